@@ -1,0 +1,29 @@
+// How many jobs a supervisor claims next. Pure.
+#pragma once
+
+#include "actors/pool.hpp"
+
+namespace sluice::actors {
+
+struct claim_size {
+  std::uint32_t free = 0;   // for workers that can start at once
+  std::uint32_t ahead = 0;  // beyond those
+};
+
+// A pool works ahead of its free workers by what it runs in this time, and not at all when one body
+// takes longer: a job waits behind a slow one in the store, where others can take it.
+inline constexpr duration ahead_time = std::chrono::milliseconds(5);
+
+inline claim_size plan_claim(const pool_load& load, std::uint32_t prefetch) {
+  const auto taken = load.running + load.queued;
+  claim_size size;
+  size.free = load.workers > taken ? load.workers - taken : 0;
+  if (!load.measured || load.typical_body >= ahead_time) return size;
+  const auto runs = static_cast<std::uint64_t>(load.workers) * static_cast<std::uint64_t>(ahead_time.count() / std::max<std::int64_t>(1, load.typical_body.count()));
+  const auto wanted = static_cast<std::uint32_t>(std::min<std::uint64_t>(prefetch, runs));
+  const auto waiting = taken > load.workers ? taken - load.workers : 0;
+  size.ahead = wanted > waiting ? wanted - waiting : 0;
+  return size;
+}
+
+}  // namespace sluice::actors

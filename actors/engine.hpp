@@ -1,0 +1,60 @@
+// What the actors and threads of one running server share. Made by server::start, gone when the last
+// of them is.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "actors/pool.hpp"
+#include "storage/runner.hpp"
+
+namespace sluice::actors {
+
+class lease_keeper;
+
+struct engine {
+  server_options options;
+  server_id id;
+  server_info self;  // as it is told to the store
+  std::shared_ptr<const bodies> can_run;
+  std::shared_ptr<storage::runner> runner;
+  std::atomic<bool> quiet{false};
+  // Taken by the one claim or start that may hold a suspect on this server.
+  std::atomic<bool> suspect_taken{false};
+  std::atomic<std::uint64_t> next_op{1};
+
+  // Called once, with why the server can go on no more.
+  void fatal(const error& why) {
+    if (failed_.exchange(true)) return;
+    const auto tell = on_fatal_.load();
+    if (tell && *tell) (*tell)(why);
+  }
+  void on_fatal(std::function<void(const error&)> told) {
+    on_fatal_.store(std::make_shared<std::function<void(const error&)>>(std::move(told)));
+  }
+
+  std::shared_ptr<pool> pool_of(const std::string& queue, const queue_options& how) {
+    std::lock_guard hold(mutex_);
+    auto& found = pools_[queue];
+    if (!found) found = std::make_shared<pool>(queue_name(queue), how, can_run);
+    return found;
+  }
+  std::vector<std::shared_ptr<pool>> pools() const {
+    std::lock_guard hold(mutex_);
+    std::vector<std::shared_ptr<pool>> all;
+    for (const auto& [name, p] : pools_) all.push_back(p);
+    return all;
+  }
+
+  std::shared_ptr<lease_keeper> keeper;
+
+private:
+  std::atomic<bool> failed_{false};
+  std::atomic<std::shared_ptr<std::function<void(const error&)>>> on_fatal_{};
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<pool>> pools_;
+};
+
+using engine_ptr = std::shared_ptr<engine>;
+
+}  // namespace sluice::actors

@@ -1,0 +1,115 @@
+#include "actors/lease_keeper.hpp"
+
+#include <algorithm>
+
+#include "core/log.hpp"
+#include "scheduler/agenda.hpp"
+
+namespace sluice::actors {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// How long a body may go on after it was asked to stop, before its worker is replaced.
+constexpr duration stop_patience = 10s;
+
+steady_point at(steady_point::rep ticks) { return steady_point(steady_point::duration(ticks)); }
+
+}  // namespace
+
+lease_keeper::lease_keeper(std::weak_ptr<engine> of, overdue_report overdue)
+    : engine_(std::move(of)), overdue_(std::move(overdue)), next_look_(steady_point::max().time_since_epoch().count()), thread_([this] { run(); }) {}
+
+lease_keeper::~lease_keeper() {
+  {
+    std::lock_guard hold(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void lease_keeper::notice(steady_point earliest_need) {
+  if (earliest_need >= at(next_look_.load())) return;  // it looks earlier anyway
+  std::lock_guard hold(mutex_);
+  if (earliest_need < at(next_look_.load())) next_look_ = earliest_need.time_since_epoch().count();
+  changed_.notify_all();
+}
+
+void lease_keeper::run() {
+  std::unique_lock hold(mutex_);
+  while (!stopping_) {
+    const auto planned = at(next_look_.load());
+    if (planned == steady_point::max()) {
+      changed_.wait(hold);
+      continue;
+    }
+    if (steady_clock::now() < planned) {
+      changed_.wait_until(hold, planned);
+      continue;
+    }
+    next_look_ = steady_point::max().time_since_epoch().count();
+    hold.unlock();
+    auto next = steady_point::max();
+    if (const auto e = engine_.lock()) next = look(*e, steady_clock::now());
+    hold.lock();
+    next_look_ = std::min(next_look_.load(), next.time_since_epoch().count());
+  }
+}
+
+steady_point lease_keeper::look(engine& e, steady_point now) {
+  const auto every = scheduler::renewal_interval(e.options);
+  const auto patience = std::min<duration>(stop_patience, std::max<duration>(e.options.grace, 1s));
+  const bool renewal_due = now >= last_renewal_ + every - 1ms;
+  auto next = steady_point::max();
+  std::vector<std::pair<std::shared_ptr<pool>, start_ptr>> due;
+  for (const auto& p : e.pools()) {
+    for (const auto& [start, course] : p->held()) {
+      // What was claimed just now has most of its lease before it.
+      if (renewal_due && course.lease_ends - e.options.lease + every / 2 <= now) due.emplace_back(p, start);
+      next = std::min(next, renewal_due ? now + every : last_renewal_ + every);
+      if (now > course.lease_ends) p->ask_to_stop(start, stop_cause::lost, now);
+      if (course.at != phase::running) continue;
+      if (start->timeout && course.stopping == stop_cause::none) {
+        const auto ends = course.began + *start->timeout;
+        next = std::min(next, now < ends ? ends : now + patience);
+        if (now >= ends) p->ask_to_stop(start, stop_cause::timeout, now);
+      }
+      if (course.stopping == stop_cause::timeout || course.stopping == stop_cause::lost) {
+        const auto replaced = course.stop_asked + patience;
+        if (now < replaced) {
+          next = std::min(next, replaced);
+        } else if (p->report_once(start)) {
+          log::error("job ", start->about.id.value, " (", start->about.type.value, ") ignores its stop request; its worker is replaced");
+          overdue_(p, start->about.fence);
+        }
+      }
+    }
+  }
+  if (renewal_due) last_renewal_ = now;
+  if (!due.empty()) renew(e, due, now);
+  return next;
+}
+
+void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<pool>, start_ptr>>& due, steady_point now) {
+  storage::renew_request request{{}, e.options.lease};
+  for (const auto& [p, start] : due) request.starts.push_back({start->about.id, start->about.fence});
+  std::vector<storage::request> asked;
+  asked.emplace_back(std::move(request));
+  e.runner->submit(std::move(asked), [due, now, lease = e.options.lease](std::vector<storage::answer> answers) {
+    const auto* renewed = std::get_if<storage::renew_answer>(&answers.at(0));
+    if (!renewed) return log::warn("leases could not be renewed: ", to_string(std::get<error>(answers.at(0))));
+    for (std::size_t i = 0; i < due.size(); ++i) {
+      const auto& [p, start] = due[i];
+      if (renewed->each[i] == errc::none) {
+        p->renewed(start, now + lease);
+        continue;
+      }
+      // Settled meanwhile, or taken away: then its body works in vain.
+      p->ask_to_stop(start, stop_cause::lost, steady_clock::now());
+    }
+  });
+}
+
+}  // namespace sluice::actors

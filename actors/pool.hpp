@@ -1,0 +1,139 @@
+// A queue's pool: its worker threads, the starts it holds, the run queue between the supervisor and
+// the threads, and the out-tray back. The server owns it, not the supervisor: a supervisor that dies
+// is replaced and finds everything here. All members are thread-safe unless they say otherwise.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "actors/bodies.hpp"
+
+namespace sluice::actors {
+
+enum class stop_cause : std::uint8_t { none, shutdown, timeout, lost };
+
+// One start, from its claim until the store has taken its end.
+struct held_start {
+  job about;
+  std::uint32_t failures = 0;
+  std::optional<duration> timeout{};
+  std::stop_source stop{};
+
+  // What changes while it is held: read and written under the pool's lock.
+  struct course {
+    enum class phase : std::uint8_t { queued, running, ended } at = phase::queued;
+    stop_cause stopping = stop_cause::none;
+    steady_point lease_ends{};  // by our own clock, counted from before the store was asked
+    steady_point queued_since{};
+    steady_point began{};
+    steady_point stop_asked{};
+    bool reported = false;  // that it ignores its stop request
+  } now{};
+};
+using phase = held_start::course::phase;
+using start_ptr = std::shared_ptr<held_start>;
+
+struct ended_start {
+  start_ptr start;
+  storage::settlement settlement;
+  outcome elected;
+};
+
+// What a claim is planned from.
+struct pool_load {
+  std::uint32_t workers = 0;
+  std::uint32_t running = 0;
+  std::uint32_t queued = 0;
+  duration typical_body{0};  // of late
+  bool measured = false;     // false: nothing ran yet
+};
+
+class pool : public std::enable_shared_from_this<pool> {
+public:
+  pool(queue_name queue, queue_options options, std::shared_ptr<const bodies> can_run);
+
+  const queue_name queue;
+  const queue_options options;
+
+  // --- The supervisor's side.
+  // Takes over claimed starts; threads begin them at once.
+  void accept(std::vector<start_ptr> starts);
+  std::vector<ended_start> take_ended();
+  // The store has taken the end of this start, or refused it for good.
+  void release(sluice::fence f);
+  pool_load load() const;
+  // Called under the pool's lock, at most once until the next take_ended, when the out-tray gets
+  // something.
+  void on_ended(std::function<void()> told);
+
+  // --- Workers. A worker is a number; its thread runs until it is retired.
+  using worker_id = std::uint64_t;
+  // `gone` is called, under the pool's lock, when the worker is no more: its thread died, or it was
+  // retired by another.
+  worker_id add_worker(std::function<void()> gone);
+  // The worker takes no more. What it runs now is that job's failed start (`why`), reported as ended.
+  void retire_worker(worker_id id, const std::string& why);
+  // Who runs this start, if it still runs.
+  std::optional<worker_id> runs(sluice::fence f) const;
+
+  // --- Watching over the starts.
+  std::vector<std::pair<start_ptr, held_start::course>> held() const;
+  std::size_t held_count() const;
+  void renewed(const start_ptr& start, steady_point lease_ends);
+  // True the first time.
+  bool report_once(const start_ptr& start);
+  // Asks the body to stop; a start that has not begun is given back. The first cause stands.
+  void ask_to_stop(const start_ptr& start, stop_cause cause, steady_point now);
+
+  // --- Stopping.
+  // No start begins any more: those in the run queue are given back, the running are asked to stop.
+  void drain(steady_point now);
+  // Gives back what has waited in the run queue since before `then`: bodies became slow.
+  void give_back_older(steady_point then);
+  bool wait_until_empty(steady_point deadline);
+  // Calls nobody back any more: what was called may be gone.
+  void mute();
+  // Retires all workers; joins those that end, lets go of those that do not by `deadline`.
+  void close(steady_point deadline);
+
+private:
+  struct worker {
+    std::thread thread;
+    bool retired = false;
+    bool finished = false;
+    start_ptr current{};
+    std::function<void()> gone{};
+  };
+
+  void run(worker_id id);
+  start_ptr next(worker_id id);
+  void put(worker_id id, const start_ptr& start, outcome result);
+  // With the lock held; lets go of it to run the election filters, then files the end.
+  void end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result);
+  void file_locked(ended_start end);
+  void join_finished(std::unique_lock<std::mutex>& hold);
+
+  const std::shared_ptr<const bodies> can_run_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable settled_;
+  std::deque<start_ptr> run_queue_;
+  std::vector<ended_start> out_tray_;
+  bool told_ = false;
+  std::function<void()> on_ended_;
+  std::unordered_map<sluice::fence, start_ptr> held_;
+  std::unordered_map<worker_id, std::unique_ptr<worker>> workers_;
+  worker_id last_worker_ = 0;
+  std::uint32_t idle_ = 0;
+  std::uint32_t running_ = 0;
+  bool waking_ = false;  // somebody was woken and has not looked yet
+  bool draining_ = false;
+  double typical_us_ = 0;
+  bool measured_ = false;
+};
+
+}  // namespace sluice::actors

@@ -1,0 +1,91 @@
+// Every message between Sluice's actors, one comment each: the protocol is the architecture.
+// Payloads that only travel inside the process are shared pointers.
+#pragma once
+
+#include <caf/all.hpp>
+
+#include "actors/engine.hpp"
+
+namespace sluice::actors {
+
+// Requests for the store, and who gets the answers (on the runner's thread, so by message only).
+struct store_order {
+  std::vector<storage::request> asked;
+  std::function<void(std::shared_ptr<std::vector<storage::answer>>)> done;
+};
+using order_ptr = std::shared_ptr<store_order>;
+using answers_ptr = std::shared_ptr<std::vector<storage::answer>>;
+
+using submit_atom = caf::atom_constant<caf::atom("submit")>;
+using applied_atom = caf::atom_constant<caf::atom("applied")>;
+using hint_atom = caf::atom_constant<caf::atom("hint")>;
+using listen_atom = caf::atom_constant<caf::atom("listen")>;
+using ended_atom = caf::atom_constant<caf::atom("ended")>;
+using store_atom = caf::atom_constant<caf::atom("store")>;
+using again_atom = caf::atom_constant<caf::atom("again")>;
+using overdue_atom = caf::atom_constant<caf::atom("overdue")>;
+using died_atom = caf::atom_constant<caf::atom("died")>;
+using duty_atom = caf::atom_constant<caf::atom("duty")>;
+using sweep_atom = caf::atom_constant<caf::atom("sweep")>;
+using respawn_atom = caf::atom_constant<caf::atom("respawn")>;
+
+// Whoever wants to know that there may be new work.
+using hinted_actor = caf::typed_actor<caf::reacts_to<hint_atom>>;
+
+// The STORAGE ACTOR hands requests to the store's runner and spreads hints.
+using storage_actor = caf::typed_actor<
+    // Apply these; the order says who is told.
+    caf::reacts_to<submit_atom, order_ptr>,
+    // From the runner: there may be new work. Passed on to all who listen.
+    caf::reacts_to<hint_atom>,
+    // From now on the sender of this is told of hints.
+    caf::reacts_to<listen_atom, hinted_actor>>;
+
+// A SUPERVISOR owns one queue's pool: claims what it can take, settles what has ended.
+using supervisor_actor = caf::typed_actor<
+    // There may be work.
+    caf::reacts_to<hint_atom>,
+    // From the pool: the out-tray has something.
+    caf::reacts_to<ended_atom>,
+    // The store's answers to the order with this number.
+    caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
+    // Its own timer: send the order with this number again.
+    caf::reacts_to<again_atom, std::uint64_t>,
+    // The storage actor was replaced by this one.
+    caf::reacts_to<store_atom, storage_actor>,
+    // This start's body ignores its stop request.
+    caf::reacts_to<overdue_atom, std::uint64_t>,
+    // Look whether anything was missed, and give back what waits too long.
+    caf::reacts_to<sweep_atom>>;
+
+// A WORKER stands for one thread of a pool: it ends when the thread dies, and the other way round.
+using worker_actor = caf::typed_actor<
+    // Its thread died inside a handler.
+    caf::reacts_to<died_atom>>;
+
+// The TICKER does what is due because time passed.
+using ticker_actor = caf::typed_actor<
+    // Somebody may have scheduled something earlier than we knew.
+    caf::reacts_to<hint_atom>,
+    // Its own timer; only the latest one counts.
+    caf::reacts_to<duty_atom, std::uint64_t>,
+    caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
+    caf::reacts_to<store_atom, storage_actor>>;
+
+// The ROOT keeps all of them alive: whoever dies is replaced.
+using root_actor = caf::typed_actor<
+    // Spread to the supervisors; new queues that match a pattern get theirs.
+    caf::reacts_to<hint_atom>,
+    // From the ticker, every sweep interval.
+    caf::reacts_to<sweep_atom>,
+    // The names of the queues that exist, for the patterns.
+    caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
+    // Its own timer: replace what died too often just now.
+    caf::reacts_to<respawn_atom>,
+    // From the lease keeper: in this queue, this start's body ignores its stop request.
+    caf::reacts_to<overdue_atom, std::string, std::uint64_t>>;
+
+}  // namespace sluice::actors
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::order_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::answers_ptr)

@@ -1,0 +1,187 @@
+#include <random>
+
+#include <cxxabi.h>
+
+#include "actors/bodies.hpp"
+#include "core/log.hpp"
+#include "core/retry.hpp"
+
+namespace sluice::actors {
+namespace {
+
+using kind = outcome::kind;
+
+// The options of a queue: by its name, else by the first pattern that matches it.
+const queue_options* options_of(const server_options& options, const std::string& queue) {
+  if (const auto exact = options.queues.find(queue); exact != options.queues.end()) return &exact->second;
+  for (const auto& [pattern, found] : options.queues)
+    if (matches(pattern, queue)) return &found;
+  return nullptr;
+}
+
+const type_options* options_of_type(const server_options& options, const std::string& type) {
+  const auto found = options.jobs.find(type);
+  return found == options.jobs.end() ? nullptr : &found->second;
+}
+
+// Turns a failed run into a retry, or into the end that the narrowest policy names.
+class retry_filter final : public filter {
+public:
+  explicit retry_filter(const server_options& options) : options_(options) {}
+
+  void elect(election& e) override {
+    if (e.chosen.what != kind::failed && e.chosen.what != kind::given_up) return;
+    static const retry_policy nothing;
+    const auto* type = options_of_type(options_, e.about.type.value);
+    const auto* queue = options_of(options_, e.about.queue.value);
+    const auto policy = narrowest({&e.about.retry, type ? &type->retry : &nothing, queue ? &queue->retry : &nothing, &options_.retry});
+    const auto decision = decide_retry(policy, e.failures, roll());
+    if (e.chosen.what == kind::failed && decision.again) {
+      e.chosen.what = kind::retry;
+      e.chosen.delay = decision.delay;
+      e.chosen.cause = e.chosen.cause.empty() ? "failed" : e.chosen.cause;
+    } else {
+      e.chosen.what = decision.otherwise == when_exhausted::remove ? kind::removed : kind::given_up;
+    }
+  }
+
+private:
+  static double roll() {
+    thread_local std::minstd_rand engine{std::random_device{}()};
+    return std::uniform_real_distribution<double>(0, 1)(engine);
+  }
+
+  server_options options_;
+};
+
+bool concerns(const filter_entry& entry, const job& about) { return entry.only_for.empty() || entry.only_for == about.type; }
+
+// Calls user code that has no say in what happens next.
+template <class F>
+void guarded(const char* what, const job& about, F&& call) {
+  try {
+    call();
+  } catch (const std::exception& e) {
+    log::error("a filter's ", what, " threw for job ", about.id.value, ": ", e.what());
+  } catch (...) {
+    log::error("a filter's ", what, " threw something that is no exception for job ", about.id.value);
+  }
+}
+
+using step = std::function<outcome(job_context&)>;
+
+step inside(const bodies& b, const job& about, std::size_t from, const step& body) {
+  for (; from < b.filters.size(); ++from) {
+    if (!concerns(b.filters[from], about)) continue;
+    return [&b, &about, from, body](job_context& context) { return b.filters[from].filter->around(context, inside(b, about, from + 1, body)); };
+  }
+  return body;
+}
+
+std::string_view word_for(kind k) {
+  switch (k) {
+    case kind::succeeded: return "succeeded";
+    case kind::failed:
+    case kind::given_up: return "failed";
+    case kind::retry: return "retry";
+    case kind::given_back: return "given_back";
+    case kind::removed: return "deleted";
+  }
+  return "failed";
+}
+
+storage::settlement::how end_for(kind k) {
+  using how = storage::settlement::how;
+  switch (k) {
+    case kind::succeeded: return how::succeeded;
+    case kind::failed:
+    case kind::given_up: return how::failed;
+    case kind::retry: return how::retry;
+    case kind::given_back: return how::given_back;
+    case kind::removed: return how::deleted;
+  }
+  return how::failed;
+}
+
+}  // namespace
+
+std::shared_ptr<const bodies> make_bodies(const handler_registry& handlers, filter_list filters, const server_options& options) {
+  auto made = std::make_shared<bodies>();
+  auto types = std::make_shared<std::set<std::string, std::less<>>>();
+  auto at_once = std::make_shared<std::set<std::string, std::less<>>>();
+  for (const auto& [type, entry] : handlers.entries()) {
+    types->insert(type);
+    if (!entry.options.prefetch) at_once->insert(type);
+  }
+  filters.push_back({std::make_shared<retry_filter>(options), retry_order, {}});
+  made->handlers = handlers;
+  made->filters = in_order(std::move(filters));
+  made->types = std::move(types);
+  made->at_once = std::move(at_once);
+  return made;
+}
+
+outcome run_body(const bodies& b, const job& about, const std::stop_token& stop) {
+  const auto found = b.handlers.entries().find(about.type.value);
+  if (found == b.handlers.entries().end()) return outcome::give_back("this server knows no handler for type " + about.type.value);
+  try {
+    job_context context(about, stop);
+    // Without filters of the user's there is nothing to wrap.
+    if (b.filters.size() == 1) return found->second.run(context);
+    return inside(b, about, 0, found->second.run)(context);
+  } catch (const stopped&) {
+    return outcome::give_back("stopped on request");
+  } catch (const std::exception& e) {
+    return outcome::failed(e.what());
+  } catch (const char* text) {
+    return outcome::failed(text ? text : "the handler threw a null text");
+  } catch (const std::string& text) {
+    return outcome::failed(text);
+  } catch (abi::__forced_unwind&) {
+    throw;  // the thread is being ended (pthread_exit); its pool turns that into a failed start
+  } catch (...) {
+    return outcome::failed("the handler threw something that is no std::exception");
+  }
+}
+
+settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures, outcome candidate, duration ran) {
+  const bool failure = candidate.what == kind::failed || candidate.what == kind::given_up;
+  election e{about, failures + (failure ? 1 : 0), candidate};
+  for (const auto& entry : b.filters)
+    if (concerns(entry, about)) guarded("elect", about, [&] { entry.filter->elect(e); });
+
+  settled_outcome made;
+  auto& end = made.settlement;
+  end.start = {about.id, about.fence};
+  end.end = end_for(candidate.what);
+  end.failure = failure;
+  end.ran = ran;
+  end.delay = candidate.what == kind::retry ? std::max(candidate.delay, duration::zero()) : duration::zero();
+  end.cause = candidate.cause.empty() ? std::string(word_for(candidate.what)) : candidate.cause;
+  end.text = bounded_utf8(candidate.text, candidate.what == kind::succeeded ? max_result_bytes : max_error_bytes);
+  const auto why = printable(candidate.text, 200);
+  switch (candidate.what) {
+    case kind::succeeded: break;
+    case kind::retry: end.reason = failure ? cat("retry ", e.failures, " in ", format_duration(std::chrono::round<std::chrono::milliseconds>(end.delay)), ": ", why) : cat("again in ", format_duration(end.delay), ": ", why); break;
+    case kind::given_back: end.reason = cat("given back: ", why); break;
+    case kind::failed:
+    case kind::given_up: end.reason = cat(e.failures > 1 ? cat("failed ", e.failures, " times: ") : std::string("failed: "), why); break;
+    case kind::removed: end.reason = cat("deleted after ", e.failures, " failed runs: ", why); break;
+  }
+  made.elected = std::move(candidate);
+  return made;
+}
+
+void tell_applied(const bodies& b, const job& about, const outcome& stored) {
+  for (const auto& entry : b.filters)
+    if (concerns(entry, about)) guarded("applied", about, [&] { entry.filter->applied(about, stored); });
+}
+
+std::optional<duration> timeout_of(const server_options& options, const job& about) {
+  if (about.timeout) return about.timeout;
+  if (const auto* type = options_of_type(options, about.type.value); type && type->timeout) return type->timeout;
+  if (const auto* queue = options_of(options, about.queue.value); queue && queue->timeout) return queue->timeout;
+  return options.timeout;
+}
+
+}  // namespace sluice::actors

@@ -1,0 +1,28 @@
+// The only place that knows how each actor is spawned. All are event-based; nothing is detached.
+#pragma once
+
+#include "actors/protocol.hpp"
+
+namespace sluice::actors {
+
+struct open_order;
+
+// What stays when a supervisor dies: its pool, the actors of its workers, and the order it waits for.
+struct queue_desk {
+  std::shared_ptr<sluice::actors::pool> pool;
+  std::vector<worker_actor> workers;
+  std::shared_ptr<open_order> order;
+};
+using queue_desk_ptr = std::shared_ptr<queue_desk>;
+
+storage_actor spawn_storage(caf::local_actor* parent, engine_ptr e);
+supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_desk_ptr desk, storage_actor store);
+worker_actor spawn_worker(caf::local_actor* parent, std::shared_ptr<pool> p);
+ticker_actor spawn_ticker(caf::local_actor* parent, engine_ptr e, storage_actor store, root_actor root);
+root_actor spawn_root(caf::actor_system& system, engine_ptr e);
+
+// An actor's end is loud, never CAF's line on stdout: unknown messages are logged, an exception ends
+// the actor with `unhandled_exception` and whoever monitors it replaces it.
+void arm(caf::scheduled_actor* self, const char* name);
+
+}  // namespace sluice::actors

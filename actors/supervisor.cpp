@@ -1,0 +1,151 @@
+#include "actors/supervisor.hpp"
+
+#include <algorithm>
+
+#include "actors/claiming.hpp"
+#include "actors/lease_keeper.hpp"
+#include "core/log.hpp"
+#include "scheduler/agenda.hpp"
+
+namespace sluice::actors {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr duration first_retry = 50ms;
+constexpr duration last_retry = 5s;
+
+duration retry_delay(std::uint32_t failures) { return std::min<duration>(last_retry, first_retry * (1u << std::min(failures, 10u))); }
+
+}  // namespace
+
+void supervisor_state::start_up() {
+  auto& workers = desk->workers;
+  for (const auto& w : workers) self->monitor(w);
+  while (workers.size() < desk->pool->options.workers) workers.push_back(spawn_worker(self, desk->pool));
+  desk->pool->on_ended([me = supervisor_actor(self)] { caf::anon_send(me, ended_atom::value); });
+  if (desk->order) send_order();
+  pump();
+}
+
+void supervisor_state::look_for_work() {
+  look = true;
+  pump();
+}
+
+void supervisor_state::pump() {
+  if (desk->order) return;
+  auto ended = desk->pool->take_ended();
+  const auto load = desk->pool->load();
+  const auto size = e->quiet || !(look || !ended.empty()) ? claim_size{} : plan_claim(load, desk->pool->options.prefetch);
+  if (ended.empty() && size.free + size.ahead == 0) return;
+  if (size.free + size.ahead > 0) look = false;
+
+  auto order = std::make_shared<open_order>();
+  order->number = e->next_op++;
+  order->wanted = size.free + size.ahead;
+  storage::settle_request settle;
+  for (const auto& end : ended) settle.starts.push_back(end.settlement);
+  if (order->wanted > 0) {
+    order->suspect_reserved = size.free > 0 && !e->suspect_taken.exchange(true);
+    settle.next = storage::claim_request{e->id, desk->pool->queue, order->number, size.free, size.ahead, order->suspect_reserved, e->options.lease, e->can_run->types, e->can_run->at_once};
+  }
+  if (ended.empty()) order->asked.emplace_back(std::move(*settle.next));
+  else order->asked.emplace_back(std::move(settle));
+  order->ending = std::move(ended);
+  desk->order = std::move(order);
+  send_order();
+}
+
+void supervisor_state::send_order() {
+  auto& order = *desk->order;
+  order.sent = steady_clock::now();
+  auto asked = std::make_shared<store_order>();
+  asked->asked = order.asked;  // a copy: it may have to be asked again
+  asked->done = [me = supervisor_actor(self), number = order.number](answers_ptr answers) { caf::anon_send(me, applied_atom::value, number, std::move(answers)); };
+  caf::anon_send(store, submit_atom::value, std::move(asked));
+}
+
+void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer>& answers) {
+  if (!desk->order || desk->order->number != number) return;  // asked twice, answered twice
+  auto order = desk->order;
+  if (const auto* failed = std::get_if<error>(&answers.at(0))) {
+    const auto delay = retry_delay(order->failures++);
+    if (order->failures == 1 || order->failures % 16 == 0) log::warn("queue ", desk->pool->queue.value, ": the store refused (", to_string(*failed), "); asking again");
+    self->delayed_send(self, delay, again_atom::value, number);
+    return;
+  }
+  storage::claim_answer claimed;
+  if (auto* settled = std::get_if<storage::settle_answer>(&answers[0])) {
+    for (std::size_t i = 0; i < order->ending.size(); ++i) end_one(order->ending[i], settled->each[i]);
+    claimed = std::move(settled->next);
+  } else if (auto* only = std::get_if<storage::claim_answer>(&answers[0])) {
+    claimed = std::move(*only);
+  }
+  if (order->wanted > 0 && claimed.jobs.size() >= order->wanted) look = true;
+  take_claimed(claimed);
+  desk->order.reset();
+  pump();
+}
+
+void supervisor_state::take_claimed(storage::claim_answer& claimed) {
+  const auto& order = *desk->order;
+  const auto lease_ends = order.sent + e->options.lease;
+  bool suspect = false;
+  auto earliest = steady_point::max();
+  std::vector<start_ptr> starts;
+  starts.reserve(claimed.jobs.size());
+  for (std::size_t i = 0; i < claimed.jobs.size(); ++i) {
+    auto start = std::make_shared<held_start>();
+    start->about = std::move(claimed.jobs[i]);
+    start->failures = claimed.failures[i];
+    start->timeout = timeout_of(e->options, start->about);
+    start->now.lease_ends = lease_ends;
+    suspect = suspect || start->about.losses > 0;
+    if (start->timeout) earliest = std::min(earliest, steady_clock::now() + *start->timeout);
+    starts.push_back(std::move(start));
+  }
+  if (order.suspect_reserved && !suspect) e->suspect_taken = false;
+  if (starts.empty()) return;
+  desk->pool->accept(std::move(starts));
+  e->keeper->notice(std::min(earliest, order.sent + scheduler::renewal_interval(e->options)));
+}
+
+void supervisor_state::end_one(const ended_start& ended, errc answer) {
+  const auto& about = ended.start->about;
+  desk->pool->release(about.fence);
+  if (about.losses > 0) e->suspect_taken = false;
+  if (answer != errc::none) {
+    log::warn("the end (", ended.settlement.cause, ") of job ", about.id.value, " was refused: ", describe(answer));
+    return;
+  }
+  if (ended.settlement.failure) log::info("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason);
+  tell_applied(*e->can_run, about, ended.elected);
+}
+
+void supervisor_state::again(std::uint64_t number) {
+  if (desk->order && desk->order->number == number) send_order();
+}
+
+void supervisor_state::use(const storage_actor& other) {
+  store = other;
+  if (desk->order) send_order();  // what the old one had taken along
+}
+
+void supervisor_state::overdue(sluice::fence f) {
+  if (const auto worker = desk->pool->runs(f)) desk->pool->retire_worker(*worker, "it ignored its stop request");
+}
+
+void supervisor_state::sweep() {
+  desk->pool->give_back_older(steady_clock::now() - e->options.sweep_interval);
+  look_for_work();
+}
+
+void supervisor_state::worker_gone(const caf::actor_addr& who) {
+  std::erase_if(desk->workers, [&](const worker_actor& w) { return w.address() == who; });
+  while (desk->workers.size() < desk->pool->options.workers) desk->workers.push_back(spawn_worker(self, desk->pool));
+  pump();
+}
+
+}  // namespace sluice::actors

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "actors/spawn.hpp"
+
+namespace sluice::actors {
+
+// The request a supervisor waits for, kept with the pool: a new supervisor asks it again, and the
+// store answers as the first time.
+struct open_order {
+  std::uint64_t number = 0;
+  std::vector<storage::request> asked;
+  std::vector<ended_start> ending;
+  std::uint32_t wanted = 0;       // jobs
+  bool suspect_reserved = false;  // engine::suspect_taken is ours
+  steady_point sent{};
+  std::uint32_t failures = 0;
+};
+
+struct supervisor_state {
+  static inline const char* name = "supervisor";
+
+  supervisor_actor::pointer self = nullptr;
+  engine_ptr e;
+  queue_desk_ptr desk;
+  storage_actor store;
+  bool look = true;  // there may be work that we have not asked for
+
+  void start_up();
+  void look_for_work();
+  // Settles what has ended and claims what fits; one order at a time.
+  void pump();
+  void send_order();
+  void applied(std::uint64_t number, std::vector<storage::answer>& answers);
+  void again(std::uint64_t number);
+  void use(const storage_actor& other);
+  void overdue(sluice::fence f);
+  void sweep();
+  void worker_gone(const caf::actor_addr& who);
+  void take_claimed(storage::claim_answer& claimed);
+  void end_one(const ended_start& ended, errc answer);
+};
+
+}  // namespace sluice::actors

@@ -1,0 +1,329 @@
+// What Sluice reaches on SQLite (WAL, synchronous=FULL) beside what bare SQLite reaches in the same
+// run, on the same disk. Figures travel between machines as the ratio.
+//
+//   sluice_bench [--jobs N] [--seconds S] [--dir FOLDER]
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <malloc.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sluice/client.hpp>
+#include <sluice/server.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+double seconds_since(steady::time_point begin) { return std::chrono::duration<double>(steady::now() - begin).count(); }
+
+std::int64_t monotonic_us() { return std::chrono::duration_cast<std::chrono::microseconds>(steady::now().time_since_epoch()).count(); }
+
+[[noreturn]] void die(const std::string& what) {
+  std::fprintf(stderr, "bench: %s\n", what.c_str());
+  std::exit(1);
+}
+
+template <class T>
+T must(sluice::result<T> r) {
+  if (!r) die(sluice::to_string(r.error()));
+  return std::move(*r);
+}
+
+// ---- The limit: the same transitions by the shortest statements, one process, nobody to share with.
+class bare {
+public:
+  explicit bare(const std::string& path) {
+    if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) die("cannot open " + path);
+    run("PRAGMA journal_mode=WAL");
+    run("PRAGMA synchronous=FULL");
+    run("CREATE TABLE jobs(seq INTEGER PRIMARY KEY, id TEXT UNIQUE, state INTEGER, pos INTEGER, fence INTEGER, record BLOB)");
+    run("CREATE INDEX by_state ON jobs(state, pos)");
+  }
+  ~bare() { sqlite3_close(db_); }
+
+  double enqueue(int jobs, int per_transaction) {
+    auto* insert = prepare("INSERT INTO jobs(id,state,pos,record) VALUES(?,1,?,?)");
+    const std::string record(100, 'r');
+    const auto begin = steady::now();
+    for (int i = 0; i < jobs;) {
+      run("BEGIN IMMEDIATE");
+      for (int n = 0; n < per_transaction && i < jobs; ++n, ++i) {
+        const auto id = "01hqzx3v5t8w9yabcdef" + std::to_string(1'000'000 + i);
+        sqlite3_bind_text(insert, 1, id.data(), static_cast<int>(id.size()), SQLITE_STATIC);
+        sqlite3_bind_int64(insert, 2, i);
+        sqlite3_bind_blob(insert, 3, record.data(), static_cast<int>(record.size()), SQLITE_STATIC);
+        step(insert);
+      }
+      run("COMMIT");
+    }
+    sqlite3_finalize(insert);
+    return jobs / seconds_since(begin);
+  }
+
+  // Claims 100 and settles them in the next transaction, with the next claim.
+  double process(int jobs) {
+    auto* select = prepare("SELECT seq,record FROM jobs WHERE state=1 ORDER BY pos LIMIT 100");
+    auto* update = prepare("UPDATE jobs SET state=?,pos=?,fence=? WHERE seq=?");
+    const auto move = [&](int state, std::int64_t pos, std::int64_t seq) {
+      sqlite3_bind_int(update, 1, state);
+      sqlite3_bind_int64(update, 2, pos);
+      sqlite3_bind_int64(update, 3, pos);
+      sqlite3_bind_int64(update, 4, seq);
+      step(update);
+    };
+    std::vector<std::int64_t> claimed, next;
+    std::int64_t pos = 1'000'000'000;
+    int done = 0;
+    const auto begin = steady::now();
+    while (done < jobs) {
+      run("BEGIN IMMEDIATE");
+      for (const auto seq : claimed) move(3, ++pos, seq);
+      done += static_cast<int>(claimed.size());
+      next.clear();
+      while (sqlite3_step(select) == SQLITE_ROW) next.push_back(sqlite3_column_int64(select, 0));
+      sqlite3_reset(select);
+      for (const auto seq : next) move(2, ++pos, seq);
+      run("COMMIT");
+      claimed.swap(next);
+    }
+    const double rate = jobs / seconds_since(begin);
+    sqlite3_finalize(select);
+    sqlite3_finalize(update);
+    return rate;
+  }
+
+private:
+  void run(const char* sql) {
+    if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) die(std::string(sql) + ": " + sqlite3_errmsg(db_));
+  }
+  sqlite3_stmt* prepare(const char* sql) {
+    sqlite3_stmt* made = nullptr;
+    if (sqlite3_prepare_v2(db_, sql, -1, &made, nullptr) != SQLITE_OK) die(sqlite3_errmsg(db_));
+    return made;
+  }
+  void step(sqlite3_stmt* s) {
+    if (sqlite3_step(s) != SQLITE_DONE) die(sqlite3_errmsg(db_));
+    sqlite3_reset(s);
+  }
+  sqlite3* db_ = nullptr;
+};
+
+std::string fresh(const fs::path& dir, const char* name) {
+  fs::create_directories(dir);
+  for (const char* end : {"", "-wal", "-shm", ".lock", ".turn"}) fs::remove(dir / (std::string(name) + end));
+  return (dir / name).string();
+}
+
+sluice::client open_client(const std::string& url) {
+  sluice::client_options options;
+  options.storage = url;
+  options.deadline = 60s;
+  return must(sluice::client::open(options));
+}
+
+sluice::new_job noop() {
+  sluice::new_job job;
+  job.type = sluice::job_type("noop");
+  return job;
+}
+
+double enqueue_one_by_one(const std::string& url, double seconds) {
+  auto client = open_client(url);
+  int n = 0;
+  const auto begin = steady::now();
+  for (; seconds_since(begin) < seconds; ++n) must(client.enqueue(noop()));
+  return n / seconds_since(begin);
+}
+
+double enqueue_many(const std::string& url, int jobs) {
+  auto client = open_client(url);
+  const auto begin = steady::now();
+  for (int n = 0; n < jobs; n += 1000)
+    for (auto& r : client.enqueue(std::vector<sluice::new_job>(1000, noop()))) must(std::move(r));
+  return jobs / seconds_since(begin);
+}
+
+sluice::server_options options_for(const std::string& url, unsigned workers, unsigned prefetch) {
+  sluice::server_options options;
+  options.storage = url;
+  options.queues = {{"default", {workers, prefetch, {}, {}}}};
+  return options;
+}
+
+// From the first claim to the last settle, by the store's own record of them.
+double process(const std::string& path, int jobs, unsigned workers, unsigned prefetch) {
+  std::atomic<int> ran{0};
+  sluice::handler_registry handlers;
+  handlers.handle("noop", [&](sluice::job_context&) {
+    ran.fetch_add(1, std::memory_order_relaxed);
+    ran.notify_one();
+  });
+  sluice::server server(options_for("sqlite:" + path, workers, prefetch), handlers);
+  if (const auto started = server.start(); !started) die(sluice::to_string(started.error()));
+  for (int seen = 0; (seen = ran.load()) < jobs;) ran.wait(seen);
+  server.stop();
+  sqlite3* db = nullptr;
+  sqlite3_stmt* q = nullptr;
+  sqlite3_open(path.c_str(), &db);
+  sqlite3_prepare_v2(db, "SELECT count(*), max(pos)-min(started) FROM jobs WHERE state=6", -1, &q, nullptr);
+  sqlite3_step(q);
+  const auto settled = sqlite3_column_int(q, 0);
+  const double us = sqlite3_column_double(q, 1);
+  sqlite3_finalize(q);
+  sqlite3_close(db);
+  if (settled != jobs) die("only " + std::to_string(settled) + " of " + std::to_string(jobs) + " were settled");
+  return jobs * 1e6 / us;
+}
+
+// The other process of the pick-up test: a job every 5 ms that carries the instant before its enqueue.
+int produce(const std::string& url, int jobs) {
+  auto client = open_client(url);
+  auto next = steady::now();
+  for (int i = 0; i < jobs; ++i) {
+    std::this_thread::sleep_until(next += 5ms);
+    auto job = noop();
+    job.args = std::to_string(monotonic_us());
+    must(client.enqueue(std::move(job)));
+  }
+  return 0;
+}
+
+struct pick_up {
+  double p50 = 0, p99 = 0, most = 0;
+};
+
+pick_up measure_pick_up(const std::string& self, const std::string& url, unsigned workers, unsigned prefetch, int jobs) {
+  std::mutex mutex;
+  std::vector<double> ms;
+  std::atomic<int> ran{0};
+  sluice::handler_registry handlers;
+  handlers.handle("noop", [&](sluice::job_context& c) {
+    const auto now = monotonic_us();
+    const double waited = static_cast<double>(now - std::stoll(c.args())) / 1000;
+    {
+      std::lock_guard hold(mutex);
+      ms.push_back(waited);
+    }
+    ran.fetch_add(1);
+    ran.notify_one();
+  });
+  sluice::server server(options_for(url, workers, prefetch), handlers);
+  if (const auto started = server.start(); !started) die(sluice::to_string(started.error()));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto n = std::to_string(jobs);
+    ::execl(self.c_str(), self.c_str(), "--produce", url.c_str(), n.c_str(), nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (status != 0) die("the producing process failed");
+  for (int seen = 0; (seen = ran.load()) < jobs;) ran.wait(seen);
+  server.stop();
+  std::sort(ms.begin(), ms.end());
+  const auto at = [&](double q) { return ms[std::min(ms.size() - 1, static_cast<std::size_t>(q * static_cast<double>(ms.size())))]; };
+  return {at(0.5), at(0.99), ms.back()};
+}
+
+long voluntary_switches() {
+  long sum = 0;
+  for (const auto& task : fs::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string word; status >> word;)
+      if (word == "voluntary_ctxt_switches:") {
+        long n = 0;
+        status >> n;
+        sum += n;
+      }
+  }
+  return sum;
+}
+
+double resident_mib() {
+  std::ifstream statm("/proc/self/statm");
+  long total = 0, resident = 0;
+  statm >> total >> resident;
+  return static_cast<double>(resident * ::sysconf(_SC_PAGESIZE)) / (1024 * 1024);
+}
+
+double idle_wakeups(const std::string& url, double seconds) {
+  sluice::handler_registry handlers;
+  handlers.handle("noop", [](sluice::job_context&) {});
+  sluice::server server(options_for(url, 64, 256), handlers);
+  if (const auto started = server.start(); !started) die(sluice::to_string(started.error()));
+  std::this_thread::sleep_for(500ms);  // let it come to rest
+  const auto before = voluntary_switches();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  return static_cast<double>(voluntary_switches() - before) / seconds;
+}
+
+void row(const char* what, double value, const char* unit, double limit = 0) {
+  if (limit > 0) std::printf("%-44s %12.0f %-8s %.2f of the limit\n", what, value, unit, value / limit);
+  else if (value < 100) std::printf("%-44s %12.2f %s\n", what, value, unit);
+  else std::printf("%-44s %12.0f %s\n", what, value, unit);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::mallopt(M_TRIM_THRESHOLD, 256 * 1024 * 1024);  // as `sluice work` does
+  if (argc == 4 && std::strcmp(argv[1], "--produce") == 0) return produce(argv[2], std::stoi(argv[3]));
+  int jobs = 100'000;
+  double seconds = 5;
+  fs::path dir = "bench-data";
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string option = argv[i];
+    if (option == "--jobs") jobs = std::stoi(argv[i + 1]) / 1000 * 1000;
+    else if (option == "--seconds") seconds = std::stod(argv[i + 1]);
+    else if (option == "--dir") dir = argv[i + 1];
+    else die("unknown option " + option + "; known: --jobs, --seconds, --dir");
+  }
+  const std::string self = fs::read_symlink("/proc/self/exe").string();
+  std::printf("SQLite %s, WAL, synchronous=FULL; %u processors\n\n", sqlite3_libversion(), std::thread::hardware_concurrency());
+
+  double limit_one = 0, limit_many = 0, limit_process = 0;
+  {
+    bare b(fresh(dir, "bare-one.db"));
+    limit_one = b.enqueue(2000, 1);
+  }
+  {
+    bare b(fresh(dir, "bare.db"));
+    limit_many = b.enqueue(jobs, 100);
+    limit_process = b.process(jobs);
+  }
+  row("limit: enqueue, 1 a transaction", limit_one, "jobs/s");
+  row("limit: enqueue, 100 a transaction", limit_many, "jobs/s");
+  row("limit: process, 100 a transaction", limit_process, "jobs/s");
+
+  row("enqueue, one by one", enqueue_one_by_one("sqlite:" + fresh(dir, "one.db"), std::min(seconds, 3.0)), "jobs/s", limit_one);
+  const auto many = fresh(dir, "many.db");
+  row("enqueue, 1,000 a call", enqueue_many("sqlite:" + many, jobs), "jobs/s", limit_many);
+  row("process, 64 workers, prefetch 256", process(many, jobs, 64, 256), "jobs/s", limit_process);
+  row("resident memory after it", resident_mib(), "MiB");
+  const auto defaults = fresh(dir, "defaults.db");
+  enqueue_many("sqlite:" + defaults, jobs);
+  row("process, default workers and prefetch", process(defaults, jobs, 0, 256), "jobs/s", limit_process);
+
+  const int picked = static_cast<int>(seconds * 200);
+  for (const auto& [workers, what] : {std::pair(64u, "64 workers"), std::pair(0u, "default workers")}) {
+    const auto p = measure_pick_up(self, "sqlite:" + fresh(dir, "pickup.db"), workers, 256, picked);
+    std::printf("%-44s %8.2f / %.2f / %.2f ms\n", (std::string("pick-up p50 / p99 / max, 200 jobs/s, ") + what).substr(0, 44).c_str(), p.p50, p.p99, p.most);
+  }
+  row("idle wake-ups, 64 workers", idle_wakeups("sqlite:" + fresh(dir, "idle.db"), seconds), "a second");
+  return 0;
+}

@@ -1,0 +1,82 @@
+#include "cli/command_line.hpp"
+
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+#include <sluice/version.hpp>
+
+namespace sluice::cli {
+namespace {
+
+constexpr const char* description =
+    "Sluice runs durable background jobs.\n\n"
+    "Try it, before a line of C++ is written:\n"
+    "  echo '{\"storage\": \"sqlite:jobs.db\", \"allow_exec\": true, \"queues\": {\"default\": {}}}' > sluice.json\n"
+    "  sluice work sluice.json &\n"
+    "  sluice enqueue default exec '{\"argv\": [\"date\"]}' --store sqlite:jobs.db\n"
+    "  sluice jobs --store sqlite:jobs.db";
+
+constexpr const char* enqueue_help =
+    "Stores one job and prints its id. TYPE is what a server has a handler for: `noop`, `exec`\n"
+    "({\"argv\": [...], \"timeout\": \"30s\", \"env\": {...}}; where allow_exec is on), or your own.\n"
+    "The same --id and content again is the same job, so a command that was cut off can be repeated.";
+
+}  // namespace
+
+parsed parse(int argc, char** argv) {
+  command c;
+  CLI::App app{description, "sluice"};
+  app.set_version_flag("--version", "sluice " SLUICE_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();  // these may stand before or after the command and its words
+  app.add_option("--store", c.store, "The store: sqlite:FILE (or the environment's SLUICE_STORAGE)")->envname("SLUICE_STORAGE");
+  app.add_flag("--json", c.json, "One JSON object a line");
+
+  const auto store_command = [&](const char* name, const char* help) {
+    return app.add_subcommand(name, help);
+  };
+  const auto config_command = [&](const char* name, const char* help) {
+    auto* sub = app.add_subcommand(name, help);
+    sub->add_option("CONFIG", c.config, "The configuration file (docs/configuration.md)")->required();
+    sub->add_option("--set", c.sets, "Override a key: /queues/default/workers=2")->allow_extra_args(false);
+    return sub;
+  };
+
+  config_command("check", "Checks a configuration and tells every fault; starts nothing");
+  config_command("work", "Runs the jobs of the configured queues until SIGTERM or SIGINT; a second one leaves at once. SIGUSR1: claim nothing new");
+
+  auto* enqueue = store_command("enqueue", enqueue_help);
+  enqueue->add_option("QUEUE", c.queue, "The queue")->required();
+  enqueue->add_option("TYPE", c.type, "The job type")->required();
+  enqueue->add_option("JSON", c.args, "The arguments, as JSON")->required();
+  enqueue->add_option("--in", c.in, "Ready only after this time, e.g. 5s");
+  enqueue->add_option("--id", c.id, "The job's id (default: a new one)");
+
+  auto* jobs = store_command("jobs", "Lists jobs: the waiting in their order, the final newest first");
+  jobs->add_option("--state", c.state, "enqueued scheduled processing succeeded failed deleted");
+  jobs->add_option("--queue", c.queue, "Only this queue");
+  jobs->add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
+
+  store_command("show", "Shows one job with its history")->add_option("ID", c.id)->required();
+  store_command("queues", "Counts the jobs of each queue by state");
+  store_command("servers", "Lists the servers that work on the store");
+  store_command("requeue", "Brings a final or scheduled job back to its queue; a final one starts afresh")->add_option("ID", c.id)->required();
+  store_command("delete", "Ends a job as deleted; a running one is asked to stop")->add_option("ID", c.id)->required();
+  store_command("pause", "Pauses a queue: it takes jobs and starts none")->add_option("QUEUE", c.queue)->required();
+  store_command("resume", "Resumes a paused queue")->add_option("QUEUE", c.queue)->required();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return {std::nullopt, app.exit(e) == 0 ? 0 : 2};
+  }
+  c.name = app.get_subcommands().front()->get_name();
+  if (c.config.empty() && c.store.empty()) {
+    std::fprintf(stderr, "sluice %s: --store URL is missing, e.g. --store sqlite:jobs.db\n", c.name.c_str());
+    return {std::nullopt, 2};
+  }
+  return {std::move(c), 0};
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,28 @@
+// What the operator typed, as values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::cli {
+
+struct command {
+  std::string name;  // the subcommand
+  std::string store;
+  bool json = false;
+  std::string config;
+  std::vector<std::string> sets;
+  std::string queue, type, args, id, state, in;
+  unsigned limit = 50;
+};
+
+// Exit codes: 0 done, 1 it failed, 2 the words were wrong.
+struct parsed {
+  std::optional<sluice::cli::command> command;
+  int exit_code = 0;  // when there is no command: help was shown, or the words were wrong
+};
+
+parsed parse(int argc, char** argv);
+
+}  // namespace sluice::cli

@@ -1,0 +1,13 @@
+// What each command does. All answer the exit code.
+#pragma once
+
+#include "cli/command_line.hpp"
+
+namespace sluice::cli {
+
+int check(const command& c);
+int work(const command& c);
+// enqueue, jobs, show, queues, servers, requeue, delete, pause, resume
+int inspect(const command& c);
+
+}  // namespace sluice::cli

@@ -1,0 +1,275 @@
+#include "cli/exec/exec_handler.hpp"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/text.hpp"
+
+namespace sluice::exec {
+namespace {
+
+using json = nlohmann::json;
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr std::size_t max_output = 64 * 1024;
+constexpr auto terminate_patience = 2s;  // between SIGTERM and SIGKILL
+constexpr auto look_again = 20ms;        // where the kernel has no pidfd to wait on
+
+struct command {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;
+  std::optional<duration> timeout;
+};
+
+struct bad_args : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+command parse(const std::string& text) {
+  const auto args = json::parse(text);
+  command c;
+  if (!args.is_object()) throw bad_args("exec: args must be an object with \"argv\"");
+  for (const auto& [key, value] : args.items())
+    if (key != "argv" && key != "timeout" && key != "env") throw bad_args("exec: unknown key \"" + key + "\"; known: argv, timeout, env");
+  const auto argv = args.find("argv");
+  if (argv == args.end() || !argv->is_array() || argv->empty()) throw bad_args("exec: \"argv\" must be a list of texts, the program first");
+  for (const auto& one : *argv) {
+    if (!one.is_string() || one.get_ref<const std::string&>().find('\0') != std::string::npos) throw bad_args("exec: \"argv\" must hold texts only");
+    c.argv.push_back(one.get<std::string>());
+  }
+  if (const auto timeout = args.find("timeout"); timeout != args.end()) {
+    c.timeout = timeout->is_string() ? parse_duration(timeout->get<std::string>()) : std::nullopt;
+    if (!c.timeout || *c.timeout <= 0s) throw bad_args("exec: \"timeout\" must be a time like \"30s\"");
+  }
+  if (const auto env = args.find("env"); env != args.end()) {
+    if (!env->is_object()) throw bad_args("exec: \"env\" must be an object of texts");
+    for (const auto& [name, value] : env->items()) {
+      if (!value.is_string() || name.empty() || name.find_first_of(std::string("=\0", 2)) != std::string::npos) throw bad_args("exec: \"env\" must be an object of texts");
+      c.env.push_back(name + "=" + value.get<std::string>());
+    }
+  }
+  return c;
+}
+
+// The environment of this process with the command's own variables over it.
+std::vector<char*> environment_for(command& c) {
+  std::vector<char*> all;
+  for (char** at = ::environ; at && *at; ++at) {
+    const std::string_view entry(*at);
+    const auto name = entry.substr(0, entry.find('=') + 1);
+    bool replaced = false;
+    for (const auto& own : c.env) replaced = replaced || std::string_view(own).starts_with(name);
+    if (!replaced) all.push_back(*at);
+  }
+  for (auto& own : c.env) all.push_back(own.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+class file {
+public:
+  explicit file(int fd = -1) : fd_(fd) {}
+  ~file() { close(); }
+  file(const file&) = delete;
+  int get() const { return fd_; }
+  void set(int fd) { fd_ = fd; }
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+private:
+  int fd_;
+};
+
+// In the child, between fork and exec: only async-signal-safe calls.
+[[noreturn]] void become(const guard& watch, char* const* argv, char* const* env, int output, int failed) {
+  const auto give_up = [&](int why) {
+    if (::write(failed, &why, sizeof why) < 0) ::_exit(126);
+    ::_exit(127);
+  };
+  ::setpgid(0, 0);
+  if (!watch.enter(::getpid())) give_up(EPIPE);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_DFL);
+  const int null = ::open("/dev/null", O_RDONLY);
+  if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(output, 2) < 0) give_up(errno);
+  // Whatever the host opened without O_CLOEXEC is not the command's. `failed` closes at exec by itself.
+  if (failed > 3) ::syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
+  ::execvpe(argv[0], argv, env);
+  give_up(errno);
+  ::_exit(127);
+}
+
+class child {
+public:
+  child(const guard& watch, pid_t pid) : watch_(watch), pid_(pid), ready_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+  ~child() {
+    if (!reaped_) finish();
+  }
+
+  // Readable once the leader has ended; -1 when the kernel has no such thing.
+  int ready() const { return ready_.get(); }
+
+  // The group gets the signal; it exists at least until its leader is reaped.
+  void signal(int what) const { ::kill(-pid_, what); }
+
+  bool ended() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == pid_;
+  }
+
+  // Kills what is left of the group, tells the guard, reaps. Answers the wait status.
+  int finish() {
+    signal(SIGKILL);
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+    }
+    watch_.leave(pid_);
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    reaped_ = true;
+    return status;
+  }
+
+private:
+  const guard& watch_;
+  pid_t pid_;
+  file ready_;
+  bool reaped_ = false;
+};
+
+struct run_end {
+  int status = 0;
+  std::string output;
+  bool timed_out = false;
+  bool stopped = false;
+};
+
+// Reads the output until the leader has ended; minds the timeout and the stop request.
+run_end follow(child& c, int output, int stop, const std::optional<duration>& timeout) {
+  run_end end;
+  const auto deadline = timeout ? steady_clock::now() + *timeout : steady_clock::time_point::max();
+  auto kill_at = steady_clock::time_point::max();
+  bool open = true;
+  std::array<char, 16 * 1024> buffer{};
+  const auto read_some = [&] {
+    for (;;) {
+      const auto got = ::read(output, buffer.data(), buffer.size());
+      if (got <= 0) {
+        if (got == 0 || (errno != EAGAIN && errno != EINTR)) open = false;
+        return;
+      }
+      end.output.append(buffer.data(), std::min(static_cast<std::size_t>(got), max_output - std::min(max_output, end.output.size())));
+    }
+  };
+  while (!c.ended()) {
+    const auto now = steady_clock::now();
+    if (now >= kill_at) {
+      c.signal(SIGKILL);
+      kill_at = steady_clock::time_point::max();
+    }
+    if (!end.timed_out && now >= deadline) {
+      end.timed_out = true;
+      c.signal(SIGTERM);
+      kill_at = std::min(kill_at, now + terminate_patience);
+    }
+    const auto next = std::min(end.timed_out ? steady_clock::time_point::max() : deadline, kill_at);
+    auto wait = next == steady_clock::time_point::max() ? -1ms : std::chrono::ceil<std::chrono::milliseconds>(std::max(next - now, steady_clock::duration(0)));
+    if (c.ready() < 0) wait = wait < 0ms ? look_again : std::min<std::chrono::milliseconds>(wait, look_again);
+    std::array<pollfd, 3> all{pollfd{open ? output : -1, POLLIN, 0}, pollfd{end.stopped ? -1 : stop, POLLIN, 0}, pollfd{c.ready(), POLLIN, 0}};
+    if (::poll(all.data(), all.size(), static_cast<int>(wait.count())) < 0 && errno != EINTR) break;
+    if (all[1].revents != 0) {
+      end.stopped = true;
+      c.signal(SIGTERM);
+      kill_at = std::min(kill_at, steady_clock::now() + terminate_patience);
+    }
+    if (all[0].revents != 0) read_some();
+  }
+  if (open) read_some();
+  end.status = c.finish();
+  return end;
+}
+
+outcome run(const guard& watch, job_context& context) {
+  command c;
+  try {
+    c = parse(context.args());
+  } catch (const std::exception& e) {
+    return outcome::do_not_retry(e.what());
+  }
+  // Everything that allocates comes before the fork.
+  std::vector<char*> argv;
+  for (auto& one : c.argv) argv.push_back(one.data());
+  argv.push_back(nullptr);
+  auto env = environment_for(c);
+  std::array<int, 2> out{}, failed{};
+  file out_read, out_write, failed_read, failed_write, stop(::eventfd(0, EFD_CLOEXEC));
+  if (stop.get() < 0) return outcome::failed(cat("eventfd: ", std::strerror(errno)));
+  if (::pipe2(out.data(), O_CLOEXEC) != 0) return outcome::failed(cat("pipe: ", std::strerror(errno)));
+  out_read.set(out[0]);
+  out_write.set(out[1]);
+  if (::pipe2(failed.data(), O_CLOEXEC) != 0) return outcome::failed(cat("pipe: ", std::strerror(errno)));
+  failed_read.set(failed[0]);
+  failed_write.set(failed[1]);
+  ::fcntl(out_read.get(), F_SETFL, O_NONBLOCK);
+
+  const pid_t pid = ::fork();
+  if (pid < 0) return outcome::failed(cat("fork: ", std::strerror(errno)));
+  if (pid == 0) become(watch, argv.data(), env.data(), out_write.get(), failed_write.get());
+  child process(watch, pid);
+  ::setpgid(pid, pid);  // both sides do it, so that it is done before either goes on
+  out_write.close();
+  failed_write.close();
+  int why = 0;
+  ssize_t got = 0;
+  while ((got = ::read(failed_read.get(), &why, sizeof why)) < 0 && errno == EINTR) {
+  }
+  if (got == static_cast<ssize_t>(sizeof why)) {
+    process.finish();
+    const auto text = cat("exec: cannot run ", printable(c.argv[0], 200), ": ", std::strerror(why));
+    return why == ENOENT || why == EACCES || why == ENOEXEC ? outcome::do_not_retry(text) : outcome::failed(text);
+  }
+
+  std::stop_callback on_stop(context.stop(), [&] {
+    const std::uint64_t one = 1;
+    if (::write(stop.get(), &one, sizeof one) < 0) return;
+  });
+  const auto end = follow(process, out_read.get(), stop.get(), c.timeout);
+  const auto output = bounded_utf8(end.output, max_output);
+  if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0 && !end.timed_out) return outcome::succeeded(output);
+  if (end.stopped) return outcome::give_back("the command was stopped");
+  if (end.timed_out) {
+    auto timed_out = outcome::failed(cat("timed out after ", format_duration(*c.timeout), "; output: ", output));
+    timed_out.cause = "timed_out";
+    return timed_out;
+  }
+  const auto how = WIFSIGNALED(end.status) ? cat("killed by signal ", WTERMSIG(end.status)) : cat("exit ", WEXITSTATUS(end.status));
+  return outcome::failed(output.empty() ? how : cat(how, ": ", output));
+}
+
+}  // namespace
+
+handler make_handler(const guard& watch) {
+  return [&watch](job_context& context) { return run(watch, context); };
+}
+
+}  // namespace sluice::exec

@@ -1,0 +1,17 @@
+// The built-in job type `exec`: runs a command. Args: {"argv": ["tar", "cf", …], "timeout": "30s",
+// "env": {"NAME": "value"}}. The command is a process group of its own, without a shell. Its output
+// (the first 64 KiB of stdout and stderr together) is the job's result; an exit other than 0 is a
+// failure, and args that say nothing runnable are one that is not retried. The group is killed at the
+// timeout, when the job is asked to stop, and when this process dies.
+#pragma once
+
+#include <sluice/handler.hpp>
+
+#include "cli/exec/guard.hpp"
+
+namespace sluice::exec {
+
+// `watch` must outlive the handler.
+handler make_handler(const guard& watch);
+
+}  // namespace sluice::exec

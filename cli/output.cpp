@@ -1,0 +1,133 @@
+#include "cli/output.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+#include "core/text.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+json time_or_null(const std::optional<time_point>& at) { return at ? json(format_time(*at)) : json(nullptr); }
+
+std::string ago(time_point at) {
+  const auto now = std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
+  const auto s = std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - at).count());
+  if (s < 120) return cat(s, " s");
+  if (s < 7200) return cat(s / 60, " min");
+  if (s < 48 * 3600) return cat(s / 3600, " h");
+  return cat(s / 86400, " d");
+}
+
+bool numeric(const std::string& cell) {
+  return !cell.empty() && std::all_of(cell.begin(), cell.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+std::string table::text() const {
+  std::vector<std::size_t> widths(rows_.front().size());
+  std::vector<bool> right(widths.size(), true);
+  for (const auto& row : rows_)
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  for (std::size_t r = 1; r < rows_.size(); ++r)
+    for (std::size_t c = 0; c < rows_[r].size(); ++c) right[c] = right[c] && numeric(rows_[r][c]);
+  std::string out;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string pad(widths[c] - row[c].size(), ' ');
+      line += (c ? "  " : "") + (rows_.size() > 1 && right[c] ? pad + row[c] : row[c] + pad);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + '\n';
+  }
+  return out;
+}
+
+std::string json_line(const job& j) {
+  json out{{"id", j.id.value},         {"type", j.type.value},      {"queue", j.queue.value},
+           {"state", name_of(j.state)}, {"attempt", j.attempt},      {"losses", j.losses},
+           {"created_at", format_time(j.created_at)},                {"reason", j.reason},
+           {"line", j.line},           {"fence", j.fence.value},     {"server", j.server},
+           {"due_at", time_or_null(j.due_at)},                       {"lease_until", time_or_null(j.lease_until)},
+           {"finished_at", time_or_null(j.finished_at)},             {"args", j.args},
+           {"result", j.result}};
+  out["headers"] = json::object();
+  for (const auto& [name, value] : j.headers) out["headers"][name] = value;
+  out["history"] = json::array();
+  for (const auto& s : j.history)
+    out["history"].push_back({{"attempt", s.attempt}, {"cause", s.cause}, {"fence", s.fence.value}, {"server", s.server}, {"started", format_time(s.started)}, {"ended", format_time(s.ended)}, {"error", s.error}});
+  return dump(out);
+}
+
+std::string json_line(const queue_counts& q) {
+  return dump({{"queue", q.queue.value},       {"paused", q.paused},         {"enqueued", q.enqueued}, {"scheduled", q.scheduled},
+               {"throttled", q.throttled},     {"processing", q.processing}, {"succeeded", q.succeeded}, {"failed", q.failed},
+               {"deleted", q.deleted},         {"awaiting", q.awaiting},     {"quarantined", q.quarantined}});
+}
+
+std::string json_line(const server_info& s) {
+  return dump({{"id", s.id.value}, {"name", s.name}, {"host", s.host}, {"pid", s.pid}, {"queues", s.queues}, {"running", s.running}, {"started_at", format_time(s.started_at)}, {"beat_at", format_time(s.beat_at)}});
+}
+
+std::string json_fault(const std::string& pointer, const std::string& problem) { return dump({{"pointer", pointer}, {"problem", problem}}); }
+
+std::string jobs_table(const std::vector<job>& jobs) {
+  table t({"ID", "TYPE", "QUEUE", "STATE", "ATTEMPT", "LOSSES", "CREATED", "REASON"});
+  for (const auto& j : jobs)
+    t.add({printable(j.id.value), printable(j.type.value, 40), printable(j.queue.value, 40), std::string(name_of(j.state)), std::to_string(j.attempt), std::to_string(j.losses), format_time(j.created_at), printable(j.reason, 60)});
+  return t.text();
+}
+
+std::string queues_table(const std::vector<queue_counts>& queues) {
+  table t({"QUEUE", "PAUSED", "ENQUEUED", "SCHEDULED", "THROTTLED", "PROCESSING", "SUCCEEDED", "FAILED", "DELETED", "QUARANTINED"});
+  for (const auto& q : queues)
+    t.add({printable(q.queue.value), q.paused ? "yes" : "no", std::to_string(q.enqueued), std::to_string(q.scheduled), std::to_string(q.throttled), std::to_string(q.processing), std::to_string(q.succeeded), std::to_string(q.failed), std::to_string(q.deleted), std::to_string(q.quarantined)});
+  return t.text();
+}
+
+std::string servers_table(const std::vector<server_info>& servers) {
+  table t({"SERVER", "HOST", "PID", "RUNNING", "QUEUES", "UP", "LAST BEAT"});
+  for (const auto& s : servers) {
+    std::string queues;
+    for (const auto& q : s.queues) queues += (queues.empty() ? "" : " ") + printable(q);
+    t.add({printable(s.name), printable(s.host), std::to_string(s.pid), std::to_string(s.running), queues, ago(s.started_at), ago(s.beat_at) + " ago"});
+  }
+  return t.text();
+}
+
+std::string job_page_text(const job& j) {
+  std::string out;
+  const auto line = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) out += cat(name, std::string(12 - name.size(), ' '), printable(value), '\n');
+  };
+  line("id", j.id.value);
+  line("type", j.type.value);
+  line("queue", j.queue.value);
+  line("state", std::string(name_of(j.state)));
+  line("reason", j.reason);
+  line("line", j.line);
+  line("attempt", std::to_string(j.attempt));
+  line("losses", std::to_string(j.losses));
+  line("created", format_time(j.created_at));
+  if (j.due_at) line("due", format_time(*j.due_at));
+  if (j.lease_until) line("lease until", format_time(*j.lease_until));
+  line("server", j.server);
+  if (j.finished_at) line("finished", format_time(*j.finished_at));
+  line("args", j.args);
+  for (const auto& [name, value] : j.headers) line("header", name + ": " + value);
+  line("result", j.result);
+  if (j.history.empty()) return out;
+  table t({"ATTEMPT", "CAUSE", "STARTED", "ENDED", "SERVER", "ERROR"});
+  for (const auto& s : j.history) t.add({std::to_string(s.attempt), printable(s.cause, 40), format_time(s.started), format_time(s.ended), printable(s.server, 60), printable(s.error, 120)});
+  return out + '\n' + t.text();
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,153 @@
+// `sluice work` and `sluice check`: the composition root of a server that needs no C++ of yours.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <sluice/server.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/exec/exec_handler.hpp"
+#include "cli/output.hpp"
+#include "config/load.hpp"
+#include "core/log.hpp"
+#include "storage/store.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Beyond the grace time and what the store needs, nothing holds us: leases recover the rest.
+constexpr auto watchdog = 5s;
+constexpr int done_signal = SIGUSR2;  // our own word to the waiting main thread
+
+std::optional<config::loaded> read(const command& c) {
+  std::ifstream file(c.config, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    std::fprintf(stderr, "sluice: cannot read %s: %s\n", c.config.c_str(), std::strerror(errno));
+    return std::nullopt;
+  }
+  return config::load({std::move(text).str(), config::environment(), c.sets}, {storage::check_url});
+}
+
+void tell_faults(const command& c, const config::loaded& got) {
+  for (const auto& f : got.faults) {
+    if (c.json) std::printf("%s\n", json_fault(f.pointer, f.problem).c_str());
+    const auto where = f.pointer.empty() ? std::string("(the file)") : printable(f.pointer);
+    std::fprintf(stderr, "%s: %s: %s\n", c.config.c_str(), where.c_str(), printable(log::redact(f.problem)).c_str());
+  }
+  std::fprintf(stderr, "sluice: %zu fault%s in %s; nothing was started\n", got.faults.size(), got.faults.size() == 1 ? "" : "s", c.config.c_str());
+}
+
+sigset_t waited_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, done_signal}) sigaddset(&set, s);
+  return set;
+}
+
+int next_signal(const sigset_t& set, const std::optional<std::chrono::steady_clock::time_point>& deadline) {
+  for (;;) {
+    timespec left{3600, 0};
+    if (deadline) {
+      const auto ns = std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - std::chrono::steady_clock::now()).count());
+      left = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+    }
+    const int got = ::sigtimedwait(&set, nullptr, &left);
+    if (got > 0) return got;
+    if (errno == EAGAIN && deadline) return 0;
+  }
+}
+
+// Serves until it is told to stop. Answers the exit code.
+int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
+  const auto set = waited_signals();
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::thread stopper;
+  stop_report report;
+  for (;;) {
+    const int got = next_signal(set, deadline);
+    if (got == SIGHUP) continue;  // a terminal that closed is no reason to stop
+    if (got == SIGUSR1) {
+      log::info("SIGUSR1: claiming nothing new");
+      s.quiet();
+      continue;
+    }
+    if (got == 0) {
+      log::error("stopping took too long; leaving, leases recover what was held");
+      ::_exit(1);
+    }
+    if (got == done_signal && stopper.joinable()) break;
+    if (stopper.joinable()) {
+      log::warn("second signal: leaving at once");
+      ::_exit(128 + got);
+    }
+    log::info(fatal ? "stopping: the store is lost" : "stopping: giving running jobs ", fatal ? "" : format_duration(options.grace));
+    deadline = std::chrono::steady_clock::now() + options.grace + watchdog;
+    stopper = std::thread([&] {
+      report = s.stop();
+      s.give_up_unfinished();
+      ::kill(::getpid(), done_signal);
+    });
+  }
+  stopper.join();
+  log::info("stopped");
+  const int code = fatal ? 1 : 0;
+  if (report.unfinished > 0) ::_exit(code);  // their bodies must not run on
+  return code;
+}
+
+}  // namespace
+
+int check(const command& c) {
+  const auto got = read(c);
+  if (!got) return 1;
+  if (!got->faults.empty()) return tell_faults(c, *got), 1;
+  if (c.json) return 0;
+  std::printf("%s is fine: %s\n", c.config.c_str(), log::redact(got->options.storage).c_str());
+  for (const auto& [name, queue] : got->options.queues) std::printf("  %s: %u worker%s\n", name.c_str(), queue.workers, queue.workers == 1 ? "" : "s");
+  return 0;
+}
+
+int work(const command& c) {
+  const auto set = waited_signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread, so that only we wait for them
+  const auto got = read(c);
+  if (!got) return 1;
+  if (!got->faults.empty()) return tell_faults(c, *got), 1;
+  ::mallopt(M_TRIM_THRESHOLD, 256 * 1024 * 1024);  // or glibc gives memory back to the kernel at every statement
+
+  std::optional<exec::guard> guard;
+  handler_registry handlers;
+  handlers.handle("noop", [](job_context&) {});
+  if (got->options.allow_exec) {
+    auto started = exec::guard::start();
+    if (!started) return std::fprintf(stderr, "sluice: %s\n", to_string(started.error()).c_str()), 1;
+    guard.emplace(std::move(*started));
+    handlers.handle("exec", exec::make_handler(*guard), {.prefetch = false});
+  }
+  std::atomic<bool> fatal{false};
+  server s(got->options, std::move(handlers));
+  s.on_fatal([&](const error& why) {
+    log::error("the server cannot go on: ", to_string(why));
+    fatal = true;
+    ::kill(::getpid(), SIGTERM);
+  });
+  if (const auto started = s.start(); !started) {
+    std::fprintf(stderr, "sluice: cannot start: %s\n", printable(log::redact(to_string(started.error()))).c_str());
+    return 1;
+  }
+  log::info("working on ", got->options.storage, " as pid ", ::getpid());
+  return serve(s, got->options, fatal);
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,141 @@
+#include <sluice/client.hpp>
+
+#include "core/log.hpp"
+#include "storage/runner.hpp"
+
+namespace sluice {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr duration first_pause = 20ms;
+constexpr duration longest_pause = 500ms;
+
+}  // namespace
+
+struct client::parts {
+  client_options options;
+  enqueue_pipeline pipeline;
+  std::shared_ptr<storage::runner> runner;
+  system_clock wall{};
+
+  // Asks until the store has carried it out, has refused it for good, or the deadline is near. Every
+  // request may be repeated (the store knows it again), so an unknown outcome is asked again.
+  storage::answer ask(const storage::request& r) {
+    const auto deadline = steady_clock::now() + options.deadline;
+    bool unknown = false;
+    for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+      auto answers = runner->call({r}, deadline);
+      const auto* failed = std::get_if<error>(&answers.at(0));
+      if (!failed) return std::move(answers[0]);
+      unknown = unknown || failed->code == errc::unknown_outcome;
+      // Full does not mend itself within a deadline; the caller decides.
+      const bool again = waiting_helps(failed->code) && failed->code != errc::storage_full;
+      if (!again || steady_clock::now() + pause >= deadline)
+        return unknown ? storage::answer(error{errc::unknown_outcome, failed->message}) : std::move(answers[0]);
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
+  template <class Answer>
+  result<Answer> ask_for(const storage::request& r) {
+    auto got = ask(r);
+    if (auto* failed = std::get_if<error>(&got)) return std::move(*failed);
+    return std::get<Answer>(std::move(got));
+  }
+
+  result<void> change(const storage::request& r) {
+    auto got = ask_for<storage::change_answer>(r);
+    if (!got) return got.error();
+    if (got->code != errc::none) return error{got->code, got->message};
+    return {};
+  }
+};
+
+client::client(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
+client::~client() = default;
+client::client(client&&) noexcept = default;
+client& client::operator=(client&&) noexcept = default;
+
+result<client> client::open(client_options options) {
+  auto runner = storage::open_runner(options.storage);
+  if (!runner) return runner.error();
+  enqueue_pipeline pipeline(options.filters, options.jobs);
+  return client(std::unique_ptr<parts>(new parts{std::move(options), std::move(pipeline), std::move(*runner)}));
+}
+
+result<job_id> client::enqueue(new_job job) {
+  std::vector<new_job> one;
+  one.push_back(std::move(job));
+  return std::move(enqueue(std::move(one)).front());
+}
+
+std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
+  std::vector<result<job_id>> results;
+  results.reserve(jobs.size());
+  storage::enqueue_request request;
+  std::vector<std::size_t> place;  // of each prepared job among the results
+  const auto now = parts_->wall.now();
+  for (auto& job : jobs) {
+    auto ready = parts_->pipeline.prepare(std::move(job), now);
+    if (!ready) {
+      results.emplace_back(ready.error());
+      continue;
+    }
+    place.push_back(results.size());
+    results.emplace_back(ready->id);
+    request.jobs.push_back(std::move(*ready));
+  }
+  if (place.empty()) return results;
+  const auto stored = parts_->ask_for<storage::enqueue_answer>(std::move(request));
+  for (std::size_t i = 0; i < place.size(); ++i) {
+    auto& answer = results[place[i]];
+    if (!stored) answer = stored.error();
+    else if (stored->each[i] != errc::none) answer = error{stored->each[i], cat("job ", answer->value, ": ", describe(stored->each[i]))};
+  }
+  return results;
+}
+
+result<job> client::get(const job_id& id) {
+  auto got = parts_->ask_for<storage::get_answer>(storage::get_request{id});
+  if (!got) return got.error();
+  if (!got->found) return error{got->code, cat("job ", printable(id.value, 200), ": ", describe(got->code))};
+  return std::move(*got->found);
+}
+
+result<job_page> client::list(const job_query& query) {
+  if (query.limit < 1 || query.limit > 200) return error{errc::invalid_argument, "limit must be 1 to 200"};
+  auto got = parts_->ask_for<storage::list_answer>(storage::list_request{query});
+  if (!got) return got.error();
+  return std::move(got->page);
+}
+
+result<std::vector<queue_counts>> client::queues() {
+  auto got = parts_->ask_for<storage::queues_answer>(storage::queues_request{});
+  if (!got) return got.error();
+  return std::move(got->queues);
+}
+
+result<std::vector<server_info>> client::servers() {
+  auto got = parts_->ask_for<storage::servers_answer>(storage::servers_request{});
+  if (!got) return got.error();
+  return std::move(got->servers);
+}
+
+result<void> client::requeue(const job_id& id) { return parts_->change(storage::requeue_request{id}); }
+result<void> client::remove(const job_id& id) { return parts_->change(storage::remove_request{id}); }
+
+result<void> client::pause(const queue_name& queue) {
+  if (!valid_name(queue.value)) return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
+  const auto got = parts_->ask_for<storage::done_answer>(storage::pause_request{queue, true});
+  return got ? result<void>() : result<void>(got.error());
+}
+
+result<void> client::resume(const queue_name& queue) {
+  if (!valid_name(queue.value)) return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
+  const auto got = parts_->ask_for<storage::done_answer>(storage::pause_request{queue, false});
+  return got ? result<void>() : result<void>(got.error());
+}
+
+}  // namespace sluice

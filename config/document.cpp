@@ -1,0 +1,105 @@
+#include "config/document.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/text.hpp"
+
+namespace sluice::config {
+namespace {
+
+constexpr int max_depth = 32;
+
+// Builds the tree itself, because nlohmann's own parser silently keeps the last of two equal keys.
+class builder : public nlohmann::json_sax<json> {
+public:
+  explicit builder(std::vector<fault>& faults) : faults_(faults) {}
+
+  json take() && { return std::move(root_); }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool v) override { return put(v); }
+  bool number_integer(number_integer_t v) override { return put(v); }
+  bool number_unsigned(number_unsigned_t v) override { return put(v); }
+  bool number_float(number_float_t v, const string_t&) override { return put(v); }
+  bool string(string_t& v) override { return put(std::move(v)); }
+  bool binary(binary_t&) override { return false; }
+  bool key(string_t& k) override {
+    auto& here = stack_.back();
+    here.key = k;
+    if (!here.keys.insert(k).second) faults_.push_back({here.pointer + "/" + escaped(k), "is given twice; keep one"});
+    return true;
+  }
+  bool start_object(std::size_t) override { return open(json::object()); }
+  bool start_array(std::size_t) override { return open(json::array()); }
+  bool end_object() override { return stack_.pop_back(), true; }
+  bool end_array() override { return stack_.pop_back(), true; }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e) override {
+    std::string what = e.what();
+    if (const auto colon = what.find("parse error"); colon != std::string::npos) what = what.substr(colon);
+    faults_.push_back({"", cat("is not JSON at byte ", position, ": ", printable(what, 300))});
+    return false;
+  }
+
+private:
+  struct level {
+    json* value;
+    std::string pointer;
+    std::string key{};
+    std::set<std::string> keys{};
+  };
+
+  template <class V>
+  bool put(V&& v) {
+    place() = std::forward<V>(v);
+    return true;
+  }
+
+  bool open(json empty) {
+    if (static_cast<int>(stack_.size()) >= max_depth) {
+      faults_.push_back({stack_.back().pointer, cat("is nested deeper than ", max_depth, " levels")});
+      return false;
+    }
+    std::string pointer;
+    if (!stack_.empty()) {
+      const auto& here = stack_.back();
+      pointer = here.pointer + "/" + (here.value->is_object() ? escaped(here.key) : std::to_string(here.value->size()));
+    }
+    json& at = place();
+    at = std::move(empty);
+    stack_.push_back({&at, std::move(pointer)});
+    return true;
+  }
+
+  json& place() {
+    if (stack_.empty()) return root_;
+    auto& here = stack_.back();
+    if (here.value->is_object()) return (*here.value)[here.key];
+    here.value->push_back(nullptr);
+    return here.value->back();
+  }
+
+  std::vector<fault>& faults_;
+  json root_;
+  std::vector<level> stack_;
+};
+
+}  // namespace
+
+std::string escaped(const std::string& key) {
+  std::string out;
+  for (const char c : key) {
+    if (c == '~') out += "~0";
+    else if (c == '/') out += "~1";
+    else out += c;
+  }
+  return out;
+}
+
+json parse_document(const std::string& text, std::vector<fault>& faults) {
+  builder sax(faults);
+  const bool whole = json::sax_parse(text.begin(), text.end(), &sax, json::input_format_t::json, true, true);
+  return whole ? std::move(sax).take() : json(nullptr);
+}
+
+}  // namespace sluice::config

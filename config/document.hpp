@@ -1,0 +1,23 @@
+// The JSON text of a configuration as a tree, with what the parser alone can see: duplicate keys.
+#pragma once
+
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "config/load.hpp"
+
+namespace sluice::config {
+
+using json = nlohmann::json;
+
+// A key as it stands in a JSON pointer.
+std::string escaped(const std::string& key);
+
+// The tree; null with a fault when the text is no JSON.
+json parse_document(const std::string& text, std::vector<fault>& faults);
+
+// Environment and flags laid over the tree. What names no place is a fault.
+void apply_overrides(json& tree, const source& from, std::vector<fault>& faults);
+
+}  // namespace sluice::config

@@ -1,0 +1,178 @@
+#include "config/load.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "config/reader.hpp"
+#include "core/text.hpp"
+
+namespace sluice::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration day = 24h;
+constexpr duration longest_run = 30 * day;
+constexpr duration longest_delay = 365 * day;
+
+template <class T, class Got>
+void keep(T& field, Got&& got) {
+  if (got) field = static_cast<T>(*got);
+}
+template <class T, class Got>
+void keep(std::optional<T>& field, Got&& got) {
+  if (got) field = static_cast<T>(*got);
+}
+
+retry_policy read_retry(reader& from) {
+  retry_policy retry;
+  const auto* at = from.any("retry");
+  if (!at) return retry;
+  reader r(*at, from.pointer("retry"), from.faults());
+  keep(retry.attempts, r.number("attempts", 0, 1000));
+  keep(retry.backoff, r.choice("backoff", {"polynomial", "fixed", "exponential"}));
+  keep(retry.delay, r.time("delay", 0s, longest_delay));
+  keep(retry.max_delay, r.time("max_delay", 0s, longest_delay));
+  keep(retry.jitter, r.fraction("jitter"));
+  keep(retry.then, r.choice("then", {"fail", "delete"}));
+  return retry;
+}
+
+retention_rule read_rule(reader& from, std::string_view key, retention_rule fallback) {
+  const auto* at = from.any(key);
+  if (!at) return fallback;
+  reader r(*at, from.pointer(key), from.faults());
+  retention_rule rule;  // what is given replaces the default as a whole
+  keep(rule.age, r.time("age", 1s, 10 * longest_delay));
+  keep(rule.count, r.number("count", 0, 1'000'000'000));
+  if (at->is_object() && at->empty()) r.fault_at("", "must say \"age\", \"count\" or both");
+  return rule;
+}
+
+// A name of a queue or, with '*' in it, a pattern of names.
+bool check_queue_name(const std::string& name, bool pattern_allowed, const std::string& pointer, std::vector<fault>& faults) {
+  std::string plain = name;
+  if (pattern_allowed) std::replace(plain.begin(), plain.end(), '*', 'x');
+  if (valid_name(plain)) return true;
+  faults.push_back({pointer, name.empty() ? std::string("must not be an empty name")
+                                          : cat("must be a name of 1 to 200 characters of A-Z a-z 0-9 _ . : -", pattern_allowed ? ", or a pattern with *" : "")});
+  return false;
+}
+
+bool is_special(const std::string& queue) { return queue.ends_with("-queue"); }
+
+void read_queues(reader& from, server_options& options) {
+  const auto* at = from.any("queues");
+  if (!at) return;
+  if (!at->is_object() || at->empty()) {
+    from.fault_at("queues", "must be an object with at least one queue, e.g. {\"default\": {}}");
+    return;
+  }
+  options.queues.clear();
+  const auto processors = std::clamp(std::thread::hardware_concurrency(), 1u, 1000u);
+  for (const auto& [name, value] : at->items()) {
+    const auto pointer = from.pointer("queues") + "/" + escaped(name);
+    check_queue_name(name, true, pointer, from.faults());
+    reader r(value, pointer, from.faults());
+    queue_options queue;
+    queue.workers = is_special(name) ? options.special_queue_workers : processors;
+    keep(queue.workers, r.number("workers", 1, 1000));
+    keep(queue.prefetch, r.number("prefetch", 0, 1000));
+    queue.retry = read_retry(r);
+    keep(queue.timeout, r.time("timeout", 1ms, longest_run));
+    options.queues[name] = queue;
+  }
+}
+
+constexpr const char* throttlers_not_served = "throttlers are not served yet by this version; remove it";
+
+void read_jobs(reader& from, server_options& options) {
+  const auto* at = from.any("jobs");
+  if (!at) return;
+  if (!at->is_object()) return from.fault_at("jobs", "must be an object of job types");
+  for (const auto& [type, value] : at->items()) {
+    const auto pointer = from.pointer("jobs") + "/" + escaped(type);
+    if (!valid_name(type)) from.faults().push_back({pointer, type.empty() ? "must not be an empty name" : "must be a job type's name of 1 to 200 characters of A-Z a-z 0-9 _ . : -"});
+    reader r(value, pointer, from.faults());
+    type_options job;
+    if (const auto queue = r.text("queue"); queue && check_queue_name(*queue, false, r.pointer("queue"), from.faults())) job.queue = queue_name(*queue);
+    job.retry = read_retry(r);
+    keep(job.timeout, r.time("timeout", 1ms, longest_run));
+    if (const auto* list = r.any("throttle")) {
+      const bool texts = list->is_array() && std::all_of(list->begin(), list->end(), [](const json& one) { return one.is_string(); });
+      r.fault_at("throttle", texts ? throttlers_not_served : "must be a list of texts like \"semaphore:NAME\"");
+    }
+    if (r.choice("when_throttled", {"wait", "retry", "delete"})) r.fault_at("when_throttled", throttlers_not_served);
+    if (r.flag("strict")) r.fault_at("strict", throttlers_not_served);
+    options.jobs[type] = job;
+  }
+}
+
+// Keys of what comes later: their shape is checked, then they are refused.
+void refuse_later(reader& from, std::string_view key, std::string_view kind_key, const char* refusal) {
+  const auto* at = from.any(key);
+  if (!at) return;
+  if (!at->is_object()) return from.fault_at(key, "must be an object by name");
+  for (const auto& [name, value] : at->items()) {
+    const auto pointer = from.pointer(key) + "/" + escaped(name);
+    if (name.empty()) from.faults().push_back({pointer, "must not be an empty name"});
+    if (!value.is_object()) from.faults().push_back({pointer, "must be an object"});
+    else if (!value.contains(kind_key) || !value.at(std::string(kind_key)).is_string()) from.faults().push_back({pointer + "/" + std::string(kind_key), "must be given, as a text"});
+    from.faults().push_back({pointer, refusal});
+  }
+}
+
+void read_all(const json& tree, const checks& by, loaded& into) {
+  auto& o = into.options;
+  reader r(tree, "", into.faults);
+  if (const auto url = r.text("storage")) {
+    o.storage = *url;
+    if (by.store_url)
+      if (const auto known = by.store_url(*url); !known) r.fault_at("storage", known.error().message);
+  }
+  if (const auto name = r.text("server_name")) {
+    o.server_name = *name;
+    if (!valid_name(*name)) r.fault_at("server_name", "must be 1 to 200 characters of A-Z a-z 0-9 _ . : -");
+  }
+  keep(o.lease, r.time("lease", 1s, 1h));
+  keep(o.renew_every, r.time("renew_every", 100ms, 30min));
+  if (o.renew_every > o.lease / 2) r.fault_at("renew_every", cat("must be at most half of the lease (", format_duration(o.lease), ")"));
+  keep(o.grace, r.time("grace", 0s, 1h));
+  keep(o.max_losses, r.number("max_losses", 1, 100));
+  keep(o.sweep_interval, r.time("sweep_interval", 100ms, 1min));
+  keep(o.special_queue_workers, r.number("special_queue_workers", 1, 1000));
+  keep(o.timeout, r.time("timeout", 1ms, longest_run));
+  o.retry = read_retry(r);
+  if (const auto* at = r.any("retention")) {
+    reader kept(*at, r.pointer("retention"), into.faults);
+    o.retention.succeeded = read_rule(kept, "succeeded", o.retention.succeeded);
+    o.retention.failed = read_rule(kept, "failed", o.retention.failed);
+    o.retention.deleted = read_rule(kept, "deleted", o.retention.deleted);
+  }
+  keep(o.require_durability, r.choice("require_durability", {"volatile", "crash_safe", "power_safe"}));
+  if (const auto replicas = r.number("wait_replicas", 0, 100); replicas && *replicas > 0) r.fault_at("wait_replicas", "needs a Redis store, which is not served yet by this version; remove it");
+  keep(o.allow_exec, r.flag("allow_exec"));
+  // Before any queue is read, since a queue may need them.
+  for (auto& [name, q] : o.queues) q.workers = std::clamp(std::thread::hardware_concurrency(), 1u, 1000u);
+  read_queues(r, o);
+  read_jobs(r, o);
+  refuse_later(r, "throttlers", "kind", throttlers_not_served);
+  refuse_later(r, "recurring", "job", "recurring jobs are not served yet by this version; remove it");
+}
+
+}  // namespace
+
+loaded load(const source& from, const checks& by) {
+  loaded result;
+  json tree = parse_document(from.text, result.faults);
+  if (tree.is_null() && !result.faults.empty()) return result;
+  if (!tree.is_object()) {
+    result.faults.push_back({"", "must be one JSON object"});
+    return result;
+  }
+  apply_overrides(tree, from, result.faults);
+  read_all(tree, by, result);
+  return result;
+}
+
+}  // namespace sluice::config

@@ -1,0 +1,43 @@
+// What an operator may turn, read and checked. All faults of a file are found at once, each with its
+// JSON pointer; with any fault there are no options and nothing may start.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sluice/error.hpp>
+#include <sluice/options.hpp>
+
+namespace sluice::config {
+
+struct fault {
+  std::string pointer;  // where: "/queues/default/workers", "" for the whole file
+  std::string problem;  // what, and what is allowed
+};
+
+struct source {
+  std::string text;  // JSON; // and /* */ comments are allowed
+  // SLUICE_LEASE, SLUICE_QUEUES__DEFAULT__WORKERS: override the text.
+  std::vector<std::pair<std::string, std::string>> environment;
+  // "/queues/default/workers=2": override both.
+  std::vector<std::string> sets;
+};
+
+// Checks that other rooms own; the composition root hands them in.
+struct checks {
+  std::function<result<void>(const std::string&)> store_url;
+};
+
+struct loaded {
+  server_options options;
+  std::vector<fault> faults;
+};
+
+loaded load(const source& from, const checks& by);
+
+// The variables of this process that begin with SLUICE_.
+std::vector<std::pair<std::string, std::string>> environment();
+
+}  // namespace sluice::config

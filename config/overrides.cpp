@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include <unistd.h>
+
+#include "config/document.hpp"
+#include "core/text.hpp"
+
+namespace sluice::config {
+namespace {
+
+constexpr std::string_view prefix = "SLUICE_";
+
+// "8" is a number, "30s" a text: whatever is JSON is read as JSON.
+json value_of(const std::string& text) {
+  auto parsed = json::parse(text, nullptr, false);
+  return parsed.is_discarded() ? json(text) : parsed;
+}
+
+// As environment variables can spell it: GAME_CACHE_QUEUE for game-cache-queue.
+std::string folded(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::isalnum(c) ? static_cast<char>(std::tolower(c)) : '_'; });
+  return text;
+}
+
+bool set_at(json& tree, const std::vector<std::string>& path, json value) {
+  json* at = &tree;
+  for (const auto& key : path) {
+    if (at->is_null()) *at = json::object();
+    if (!at->is_object()) return false;
+    at = &(*at)[key];
+  }
+  *at = std::move(value);
+  return true;
+}
+
+void apply_variable(json& tree, const std::string& name, const std::string& value, std::vector<fault>& faults) {
+  std::vector<std::string> path;
+  const json* at = &tree;
+  for (std::size_t from = prefix.size(); from <= name.size();) {
+    const auto end = std::min(name.find("__", from), name.size());
+    auto key = folded(name.substr(from, end - from));
+    if (at && at->is_object())
+      for (const auto& [existing, below] : at->items())
+        if (folded(existing) == key) key = existing;
+    at = at && at->is_object() && at->contains(key) ? &at->at(key) : nullptr;
+    path.push_back(key);
+    from = end + 2;
+  }
+  if (!set_at(tree, path, value_of(value))) faults.push_back({"", cat("environment variable ", name, " names a place inside something that is no object")});
+}
+
+std::string unescaped(std::string_view key) {
+  std::string out;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    if (key[i] == '~' && i + 1 < key.size() && (key[i + 1] == '0' || key[i + 1] == '1')) out += key[++i] == '0' ? '~' : '/';
+    else out += key[i];
+  }
+  return out;
+}
+
+void apply_set(json& tree, const std::string& set, std::vector<fault>& faults) {
+  const auto sign = set.find('=');
+  if (set.empty() || set[0] != '/' || sign == std::string::npos) {
+    faults.push_back({"", cat("--set ", printable(set, 100), " must look like /queues/default/workers=2")});
+    return;
+  }
+  std::vector<std::string> path;
+  const auto pointer = std::string_view(set).substr(0, sign);
+  for (std::size_t from = 1; from <= pointer.size();) {
+    const auto end = std::min(pointer.find('/', from), pointer.size());
+    path.push_back(unescaped(pointer.substr(from, end - from)));
+    from = end + 1;
+  }
+  if (!set_at(tree, path, value_of(set.substr(sign + 1)))) faults.push_back({std::string(pointer), "--set names a place inside something that is no object"});
+}
+
+}  // namespace
+
+void apply_overrides(json& tree, const source& from, std::vector<fault>& faults) {
+  for (const auto& [name, value] : from.environment) apply_variable(tree, name, value, faults);
+  for (const auto& set : from.sets) apply_set(tree, set, faults);
+}
+
+std::vector<std::pair<std::string, std::string>> environment() {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (char** at = ::environ; at && *at; ++at) {
+    const std::string_view entry(*at);
+    const auto sign = entry.find('=');
+    if (entry.starts_with(prefix) && sign != std::string_view::npos && sign > prefix.size())
+      found.emplace_back(entry.substr(0, sign), entry.substr(sign + 1));
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace sluice::config

@@ -1,0 +1,43 @@
+// Reads one object of the tree key by key, noting what is wrong instead of stopping there.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "config/document.hpp"
+
+namespace sluice::config {
+
+class reader {
+public:
+  // A value that is no object is one fault and reads as empty.
+  reader(const json& value, std::string pointer, std::vector<fault>& faults);
+  // Keys that nobody asked for are faults, with the nearest one that could have been meant.
+  ~reader();
+  reader(const reader&) = delete;
+
+  std::optional<std::string> text(std::string_view key);
+  std::optional<bool> flag(std::string_view key);
+  std::optional<std::uint64_t> number(std::string_view key, std::uint64_t least, std::uint64_t most);
+  std::optional<double> fraction(std::string_view key);  // 0 to 1
+  std::optional<duration> time(std::string_view key, duration least, duration most);
+  // One of `words`; answers its place.
+  std::optional<std::size_t> choice(std::string_view key, const std::vector<std::string>& words);
+  // Whatever stands there, or null.
+  const json* any(std::string_view key);
+
+  std::string pointer(std::string_view key) const;
+  void fault_at(std::string_view key, std::string problem);
+  std::vector<fault>& faults() { return faults_; }
+
+private:
+  const json* find(std::string_view key);
+  const json* wrong_type(std::string_view key, const json& value, std::string_view wanted);
+
+  const json& value_;
+  std::string pointer_;
+  std::vector<fault>& faults_;
+  std::vector<std::string> asked_;
+};
+
+}  // namespace sluice::config

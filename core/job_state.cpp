@@ -1,0 +1,50 @@
+#include "core/job_state.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice {
+namespace {
+
+using enum job_state;
+
+constexpr std::array table{
+    transition{enqueued, processing, "claim"},      transition{enqueued, deleted, "delete"},
+    transition{scheduled, enqueued, "promote"},     transition{scheduled, deleted, "delete"},
+    transition{awaiting, enqueued, "parent"},       transition{awaiting, deleted, "delete"},
+    transition{throttled, enqueued, "wake"},        transition{throttled, deleted, "delete"},
+    transition{processing, succeeded, "settle"},    transition{processing, failed, "settle"},
+    transition{processing, deleted, "settle"},      transition{processing, scheduled, "settle"},
+    transition{processing, enqueued, "settle"},     transition{processing, throttled, "park"},
+    transition{succeeded, enqueued, "requeue"},     transition{failed, enqueued, "requeue"},
+    transition{deleted, enqueued, "requeue"},       transition{succeeded, deleted, "delete"},
+    transition{failed, deleted, "delete"},
+};
+
+constexpr std::array<std::string_view, 9> names{"",          "enqueued",  "scheduled", "awaiting", "throttled",
+                                                "processing", "succeeded", "failed",    "deleted"};
+
+}  // namespace
+
+std::span<const transition> transitions() noexcept { return table; }
+
+bool may_become(job_state from, job_state to) noexcept {
+  return std::any_of(table.begin(), table.end(), [&](const transition& t) { return t.from == from && t.to == to; });
+}
+
+bool may_begin_in(job_state state) noexcept { return state == enqueued || state == scheduled || state == awaiting; }
+
+std::string_view name_of(job_state state) noexcept {
+  const auto at = static_cast<std::size_t>(state);
+  return at < names.size() ? names[at] : "";
+}
+
+std::optional<job_state> parse_job_state(std::string_view name) noexcept {
+  for (std::size_t i = 1; i < names.size(); ++i)
+    if (names[i] == name) return static_cast<job_state>(i);
+  return std::nullopt;
+}
+
+bool is_final(job_state state) noexcept { return state == succeeded || state == failed || state == deleted; }
+
+}  // namespace sluice

@@ -1,0 +1,84 @@
+#include "core/pipeline.hpp"
+
+#include <algorithm>
+
+#include <sluice/handler.hpp>
+
+#include "core/codec.hpp"
+#include "core/text.hpp"
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration longest_delay = 24h * 365 * 10;
+
+error bad(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+
+result<void> check_name(std::string_view what, const std::string& name) {
+  if (valid_name(name)) return {};
+  return bad(cat(what, " '", printable(name, 60), "' must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
+}
+
+result<void> check_retry(const retry_policy& retry) {
+  if (retry.attempts && *retry.attempts > 1000) return bad("retry.attempts must be 0 to 1000");
+  if (retry.jitter && !(*retry.jitter >= 0 && *retry.jitter <= 1)) return bad("retry.jitter must be 0 to 1");
+  for (const auto& d : {retry.delay, retry.max_delay})
+    if (d && (*d < 0s || *d > 24h * 365)) return bad("retry delays must be 0 to 365 days");
+  return {};
+}
+
+result<void> check_limits(const new_job& job) {
+  for (auto checked : {check_name("job type", job.type.value), check_name("queue", job.queue.value),
+                       check_name("job id", job.id.value), check_retry(job.retry)})
+    if (!checked) return checked;
+  if (job.delay < 0s || job.delay > longest_delay) return bad("delay must be 0 to 10 years");
+  if (job.timeout && (*job.timeout < 1ms || *job.timeout > 24h * 30)) return bad("timeout must be 1 ms to 30 days");
+  if (job.args.size() > max_args_bytes)
+    return error{errc::too_large, cat("args have ", job.args.size(), " bytes; at most ", max_args_bytes, " are stored")};
+  if (auto json = check_json(job.args, max_json_depth); !json) return bad("args: " + json.error().message);
+  std::size_t header_bytes = 0;
+  for (const auto& [name, value] : job.headers) {
+    if (auto named = check_name("header", name); !named) return named;
+    header_bytes += name.size() + value.size();
+  }
+  if (header_bytes > max_headers_bytes)
+    return error{errc::too_large, cat("headers have ", header_bytes, " bytes; at most ", max_headers_bytes, " are stored")};
+  return {};
+}
+
+}  // namespace
+
+outcome filter::around(job_context& context, const std::function<outcome(job_context&)>& next) { return next(context); }
+
+filter_list in_order(filter_list filters) {
+  std::stable_sort(filters.begin(), filters.end(), [](const auto& a, const auto& b) { return a.order < b.order; });
+  return filters;
+}
+
+result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) const {
+  if (job.id.empty()) job.id = make_job_id(now);
+  for (const auto& entry : filters_) {
+    if (!entry.only_for.empty() && entry.only_for != job.type) continue;
+    try {
+      if (auto passed = entry.filter->on_enqueue(job); !passed) return passed.error();
+    } catch (const std::exception& e) {
+      return error{errc::refused, cat("an enqueue filter threw: ", printable(e.what(), 300))};
+    } catch (...) {
+      return error{errc::refused, "an enqueue filter threw something that is no exception"};
+    }
+  }
+  if (job.queue.empty()) {
+    const auto configured = types_.find(job.type.value);
+    job.queue = configured == types_.end() || configured->second.queue.empty() ? queue_name("default") : configured->second.queue;
+  }
+  if (auto within = check_limits(job); !within) return within.error();
+
+  prepared_job ready{job.id, job.queue, job.delay, {}};
+  ready.record = encode(job.id, job_content{std::move(job.type), std::move(job.queue), std::move(job.args),
+                                            std::move(job.headers), job.retry, job.timeout, now});
+  return ready;
+}
+
+}  // namespace sluice

@@ -1,0 +1,46 @@
+// What happens to a new job before it reaches a store, behind both doors: filters, id, queue, limits,
+// encoding. Runs in the enqueuing process.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <sluice/error.hpp>
+#include <sluice/filter.hpp>
+#include <sluice/options.hpp>
+
+#include "core/clock.hpp"
+
+namespace sluice {
+
+inline constexpr std::size_t max_args_bytes = 1024 * 1024;
+inline constexpr int max_json_depth = 64;
+inline constexpr std::size_t max_headers_bytes = 64 * 1024;
+inline constexpr std::size_t max_result_bytes = 1024 * 1024;
+inline constexpr std::size_t max_error_bytes = 16 * 1024;
+
+// A job that passed the pipeline, ready to be stored.
+struct prepared_job {
+  job_id id;
+  queue_name queue;
+  duration delay{0};
+  std::string record;  // encoded content
+};
+
+// Filters in the order they run: by `order`, those registered first before others of the same.
+filter_list in_order(filter_list filters);
+
+class enqueue_pipeline {
+public:
+  enqueue_pipeline(filter_list filters, std::map<std::string, type_options> types)
+      : filters_(in_order(std::move(filters))), types_(std::move(types)) {}
+
+  // `now` is the enqueuer's clock; it stamps created_at and decides nothing.
+  result<prepared_job> prepare(new_job job, time_point now) const;
+
+private:
+  filter_list filters_;
+  std::map<std::string, type_options> types_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,247 @@
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <ctime>
+#include <mutex>
+#include <random>
+
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+namespace {
+
+struct unit {
+  std::string_view name;
+  std::int64_t micros;
+};
+constexpr std::array units{unit{"d", 86'400'000'000}, unit{"h", 3'600'000'000}, unit{"m", 60'000'000},
+                           unit{"s", 1'000'000},      unit{"ms", 1'000},        unit{"us", 1}};
+constexpr double longest_duration_us = 10.0 * 365 * 86'400e6;
+
+// Bytes of the UTF-8 sequence that starts at `at`, or 0 when it is not valid.
+std::size_t utf8_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(at);
+  if (lead < 0x80) return 1;
+  std::size_t length = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xc2 && lead < 0xe0 ? 2 : 0;
+  if (length == 0 || at + length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  if (lead == 0xe0 && byte(at + 1) < 0xa0) return 0;
+  if (lead == 0xed && byte(at + 1) > 0x9f) return 0;  // surrogates
+  if (lead == 0xf0 && byte(at + 1) < 0x90) return 0;
+  if (lead == 0xf4 && byte(at + 1) > 0x8f) return 0;
+  return length;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::mt19937_64& random_engine() {
+  thread_local std::mt19937_64 engine = [] {
+    std::random_device device;
+    std::seed_seq seed{device(), device(), device(), device()};
+    return std::mt19937_64(seed);
+  }();
+  return engine;
+}
+
+// Accepts any JSON and counts levels; nlohmann's own functions recurse over the result and die of
+// deep nesting, this never builds one.
+struct depth_check : nlohmann::json_sax<nlohmann::json> {
+  int depth = 0;
+  int max_depth;
+  std::string problem;
+
+  explicit depth_check(int most) : max_depth(most) {}
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(std::size_t) override { return down(); }
+  bool start_array(std::size_t) override { return down(); }
+  bool end_object() override { return up(); }
+  bool end_array() override { return up(); }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e) override {
+    problem = cat("is not JSON at byte ", position, ": ", e.what());
+    return false;
+  }
+  bool up() { return --depth, true; }
+  bool down() {
+    if (++depth <= max_depth) return true;
+    problem = cat("is nested deeper than ", max_depth, " levels");
+    return false;
+  }
+};
+
+}  // namespace
+
+std::optional<duration> parse_duration(std::string_view text) {
+  double amount = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  if (failed != std::errc{} || amount < 0) return std::nullopt;
+  const std::string_view name(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  for (const auto& u : units) {
+    if (u.name != name) continue;
+    const double us = amount * static_cast<double>(u.micros);
+    if (!(us <= longest_duration_us)) return std::nullopt;
+    return duration(std::llround(us));
+  }
+  return std::nullopt;
+}
+
+std::string format_duration(duration d) {
+  const auto us = d.count();
+  if (us == 0) return "0s";
+  for (const auto& u : units)
+    if (u.name != "d" && us % u.micros == 0) return cat(us / u.micros, u.name);
+  return cat(us, "us");
+}
+
+std::string format_time(time_point at) {
+  std::int64_t ms = at.time_since_epoch().count() / 1000;
+  std::int64_t rest = ms % 1000;
+  if (rest < 0) rest += 1000;
+  const std::time_t seconds = static_cast<std::time_t>((ms - rest) / 1000);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 48> buffer{};
+  const auto used = std::strftime(buffer.data(), buffer.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::array<char, 8> millis{};
+  std::snprintf(millis.data(), millis.size(), ".%03dZ", static_cast<int>(rest));
+  return std::string(buffer.data(), used) + millis.data();
+}
+
+bool valid_name(std::string_view name) {
+  if (name.empty() || name.size() > 200) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == ':' || c == '-';
+  });
+}
+
+std::string printable(std::string_view text, std::size_t most) {
+  static constexpr std::string_view hex = "0123456789abcdef";
+  std::string out;
+  out.reserve(std::min(text.size(), most) + 16);
+  for (std::size_t at = 0; at < text.size();) {
+    if (out.size() >= most) return out + "... (truncated)";
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const std::size_t length = utf8_length(text, at);
+    const bool control = byte < 0x20 || byte == 0x7f || (length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0);
+    if (length == 0 || control) {
+      out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
+      ++at;
+    } else {
+      out.append(text, at, length);
+      at += length;
+    }
+  }
+  return out;
+}
+
+std::string bounded_utf8(std::string_view text, std::size_t most) {
+  std::string out;
+  out.reserve(std::min(text.size(), most));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text, at);
+    if (out.size() + std::max<std::size_t>(length, 1) > most) return out + "... (truncated)";
+    if (length == 0) {
+      out += '?';
+      ++at;
+    } else {
+      out.append(text, at, length);
+      at += length;
+    }
+  }
+  return out;
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::optional<std::string> best;
+  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const auto& candidate : candidates) {
+    const auto distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+bool matches(std::string_view pattern, std::string_view name) {
+  std::size_t p = 0, n = 0, star = std::string_view::npos, retry = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      retry = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p, ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+result<void> check_json(std::string_view text, int max_depth) {
+  if (text == "{}") return {};  // the commonest args
+  depth_check check(max_depth);
+  if (nlohmann::json::sax_parse(text.begin(), text.end(), &check)) return {};
+  return error{errc::invalid_argument, printable(check.problem, 300)};
+}
+
+std::string json_quoted(std::string_view text) {
+  return nlohmann::json(bounded_utf8(text, text.size())).dump();
+}
+
+job_id make_job_id(time_point now) {
+  static constexpr std::string_view alphabet = "0123456789abcdefghjkmnpqrstvwxyz";  // Crockford, lower case
+  auto& engine = random_engine();
+  auto ms = static_cast<std::uint64_t>(now.time_since_epoch().count() / 1000);
+  std::string id(26, '0');
+  for (int i = 9; i >= 0; --i, ms >>= 5) id[static_cast<std::size_t>(i)] = alphabet[ms & 31];
+  for (std::size_t i = 10; i < 26;)
+    for (std::uint64_t bits = engine(), n = 0; n < 12 && i < 26; ++n, ++i, bits >>= 5) id[i] = alphabet[bits & 31];
+  return job_id(std::move(id));
+}
+
+std::string random_token() {
+  std::array<char, 17> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%016llx", static_cast<unsigned long long>(random_engine()()));
+  return buffer.data();
+}
+
+std::uint64_t fnv1a(std::string_view bytes, std::uint64_t seed) noexcept {
+  for (const char c : bytes) {
+    seed ^= static_cast<unsigned char>(c);
+    seed *= 1099511628211ULL;
+  }
+  return seed;
+}
+
+}  // namespace sluice

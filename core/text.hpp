@@ -1,0 +1,62 @@
+// Reading and writing what people type and read: durations, instants, names, JSON text.
+#pragma once
+
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/error.hpp>
+#include <sluice/types.hpp>
+
+namespace sluice {
+
+// Joins anything printable.
+template <class... Ts>
+std::string cat(const Ts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return std::move(out).str();
+}
+
+// "250ms", "30s", "5m", "24h", "30d", also "1.5s". A bare number is no duration.
+std::optional<duration> parse_duration(std::string_view text);
+// The shortest exact form: "1500ms", "30s", "24h".
+std::string format_duration(duration d);
+
+// ISO 8601, UTC, milliseconds: "2026-03-08T07:00:00.000Z".
+std::string format_time(time_point at);
+
+// 1 to 200 bytes of [A-Za-z0-9_.:-].
+bool valid_name(std::string_view name);
+
+// `text` with control characters and invalid UTF-8 as \xNN, at most `most` bytes and then
+// "... (truncated)". For logs and terminals.
+std::string printable(std::string_view text, std::size_t most = 16 * 1024);
+
+// Valid UTF-8 made of `text`: bad bytes are replaced by '?', too much is cut off with a mark.
+std::string bounded_utf8(std::string_view text, std::size_t most);
+
+// The candidate with the smallest edit distance, when that is near enough to be a slip.
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+// True when `name` matches `pattern`, in which '*' stands for any run of characters.
+bool matches(std::string_view pattern, std::string_view name);
+
+// Well-formed JSON of at most `max_depth` levels; an error names the position.
+result<void> check_json(std::string_view text, int max_depth);
+
+// `text` as a JSON string literal with its quotes.
+std::string json_quoted(std::string_view text);
+
+// A new job id: 26 characters that sort by the time they were made. Thread-safe.
+job_id make_job_id(time_point now);
+
+// 64 random bits as 16 hex digits, to tell one start of a process from the next.
+std::string random_token();
+
+// FNV-1a, 64 bits: the checksum of stored records, stable for ever.
+std::uint64_t fnv1a(std::string_view bytes, std::uint64_t seed = 14695981039346656037ULL) noexcept;
+
+}  // namespace sluice

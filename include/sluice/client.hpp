@@ -1,0 +1,74 @@
+/// How work gets in and how it is looked at. Needs no CAF. Every call blocks until the store has
+/// answered or the deadline passed. Threads: one client may be shared by all.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sluice/error.hpp>
+#include <sluice/filter.hpp>
+#include <sluice/job.hpp>
+#include <sluice/options.hpp>
+
+namespace sluice {
+
+class server;
+
+struct client_options {
+  std::string storage = "sqlite:sluice.db";
+  duration deadline = 10s;  ///< For every call, waiting for other processes included.
+  filter_list filters;      ///< Their `on_enqueue` is called here.
+  std::map<std::string, type_options> jobs;  ///< Read for the queue of a type.
+};
+
+/// Which jobs to list, newest first.
+struct job_query {
+  std::optional<job_state> state;  ///< None: all.
+  queue_name queue;                ///< Empty: all.
+  std::uint32_t limit = 50;        ///< 1 to 200.
+  std::string after;               ///< `job_page::next` of the page before.
+};
+
+struct job_page {
+  std::vector<job> jobs;
+  std::string next;  ///< Empty: this was the last page.
+};
+
+class client {
+public:
+  /// Opens the store. Errors: invalid_argument (URL), storage_*, io_error.
+  static result<client> open(client_options options);
+  ~client();
+  client(client&&) noexcept;
+  client& operator=(client&&) noexcept;
+
+  /// Ok: stored, and it will be started at least once while the store keeps what it acknowledged.
+  /// Any error but unknown_outcome: certainly not stored by this call. unknown_outcome: ask again
+  /// with the same id and content, which never makes a second job.
+  result<job_id> enqueue(new_job job);
+  /// All in one round trip; each succeeds or fails alone, in order.
+  std::vector<result<job_id>> enqueue(std::vector<new_job> jobs);
+
+  result<job> get(const job_id& id);
+  result<job_page> list(const job_query& query);
+  result<std::vector<queue_counts>> queues();
+  result<std::vector<server_info>> servers();
+
+  /// Brings a final or scheduled job to the tail of its queue now; a final one starts afresh, with
+  /// no attempt and no loss. not_found, illegal_transition (it waits already, or runs).
+  result<void> requeue(const job_id& id);
+  /// Ends a job as deleted. A running one is asked to stop and its outcome is refused.
+  result<void> remove(const job_id& id);
+  /// A paused queue takes jobs and starts none; running ones go on.
+  result<void> pause(const queue_name& queue);
+  result<void> resume(const queue_name& queue);
+
+private:
+  struct parts;
+  explicit client(std::unique_ptr<parts> p);
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,101 @@
+/// What can go wrong, as values. Every code is one sentence and says whether waiting can help; a
+/// `result` is either a value or an `error`. Sluice throws across no public call but constructors.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace sluice {
+
+/// The closed list of failures. The numbers are not stored anywhere and may change.
+enum class errc : std::uint8_t {
+  none,                 ///< Nothing went wrong.
+  invalid_argument,     ///< A value is outside what is allowed; the message names it and the range.
+  invalid_config,       ///< The configuration has faults; nothing was started.
+  not_served,           ///< This version does not do that yet.
+  too_large,            ///< A size limit was exceeded; nothing was stored.
+  refused,              ///< An enqueue filter refused the job; nothing was stored.
+  id_conflict,          ///< A job with this id and other content exists; nothing was changed.
+  not_found,            ///< No such job or queue.
+  illegal_transition,   ///< The job's state does not allow that; nothing was changed.
+  stale_fence,          ///< Somebody else holds this job now; nothing was changed.
+  damaged_record,       ///< The stored record cannot be decoded; it is kept in quarantine.
+  storage_full,         ///< The store has no room; nothing was stored. Waiting may help.
+  storage_busy,         ///< Another process holds the store; nothing was stored. Waiting may help.
+  storage_unavailable,  ///< The store did not answer; nothing was stored. Waiting may help.
+  storage_lost,         ///< The store's file was removed or replaced under us. Restart is needed.
+  storage_damaged,      ///< The store failed its integrity check; nothing was touched.
+  storage_newer,        ///< The store was written by a newer version; nothing was touched.
+  unknown_outcome,      ///< The store failed while committing: it may or may not have happened.
+  overloaded,           ///< Too much is waiting for the store in this process. Waiting may help.
+  timed_out,            ///< The deadline passed first.
+  not_running,          ///< The server or client is stopped.
+  io_error,             ///< The operating system refused; the message says what.
+};
+
+/// The sentence of a code, for logs and people. Never empty, never freed.
+std::string_view describe(errc code) noexcept;
+
+/// The code's name as it is written in JSON and logs, e.g. "id_conflict".
+std::string_view name_of(errc code) noexcept;
+
+/// True when the same call may succeed later without anybody changing anything.
+bool waiting_helps(errc code) noexcept;
+
+/// A code with what it was about. `message` is for people and never needed to decide.
+struct error {
+  errc code = errc::none;
+  std::string message;
+};
+
+/// "code: message", or the code's sentence when there is no message.
+std::string to_string(const error& e);
+
+/// A value of T or an error. Reading the wrong side is a programming error (asserted).
+template <class T>
+class [[nodiscard]] result {
+public:
+  result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
+  result(sluice::error e) : content_(std::in_place_index<1>, std::move(e)) {}
+
+  bool ok() const noexcept { return content_.index() == 0; }
+  explicit operator bool() const noexcept { return ok(); }
+
+  T& value() & { return std::get<0>(content_); }
+  const T& value() const& { return std::get<0>(content_); }
+  T&& value() && { return std::get<0>(std::move(content_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  const sluice::error& error() const { return std::get<1>(content_); }
+
+private:
+  std::variant<T, sluice::error> content_;
+};
+
+template <>
+class [[nodiscard]] result<void> {
+public:
+  result() = default;
+  result(sluice::error e) : error_(std::move(e)) {}
+
+  bool ok() const noexcept { return !error_.has_value(); }
+  explicit operator bool() const noexcept { return ok(); }
+  const sluice::error& error() const {
+    assert(error_);
+    return *error_;
+  }
+
+private:
+  std::optional<sluice::error> error_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,104 @@
+/// A job as its enqueuer says it (`new_job`) and as the store knows it (`job`).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/retry.hpp>
+#include <sluice/types.hpp>
+
+namespace sluice {
+
+/// docs/job_lifecycle.md draws these and the transitions between them. The numbers are stored.
+enum class job_state : std::uint8_t {
+  enqueued = 1,
+  scheduled = 2,
+  awaiting = 3,
+  throttled = 4,
+  processing = 5,
+  succeeded = 6,
+  failed = 7,
+  deleted = 8,
+};
+
+std::string_view name_of(job_state state) noexcept;
+std::optional<job_state> parse_job_state(std::string_view name) noexcept;
+
+/// succeeded, failed, deleted: only a person (or the API) brings the job back.
+bool is_final(job_state state) noexcept;
+
+/// What to run, said by the enqueuer. Limits: names 1 to 200 bytes of [A-Za-z0-9_.:-]; args are JSON
+/// text of at most 1 MiB and 64 levels; headers at most 64 KiB in all.
+struct new_job {
+  job_type type;
+  std::string args = "{}";                     ///< JSON text; kept byte for byte.
+  queue_name queue;                            ///< Empty: the type's configured queue, else "default".
+  job_id id;                                   ///< Empty: a new one. The same id and content is one job.
+  duration delay{0};                           ///< Above 0: becomes ready this much later.
+  std::map<std::string, std::string> headers;  ///< Yours; handed to the handler.
+  retry_policy retry;                          ///< What this job says itself; usually nothing.
+  std::optional<duration> timeout;             ///< How long one run may take. Default: the type's.
+};
+
+/// How one start ended. Causes: succeeded, failed, timed_out, lost, given_back, worker_died,
+/// deleted, retry, promoted and the like are plain words for people.
+struct start_record {
+  sluice::fence fence;
+  std::uint32_t attempt = 0;
+  std::string cause;
+  std::string server;
+  std::string error;  ///< Empty when it succeeded.
+  time_point started;
+  time_point ended;
+};
+
+/// A job as the store knows it. A snapshot: it may have moved on when you read it.
+struct job {
+  job_id id;
+  job_type type;
+  queue_name queue;
+  std::string args;
+  std::map<std::string, std::string> headers;
+  retry_policy retry;
+  std::optional<duration> timeout;
+
+  job_state state = job_state::enqueued;
+  std::uint32_t attempt = 0;  ///< Runs of the handler so far; 1 in the first.
+  std::uint32_t losses = 0;   ///< Starts that ended with a lost lease.
+  sluice::fence fence;        ///< Of the latest start.
+  std::string line;           ///< Inside its queue: "", "woken", "suspect" or "type:NAME".
+  std::string server;         ///< Who runs it, when processing.
+  std::string reason;         ///< Why it is in this state, in words.
+  std::string result;         ///< What the handler returned (at most 1 MiB), when succeeded.
+  time_point created_at;
+  std::optional<time_point> due_at;       ///< When scheduled: becomes ready then.
+  std::optional<time_point> lease_until;  ///< When processing.
+  std::optional<time_point> finished_at;  ///< When final.
+  std::vector<start_record> history;      ///< The last 20 ended starts, oldest first.
+};
+
+/// How many jobs a queue holds in each state, now. Final jobs count while they are kept.
+struct queue_counts {
+  queue_name queue;
+  bool paused = false;
+  std::uint64_t enqueued = 0, scheduled = 0, awaiting = 0, throttled = 0, processing = 0;
+  std::uint64_t succeeded = 0, failed = 0, deleted = 0;
+  std::uint64_t quarantined = 0;  ///< Records that could not be decoded, kept aside.
+};
+
+/// A server that has told the store it lives. Silent for a minute: probably gone.
+struct server_info {
+  server_id id;
+  std::string name;
+  std::string host;
+  std::int64_t pid = 0;
+  std::vector<std::string> queues;  ///< As "name:workers".
+  std::uint32_t running = 0;
+  time_point started_at;
+  time_point beat_at;
+};
+
+}  // namespace sluice

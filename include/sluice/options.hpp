@@ -1,0 +1,69 @@
+/// What an operator may turn, as plain values. docs/configuration.md explains each key; a JSON file
+/// is read into these by config/.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include <sluice/retry.hpp>
+#include <sluice/types.hpp>
+
+namespace sluice {
+
+using namespace std::chrono_literals;
+
+/// How much of a store's promises must hold for a server to start on it.
+enum class durability : std::uint8_t {
+  volatile_,   ///< Lost when the process ends.
+  crash_safe,  ///< Survives kill -9 of every process.
+  power_safe,  ///< Survives power loss, when the disk honours fsync.
+};
+
+struct queue_options {
+  std::uint32_t workers = 0;     ///< 1 to 1000. 0: the number of processors.
+  std::uint32_t prefetch = 256;  ///< 0 to 1000: most claimed ahead of free workers.
+  retry_policy retry;
+  std::optional<duration> timeout;
+};
+
+struct type_options {
+  queue_name queue;  ///< Where jobs of this type go when the enqueuer names no queue.
+  retry_policy retry;
+  std::optional<duration> timeout;
+};
+
+/// How long final jobs are kept. Whatever is exceeded first removes the oldest.
+struct retention_rule {
+  std::optional<duration> age;
+  std::optional<std::uint64_t> count;
+};
+
+struct retention_options {
+  retention_rule succeeded{duration(24h), 100'000};
+  retention_rule failed{duration(24h * 30), std::nullopt};
+  retention_rule deleted{duration(24h), 100'000};
+};
+
+struct server_options {
+  std::string storage = "sqlite:sluice.db";
+  std::string server_name;  ///< Empty: host name and pid.
+  /// How long a start is held without renewal. Shorter: dead servers are noticed sooner. Longer:
+  /// pauses cause fewer double runs. 1 s to 1 h.
+  duration lease = 30s;
+  duration renew_every{0};        ///< 0: a third of the lease. At most half of it.
+  duration grace = 25s;           ///< How long running jobs may go on after `stop`. 0 to 1 h.
+  std::uint32_t max_losses = 3;   ///< Lost starts after which a job is failed. 1 to 100.
+  duration sweep_interval = 5s;   ///< How soon a lost wake-up is found. 100 ms to 1 min.
+  std::uint32_t special_queue_workers = 1;
+  std::optional<duration> timeout;  ///< Of one run, where nothing narrower says one.
+  retry_policy retry;
+  retention_options retention;
+  durability require_durability = durability::volatile_;
+  bool allow_exec = false;  ///< Whether this server runs `exec` jobs: any command, as its user.
+  /// Served queues by name, or by pattern with '*': one pool for each queue that matches.
+  std::map<std::string, queue_options> queues{{"default", {}}};
+  std::map<std::string, type_options> jobs;
+};
+
+}  // namespace sluice

@@ -1,0 +1,53 @@
+/// A server: supervised pools of workers that run the jobs of its queues, in this process.
+///
+/// Start and stop have a written contract: stop before start and stop twice do nothing; start while
+/// running is an error; start after stop is allowed; destruction stops; all calls are thread-safe.
+/// A crash at any point costs only the leases: the jobs it held run again (docs/guarantees.md).
+#pragma once
+
+#include <memory>
+
+#include <sluice/error.hpp>
+#include <sluice/filter.hpp>
+#include <sluice/handler.hpp>
+#include <sluice/options.hpp>
+
+namespace sluice {
+
+/// What was left when a server stopped.
+struct stop_report {
+  /// Bodies that ignored their stop request beyond the grace time. Their threads still run; their
+  /// jobs are given back only by `give_up_unfinished`, else when their leases run out.
+  std::uint32_t unfinished = 0;
+};
+
+class server {
+public:
+  server(server_options options, handler_registry handlers, filter_list filters = {});
+  ~server();
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+
+  /// Opens the store and begins to work. Nothing runs when it answers an error.
+  result<void> start();
+
+  /// Claims nothing new; running jobs go on. Undone only by stop and start.
+  void quiet();
+
+  /// Quiet; asks running bodies to stop; waits up to `grace`; gives back what has not begun.
+  stop_report stop();
+
+  /// For the last act before the process leaves, after `stop`: gives back the jobs of bodies that
+  /// ignored their stop, though those bodies still run. They must die with this process.
+  void give_up_unfinished();
+
+  /// Empty while all is well; else why the server can no longer work (its store was removed, say).
+  /// `on_fatal` is called once with it, from any thread; it must not call back into the server.
+  void on_fatal(std::function<void(const error&)> told);
+
+private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,40 @@
+#include "scheduler/agenda.hpp"
+
+#include <algorithm>
+
+namespace sluice::scheduler {
+
+duration renewal_interval(const server_options& options) {
+  return options.renew_every > duration::zero() ? options.renew_every : options.lease / 3;
+}
+
+agenda::agenda(const server_options& options, steady_point now) {
+  const auto plan = [&](duty d, duration every) { entries_[static_cast<std::size_t>(d)] = {now, every}; };
+  // Promotion is told its next instant by the store; the sweep interval only covers a lost hint.
+  plan(duty::promote, options.sweep_interval);
+  plan(duty::look_for_lost, std::max<duration>(renewal_interval(options), options.sweep_interval / 4));
+  plan(duty::prune, prune_every);
+  plan(duty::beat, beat_every);
+  plan(duty::sweep, options.sweep_interval);
+}
+
+std::vector<duty> agenda::take_due(steady_point now) {
+  std::vector<duty> due;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].when > now) continue;
+    due.push_back(static_cast<duty>(i));
+    entries_[i].when = now + entries_[i].every;
+  }
+  return due;
+}
+
+void agenda::at(duty d, steady_point when) {
+  auto& planned = entries_[static_cast<std::size_t>(d)].when;
+  planned = std::min(planned, when);
+}
+
+steady_point agenda::next() const {
+  return std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.when < b.when; })->when;
+}
+
+}  // namespace sluice::scheduler

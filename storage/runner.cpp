@@ -1,0 +1,161 @@
+#include "storage/runner.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+namespace sluice::storage {
+namespace {
+
+constexpr std::size_t max_batch_weight = 2'000;      // elements in one commit: bounds how long others wait
+constexpr std::size_t max_waiting_weight = 100'000;  // elements that callers may have waiting
+
+}  // namespace
+
+std::size_t weight(const request& r) {
+  if (const auto* e = std::get_if<enqueue_request>(&r)) return 1 + e->jobs.size();
+  if (const auto* s = std::get_if<settle_request>(&r)) return 1 + s->starts.size() + (s->next ? s->next->free + s->next->ahead : 0);
+  if (const auto* c = std::get_if<claim_request>(&r)) return 1 + c->free + c->ahead;
+  if (const auto* n = std::get_if<renew_request>(&r)) return 1 + n->starts.size();
+  return 1;
+}
+
+runner::runner(std::unique_ptr<store> opened) : store_(std::move(opened)), durability_(store_->durability()) {
+  watch_ = store_->watch_others([this] { tell_listeners(); });
+  thread_ = std::thread([this] { run(); });
+}
+
+runner::~runner() {
+  watch_.reset();
+  {
+    std::lock_guard hold(mutex_);
+    stopping_ = true;
+  }
+  store_->stop_waiting();
+  changed_.notify_all();
+  thread_.join();
+}
+
+void runner::submit(requests asked, answered done) {
+  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0});
+  for (const auto& r : order->asked) order->weight += weight(r);
+  std::lock_guard hold(mutex_);
+  waiting_weight_ += order->weight;
+  waiting_.push_back(std::move(order));
+  if (waiting_.size() == 1) changed_.notify_one();
+}
+
+runner::answers runner::call(requests asked, steady_point deadline) {
+  struct exchange {
+    std::mutex mutex;
+    std::condition_variable answered;
+    std::optional<answers> got;
+  };
+  auto shared = std::make_shared<exchange>();
+  const std::size_t count = asked.size();
+  auto order = std::make_shared<job_order>();
+  order->asked = std::move(asked);
+  order->done = [shared](answers got) {
+    // Notified under the lock: the caller may destroy nothing while we hold a share of it.
+    std::lock_guard hold(shared->mutex);
+    shared->got = std::move(got);
+    shared->answered.notify_one();
+  };
+  for (const auto& r : order->asked) order->weight += weight(r);
+  {
+    std::unique_lock hold(mutex_);
+    if (!room_.wait_until(hold, deadline, [&] { return waiting_weight_ < max_waiting_weight || stopping_; }))
+      return answers(count, error{errc::overloaded, "too much is waiting for the store in this process"});
+    waiting_weight_ += order->weight;
+    waiting_.push_back(order);
+    if (waiting_.size() == 1) changed_.notify_one();
+  }
+  std::unique_lock hold(shared->mutex);
+  if (shared->answered.wait_until(hold, deadline, [&] { return shared->got.has_value(); })) return std::move(*shared->got);
+  hold.unlock();
+  {
+    std::lock_guard queue_hold(mutex_);
+    const auto at = std::find(waiting_.begin(), waiting_.end(), order);
+    if (at != waiting_.end()) {
+      waiting_weight_ -= order->weight;
+      waiting_.erase(at);
+      return answers(count, error{errc::storage_busy, "the store did not get to it before the deadline; nothing was stored"});
+    }
+  }
+  hold.lock();
+  if (shared->got) return std::move(*shared->got);
+  return answers(count, error{errc::unknown_outcome, "the deadline passed while the store was at it; ask again with the same id"});
+}
+
+void runner::run() {
+  std::vector<std::shared_ptr<job_order>> taken;
+  requests batch;
+  for (;;) {
+    taken.clear();
+    batch.clear();
+    {
+      std::unique_lock hold(mutex_);
+      changed_.wait(hold, [&] { return !waiting_.empty() || stopping_; });
+      if (waiting_.empty()) return;
+      for (std::size_t load = 0; !waiting_.empty() && (load == 0 || load + waiting_.front()->weight <= max_batch_weight);) {
+        load += waiting_.front()->weight;
+        waiting_weight_ -= waiting_.front()->weight;
+        taken.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
+      }
+    }
+    room_.notify_all();
+    for (auto& order : taken)
+      for (auto& r : order->asked) batch.push_back(std::move(r));
+    auto got = store_->apply(batch);
+    auto next = got.begin();
+    for (auto& order : taken) {
+      const auto end = next + static_cast<std::ptrdiff_t>(order->asked.size());
+      order->done(answers(std::make_move_iterator(next), std::make_move_iterator(end)));
+      next = end;
+    }
+    if (store_->made_work()) tell_listeners();
+    store_->tidy();
+  }
+}
+
+void runner::tell_listeners() {
+  std::lock_guard hold(listeners_mutex_);
+  for (const auto& hint : listeners_) hint();
+}
+
+std::unique_ptr<runner::subscription> runner::subscribe(listener hint) {
+  auto made = std::make_unique<subscription>();
+  std::lock_guard hold(listeners_mutex_);
+  made->from = this;
+  made->at = listeners_.insert(listeners_.end(), std::move(hint));
+  return made;
+}
+
+runner::subscription::~subscription() {
+  std::lock_guard hold(from->listeners_mutex_);
+  from->listeners_.erase(at);
+}
+
+result<std::shared_ptr<runner>> open_runner(const std::string& url) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<runner>> open;
+  static const system_clock wall;
+  if (auto known = check_url(url); !known) return known.error();
+  if (url == "sqlite::memory:" || url.starts_with("sqlite::memory:?")) {
+    auto made = open_store(url, wall);
+    if (!made) return made.error();
+    return std::make_shared<runner>(std::move(*made));
+  }
+  std::error_code ignored;
+  const auto path = std::filesystem::weakly_canonical(url.substr(url.find(':') + 1), ignored).string();
+  std::lock_guard hold(mutex);
+  if (auto shared = open[path].lock()) return shared;
+  auto made = open_store(url, wall);
+  if (!made) return made.error();
+  auto fresh = std::make_shared<runner>(std::move(*made));
+  open[path] = fresh;
+  return fresh;
+}
+
+}  // namespace sluice::storage

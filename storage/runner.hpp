@@ -1,0 +1,78 @@
+// The one thread of a process that speaks to a store. It takes whatever waits, applies it as one
+// batch and answers each: under load that is group commit, when idle it adds no delay.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "storage/store.hpp"
+
+namespace sluice::storage {
+
+class runner {
+public:
+  using requests = std::vector<request>;
+  using answers = std::vector<answer>;
+  using answered = std::function<void(answers)>;
+  using listener = std::function<void()>;
+
+  explicit runner(std::unique_ptr<store> opened);
+  // Everything submitted before is applied first, with one try and no waiting for other processes.
+  ~runner();
+  runner(const runner&) = delete;
+
+  // Queues the requests; they are applied in order, within one commit. `done` is called on the
+  // runner's thread and must not block. Never refuses: for callers who bound themselves by leases.
+  void submit(requests asked, answered done);
+
+  // The blocking form for everybody else: waits for room and for the answers. What could not even be
+  // begun by the deadline is withdrawn and answered with storage_busy; what had begun, with
+  // unknown_outcome.
+  answers call(requests asked, steady_point deadline);
+
+  // `hint` is called, from any thread, when there may be new work. It must not block.
+  class subscription {
+  public:
+    ~subscription();
+
+  private:
+    friend class runner;
+    runner* from = nullptr;
+    std::list<listener>::iterator at;
+  };
+  std::unique_ptr<subscription> subscribe(listener hint);
+
+  sluice::durability durability() const { return durability_; }
+
+private:
+  struct job_order {
+    requests asked;
+    answered done;
+    std::size_t weight = 0;
+  };
+
+  void run();
+  void tell_listeners();
+
+  std::unique_ptr<store> store_;
+  sluice::durability durability_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::condition_variable room_;
+  std::deque<std::shared_ptr<job_order>> waiting_;
+  std::size_t waiting_weight_ = 0;
+  bool stopping_ = false;
+  std::mutex listeners_mutex_;
+  std::list<listener> listeners_;
+  std::unique_ptr<watch> watch_;
+  std::thread thread_;
+};
+
+// One runner per store and process: the same file answers the same runner while anybody uses it.
+// `sqlite::memory:` is a new store each time.
+result<std::shared_ptr<runner>> open_runner(const std::string& url);
+
+}  // namespace sluice::storage

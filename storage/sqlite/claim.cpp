@@ -1,0 +1,170 @@
+#include <algorithm>
+
+#include "storage/sqlite/transitions.hpp"
+
+namespace sluice::storage::sqlite {
+namespace {
+
+constexpr std::size_t max_moved = 1'000;  // jobs of unknown types moved aside in one claim
+
+struct candidate {
+  std::int64_t seq = 0;
+  line from;
+  std::int64_t pos = 0;
+  job_id id;
+  std::uint32_t attempt = 0, losses = 0;
+  std::string record, progress;
+};
+
+bool known(const claim_request& r, const std::string& type) { return r.types && r.types->contains(type); }
+
+class claiming {
+public:
+  claiming(session& s, const claim_request& r) : s_(s), r_(r), suspect_too_(r.suspect_too) {}
+
+  claim_answer run() {
+    main_ = s_.line_id(r_.queue.value, line_kind::main);
+    if (s_.paused(r_.queue.value)) return {};
+    std::vector<line> woken, others;
+    for (auto& l : s_.lines_of(r_.queue.value)) {
+      if (l.kind == line_kind::type && !known(r_, l.name)) continue;
+      (l.kind == line_kind::woken ? woken : others).push_back(std::move(l));
+    }
+    drain(woken);
+    drain(others);
+    if (!got_.jobs.empty())
+      s_.db.prepare("INSERT INTO claims(server,queue,op) VALUES(?1,?2,?3) ON CONFLICT(server,queue) DO UPDATE SET op=?3")
+          .with(r_.server.value, r_.queue.value, r_.op)
+          .run();
+    return std::move(got_);
+  }
+
+private:
+  std::size_t wanted() const { return full_ ? 0 : r_.free + r_.ahead - got_.jobs.size(); }
+
+  // Takes from `lines`, all together oldest first, until they are empty or we have enough.
+  void drain(const std::vector<line>& lines) {
+    while (wanted() > 0 && moved_ < max_moved) {
+      std::vector<candidate> first;
+      for (const auto& l : lines)
+        if (l.kind != line_kind::suspect || suspect_too_) read(l, first);
+      if (first.empty()) return;
+      if (lines.size() > 1) std::stable_sort(first.begin(), first.end(), [](const auto& a, const auto& b) { return a.pos < b.pos; });
+      const auto most = std::min(first.size(), wanted());
+      for (std::size_t i = 0; i < most && !full_; ++i) take(first[i]);
+    }
+  }
+
+  void read(const line& l, std::vector<candidate>& into) {
+    // Only in a line of its own type can a suspect stand beside others.
+    const bool skip_suspects = l.kind == line_kind::type && !suspect_too_;
+    auto q = s_.db.prepare("SELECT seq,pos,id,attempt,losses,record,progress FROM jobs WHERE state=1 AND line=? AND losses<=? ORDER BY pos LIMIT ?")
+                 .with(l.id, skip_suspects ? std::int64_t{0} : INT64_MAX, static_cast<std::uint64_t>(wanted()));
+    while (q.step())
+      into.push_back({q.number(0), l, q.number(1), job_id(q.text(2)), static_cast<std::uint32_t>(q.number(3)),
+                      static_cast<std::uint32_t>(q.number(4)), q.text(5), q.text(6)});
+  }
+
+  void take(candidate& c) {
+    auto content = decode_content(c.id, c.record);
+    auto progress = decode_progress(c.id, c.progress);
+    if (!content || !progress) {
+      s_.damaged(c.seq);
+      s_.quarantine_damaged();
+      return;
+    }
+    if (!known(r_, content->type.value)) return move_aside(c, content->type.value);
+    const bool suspect = c.losses > 0;
+    if (suspect && !suspect_too_) return;
+    const bool at_once = suspect || (r_.at_once && r_.at_once->contains(content->type.value));
+    if (at_once && got_.jobs.size() >= r_.free) {
+      full_ = true;  // it and those behind it wait for a free worker: the order of the line holds
+      return;
+    }
+    if (suspect) suspect_too_ = false;
+
+    job_row row;
+    row.seq = c.seq;
+    row.id = c.id;
+    row.state = job_state::processing;
+    row.line = main_;
+    row.pos = micros(s_.now + r_.lease);
+    row.attempt = c.attempt + 1;
+    row.losses = c.losses;
+    row.fence = s_.draw();
+    row.server = r_.server.value;
+    s_.db.prepare("UPDATE jobs SET state=5,line=?,pos=?,attempt=?,fence=?,server=?,op=?,lease=?,renewals=0,started=? WHERE seq=?")
+        .with(row.line, row.pos, row.attempt, row.fence, row.server, r_.op, r_.lease.count(), s_.now_us(), row.seq)
+        .run();
+    s_.count(job_state::enqueued, c.from.id, -1);
+    s_.count(job_state::processing, main_, +1);
+    got_.failures.push_back(progress->failures);
+    got_.jobs.push_back(s_.assemble(row, std::move(*content), std::move(*progress)));
+  }
+
+  void move_aside(const candidate& c, const std::string& type) {
+    const auto to = s_.line_id(r_.queue.value, line_kind::type, type);
+    s_.db.prepare("UPDATE jobs SET line=? WHERE seq=?").with(to, c.seq).run();
+    s_.count(job_state::enqueued, c.from.id, -1);
+    s_.count(job_state::enqueued, to, +1);
+    s_.made_work = true;  // for a server that knows it
+    ++moved_;
+  }
+
+  session& s_;
+  const claim_request& r_;
+  std::int64_t main_ = 0;
+  bool suspect_too_;
+  bool full_ = false;
+  std::size_t moved_ = 0;
+  claim_answer got_;
+};
+
+// A claim asked again: what it took the first time and is still held.
+claim_answer repeat(session& s, const claim_request& r) {
+  claim_answer answer;
+  std::vector<std::pair<job_row, std::string>> rows;
+  {
+    auto q = s.db.prepare("SELECT " SLUICE_JOB_COLUMNS ",record FROM jobs WHERE state=5 AND line=? AND server=? AND op=? ORDER BY fence")
+                 .with(s.line_id(r.queue.value, line_kind::main), r.server.value, r.op);
+    while (q.step()) rows.emplace_back(read_row(q), q.text(14));
+  }
+  for (auto& [row, record] : rows) {
+    auto content = decode_content(row.id, record);
+    auto progress = decode_progress(row.id, row.progress);
+    if (!content || !progress) {
+      s.damaged(row.seq);
+      continue;
+    }
+    answer.failures.push_back(progress->failures);
+    answer.jobs.push_back(s.assemble(row, std::move(*content), std::move(*progress)));
+  }
+  return answer;
+}
+
+bool is_repeat(session& s, const claim_request& r) {
+  auto q = s.db.prepare("SELECT op FROM claims WHERE server=? AND queue=?").with(r.server.value, r.queue.value);
+  return q.step() && static_cast<std::uint64_t>(q.number(0)) >= r.op;
+}
+
+}  // namespace
+
+claim_answer apply(session& s, const claim_request& r) {
+  if (r.free + r.ahead == 0) return {};
+  return is_repeat(s, r) ? repeat(s, r) : claiming(s, r).run();
+}
+
+bool finds_work(session& s, const claim_request& r) {
+  if (r.free + r.ahead == 0) return false;
+  if (is_repeat(s, r)) return true;
+  if (s.paused(r.queue.value)) return false;
+  for (const auto& l : s.lines_of(r.queue.value)) {
+    if (l.kind == line_kind::type && !known(r, l.name)) continue;
+    if (l.kind == line_kind::suspect && !r.suspect_too) continue;
+    auto q = s.db.prepare("SELECT 1 FROM jobs WHERE state=1 AND line=? LIMIT 1").with(l.id);
+    if (q.step()) return true;
+  }
+  return false;
+}
+
+}  // namespace sluice::storage::sqlite

@@ -1,0 +1,93 @@
+// SQLite as we use it: one connection, statements prepared once, failures as one exception type that
+// does not leave this folder.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <sqlite3.h>
+
+#include <sluice/error.hpp>
+
+namespace sluice::storage::sqlite {
+
+struct failure {
+  int code = SQLITE_ERROR;  // SQLite's extended result code
+  std::string message;
+};
+
+// What a failure means to a caller. `while_committing`: whether the commit itself failed.
+error to_error(const failure& f, bool while_committing);
+
+// A prepared statement being run. Reset when it goes out of scope.
+class query {
+public:
+  explicit query(sqlite3_stmt* statement) : statement_(statement) {}
+  query(query&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)), next_(other.next_) {}
+  ~query() {
+    if (statement_) sqlite3_reset(statement_);
+  }
+
+  // Binds the next parameters in order. Texts and blobs must live until the query ends.
+  template <class... Ts>
+  query& with(const Ts&... values) & {
+    (bind(values), ...);
+    return *this;
+  }
+  template <class... Ts>
+  query with(const Ts&... values) && {
+    (bind(values), ...);
+    return std::move(*this);
+  }
+
+  bool step();  // true: a row is there
+  void run() {
+    while (step()) {
+    }
+  }
+
+  std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+  std::string_view bytes(int column) const;
+  std::string text(int column) const { return std::string(bytes(column)); }
+
+  // Bytes bound as a blob: compared and stored as they are.
+  struct blob {
+    std::string_view bytes;
+  };
+
+private:
+  void bind(std::int64_t n);
+  void bind(std::uint64_t n) { bind(static_cast<std::int64_t>(n)); }
+  void bind(std::uint32_t n) { bind(static_cast<std::int64_t>(n)); }
+  void bind(int n) { bind(static_cast<std::int64_t>(n)); }
+  void bind(std::string_view text);
+  void bind(const std::string& text) { bind(std::string_view(text)); }
+  void bind(blob b);
+
+  sqlite3_stmt* statement_;
+  int next_ = 1;
+};
+
+class database {
+public:
+  // Throws failure.
+  explicit database(const std::string& path);
+  ~database();
+  database(const database&) = delete;
+
+  void execute(const char* sql);
+  // `sql` must be a literal: statements are kept by its address.
+  query prepare(const char* sql);
+  int changes() const { return sqlite3_changes(handle_); }
+  bool in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
+  std::int64_t last_rowid() const { return sqlite3_last_insert_rowid(handle_); }
+  sqlite3* handle() const { return handle_; }
+
+private:
+  sqlite3* handle_ = nullptr;
+  std::unordered_map<const char*, sqlite3_stmt*> statements_;
+};
+
+}  // namespace sluice::storage::sqlite

@@ -1,0 +1,108 @@
+#include "storage/sqlite/file_lock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.hpp"
+
+namespace sluice::storage::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+
+// flock has no deadline, so a waiter looks again and again; the turn keeps it to one waiter a lock.
+constexpr duration first_pause = 50us;
+constexpr duration longest_pause = 2ms;
+constexpr duration say_so_after = 2s;
+
+int open_file(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); }
+
+std::string holder_of(int turn) {
+  std::array<char, 24> buffer{};
+  const auto size = ::pread(turn, buffer.data(), buffer.size() - 1, 0);
+  if (size <= 0) return "another process";
+  return "pid " + std::string(buffer.data(), std::find(buffer.data(), buffer.data() + size, ' '));
+}
+
+}  // namespace
+
+bool same_file(const std::string& path, int fd) {
+  struct stat named {}, opened {};
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(fd, &opened) == 0 && named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
+}
+
+result<file_lock> file_lock::open(const std::string& database_path) {
+  file_lock made;
+  made.lock_path_ = database_path + ".lock";
+  made.turn_path_ = database_path + ".turn";
+  made.lock_ = open_file(made.lock_path_);
+  made.turn_ = open_file(made.turn_path_);
+  if (made.lock_ < 0 || made.turn_ < 0)
+    return error{errc::io_error, cat("cannot open ", made.lock_path_, " and .turn: ", std::strerror(errno))};
+  return made;
+}
+
+file_lock::file_lock(file_lock&& other) noexcept
+    : lock_path_(std::move(other.lock_path_)),
+      turn_path_(std::move(other.turn_path_)),
+      lock_(std::exchange(other.lock_, -1)),
+      turn_(std::exchange(other.turn_, -1)) {}
+
+file_lock::~file_lock() {
+  if (lock_ >= 0) ::close(lock_);
+  if (turn_ >= 0) ::close(turn_);
+}
+
+result<void> file_lock::take(int fd, duration patience, const std::atomic<bool>& stop) {
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return {};
+  const auto began = std::chrono::steady_clock::now();
+  bool said = false;
+  for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+    std::this_thread::sleep_for(pause);
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
+      if (said) log::info("got the write lock ", lock_path_);
+      return {};
+    }
+    if (errno != EWOULDBLOCK && errno != EINTR) return error{errc::io_error, cat("flock ", lock_path_, ": ", std::strerror(errno))};
+    const auto waited = std::chrono::steady_clock::now() - began;
+    if (!said && waited > say_so_after) {
+      said = true;
+      log::warn("waiting for the write lock ", lock_path_, ", held by ", holder_of(turn_), " for 2 s; is it stopped?");
+    }
+    if (waited > patience || stop)
+      return error{errc::storage_busy, cat(holder_of(turn_), " holds the write lock ", lock_path_, " since ",
+                                           std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(), " ms; nothing was stored")};
+  }
+}
+
+result<void> file_lock::acquire(duration patience, const std::atomic<bool>& stop) {
+  if (auto first = take(turn_, patience, stop); !first) return first;
+  auto held = take(lock_, patience, stop);
+  if (held) {
+    const std::string me = std::to_string(::getpid()) + "          ";
+    if (::pwrite(turn_, me.data(), me.size(), 0) < 0) log::debug("cannot note the holder: ", std::strerror(errno));
+  }
+  ::flock(turn_, LOCK_UN);
+  if (held && !same_file(lock_path_, lock_)) {
+    release();
+    return error{errc::storage_lost, cat(lock_path_, " was removed or replaced while in use; restart every process on this store")};
+  }
+  return held;
+}
+
+void file_lock::release() noexcept { ::flock(lock_, LOCK_UN); }
+
+void file_lock::touch() noexcept {
+  if (::pwrite(lock_, "!", 1, 0) < 0) return;  // a lost hint is found by the sweep
+}
+
+}  // namespace sluice::storage::sqlite

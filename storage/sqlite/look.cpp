@@ -1,0 +1,138 @@
+// Reading: get, list, queues. Nothing here writes.
+#include <algorithm>
+#include <charconv>
+
+#include "core/text.hpp"
+#include "storage/sqlite/schema.hpp"
+#include "storage/sqlite/transitions.hpp"
+
+namespace sluice::storage::sqlite {
+namespace {
+
+constexpr std::uint32_t largest_page = 200;
+
+struct cursor {
+  std::int64_t pos, seq;
+};
+
+std::optional<cursor> parse_cursor(std::string_view text) {
+  cursor c{};
+  const auto* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, c.pos);
+  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '-') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, c.seq);
+  return second.ec == std::errc{} && second.ptr == end ? std::optional(c) : std::nullopt;
+}
+
+std::optional<job> whole(session& s, const job_row& row, std::string_view record) {
+  auto content = decode_content(row.id, record);
+  auto progress = decode_progress(row.id, row.progress);
+  if (content && progress) return s.assemble(row, std::move(*content), std::move(*progress));
+  s.damaged(row.seq);
+  return std::nullopt;
+}
+
+struct found_row {
+  job_row row;
+  std::string record;
+  std::int64_t key;  // what the page is ordered by
+};
+
+// Of one state, by place: the waiting in the order they will go, the final newest first.
+void read_line(session& s, job_state state, std::int64_t line, bool newest_first, std::optional<cursor> after, std::uint32_t limit, std::vector<found_row>& into) {
+  auto q = newest_first
+               ? s.db.prepare("SELECT " SLUICE_JOB_COLUMNS ",record FROM jobs WHERE state=? AND line=? AND (pos,seq)<(?,?) ORDER BY pos DESC,seq DESC LIMIT ?")
+               : s.db.prepare("SELECT " SLUICE_JOB_COLUMNS ",record FROM jobs WHERE state=? AND line=? AND (pos,seq)>(?,?) ORDER BY pos,seq LIMIT ?");
+  const auto from = after.value_or(newest_first ? cursor{INT64_MAX, INT64_MAX} : cursor{INT64_MIN, INT64_MIN});
+  q.with(static_cast<int>(state), line, from.pos, from.seq, limit);
+  while (q.step()) {
+    auto row = read_row(q);
+    const auto pos = row.pos;
+    into.push_back({std::move(row), q.text(14), pos});
+  }
+}
+
+// Of all states, by the time they were made, newest first.
+void read_all(session& s, const std::string& queue, std::optional<cursor> after, std::uint32_t limit, std::vector<found_row>& into) {
+  auto q = s.db.prepare("SELECT " SLUICE_JOB_COLUMNS ",record FROM jobs WHERE seq<?1 AND (?2='' OR line IN (SELECT id FROM lines WHERE queue=?2)) ORDER BY seq DESC LIMIT ?3");
+  q.with(after ? after->seq : INT64_MAX, queue, limit);
+  while (q.step()) into.push_back({read_row(q), q.text(14), 0});
+}
+
+}  // namespace
+
+get_answer apply(session& s, const get_request& r) {
+  std::string record;
+  {
+    auto q = s.db.prepare("SELECT record FROM jobs WHERE id=?").with(r.id.value);
+    if (q.step()) record = q.text(0);
+  }
+  if (const auto row = s.find(r.id)) {
+    auto found = whole(s, *row, record);
+    return found ? get_answer{std::move(found), errc::none} : get_answer{std::nullopt, errc::damaged_record};
+  }
+  auto q = s.db.prepare("SELECT 1 FROM quarantine WHERE id=?").with(r.id.value);
+  return {std::nullopt, q.step() ? errc::damaged_record : errc::not_found};
+}
+
+list_answer apply(session& s, const list_request& r) {
+  const auto limit = std::clamp<std::uint32_t>(r.query.limit, 1, largest_page);
+  const auto after = parse_cursor(r.query.after);
+  const auto& queue = r.query.queue.value;
+  std::vector<found_row> found;
+  if (!r.query.state) {
+    read_all(s, queue, after, limit + 1, found);
+  } else {
+    const bool newest_first = is_final(*r.query.state);
+    for (const auto& [line, n] : s.counted_lines(static_cast<int>(*r.query.state))) {
+      const auto at = s.find_line(line);
+      if (queue.empty() || (at && at->queue == queue)) read_line(s, *r.query.state, line, newest_first, after, limit + 1, found);
+    }
+    std::sort(found.begin(), found.end(), [&](const found_row& a, const found_row& b) {
+      const auto key = [](const found_row& f) { return std::pair(f.key, f.row.seq); };
+      return newest_first ? key(a) > key(b) : key(a) < key(b);
+    });
+  }
+  list_answer answer;
+  for (std::size_t i = 0; i < found.size() && i < limit; ++i) {
+    const auto& f = found[i];
+    if (auto one = whole(s, f.row, f.record)) answer.page.jobs.push_back(std::move(*one));
+    if (i + 1 == limit && found.size() > limit) answer.page.next = cat(f.key, "-", f.row.seq);
+  }
+  return answer;
+}
+
+queues_answer apply(session& s, const queues_request&) {
+  std::map<std::string, queue_counts> by_name;
+  {
+    auto q = s.db.prepare("SELECT name,paused FROM queues");
+    while (q.step()) {
+      auto& counts = by_name[q.text(0)];
+      counts.queue.value = q.text(0);
+      counts.paused = q.number(1) != 0;
+    }
+  }
+  auto q = s.db.prepare("SELECT l.queue,c.state,c.n FROM counts c JOIN lines l ON l.id=c.line WHERE c.n>0");
+  while (q.step()) {
+    auto& counts = by_name[q.text(0)];
+    counts.queue.value = q.text(0);
+    const auto n = static_cast<std::uint64_t>(q.number(2));
+    switch (q.number(1)) {
+      case static_cast<int>(job_state::enqueued): counts.enqueued += n; break;
+      case static_cast<int>(job_state::scheduled): counts.scheduled += n; break;
+      case static_cast<int>(job_state::awaiting): counts.awaiting += n; break;
+      case static_cast<int>(job_state::throttled): counts.throttled += n; break;
+      case static_cast<int>(job_state::processing): counts.processing += n; break;
+      case static_cast<int>(job_state::succeeded): counts.succeeded += n; break;
+      case static_cast<int>(job_state::failed): counts.failed += n; break;
+      case static_cast<int>(job_state::deleted): counts.deleted += n; break;
+      case quarantined_state: counts.quarantined += n; break;
+      default: break;
+    }
+  }
+  queues_answer answer;
+  for (auto& [name, counts] : by_name) answer.queues.push_back(std::move(counts));
+  return answer;
+}
+
+}  // namespace sluice::storage::sqlite

@@ -1,0 +1,70 @@
+#include "storage/sqlite/schema.hpp"
+
+#include "core/text.hpp"
+
+namespace sluice::storage::sqlite {
+namespace {
+
+constexpr int application_id = 0x534c5543;  // "SLUC"
+
+constexpr const char* tables = R"sql(
+CREATE TABLE jobs(
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  state INTEGER NOT NULL, line INTEGER NOT NULL, pos INTEGER NOT NULL,
+  attempt INTEGER NOT NULL DEFAULT 0, losses INTEGER NOT NULL DEFAULT 0,
+  fence INTEGER NOT NULL DEFAULT 0, settled INTEGER NOT NULL DEFAULT 0,
+  server TEXT NOT NULL DEFAULT '', op INTEGER NOT NULL DEFAULT 0,
+  lease INTEGER NOT NULL DEFAULT 0, renewals INTEGER NOT NULL DEFAULT 0,
+  started INTEGER NOT NULL DEFAULT 0,
+  record BLOB NOT NULL, progress BLOB NOT NULL DEFAULT x'');
+CREATE INDEX jobs_by_place ON jobs(state, line, pos);
+CREATE TABLE lines(id INTEGER PRIMARY KEY, queue TEXT NOT NULL, kind INTEGER NOT NULL, name TEXT NOT NULL,
+  UNIQUE(queue, kind, name));
+CREATE TABLE counts(state INTEGER NOT NULL, line INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY(state, line)) WITHOUT ROWID;
+CREATE TABLE queues(name TEXT PRIMARY KEY, paused INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE claims(server TEXT NOT NULL, queue TEXT NOT NULL, op INTEGER NOT NULL, PRIMARY KEY(server, queue)) WITHOUT ROWID;
+CREATE TABLE servers(id TEXT PRIMARY KEY, name TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, queues TEXT NOT NULL,
+  running INTEGER NOT NULL, started INTEGER NOT NULL, beat INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE quarantine(seq INTEGER PRIMARY KEY, id TEXT NOT NULL, line INTEGER NOT NULL, state INTEGER NOT NULL, at INTEGER NOT NULL,
+  record BLOB, progress BLOB);
+CREATE INDEX quarantine_by_id ON quarantine(id);
+CREATE TABLE numbers(one INTEGER PRIMARY KEY CHECK(one = 1), last INTEGER NOT NULL);
+INSERT INTO numbers VALUES(1, 0);
+)sql";
+
+std::int64_t pragma(database& db, const char* sql) {
+  auto q = db.prepare(sql);
+  return q.step() ? q.number(0) : 0;
+}
+
+}  // namespace
+
+void configure(database& db, std::uint32_t max_pages) {
+  sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_busy_timeout(db.handle(), 5000);
+  db.execute("PRAGMA journal_mode=WAL");
+  db.execute("PRAGMA synchronous=FULL");
+  db.execute("PRAGMA wal_autocheckpoint=0");
+  db.execute("PRAGMA trusted_schema=OFF");
+  db.execute("PRAGMA cell_size_check=ON");
+  db.execute("PRAGMA cache_size=-65536");
+  db.execute("PRAGMA journal_size_limit=67108864");
+  if (max_pages > 0) db.execute(cat("PRAGMA max_page_count=", max_pages).c_str());
+}
+
+result<void> prepare_schema(database& db, const std::string& name) {
+  const auto id = pragma(db, "PRAGMA application_id");
+  const auto version = pragma(db, "PRAGMA user_version");
+  if (id == 0 && version == 0 && pragma(db, "SELECT count(*) FROM sqlite_master") == 0) {
+    db.execute(tables);
+    db.execute(cat("PRAGMA application_id=", application_id, "; PRAGMA user_version=", schema_version).c_str());
+    return {};
+  }
+  if (id != application_id) return error{errc::storage_damaged, cat(name, " is a database, but not one of Sluice's; it was left as it is")};
+  if (version > schema_version)
+    return error{errc::storage_newer, cat(name, " has schema ", version, "; this version knows up to ", schema_version, ": use a newer Sluice")};
+  return {};
+}
+
+}  // namespace sluice::storage::sqlite

@@ -1,0 +1,26 @@
+// The tables, in one place.
+//
+//   jobs        one row a job. (state, line, pos) is its place: among the enqueued `pos` is the order in
+//               the line, among the scheduled the due time, among the processing the end of the lease,
+//               among the final the time of the end (all µs). `record` and `progress` are core/codec's.
+//   lines       (queue, kind, name) with a small number. kind: 0 main, 1 woken, 2 suspect, 3 type:NAME.
+//               Only the enqueued stand in other lines than their queue's main one.
+//   counts      how many jobs stand in (state, line); state 9 counts the quarantined.
+//   queues      paused or not.       claims  the last claim of (server, queue), so that it can be repeated.
+//   servers     who lives.           quarantine  rows whose records could not be decoded, as they were.
+//   numbers     the one growing number: fences and places in lines.
+#pragma once
+
+#include "storage/sqlite/database.hpp"
+
+namespace sluice::storage::sqlite {
+
+inline constexpr int schema_version = 1;
+inline constexpr int quarantined_state = 9;
+
+// Settings of a connection; they are not stored in the file.
+void configure(database& db, std::uint32_t max_pages);
+// Makes the tables in an empty file, or checks that a file is ours and not newer. In a transaction.
+result<void> prepare_schema(database& db, const std::string& name);
+
+}  // namespace sluice::storage::sqlite

@@ -1,0 +1,78 @@
+#include "storage/sqlite/transitions.hpp"
+
+namespace sluice::storage::sqlite {
+namespace {
+
+using how = settlement::how;
+
+struct place {
+  job_state state;
+  std::int64_t line;
+  std::int64_t pos;
+};
+
+place place_after(session& s, const settlement& end, const job_row& row, const std::string& queue) {
+  const auto tail = [&] { return place{job_state::enqueued, s.tail_line(queue, row.losses), static_cast<std::int64_t>(s.draw())}; };
+  switch (end.end) {
+    case how::succeeded:
+      return {job_state::succeeded, row.line, s.now_us()};
+    case how::failed:
+      return {job_state::failed, row.line, s.now_us()};
+    case how::deleted:
+      return {job_state::deleted, row.line, s.now_us()};
+    case how::retry:
+      if (end.delay > duration::zero()) return {job_state::scheduled, row.line, micros(s.now + end.delay)};
+      return tail();
+    case how::given_back:
+      if (row.losses > 0) return tail();
+      return {job_state::enqueued, s.line_id(queue, line_kind::woken), static_cast<std::int64_t>(s.draw())};
+  }
+  return tail();
+}
+
+errc settle_one(session& s, const settlement& end) {
+  auto row = s.find(end.start.id);
+  if (!row) return errc::stale_fence;
+  if (row->settled == end.start.fence.value) return errc::none;  // asked again
+  if (row->state != job_state::processing || row->fence != end.start.fence.value) return errc::stale_fence;
+  auto progress = decode_progress(row->id, row->progress);
+  const auto home = s.find_line(row->line);
+  if (!progress || !home) {
+    s.damaged(row->seq);
+    return errc::none;  // the start did end; its record is kept aside
+  }
+  // A start that was given back does not count as a run.
+  const auto attempt = end.end == how::given_back && row->attempt > 0 ? row->attempt - 1 : row->attempt;
+  const auto to = place_after(s, end, *row, home->queue);
+  remember(*progress, {fence{row->fence}, row->attempt, end.cause, row->server, end.end == how::succeeded ? "" : end.text,
+                       s.now - std::min(end.ran, duration(s.now_us() - row->started)), s.now});
+  progress->reason = end.reason;
+  progress->result = end.end == how::succeeded ? end.text : std::string();
+  if (end.failure) ++progress->failures;
+  const auto bytes = encode(row->id, *progress);
+  s.db.prepare("UPDATE jobs SET state=?,line=?,pos=?,attempt=?,settled=?,progress=? WHERE seq=?")
+      .with(static_cast<int>(to.state), to.line, to.pos, attempt, row->fence, query::blob{bytes}, row->seq)
+      .run();
+  s.count(row->state, row->line, -1);
+  s.count(to.state, to.line, +1);
+  if (!is_final(to.state)) s.made_work = true;
+  return errc::none;
+}
+
+}  // namespace
+
+void remember(job_progress& progress, start_record start) {
+  progress.history.push_back(std::move(start));
+  if (progress.history.size() > history_limit)
+    progress.history.erase(progress.history.begin(), progress.history.end() - history_limit);
+}
+
+settle_answer apply(session& s, const settle_request& r) {
+  settle_answer answer;
+  answer.each.reserve(r.starts.size());
+  for (const auto& end : r.starts) answer.each.push_back(settle_one(s, end));
+  if (r.next) answer.next = apply(s, *r.next);
+  return answer;
+}
+
+}  // namespace sluice::storage::sqlite

@@ -1,0 +1,266 @@
+#include "storage/sqlite/sqlite_store.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "core/log.hpp"
+#include "storage/sqlite/file_lock.hpp"
+#include "storage/sqlite/file_watch.hpp"
+#include "storage/sqlite/schema.hpp"
+#include "storage/sqlite/transitions.hpp"
+
+namespace sluice::storage::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration lock_patience = 5s;
+constexpr int checkpoint_after_pages = 1'000;
+
+template <class... Fs>
+struct overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+overloaded(Fs...) -> overloaded<Fs...>;
+
+class sqlite_store final : public store {
+public:
+  sqlite_store(std::string path, std::uint32_t max_pages, const clock& clock) : path_(std::move(path)), max_pages_(max_pages), clock_(clock) {}
+
+  ~sqlite_store() override {
+    if (db_ && lock_ && pages_in_log_ > 0) checkpoint();
+    session_.reset();
+    db_.reset();
+    if (file_ >= 0) ::close(file_);
+  }
+
+  result<void> open() {
+    if (!in_memory()) {
+      if (auto local = refuse_network(); !local) return local;
+      auto lock = file_lock::open(path_);
+      if (!lock) return lock.error();
+      lock_ = std::make_unique<file_lock>(std::move(*lock));
+      if (auto held = lock_->acquire(lock_patience, stop_); !held) return held;
+    }
+    auto opened = open_database();
+    if (lock_) lock_->release();
+    return opened;
+  }
+
+  std::vector<answer> apply(std::span<const request> batch) override {
+    std::vector<answer> answers;
+    answers.reserve(batch.size());
+    const auto fail_all = [&](const error& e) {
+      answers.assign(batch.size(), answer(e));
+      return std::move(answers);
+    };
+    if (lost_) return fail_all(*lost_);
+    if (!db_)
+      if (auto again = reopen(); !again) return fail_all(again.error());
+    bool locked = false;
+    bool committing = false;
+    try {
+      session_->begin(clock_.now());
+      if (look_only(batch, answers)) {
+        if (session_->has_damaged()) quarantine();
+        return answers;
+      }
+      answers.clear();
+      if (auto held = lock(); !held) return fail_all(held.error());
+      locked = true;
+      db_->execute("BEGIN IMMEDIATE");
+      session_->begin(clock_.now());
+      for (const auto& r : batch) std::visit([&](const auto& one) { answers.emplace_back(sqlite::apply(*session_, one)); }, r);
+      session_->quarantine_damaged();
+      session_->flush();
+      committing = true;
+      db_->execute("COMMIT");
+    } catch (const failure& f) {
+      recover(f, committing);
+      if (locked) unlock();
+      return fail_all(to_error(f, committing));
+    }
+    if (session_->made_work && lock_) lock_->touch();
+    unlock();
+    return answers;
+  }
+
+  bool made_work() const override { return session_ && session_->made_work; }
+
+  void tidy() override {
+    if (pages_in_log_ < checkpoint_after_pages || !db_ || lost_) return;
+    checkpoint();
+  }
+
+  std::unique_ptr<watch> watch_others(std::function<void()> hint) override {
+    return lock_ ? watch_file(lock_->path(), std::move(hint)) : nullptr;
+  }
+
+  sluice::durability durability() const override { return in_memory() ? durability::volatile_ : durability::power_safe; }
+
+  void stop_waiting() override { stop_ = true; }
+
+private:
+  bool in_memory() const { return path_ == ":memory:"; }
+
+  // Locks and shared memory do not work over a network.
+  result<void> refuse_network() const {
+    const auto slash = path_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path_.substr(0, slash);
+    struct statfs fs {};
+    if (::statfs(folder.c_str(), &fs) != 0)
+      return error{errc::io_error, cat("cannot look at the folder of ", path_, ": ", std::strerror(errno), "; make it first")};
+    constexpr long nfs = 0x6969, smb = 0x517b, cifs = static_cast<long>(0xff534d42), smb2 = static_cast<long>(0xfe534d42);
+    const auto kind = static_cast<long>(fs.f_type);
+    if (kind == nfs || kind == smb || kind == cifs || kind == smb2)
+      return error{errc::invalid_argument, cat(path_, " is on a network file system, where SQLite's locks do not hold; use a local disk")};
+    return {};
+  }
+
+  result<void> open_database() {
+    try {
+      db_ = std::make_unique<database>(path_);
+      configure(*db_, max_pages_);
+      db_->execute("BEGIN IMMEDIATE");
+      if (auto ours = prepare_schema(*db_, path_); !ours) {
+        db_->execute("ROLLBACK");
+        db_.reset();
+        return ours;
+      }
+      db_->execute("COMMIT");
+    } catch (const failure& f) {
+      db_.reset();
+      auto e = to_error(f, false);
+      e.message = cat("opening ", path_, ": ", e.message);
+      return e;
+    }
+    if (!in_memory() && file_ < 0) {
+      // Only to know the file again: opening and closing it otherwise would drop SQLite's locks.
+      file_ = ::open(path_.c_str(), O_PATH | O_CLOEXEC);
+    }
+    sqlite3_wal_hook(
+        db_->handle(),
+        [](void* self, sqlite3*, const char*, int pages) {
+          static_cast<sqlite_store*>(self)->pages_in_log_ = pages;
+          return SQLITE_OK;
+        },
+        this);
+    session_ = std::make_unique<session>(*db_);
+    return {};
+  }
+
+  result<void> reopen() {
+    if (auto held = lock(); !held) return held;
+    auto opened = open_database();
+    unlock();
+    if (opened) log::info("opened ", path_, " again");
+    return opened;
+  }
+
+  result<void> lock() {
+    if (!lock_) return {};
+    auto held = lock_->acquire(lock_patience, stop_);
+    if (!held) {
+      if (held.error().code == errc::storage_lost) lost_ = held.error();
+      return held;
+    }
+    if (!same_file(path_, file_)) {
+      lock_->release();
+      lost_ = error{errc::storage_lost, cat(path_, " was removed or replaced while in use; what is written now would be lost. Restart on the right file")};
+      return *lost_;
+    }
+    return {};
+  }
+
+  void unlock() {
+    if (lock_) lock_->release();
+  }
+
+  // Answers the batch when none of it would write, without the lock and from one snapshot.
+  bool look_only(std::span<const request> batch, std::vector<answer>& answers) {
+    auto& s = *session_;
+    db_->execute("BEGIN");
+    bool all = true;
+    for (const auto& r : batch) {
+      std::visit(overloaded{
+                     [&](const claim_request& c) { finds_work(s, c) ? void(all = false) : void(answers.emplace_back(claim_answer{})); },
+                     [&](const promote_request& p) { finds_work(s, p) ? void(all = false) : void(answers.emplace_back(promote_answer{0, next_due(s)})); },
+                     [&](const prune_request& p) { finds_work(s, p) ? void(all = false) : void(answers.emplace_back(prune_answer{})); },
+                     [&](const expired_request& e) { answers.emplace_back(sqlite::apply(s, e)); },
+                     [&](const get_request& g) { answers.emplace_back(sqlite::apply(s, g)); },
+                     [&](const list_request& l) { answers.emplace_back(sqlite::apply(s, l)); },
+                     [&](const queues_request& q) { answers.emplace_back(sqlite::apply(s, q)); },
+                     [&](const servers_request& v) { answers.emplace_back(sqlite::apply(s, v)); },
+                     [&](const auto&) { all = false; },
+                 },
+                 r);
+      if (!all) break;
+    }
+    db_->execute("COMMIT");
+    return all;
+  }
+
+  // Reading came upon records that cannot be decoded: put them aside now.
+  void quarantine() {
+    if (!lock()) return;  // it stays where it is; the next reader finds it again
+    try {
+      db_->execute("BEGIN IMMEDIATE");
+      session_->quarantine_damaged();
+      session_->flush();
+      db_->execute("COMMIT");
+    } catch (const failure& f) {
+      recover(f, false);
+    }
+    unlock();
+  }
+
+  void recover(const failure& f, bool committing) {
+    log::error("store ", path_, ": ", f.message);
+    session_->forget();
+    try {
+      if (db_->in_transaction()) db_->execute("ROLLBACK");
+    } catch (const failure& again) {
+      log::error("store ", path_, ": rollback: ", again.message);
+    }
+    // After a failed write or fsync nothing this connection believes about the file can be trusted.
+    if (committing && (f.code & 0xff) == SQLITE_IOERR) {
+      session_.reset();
+      db_.reset();
+    }
+  }
+
+  void checkpoint() {
+    if (auto held = lock(); !held) return;  // the log grows on; the next commit asks again
+    int in_log = 0, copied = 0;
+    const int code = sqlite3_wal_checkpoint_v2(db_->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
+    if (code != SQLITE_OK && code != SQLITE_BUSY) log::error("store ", path_, ": checkpoint: ", sqlite3_errmsg(db_->handle()));
+    pages_in_log_ = 0;
+    unlock();
+  }
+
+  std::string path_;
+  std::uint32_t max_pages_;
+  const clock& clock_;
+  std::atomic<bool> stop_{false};
+  std::unique_ptr<file_lock> lock_;
+  std::unique_ptr<database> db_;
+  std::unique_ptr<session> session_;
+  std::optional<error> lost_;
+  int file_ = -1;
+  int pages_in_log_ = 0;
+};
+
+}  // namespace
+
+result<std::unique_ptr<store>> open(const std::string& path, std::uint32_t max_pages, const clock& clock) {
+  auto made = std::make_unique<sqlite_store>(path, max_pages, clock);
+  if (auto opened = made->open(); !opened) return opened.error();
+  return std::unique_ptr<store>(std::move(made));
+}
+
+}  // namespace sluice::storage::sqlite

@@ -1,0 +1,11 @@
+// The store on SQLite: WAL, synchronous=FULL, one connection a process, every write under the file lock.
+#pragma once
+
+#include "storage/store.hpp"
+
+namespace sluice::storage::sqlite {
+
+// `path`: a file, or ":memory:". `max_pages`: 0, or the most pages of 4 KiB that the store may hold.
+result<std::unique_ptr<store>> open(const std::string& path, std::uint32_t max_pages, const clock& clock);
+
+}  // namespace sluice::storage::sqlite

@@ -1,0 +1,232 @@
+// What survives a crash. The contract speaks jobs, not sets: every request below is one atomic
+// transition (docs/job_lifecycle.md), each of its elements validates before it writes and succeeds or
+// fails alone, and repeating a request answers as the first time. SQLite is one implementation;
+// tests/storage/ holds the suite that every implementation passes.
+//
+// Time: the store's own clock decides leases and due times; requests carry durations only.
+// Fences: one number for the whole store, max(last + 1, now in µs), drawn at every claim and for every
+// place in a line. Threads: a store is used by one thread at a time (storage/runner.hpp).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include <sluice/client.hpp>
+
+#include "core/clock.hpp"
+#include "core/pipeline.hpp"
+
+namespace sluice::storage {
+
+// One start, named so that an old one cannot be taken for a new one.
+struct start_key {
+  job_id id;
+  sluice::fence fence;
+};
+
+// Stores new jobs at the tail of their queues, or as scheduled. Per job: none, id_conflict.
+struct enqueue_request {
+  std::vector<prepared_job> jobs;
+};
+struct enqueue_answer {
+  std::vector<errc> each;
+};
+
+// Takes the first ready jobs of a queue: its woken line, then its others by age. A job whose type is
+// not in `types` moves to the line type:NAME, from which only servers that know it claim.
+struct claim_request {
+  server_id server;
+  queue_name queue;
+  std::uint64_t op = 0;       // grows with each claim of (server, queue); repeating it repeats the answer
+  std::uint32_t free = 0;     // jobs that can start at once
+  std::uint32_t ahead = 0;    // claimed beyond those; never a suspect nor a type in `at_once`
+  bool suspect_too = false;   // may one of `free` be a suspect (a job with a lost start)?
+  duration lease{0};
+  std::shared_ptr<const std::set<std::string, std::less<>>> types;
+  std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // types never claimed ahead
+};
+struct claim_answer {
+  std::vector<job> jobs;                   // as they are now: processing, with fence and attempt
+  std::vector<std::uint32_t> failures;     // failed runs of each so far
+};
+
+// Ends one start. none, or stale_fence when the start is no longer the job's current one.
+struct settlement {
+  enum class how : std::uint8_t { succeeded, failed, deleted, retry, given_back };
+  start_key start;
+  how end = how::succeeded;
+  std::string cause;     // one word, for the history
+  std::string text;      // the result, or why not
+  std::string reason;    // why the job is in its new state
+  duration delay{0};     // retry: ready again after this
+  bool failure = false;  // counts as a failed run
+  duration ran{0};       // how long the body ran
+};
+struct settle_request {
+  std::vector<settlement> starts;
+  std::optional<claim_request> next;  // in the same step
+};
+struct settle_answer {
+  std::vector<errc> each;
+  claim_answer next;
+};
+
+// Holds starts for another `lease`. Per start: none, stale_fence.
+struct renew_request {
+  std::vector<start_key> starts;
+  duration lease{0};
+};
+struct renew_answer {
+  std::vector<errc> each;
+};
+
+// Moves due scheduled jobs to the tails of their queues, oldest first.
+struct promote_request {
+  std::uint32_t limit = 1000;
+};
+struct promote_answer {
+  std::uint32_t moved = 0;
+  std::optional<duration> next_in;  // until the next is due; 0 when more are due now
+};
+
+// Starts that look lost: past their lease, or with a lease so far ahead that the clock must have
+// been set back. Changes nothing; the reaper looks twice (scheduler/reaping.hpp).
+struct expired_request {
+  std::uint32_t limit = 1000;
+};
+struct expired_lease {
+  start_key start;
+  std::uint64_t renewals = 0;
+  duration lease{0};
+  bool clock_went_back = false;
+};
+struct expired_answer {
+  std::vector<expired_lease> leases;
+  std::optional<duration> next_in;  // until the next lease ends
+};
+
+// Takes starts away whose renewal count is still the one seen. Each goes back to its queue as a
+// suspect with one more loss or, at `max_losses`, is failed with cause `lost`. Per start: none, stale_fence.
+struct reap_request {
+  std::vector<expired_lease> leases;
+  std::uint32_t max_losses = 3;
+};
+struct reap_answer {
+  std::vector<errc> each;
+};
+
+// Removes final jobs beyond their retention, oldest first, and servers silent for `server_age`.
+struct prune_request {
+  retention_options retention;
+  duration server_age{0};
+  std::uint32_t limit = 1000;
+};
+struct prune_answer {
+  std::uint32_t removed = 0;
+  bool more = false;
+};
+
+// A person's words about one job. none, not_found, illegal_transition.
+struct requeue_request {
+  job_id id;
+};
+struct remove_request {
+  job_id id;
+};
+struct change_answer {
+  errc code = errc::none;
+  std::string message;
+};
+
+struct pause_request {
+  queue_name queue;
+  bool paused = true;
+};
+
+// A server says that it lives, or leaves.
+struct beat_request {
+  server_info server;
+};
+struct leave_request {
+  server_id server;
+};
+
+struct get_request {
+  job_id id;
+};
+struct get_answer {
+  std::optional<job> found;
+  errc code = errc::none;  // not_found, damaged_record
+};
+struct list_request {
+  job_query query;
+};
+struct list_answer {
+  job_page page;
+};
+struct queues_request {};
+struct queues_answer {
+  std::vector<queue_counts> queues;
+};
+struct servers_request {};
+struct servers_answer {
+  std::vector<server_info> servers;
+};
+
+using request = std::variant<enqueue_request, claim_request, settle_request, renew_request, promote_request,
+                             expired_request, reap_request, prune_request, requeue_request, remove_request,
+                             pause_request, beat_request, leave_request, get_request, list_request, queues_request,
+                             servers_request>;
+
+// Nothing to say but that it happened.
+struct done_answer {};
+
+// An error means that the request as a whole was not carried out (unknown_outcome: may have been).
+using answer = std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, promote_answer,
+                            expired_answer, reap_answer, prune_answer, change_answer, done_answer, get_answer,
+                            list_answer, queues_answer, servers_answer>;
+
+// How much work a request is, for bounding batches.
+std::size_t weight(const request& r);
+
+// Tells that other processes may have made work. Its thread ends with it.
+class watch {
+public:
+  virtual ~watch() = default;
+};
+
+class store {
+public:
+  virtual ~store() = default;
+
+  // Carries out all, in order, as one commit, and answers each at its place.
+  virtual std::vector<answer> apply(std::span<const request> batch) = 0;
+
+  // True when the last `apply` made a job ready or due, so that sleepers should look.
+  virtual bool made_work() const = 0;
+
+  // Housekeeping that nobody should wait for; the runner calls it after the answers are out.
+  virtual void tidy() = 0;
+
+  // Calls `hint` from a thread of its own whenever another process may have made work. Null when
+  // there is no other process.
+  virtual std::unique_ptr<watch> watch_others(std::function<void()> hint) = 0;
+
+  virtual sluice::durability durability() const = 0;
+
+  // Set by another thread to make a wait for other processes end with storage_busy.
+  virtual void stop_waiting() = 0;
+};
+
+// Opens what the URL names: sqlite:FILE or sqlite::memory:, either with ?max_pages=N to bound its size.
+// Errors: invalid_argument, storage_*, io_error. `clock` must outlive the store.
+result<std::unique_ptr<store>> open_store(const std::string& url, const clock& clock);
+
+// Whether a URL names a store, without opening it. The error says what is allowed.
+result<void> check_url(const std::string& url);
+
+}  // namespace sluice::storage
