@@ -13,7 +13,7 @@ namespace sluice::actors {
 
 struct bodies {
   handler_registry handlers;
-  filter_list filters;  // in order, retry among them
+  filter_list filters;                                                // in order, retry among them
   std::shared_ptr<const std::set<std::string, std::less<>>> types;    // those with a handler
   std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // those never claimed ahead
 };
@@ -21,7 +21,8 @@ struct bodies {
 // The order of the retry filter among the user's.
 inline constexpr int retry_order = 20;
 
-std::shared_ptr<const bodies> make_bodies(const handler_registry& handlers, filter_list filters, const server_options& options);
+std::shared_ptr<const bodies> make_bodies(const handler_registry& handlers, filter_list filters,
+                                          const server_options& options);
 
 // Runs the handler of `about` inside its filters. Never throws.
 outcome run_body(const bodies& b, const job& about, const std::stop_token& stop);

@@ -19,7 +19,9 @@ inline claim_size plan_claim(const pool_load& load, std::uint32_t prefetch) {
   claim_size size;
   size.free = load.workers > taken ? load.workers - taken : 0;
   if (!load.measured || load.typical_body >= ahead_time) return size;
-  const auto runs = static_cast<std::uint64_t>(load.workers) * static_cast<std::uint64_t>(ahead_time.count() / std::max<std::int64_t>(1, load.typical_body.count()));
+  const auto runs =
+      static_cast<std::uint64_t>(load.workers) *
+      static_cast<std::uint64_t>(ahead_time.count() / std::max<std::int64_t>(1, load.typical_body.count()));
   const auto wanted = static_cast<std::uint32_t>(std::min<std::uint64_t>(prefetch, runs));
   const auto waiting = taken > load.workers ? taken - load.workers : 0;
   size.ahead = wanted > waiting ? wanted - waiting : 0;

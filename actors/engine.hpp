@@ -42,7 +42,8 @@ struct engine {
   std::vector<std::shared_ptr<pool>> pools() const {
     std::lock_guard hold(mutex_);
     std::vector<std::shared_ptr<pool>> all;
-    for (const auto& [name, p] : pools_) all.push_back(p);
+    for (const auto& [name, p] : pools_)
+      all.push_back(p);
     return all;
   }
 
@@ -56,5 +57,9 @@ private:
 };
 
 using engine_ptr = std::shared_ptr<engine>;
+
+// Checks the options, opens the store and tells it that this server lives. No actor runs yet.
+result<engine_ptr> open_engine(const server_options& options, const handler_registry& handlers,
+                               const filter_list& filters);
 
 }  // namespace sluice::actors

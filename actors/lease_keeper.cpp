@@ -19,15 +19,18 @@ steady_point at(steady_point::rep ticks) { return steady_point(steady_point::dur
 }  // namespace
 
 lease_keeper::lease_keeper(std::weak_ptr<engine> of, overdue_report overdue)
-    : engine_(std::move(of)), overdue_(std::move(overdue)), next_look_(steady_point::max().time_since_epoch().count()), thread_([this] { run(); }) {}
+    : engine_(std::move(of)),
+      overdue_(std::move(overdue)),
+      next_look_(steady_point::max().time_since_epoch().count()),
+      thread_([this] { run(); }) {}
 
-lease_keeper::~lease_keeper() {
+void lease_keeper::halt() {
   {
     std::lock_guard hold(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void lease_keeper::notice(steady_point earliest_need) {
@@ -81,7 +84,8 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
         if (now < replaced) {
           next = std::min(next, replaced);
         } else if (p->report_once(start)) {
-          log::error("job ", start->about.id.value, " (", start->about.type.value, ") ignores its stop request; its worker is replaced");
+          log::error("job ", start->about.id.value, " (", start->about.type.value,
+                     ") ignores its stop request; its worker is replaced");
           overdue_(p, start->about.fence);
         }
       }
@@ -92,9 +96,11 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
   return next;
 }
 
-void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<pool>, start_ptr>>& due, steady_point now) {
+void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<pool>, start_ptr>>& due,
+                         steady_point now) {
   storage::renew_request request{{}, e.options.lease};
-  for (const auto& [p, start] : due) request.starts.push_back({start->about.id, start->about.fence});
+  for (const auto& [p, start] : due)
+    request.starts.push_back({start->about.id, start->about.fence});
   std::vector<storage::request> asked;
   asked.emplace_back(std::move(request));
   e.runner->submit(std::move(asked), [due, now, lease = e.options.lease](std::vector<storage::answer> answers) {

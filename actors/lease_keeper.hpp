@@ -12,7 +12,10 @@ public:
   using overdue_report = std::function<void(const std::shared_ptr<pool>&, sluice::fence)>;
 
   lease_keeper(std::weak_ptr<engine> of, overdue_report overdue);
-  ~lease_keeper();
+  ~lease_keeper() { halt(); }
+
+  // Ends the thread; renews nothing from then on.
+  void halt();
 
   // New starts are held: there is something to renew, perhaps with a timeout.
   void notice(steady_point earliest_need);

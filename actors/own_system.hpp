@@ -14,7 +14,9 @@ namespace sluice::actors {
 
 class own_system {
 public:
-  explicit own_system(const std::function<void(caf::actor_system&)>& spawn) : thread_([this, &spawn] { run(spawn); }) { ready_.get_future().get(); }
+  explicit own_system(const std::function<void(caf::actor_system&)>& spawn) : thread_([this, &spawn] { run(spawn); }) {
+    ready_.get_future().get();
+  }
   // Waits until every actor has ended.
   ~own_system() {
     over_.set_value();

@@ -31,7 +31,8 @@ outcome as_stopped(outcome result, stop_cause cause) {
 
 }  // namespace
 
-pool::pool(queue_name name, queue_options o, std::shared_ptr<const bodies> runs) : queue(std::move(name)), options(o), can_run_(std::move(runs)) {}
+pool::pool(queue_name name, queue_options o, std::shared_ptr<const bodies> runs)
+    : queue(std::move(name)), options(o), can_run_(std::move(runs)) {}
 
 void pool::accept(std::vector<start_ptr> starts) {
   std::lock_guard hold(mutex_);
@@ -57,6 +58,19 @@ std::vector<ended_start> pool::take_ended() {
   std::lock_guard hold(mutex_);
   told_ = false;
   return std::exchange(out_tray_, {});
+}
+
+bool pool::open_claim() {
+  std::lock_guard hold(mutex_);
+  if (draining_) return false;
+  claim_open_ = true;
+  return true;
+}
+
+void pool::claim_answered() {
+  std::lock_guard hold(mutex_);
+  claim_open_ = false;
+  if (held_.empty()) settled_.notify_all();
 }
 
 void pool::release(sluice::fence f) {
@@ -131,7 +145,8 @@ std::vector<std::pair<start_ptr, held_start::course>> pool::held() const {
   std::lock_guard hold(mutex_);
   std::vector<std::pair<start_ptr, held_start::course>> all;
   all.reserve(held_.size());
-  for (const auto& [f, start] : held_) all.emplace_back(start, start->now);
+  for (const auto& [f, start] : held_)
+    all.emplace_back(start, start->now);
   return all;
 }
 
@@ -171,7 +186,8 @@ void pool::drain(steady_point now) {
     std::lock_guard hold(mutex_);
     draining_ = true;
   }
-  for (const auto& [start, course] : held()) ask_to_stop(start, stop_cause::shutdown, now);
+  for (const auto& [start, course] : held())
+    ask_to_stop(start, stop_cause::shutdown, now);
 }
 
 void pool::give_back_older(steady_point then) {
@@ -185,20 +201,24 @@ void pool::give_back_older(steady_point then) {
 
 bool pool::wait_until_empty(steady_point deadline) {
   std::unique_lock hold(mutex_);
-  return settled_.wait_until(hold, deadline, [&] { return held_.empty(); });
+  return settled_.wait_until(hold, deadline, [&] { return held_.empty() && !claim_open_; });
 }
 
 void pool::mute() {
   std::lock_guard hold(mutex_);
   on_ended_ = nullptr;
-  for (auto& [id, w] : workers_) w->gone = nullptr;
+  for (auto& [id, w] : workers_)
+    w->gone = nullptr;
 }
 
 void pool::close(steady_point deadline) {
   std::unique_lock hold(mutex_);
-  for (auto& [id, w] : workers_) w->retired = true;
+  for (auto& [id, w] : workers_)
+    w->retired = true;
   work_.notify_all();
-  settled_.wait_until(hold, deadline, [&] { return std::all_of(workers_.begin(), workers_.end(), [](const auto& e) { return e.second->finished; }); });
+  settled_.wait_until(hold, deadline, [&] {
+    return std::all_of(workers_.begin(), workers_.end(), [](const auto& e) { return e.second->finished; });
+  });
   join_finished(hold);
   for (auto& [id, w] : workers_) {
     if (!w->thread.joinable()) continue;
@@ -268,7 +288,8 @@ void pool::put(worker_id id, const start_ptr& start, outcome result) {
   start->now.at = phase::ended;
   --running_;
   // A new measure weighs an eighth, but one slow body is believed at once.
-  const auto us = static_cast<double>(std::chrono::duration_cast<duration>(steady_clock::now() - start->now.began).count());
+  const auto us =
+      static_cast<double>(std::chrono::duration_cast<duration>(steady_clock::now() - start->now.began).count());
   typical_us_ = us > 8 * typical_us_ + 1'000 ? us : typical_us_ + (us - typical_us_) / 8;
   measured_ = true;
   end_locked(hold, start, as_stopped(std::move(result), start->now.stopping));

@@ -63,6 +63,10 @@ public:
   // Takes over claimed starts; threads begin them at once.
   void accept(std::vector<start_ptr> starts);
   std::vector<ended_start> take_ended();
+  // A claim is under way from here to `claim_answered`, and the pool does not count as empty. False once
+  // the pool drains: then nothing may be claimed.
+  bool open_claim();
+  void claim_answered();
   // The store has taken the end of this start, or refused it for good.
   void release(sluice::fence f);
   pool_load load() const;
@@ -132,6 +136,7 @@ private:
   std::uint32_t running_ = 0;
   bool waking_ = false;  // somebody was woken and has not looked yet
   bool draining_ = false;
+  bool claim_open_ = false;
   double typical_us_ = 0;
   bool measured_ = false;
 };

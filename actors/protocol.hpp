@@ -27,6 +27,7 @@ using overdue_atom = caf::atom_constant<caf::atom("overdue")>;
 using died_atom = caf::atom_constant<caf::atom("died")>;
 using duty_atom = caf::atom_constant<caf::atom("duty")>;
 using sweep_atom = caf::atom_constant<caf::atom("sweep")>;
+using children_atom = caf::atom_constant<caf::atom("children")>;
 using respawn_atom = caf::atom_constant<caf::atom("respawn")>;
 
 // Whoever wants to know that there may be new work.
@@ -68,8 +69,7 @@ using ticker_actor = caf::typed_actor<
     // Somebody may have scheduled something earlier than we knew.
     caf::reacts_to<hint_atom>,
     // Its own timer; only the latest one counts.
-    caf::reacts_to<duty_atom, std::uint64_t>,
-    caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
+    caf::reacts_to<duty_atom, std::uint64_t>, caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
     caf::reacts_to<store_atom, storage_actor>>;
 
 // The ROOT keeps all of them alive: whoever dies is replaced.
@@ -83,7 +83,9 @@ using root_actor = caf::typed_actor<
     // Its own timer: replace what died too often just now.
     caf::reacts_to<respawn_atom>,
     // From the lease keeper: in this queue, this start's body ignores its stop request.
-    caf::reacts_to<overdue_atom, std::string, std::uint64_t>>;
+    caf::reacts_to<overdue_atom, std::string, std::uint64_t>,
+    // Whom it keeps alive now: the storage actor, the ticker, the supervisors.
+    caf::replies_to<children_atom>::with<std::vector<caf::actor>>>;
 
 }  // namespace sluice::actors
 

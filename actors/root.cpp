@@ -83,7 +83,9 @@ struct root_state {
     if (!has_patterns || e->quiet) return;
     auto order = std::make_shared<store_order>();
     order->asked.emplace_back(storage::queues_request{});
-    order->done = [me = root_actor(self), number = ++look](answers_ptr answers) { caf::anon_send(me, applied_atom::value, number, std::move(answers)); };
+    order->done = [me = root_actor(self), number = ++look](answers_ptr answers) {
+      caf::anon_send(me, applied_atom::value, number, std::move(answers));
+    };
     caf::anon_send(store, submit_atom::value, std::move(order));
   }
 
@@ -105,7 +107,17 @@ struct root_state {
 
   void overdue(const std::string& queue, std::uint64_t f) {
     const auto found = queues.find(queue);
-    if (found != queues.end() && found->second.supervisor) caf::anon_send(found->second.supervisor, overdue_atom::value, f);
+    if (found != queues.end() && found->second.supervisor)
+      caf::anon_send(found->second.supervisor, overdue_atom::value, f);
+  }
+
+  std::vector<caf::actor> children() const {
+    std::vector<caf::actor> all;
+    if (store) all.push_back(caf::actor_cast<caf::actor>(store));
+    if (ticker) all.push_back(caf::actor_cast<caf::actor>(ticker));
+    for (const auto& [key, q] : queues)
+      if (q.supervisor) all.push_back(caf::actor_cast<caf::actor>(q.supervisor));
+    return all;
   }
 
   void end_all() {
@@ -134,6 +146,7 @@ root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, en
       },
       [self](respawn_atom) { self->state.replace_missing(); },
       [self](overdue_atom, const std::string& queue, std::uint64_t f) { self->state.overdue(queue, f); },
+      [self](children_atom) { return self->state.children(); },
   };
 }
 

@@ -6,12 +6,14 @@
 namespace sluice::actors {
 namespace {
 
-supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<supervisor_state> self, engine_ptr e, queue_desk_ptr desk, storage_actor store) {
+supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<supervisor_state> self, engine_ptr e,
+                                           queue_desk_ptr desk, storage_actor store) {
   arm(self, "supervisor");
   self->set_down_handler([self](caf::down_msg& down) { self->state.worker_gone(down.source); });
   // Told to end, it takes its workers along; dying of anything else it leaves them to its successor.
   self->set_exit_handler([self](caf::exit_msg& end) {
-    for (const auto& w : self->state.desk->workers) self->send_exit(w, caf::exit_reason::user_shutdown);
+    for (const auto& w : self->state.desk->workers)
+      self->send_exit(w, caf::exit_reason::user_shutdown);
     self->quit(std::move(end.reason));
   });
   auto& s = self->state;

@@ -16,14 +16,18 @@ using namespace std::chrono_literals;
 constexpr duration first_retry = 50ms;
 constexpr duration last_retry = 5s;
 
-duration retry_delay(std::uint32_t failures) { return std::min<duration>(last_retry, first_retry * (1u << std::min(failures, 10u))); }
+duration retry_delay(std::uint32_t failures) {
+  return std::min<duration>(last_retry, first_retry * (1u << std::min(failures, 10u)));
+}
 
 }  // namespace
 
 void supervisor_state::start_up() {
   auto& workers = desk->workers;
-  for (const auto& w : workers) self->monitor(w);
-  while (workers.size() < desk->pool->options.workers) workers.push_back(spawn_worker(self, desk->pool));
+  for (const auto& w : workers)
+    self->monitor(w);
+  while (workers.size() < desk->pool->options.workers)
+    workers.push_back(spawn_worker(self, desk->pool));
   desk->pool->on_ended([me = supervisor_actor(self)] { caf::anon_send(me, ended_atom::value); });
   if (desk->order) send_order();
   pump();
@@ -38,7 +42,9 @@ void supervisor_state::pump() {
   if (desk->order) return;
   auto ended = desk->pool->take_ended();
   const auto load = desk->pool->load();
-  const auto size = e->quiet || !(look || !ended.empty()) ? claim_size{} : plan_claim(load, desk->pool->options.prefetch);
+  claim_size size;
+  if (!e->quiet && (look || !ended.empty())) size = plan_claim(load, desk->pool->options.prefetch);
+  if (size.free + size.ahead > 0 && !desk->pool->open_claim()) size = {};
   if (ended.empty() && size.free + size.ahead == 0) return;
   if (size.free + size.ahead > 0) look = false;
 
@@ -46,10 +52,19 @@ void supervisor_state::pump() {
   order->number = e->next_op++;
   order->wanted = size.free + size.ahead;
   storage::settle_request settle;
-  for (const auto& end : ended) settle.starts.push_back(end.settlement);
+  for (const auto& end : ended)
+    settle.starts.push_back(end.settlement);
   if (order->wanted > 0) {
     order->suspect_reserved = size.free > 0 && !e->suspect_taken.exchange(true);
-    settle.next = storage::claim_request{e->id, desk->pool->queue, order->number, size.free, size.ahead, order->suspect_reserved, e->options.lease, e->can_run->types, e->can_run->at_once};
+    settle.next = storage::claim_request{e->id,
+                                         desk->pool->queue,
+                                         order->number,
+                                         size.free,
+                                         size.ahead,
+                                         order->suspect_reserved,
+                                         e->options.lease,
+                                         e->can_run->types,
+                                         e->can_run->at_once};
   }
   if (ended.empty()) order->asked.emplace_back(std::move(*settle.next));
   else order->asked.emplace_back(std::move(settle));
@@ -63,7 +78,9 @@ void supervisor_state::send_order() {
   order.sent = steady_clock::now();
   auto asked = std::make_shared<store_order>();
   asked->asked = order.asked;  // a copy: it may have to be asked again
-  asked->done = [me = supervisor_actor(self), number = order.number](answers_ptr answers) { caf::anon_send(me, applied_atom::value, number, std::move(answers)); };
+  asked->done = [me = supervisor_actor(self), number = order.number](answers_ptr answers) {
+    caf::anon_send(me, applied_atom::value, number, std::move(answers));
+  };
   caf::anon_send(store, submit_atom::value, std::move(asked));
 }
 
@@ -72,19 +89,22 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   auto order = desk->order;
   if (const auto* failed = std::get_if<error>(&answers.at(0))) {
     const auto delay = retry_delay(order->failures++);
-    if (order->failures == 1 || order->failures % 16 == 0) log::warn("queue ", desk->pool->queue.value, ": the store refused (", to_string(*failed), "); asking again");
+    if (order->failures == 1 || order->failures % 16 == 0)
+      log::warn("queue ", desk->pool->queue.value, ": the store refused (", to_string(*failed), "); asking again");
     self->delayed_send(self, delay, again_atom::value, number);
     return;
   }
   storage::claim_answer claimed;
   if (auto* settled = std::get_if<storage::settle_answer>(&answers[0])) {
-    for (std::size_t i = 0; i < order->ending.size(); ++i) end_one(order->ending[i], settled->each[i]);
+    for (std::size_t i = 0; i < order->ending.size(); ++i)
+      end_one(order->ending[i], settled->each[i]);
     claimed = std::move(settled->next);
   } else if (auto* only = std::get_if<storage::claim_answer>(&answers[0])) {
     claimed = std::move(*only);
   }
   if (order->wanted > 0 && claimed.jobs.size() >= order->wanted) look = true;
   take_claimed(claimed);
+  if (order->wanted > 0) desk->pool->claim_answered();
   desk->order.reset();
   pump();
 }
@@ -120,7 +140,8 @@ void supervisor_state::end_one(const ended_start& ended, errc answer) {
     log::warn("the end (", ended.settlement.cause, ") of job ", about.id.value, " was refused: ", describe(answer));
     return;
   }
-  if (ended.settlement.failure) log::info("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason);
+  if (ended.settlement.failure)
+    log::info("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason);
   tell_applied(*e->can_run, about, ended.elected);
 }
 
@@ -144,7 +165,8 @@ void supervisor_state::sweep() {
 
 void supervisor_state::worker_gone(const caf::actor_addr& who) {
   std::erase_if(desk->workers, [&](const worker_actor& w) { return w.address() == who; });
-  while (desk->workers.size() < desk->pool->options.workers) desk->workers.push_back(spawn_worker(self, desk->pool));
+  while (desk->workers.size() < desk->pool->options.workers)
+    desk->workers.push_back(spawn_worker(self, desk->pool));
   pump();
 }
 

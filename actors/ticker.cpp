@@ -32,7 +32,9 @@ struct ticker_state {
       switch (d) {
         case duty::promote: asked.emplace_back(storage::promote_request{}); break;
         case duty::look_for_lost: asked.emplace_back(storage::expired_request{}); break;
-        case duty::prune: asked.emplace_back(storage::prune_request{e->options.retention, scheduler::server_silent_after}); break;
+        case duty::prune:
+          asked.emplace_back(storage::prune_request{e->options.retention, scheduler::server_silent_after});
+          break;
         case duty::beat: asked.emplace_back(beat()); break;
         case duty::sweep: caf::anon_send(root, sweep_atom::value); break;
       }
@@ -55,7 +57,9 @@ struct ticker_state {
     waiting = true;
     auto o = std::make_shared<store_order>();
     o->asked = std::move(asked);
-    o->done = [me = ticker_actor(self), number = ++order](answers_ptr answers) { caf::anon_send(me, applied_atom::value, number, std::move(answers)); };
+    o->done = [me = ticker_actor(self), number = ++order](answers_ptr answers) {
+      caf::anon_send(me, applied_atom::value, number, std::move(answers));
+    };
     caf::anon_send(store, submit_atom::value, std::move(o));
   }
 
@@ -69,8 +73,10 @@ struct ticker_state {
         log::warn("ticker: the store refused (", to_string(*failed), "); trying again in a while");
         break;
       }
-      if (const auto* promoted = std::get_if<storage::promote_answer>(&a); promoted && promoted->next_in) agenda->at(duty::promote, now + *promoted->next_in);
-      if (const auto* pruned = std::get_if<storage::prune_answer>(&a); pruned && pruned->more) agenda->at(duty::prune, now);
+      if (const auto* promoted = std::get_if<storage::promote_answer>(&a); promoted && promoted->next_in)
+        agenda->at(duty::promote, now + *promoted->next_in);
+      if (const auto* pruned = std::get_if<storage::prune_answer>(&a); pruned && pruned->more)
+        agenda->at(duty::prune, now);
       if (const auto* expired = std::get_if<storage::expired_answer>(&a)) {
         lost = reaper->look(expired->leases, now);
         if (const auto again = reaper->next(); again && lost.empty()) agenda->at(duty::look_for_lost, *again);
@@ -78,7 +84,8 @@ struct ticker_state {
       }
     }
     if (!lost.empty()) {
-      for (const auto& l : lost) log::warn("job ", l.start.id.value, ": its lease ran out; it is taken back");
+      for (const auto& l : lost)
+        log::warn("job ", l.start.id.value, ": its lease ran out; it is taken back");
       std::vector<storage::request> asked;
       asked.emplace_back(storage::reap_request{std::move(lost), e->options.max_losses});
       return submit(std::move(asked));
@@ -113,7 +120,8 @@ struct ticker_state {
   }
 };
 
-ticker_actor::behavior_type ticker(ticker_actor::stateful_pointer<ticker_state> self, engine_ptr e, const storage_actor& store, const root_actor& root) {
+ticker_actor::behavior_type ticker(ticker_actor::stateful_pointer<ticker_state> self, engine_ptr e,
+                                   const storage_actor& store, const root_actor& root) {
   arm(self, "ticker");
   auto& s = self->state;
   s.self = self;

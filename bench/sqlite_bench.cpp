@@ -30,7 +30,9 @@ namespace fs = std::filesystem;
 
 double seconds_since(steady::time_point begin) { return std::chrono::duration<double>(steady::now() - begin).count(); }
 
-std::int64_t monotonic_us() { return std::chrono::duration_cast<std::chrono::microseconds>(steady::now().time_since_epoch()).count(); }
+std::int64_t monotonic_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(steady::now().time_since_epoch()).count();
+}
 
 [[noreturn]] void die(const std::string& what) {
   std::fprintf(stderr, "bench: %s\n", what.c_str());
@@ -50,7 +52,8 @@ public:
     if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) die("cannot open " + path);
     run("PRAGMA journal_mode=WAL");
     run("PRAGMA synchronous=FULL");
-    run("CREATE TABLE jobs(seq INTEGER PRIMARY KEY, id TEXT UNIQUE, state INTEGER, pos INTEGER, fence INTEGER, record BLOB)");
+    run("CREATE TABLE jobs(seq INTEGER PRIMARY KEY, id TEXT UNIQUE, state INTEGER, pos INTEGER, fence INTEGER, record "
+        "BLOB)");
     run("CREATE INDEX by_state ON jobs(state, pos)");
   }
   ~bare() { sqlite3_close(db_); }
@@ -91,12 +94,15 @@ public:
     const auto begin = steady::now();
     while (done < jobs) {
       run("BEGIN IMMEDIATE");
-      for (const auto seq : claimed) move(3, ++pos, seq);
+      for (const auto seq : claimed)
+        move(3, ++pos, seq);
       done += static_cast<int>(claimed.size());
       next.clear();
-      while (sqlite3_step(select) == SQLITE_ROW) next.push_back(sqlite3_column_int64(select, 0));
+      while (sqlite3_step(select) == SQLITE_ROW)
+        next.push_back(sqlite3_column_int64(select, 0));
       sqlite3_reset(select);
-      for (const auto seq : next) move(2, ++pos, seq);
+      for (const auto seq : next)
+        move(2, ++pos, seq);
       run("COMMIT");
       claimed.swap(next);
     }
@@ -108,7 +114,8 @@ public:
 
 private:
   void run(const char* sql) {
-    if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) die(std::string(sql) + ": " + sqlite3_errmsg(db_));
+    if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+      die(std::string(sql) + ": " + sqlite3_errmsg(db_));
   }
   sqlite3_stmt* prepare(const char* sql) {
     sqlite3_stmt* made = nullptr;
@@ -124,7 +131,8 @@ private:
 
 std::string fresh(const fs::path& dir, const char* name) {
   fs::create_directories(dir);
-  for (const char* end : {"", "-wal", "-shm", ".lock", ".turn"}) fs::remove(dir / (std::string(name) + end));
+  for (const char* end : {"", "-wal", "-shm", ".lock", ".turn"})
+    fs::remove(dir / (std::string(name) + end));
   return (dir / name).string();
 }
 
@@ -145,7 +153,8 @@ double enqueue_one_by_one(const std::string& url, double seconds) {
   auto client = open_client(url);
   int n = 0;
   const auto begin = steady::now();
-  for (; seconds_since(begin) < seconds; ++n) must(client.enqueue(noop()));
+  for (; seconds_since(begin) < seconds; ++n)
+    must(client.enqueue(noop()));
   return n / seconds_since(begin);
 }
 
@@ -153,7 +162,8 @@ double enqueue_many(const std::string& url, int jobs) {
   auto client = open_client(url);
   const auto begin = steady::now();
   for (int n = 0; n < jobs; n += 1000)
-    for (auto& r : client.enqueue(std::vector<sluice::new_job>(1000, noop()))) must(std::move(r));
+    for (auto& r : client.enqueue(std::vector<sluice::new_job>(1000, noop())))
+      must(std::move(r));
   return jobs / seconds_since(begin);
 }
 
@@ -174,7 +184,8 @@ double process(const std::string& path, int jobs, unsigned workers, unsigned pre
   });
   sluice::server server(options_for("sqlite:" + path, workers, prefetch), handlers);
   if (const auto started = server.start(); !started) die(sluice::to_string(started.error()));
-  for (int seen = 0; (seen = ran.load()) < jobs;) ran.wait(seen);
+  for (int seen = 0; (seen = ran.load()) < jobs;)
+    ran.wait(seen);
   server.stop();
   sqlite3* db = nullptr;
   sqlite3_stmt* q = nullptr;
@@ -206,7 +217,8 @@ struct pick_up {
   double p50 = 0, p99 = 0, most = 0;
 };
 
-pick_up measure_pick_up(const std::string& self, const std::string& url, unsigned workers, unsigned prefetch, int jobs) {
+pick_up measure_pick_up(const std::string& self, const std::string& url, unsigned workers, unsigned prefetch,
+                        int jobs) {
   std::mutex mutex;
   std::vector<double> ms;
   std::atomic<int> ran{0};
@@ -232,10 +244,13 @@ pick_up measure_pick_up(const std::string& self, const std::string& url, unsigne
   int status = 0;
   ::waitpid(child, &status, 0);
   if (status != 0) die("the producing process failed");
-  for (int seen = 0; (seen = ran.load()) < jobs;) ran.wait(seen);
+  for (int seen = 0; (seen = ran.load()) < jobs;)
+    ran.wait(seen);
   server.stop();
   std::sort(ms.begin(), ms.end());
-  const auto at = [&](double q) { return ms[std::min(ms.size() - 1, static_cast<std::size_t>(q * static_cast<double>(ms.size())))]; };
+  const auto at = [&](double q) {
+    return ms[std::min(ms.size() - 1, static_cast<std::size_t>(q * static_cast<double>(ms.size())))];
+  };
   return {at(0.5), at(0.99), ms.back()};
 }
 
@@ -294,7 +309,8 @@ int main(int argc, char** argv) {
     else die("unknown option " + option + "; known: --jobs, --seconds, --dir");
   }
   const std::string self = fs::read_symlink("/proc/self/exe").string();
-  std::printf("SQLite %s, WAL, synchronous=FULL; %u processors\n\n", sqlite3_libversion(), std::thread::hardware_concurrency());
+  std::printf("SQLite %s, WAL, synchronous=FULL; %u processors\n\n", sqlite3_libversion(),
+              std::thread::hardware_concurrency());
 
   double limit_one = 0, limit_many = 0, limit_process = 0;
   {
@@ -310,7 +326,8 @@ int main(int argc, char** argv) {
   row("limit: enqueue, 100 a transaction", limit_many, "jobs/s");
   row("limit: process, 100 a transaction", limit_process, "jobs/s");
 
-  row("enqueue, one by one", enqueue_one_by_one("sqlite:" + fresh(dir, "one.db"), std::min(seconds, 3.0)), "jobs/s", limit_one);
+  row("enqueue, one by one", enqueue_one_by_one("sqlite:" + fresh(dir, "one.db"), std::min(seconds, 3.0)), "jobs/s",
+      limit_one);
   const auto many = fresh(dir, "many.db");
   row("enqueue, 1,000 a call", enqueue_many("sqlite:" + many, jobs), "jobs/s", limit_many);
   row("process, 64 workers, prefetch 256", process(many, jobs, 64, 256), "jobs/s", limit_process);
@@ -322,7 +339,9 @@ int main(int argc, char** argv) {
   const int picked = static_cast<int>(seconds * 200);
   for (const auto& [workers, what] : {std::pair(64u, "64 workers"), std::pair(0u, "default workers")}) {
     const auto p = measure_pick_up(self, "sqlite:" + fresh(dir, "pickup.db"), workers, 256, picked);
-    std::printf("%-44s %8.2f / %.2f / %.2f ms\n", (std::string("pick-up p50 / p99 / max, 200 jobs/s, ") + what).substr(0, 44).c_str(), p.p50, p.p99, p.most);
+    std::printf("%-44s %8.2f / %.2f / %.2f ms\n",
+                (std::string("pick-up p50 / p99 / max, 200 jobs/s, ") + what).substr(0, 44).c_str(), p.p50, p.p99,
+                p.most);
   }
   row("idle wake-ups, 64 workers", idle_wakeups("sqlite:" + fresh(dir, "idle.db"), seconds), "a second");
   return 0;

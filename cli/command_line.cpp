@@ -30,12 +30,11 @@ parsed parse(int argc, char** argv) {
   app.set_version_flag("--version", "sluice " SLUICE_VERSION);
   app.require_subcommand(1);
   app.fallthrough();  // these may stand before or after the command and its words
-  app.add_option("--store", c.store, "The store: sqlite:FILE (or the environment's SLUICE_STORAGE)")->envname("SLUICE_STORAGE");
+  app.add_option("--store", c.store, "The store: sqlite:FILE (or the environment's SLUICE_STORAGE)")
+      ->envname("SLUICE_STORAGE");
   app.add_flag("--json", c.json, "One JSON object a line");
 
-  const auto store_command = [&](const char* name, const char* help) {
-    return app.add_subcommand(name, help);
-  };
+  const auto store_command = [&](const char* name, const char* help) { return app.add_subcommand(name, help); };
   const auto config_command = [&](const char* name, const char* help) {
     auto* sub = app.add_subcommand(name, help);
     sub->add_option("CONFIG", c.config, "The configuration file (docs/configuration.md)")->required();
@@ -44,7 +43,9 @@ parsed parse(int argc, char** argv) {
   };
 
   config_command("check", "Checks a configuration and tells every fault; starts nothing");
-  config_command("work", "Runs the jobs of the configured queues until SIGTERM or SIGINT; a second one leaves at once. SIGUSR1: claim nothing new");
+  config_command("work",
+                 "Runs the jobs of the configured queues until SIGTERM or SIGINT; a second one leaves at once. "
+                 "SIGUSR1: claim nothing new");
 
   auto* enqueue = store_command("enqueue", enqueue_help);
   enqueue->add_option("QUEUE", c.queue, "The queue")->required();
@@ -61,7 +62,9 @@ parsed parse(int argc, char** argv) {
   store_command("show", "Shows one job with its history")->add_option("ID", c.id)->required();
   store_command("queues", "Counts the jobs of each queue by state");
   store_command("servers", "Lists the servers that work on the store");
-  store_command("requeue", "Brings a final or scheduled job back to its queue; a final one starts afresh")->add_option("ID", c.id)->required();
+  store_command("requeue", "Brings a final or scheduled job back to its queue; a final one starts afresh")
+      ->add_option("ID", c.id)
+      ->required();
   store_command("delete", "Ends a job as deleted; a running one is asked to stop")->add_option("ID", c.id)->required();
   store_command("pause", "Pauses a queue: it takes jobs and starts none")->add_option("QUEUE", c.queue)->required();
   store_command("resume", "Resumes a paused queue")->add_option("QUEUE", c.queue)->required();

@@ -23,11 +23,13 @@ int wrong_words(const std::string& text) {
 }
 
 template <class Item>
-int show_all(const command& c, const result<std::vector<Item>>& got, std::string (*as_table)(const std::vector<Item>&)) {
+int show_all(const command& c, const result<std::vector<Item>>& got,
+             std::string (*as_table)(const std::vector<Item>&)) {
   if (!got) return failed(got.error());
   if (!c.json) print(as_table(*got));
   else
-    for (const auto& item : *got) print_line(json_line(item));
+    for (const auto& item : *got)
+      print_line(json_line(item));
   return 0;
 }
 
@@ -53,7 +55,10 @@ int list(client& store, const command& c) {
   query.queue = queue_name(c.queue);
   if (!c.state.empty()) {
     query.state = parse_job_state(c.state);
-    if (!query.state) return wrong_words(cat("--state must be enqueued, scheduled, awaiting, throttled, processing, succeeded, failed or deleted, not '", c.state, "'"));
+    if (!query.state)
+      return wrong_words(cat(
+          "--state must be enqueued, scheduled, awaiting, throttled, processing, succeeded, failed or deleted, not '",
+          c.state, "'"));
   }
   std::vector<job> jobs;
   while (jobs.size() < c.limit) {
@@ -83,7 +88,9 @@ int change(const command& c, const result<void>& changed, const char* done) {
   if (!changed) return failed(changed.error());
   const auto& what = c.id.empty() ? c.queue : c.id;
   if (!c.json) print_line(cat(printable(what), " ", done));
-  else print_line(cat("{", c.id.empty() ? "\"queue\":" : "\"id\":", json_quoted(what), ",\"done\":", json_quoted(done), "}"));
+  else
+    print_line(
+        cat("{", c.id.empty() ? "\"queue\":" : "\"id\":", json_quoted(what), ",\"done\":", json_quoted(done), "}"));
   return 0;
 }
 

@@ -35,9 +35,11 @@ std::string table::text() const {
   std::vector<std::size_t> widths(rows_.front().size());
   std::vector<bool> right(widths.size(), true);
   for (const auto& row : rows_)
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    for (std::size_t c = 0; c < row.size(); ++c)
+      widths[c] = std::max(widths[c], row[c].size());
   for (std::size_t r = 1; r < rows_.size(); ++r)
-    for (std::size_t c = 0; c < rows_[r].size(); ++c) right[c] = right[c] && numeric(rows_[r][c]);
+    for (std::size_t c = 0; c < rows_[r].size(); ++c)
+      right[c] = right[c] && numeric(rows_[r][c]);
   std::string out;
   for (const auto& row : rows_) {
     std::string line;
@@ -52,44 +54,82 @@ std::string table::text() const {
 }
 
 std::string json_line(const job& j) {
-  json out{{"id", j.id.value},         {"type", j.type.value},      {"queue", j.queue.value},
-           {"state", name_of(j.state)}, {"attempt", j.attempt},      {"losses", j.losses},
-           {"created_at", format_time(j.created_at)},                {"reason", j.reason},
-           {"line", j.line},           {"fence", j.fence.value},     {"server", j.server},
-           {"due_at", time_or_null(j.due_at)},                       {"lease_until", time_or_null(j.lease_until)},
-           {"finished_at", time_or_null(j.finished_at)},             {"args", j.args},
+  json out{{"id", j.id.value},
+           {"type", j.type.value},
+           {"queue", j.queue.value},
+           {"state", name_of(j.state)},
+           {"attempt", j.attempt},
+           {"losses", j.losses},
+           {"created_at", format_time(j.created_at)},
+           {"reason", j.reason},
+           {"line", j.line},
+           {"fence", j.fence.value},
+           {"server", j.server},
+           {"due_at", time_or_null(j.due_at)},
+           {"lease_until", time_or_null(j.lease_until)},
+           {"finished_at", time_or_null(j.finished_at)},
+           {"args", j.args},
            {"result", j.result}};
   out["headers"] = json::object();
-  for (const auto& [name, value] : j.headers) out["headers"][name] = value;
+  for (const auto& [name, value] : j.headers)
+    out["headers"][name] = value;
   out["history"] = json::array();
   for (const auto& s : j.history)
-    out["history"].push_back({{"attempt", s.attempt}, {"cause", s.cause}, {"fence", s.fence.value}, {"server", s.server}, {"started", format_time(s.started)}, {"ended", format_time(s.ended)}, {"error", s.error}});
+    out["history"].push_back({{"attempt", s.attempt},
+                              {"cause", s.cause},
+                              {"fence", s.fence.value},
+                              {"server", s.server},
+                              {"started", format_time(s.started)},
+                              {"ended", format_time(s.ended)},
+                              {"error", s.error}});
   return dump(out);
 }
 
 std::string json_line(const queue_counts& q) {
-  return dump({{"queue", q.queue.value},       {"paused", q.paused},         {"enqueued", q.enqueued}, {"scheduled", q.scheduled},
-               {"throttled", q.throttled},     {"processing", q.processing}, {"succeeded", q.succeeded}, {"failed", q.failed},
-               {"deleted", q.deleted},         {"awaiting", q.awaiting},     {"quarantined", q.quarantined}});
+  return dump({{"queue", q.queue.value},
+               {"paused", q.paused},
+               {"enqueued", q.enqueued},
+               {"scheduled", q.scheduled},
+               {"throttled", q.throttled},
+               {"processing", q.processing},
+               {"succeeded", q.succeeded},
+               {"failed", q.failed},
+               {"deleted", q.deleted},
+               {"awaiting", q.awaiting},
+               {"quarantined", q.quarantined}});
 }
 
 std::string json_line(const server_info& s) {
-  return dump({{"id", s.id.value}, {"name", s.name}, {"host", s.host}, {"pid", s.pid}, {"queues", s.queues}, {"running", s.running}, {"started_at", format_time(s.started_at)}, {"beat_at", format_time(s.beat_at)}});
+  return dump({{"id", s.id.value},
+               {"name", s.name},
+               {"host", s.host},
+               {"pid", s.pid},
+               {"queues", s.queues},
+               {"running", s.running},
+               {"started_at", format_time(s.started_at)},
+               {"beat_at", format_time(s.beat_at)}});
 }
 
-std::string json_fault(const std::string& pointer, const std::string& problem) { return dump({{"pointer", pointer}, {"problem", problem}}); }
+std::string json_fault(const std::string& pointer, const std::string& problem) {
+  return dump({{"pointer", pointer}, {"problem", problem}});
+}
 
 std::string jobs_table(const std::vector<job>& jobs) {
   table t({"ID", "TYPE", "QUEUE", "STATE", "ATTEMPT", "LOSSES", "CREATED", "REASON"});
   for (const auto& j : jobs)
-    t.add({printable(j.id.value), printable(j.type.value, 40), printable(j.queue.value, 40), std::string(name_of(j.state)), std::to_string(j.attempt), std::to_string(j.losses), format_time(j.created_at), printable(j.reason, 60)});
+    t.add({printable(j.id.value), printable(j.type.value, 40), printable(j.queue.value, 40),
+           std::string(name_of(j.state)), std::to_string(j.attempt), std::to_string(j.losses),
+           format_time(j.created_at), printable(j.reason, 60)});
   return t.text();
 }
 
 std::string queues_table(const std::vector<queue_counts>& queues) {
-  table t({"QUEUE", "PAUSED", "ENQUEUED", "SCHEDULED", "THROTTLED", "PROCESSING", "SUCCEEDED", "FAILED", "DELETED", "QUARANTINED"});
+  table t({"QUEUE", "PAUSED", "ENQUEUED", "SCHEDULED", "THROTTLED", "PROCESSING", "SUCCEEDED", "FAILED", "DELETED",
+           "QUARANTINED"});
   for (const auto& q : queues)
-    t.add({printable(q.queue.value), q.paused ? "yes" : "no", std::to_string(q.enqueued), std::to_string(q.scheduled), std::to_string(q.throttled), std::to_string(q.processing), std::to_string(q.succeeded), std::to_string(q.failed), std::to_string(q.deleted), std::to_string(q.quarantined)});
+    t.add({printable(q.queue.value), q.paused ? "yes" : "no", std::to_string(q.enqueued), std::to_string(q.scheduled),
+           std::to_string(q.throttled), std::to_string(q.processing), std::to_string(q.succeeded),
+           std::to_string(q.failed), std::to_string(q.deleted), std::to_string(q.quarantined)});
   return t.text();
 }
 
@@ -97,8 +137,10 @@ std::string servers_table(const std::vector<server_info>& servers) {
   table t({"SERVER", "HOST", "PID", "RUNNING", "QUEUES", "UP", "LAST BEAT"});
   for (const auto& s : servers) {
     std::string queues;
-    for (const auto& q : s.queues) queues += (queues.empty() ? "" : " ") + printable(q);
-    t.add({printable(s.name), printable(s.host), std::to_string(s.pid), std::to_string(s.running), queues, ago(s.started_at), ago(s.beat_at) + " ago"});
+    for (const auto& q : s.queues)
+      queues += (queues.empty() ? "" : " ") + printable(q);
+    t.add({printable(s.name), printable(s.host), std::to_string(s.pid), std::to_string(s.running), queues,
+           ago(s.started_at), ago(s.beat_at) + " ago"});
   }
   return t.text();
 }
@@ -122,11 +164,14 @@ std::string job_page_text(const job& j) {
   line("server", j.server);
   if (j.finished_at) line("finished", format_time(*j.finished_at));
   line("args", j.args);
-  for (const auto& [name, value] : j.headers) line("header", name + ": " + value);
+  for (const auto& [name, value] : j.headers)
+    line("header", name + ": " + value);
   line("result", j.result);
   if (j.history.empty()) return out;
   table t({"ATTEMPT", "CAUSE", "STARTED", "ENDED", "SERVER", "ERROR"});
-  for (const auto& s : j.history) t.add({std::to_string(s.attempt), printable(s.cause, 40), format_time(s.started), format_time(s.ended), printable(s.server, 60), printable(s.error, 120)});
+  for (const auto& s : j.history)
+    t.add({std::to_string(s.attempt), printable(s.cause, 40), format_time(s.started), format_time(s.ended),
+           printable(s.server, 60), printable(s.error, 120)});
   return out + '\n' + t.text();
 }
 

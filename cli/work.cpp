@@ -45,13 +45,15 @@ void tell_faults(const command& c, const config::loaded& got) {
     const auto where = f.pointer.empty() ? std::string("(the file)") : printable(f.pointer);
     std::fprintf(stderr, "%s: %s: %s\n", c.config.c_str(), where.c_str(), printable(log::redact(f.problem)).c_str());
   }
-  std::fprintf(stderr, "sluice: %zu fault%s in %s; nothing was started\n", got.faults.size(), got.faults.size() == 1 ? "" : "s", c.config.c_str());
+  std::fprintf(stderr, "sluice: %zu fault%s in %s; nothing was started\n", got.faults.size(),
+               got.faults.size() == 1 ? "" : "s", c.config.c_str());
 }
 
 sigset_t waited_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, done_signal}) sigaddset(&set, s);
+  for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, done_signal})
+    sigaddset(&set, s);
   return set;
 }
 
@@ -59,7 +61,9 @@ int next_signal(const sigset_t& set, const std::optional<std::chrono::steady_clo
   for (;;) {
     timespec left{3600, 0};
     if (deadline) {
-      const auto ns = std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - std::chrono::steady_clock::now()).count());
+      const auto ns = std::max<std::int64_t>(
+          0,
+          std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - std::chrono::steady_clock::now()).count());
       left = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
     }
     const int got = ::sigtimedwait(&set, nullptr, &left);
@@ -91,7 +95,8 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
       log::warn("second signal: leaving at once");
       ::_exit(128 + got);
     }
-    log::info(fatal ? "stopping: the store is lost" : "stopping: giving running jobs ", fatal ? "" : format_duration(options.grace));
+    log::info(fatal ? "stopping: the store is lost" : "stopping: giving running jobs ",
+              fatal ? "" : format_duration(options.grace));
     deadline = std::chrono::steady_clock::now() + options.grace + watchdog;
     stopper = std::thread([&] {
       report = s.stop();
@@ -114,7 +119,8 @@ int check(const command& c) {
   if (!got->faults.empty()) return tell_faults(c, *got), 1;
   if (c.json) return 0;
   std::printf("%s is fine: %s\n", c.config.c_str(), log::redact(got->options.storage).c_str());
-  for (const auto& [name, queue] : got->options.queues) std::printf("  %s: %u worker%s\n", name.c_str(), queue.workers, queue.workers == 1 ? "" : "s");
+  for (const auto& [name, queue] : got->options.queues)
+    std::printf("  %s: %u worker%s\n", name.c_str(), queue.workers, queue.workers == 1 ? "" : "s");
   return 0;
 }
 

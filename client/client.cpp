@@ -92,7 +92,8 @@ std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
   for (std::size_t i = 0; i < place.size(); ++i) {
     auto& answer = results[place[i]];
     if (!stored) answer = stored.error();
-    else if (stored->each[i] != errc::none) answer = error{stored->each[i], cat("job ", answer->value, ": ", describe(stored->each[i]))};
+    else if (stored->each[i] != errc::none)
+      answer = error{stored->each[i], cat("job ", answer->value, ": ", describe(stored->each[i]))};
   }
   return results;
 }
@@ -127,13 +128,15 @@ result<void> client::requeue(const job_id& id) { return parts_->change(storage::
 result<void> client::remove(const job_id& id) { return parts_->change(storage::remove_request{id}); }
 
 result<void> client::pause(const queue_name& queue) {
-  if (!valid_name(queue.value)) return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
+  if (!valid_name(queue.value))
+    return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
   const auto got = parts_->ask_for<storage::done_answer>(storage::pause_request{queue, true});
   return got ? result<void>() : result<void>(got.error());
 }
 
 result<void> client::resume(const queue_name& queue) {
-  if (!valid_name(queue.value)) return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
+  if (!valid_name(queue.value))
+    return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
   const auto got = parts_->ask_for<storage::done_answer>(storage::pause_request{queue, false});
   return got ? result<void>() : result<void>(got.error());
 }

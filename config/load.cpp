@@ -50,12 +50,14 @@ retention_rule read_rule(reader& from, std::string_view key, retention_rule fall
 }
 
 // A name of a queue or, with '*' in it, a pattern of names.
-bool check_queue_name(const std::string& name, bool pattern_allowed, const std::string& pointer, std::vector<fault>& faults) {
+bool check_queue_name(const std::string& name, bool pattern_allowed, const std::string& pointer,
+                      std::vector<fault>& faults) {
   std::string plain = name;
   if (pattern_allowed) std::replace(plain.begin(), plain.end(), '*', 'x');
   if (valid_name(plain)) return true;
   faults.push_back({pointer, name.empty() ? std::string("must not be an empty name")
-                                          : cat("must be a name of 1 to 200 characters of A-Z a-z 0-9 _ . : -", pattern_allowed ? ", or a pattern with *" : "")});
+                                          : cat("must be a name of 1 to 200 characters of A-Z a-z 0-9 _ . : -",
+                                                pattern_allowed ? ", or a pattern with *" : "")});
   return false;
 }
 
@@ -92,14 +94,19 @@ void read_jobs(reader& from, server_options& options) {
   if (!at->is_object()) return from.fault_at("jobs", "must be an object of job types");
   for (const auto& [type, value] : at->items()) {
     const auto pointer = from.pointer("jobs") + "/" + escaped(type);
-    if (!valid_name(type)) from.faults().push_back({pointer, type.empty() ? "must not be an empty name" : "must be a job type's name of 1 to 200 characters of A-Z a-z 0-9 _ . : -"});
+    if (!valid_name(type))
+      from.faults().push_back(
+          {pointer, type.empty() ? "must not be an empty name"
+                                 : "must be a job type's name of 1 to 200 characters of A-Z a-z 0-9 _ . : -"});
     reader r(value, pointer, from.faults());
     type_options job;
-    if (const auto queue = r.text("queue"); queue && check_queue_name(*queue, false, r.pointer("queue"), from.faults())) job.queue = queue_name(*queue);
+    if (const auto queue = r.text("queue"); queue && check_queue_name(*queue, false, r.pointer("queue"), from.faults()))
+      job.queue = queue_name(*queue);
     job.retry = read_retry(r);
     keep(job.timeout, r.time("timeout", 1ms, longest_run));
     if (const auto* list = r.any("throttle")) {
-      const bool texts = list->is_array() && std::all_of(list->begin(), list->end(), [](const json& one) { return one.is_string(); });
+      const bool texts =
+          list->is_array() && std::all_of(list->begin(), list->end(), [](const json& one) { return one.is_string(); });
       r.fault_at("throttle", texts ? throttlers_not_served : "must be a list of texts like \"semaphore:NAME\"");
     }
     if (r.choice("when_throttled", {"wait", "retry", "delete"})) r.fault_at("when_throttled", throttlers_not_served);
@@ -117,7 +124,8 @@ void refuse_later(reader& from, std::string_view key, std::string_view kind_key,
     const auto pointer = from.pointer(key) + "/" + escaped(name);
     if (name.empty()) from.faults().push_back({pointer, "must not be an empty name"});
     if (!value.is_object()) from.faults().push_back({pointer, "must be an object"});
-    else if (!value.contains(kind_key) || !value.at(std::string(kind_key)).is_string()) from.faults().push_back({pointer + "/" + std::string(kind_key), "must be given, as a text"});
+    else if (!value.contains(kind_key) || !value.at(std::string(kind_key)).is_string())
+      from.faults().push_back({pointer + "/" + std::string(kind_key), "must be given, as a text"});
     from.faults().push_back({pointer, refusal});
   }
 }
@@ -136,7 +144,8 @@ void read_all(const json& tree, const checks& by, loaded& into) {
   }
   keep(o.lease, r.time("lease", 1s, 1h));
   keep(o.renew_every, r.time("renew_every", 100ms, 30min));
-  if (o.renew_every > o.lease / 2) r.fault_at("renew_every", cat("must be at most half of the lease (", format_duration(o.lease), ")"));
+  if (o.renew_every > o.lease / 2)
+    r.fault_at("renew_every", cat("must be at most half of the lease (", format_duration(o.lease), ")"));
   keep(o.grace, r.time("grace", 0s, 1h));
   keep(o.max_losses, r.number("max_losses", 1, 100));
   keep(o.sweep_interval, r.time("sweep_interval", 100ms, 1min));
@@ -150,10 +159,12 @@ void read_all(const json& tree, const checks& by, loaded& into) {
     o.retention.deleted = read_rule(kept, "deleted", o.retention.deleted);
   }
   keep(o.require_durability, r.choice("require_durability", {"volatile", "crash_safe", "power_safe"}));
-  if (const auto replicas = r.number("wait_replicas", 0, 100); replicas && *replicas > 0) r.fault_at("wait_replicas", "needs a Redis store, which is not served yet by this version; remove it");
+  if (const auto replicas = r.number("wait_replicas", 0, 100); replicas && *replicas > 0)
+    r.fault_at("wait_replicas", "needs a Redis store, which is not served yet by this version; remove it");
   keep(o.allow_exec, r.flag("allow_exec"));
   // Before any queue is read, since a queue may need them.
-  for (auto& [name, q] : o.queues) q.workers = std::clamp(std::thread::hardware_concurrency(), 1u, 1000u);
+  for (auto& [name, q] : o.queues)
+    q.workers = std::clamp(std::thread::hardware_concurrency(), 1u, 1000u);
   read_queues(r, o);
   read_jobs(r, o);
   refuse_later(r, "throttlers", "kind", throttlers_not_served);

@@ -20,7 +20,8 @@ json value_of(const std::string& text) {
 
 // As environment variables can spell it: GAME_CACHE_QUEUE for game-cache-queue.
 std::string folded(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::isalnum(c) ? static_cast<char>(std::tolower(c)) : '_'; });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::isalnum(c) ? static_cast<char>(std::tolower(c)) : '_'; });
   return text;
 }
 
@@ -48,13 +49,15 @@ void apply_variable(json& tree, const std::string& name, const std::string& valu
     path.push_back(key);
     from = end + 2;
   }
-  if (!set_at(tree, path, value_of(value))) faults.push_back({"", cat("environment variable ", name, " names a place inside something that is no object")});
+  if (!set_at(tree, path, value_of(value)))
+    faults.push_back({"", cat("environment variable ", name, " names a place inside something that is no object")});
 }
 
 std::string unescaped(std::string_view key) {
   std::string out;
   for (std::size_t i = 0; i < key.size(); ++i) {
-    if (key[i] == '~' && i + 1 < key.size() && (key[i + 1] == '0' || key[i + 1] == '1')) out += key[++i] == '0' ? '~' : '/';
+    if (key[i] == '~' && i + 1 < key.size() && (key[i + 1] == '0' || key[i + 1] == '1'))
+      out += key[++i] == '0' ? '~' : '/';
     else out += key[i];
   }
   return out;
@@ -73,14 +76,17 @@ void apply_set(json& tree, const std::string& set, std::vector<fault>& faults) {
     path.push_back(unescaped(pointer.substr(from, end - from)));
     from = end + 1;
   }
-  if (!set_at(tree, path, value_of(set.substr(sign + 1)))) faults.push_back({std::string(pointer), "--set names a place inside something that is no object"});
+  if (!set_at(tree, path, value_of(set.substr(sign + 1))))
+    faults.push_back({std::string(pointer), "--set names a place inside something that is no object"});
 }
 
 }  // namespace
 
 void apply_overrides(json& tree, const source& from, std::vector<fault>& faults) {
-  for (const auto& [name, value] : from.environment) apply_variable(tree, name, value, faults);
-  for (const auto& set : from.sets) apply_set(tree, set, faults);
+  for (const auto& [name, value] : from.environment)
+    apply_variable(tree, name, value, faults);
+  for (const auto& set : from.sets)
+    apply_set(tree, set, faults);
 }
 
 std::vector<std::pair<std::string, std::string>> environment() {

@@ -27,14 +27,19 @@ reader::~reader() {
     if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
     const auto meant = nearest(key, asked_);
     std::string allowed;
-    for (const auto& name : asked_) allowed += (allowed.empty() ? "" : ", ") + name;
-    faults_.push_back({pointer_ + "/" + escaped(printable(key, 100)), meant ? cat("is not known; did you mean '", *meant, "'?") : cat("is not known; known here: ", allowed)});
+    for (const auto& name : asked_)
+      allowed += (allowed.empty() ? "" : ", ") + name;
+    faults_.push_back(
+        {pointer_ + "/" + escaped(printable(key, 100)),
+         meant ? cat("is not known; did you mean '", *meant, "'?") : cat("is not known; known here: ", allowed)});
   }
 }
 
 std::string reader::pointer(std::string_view key) const { return pointer_ + "/" + escaped(std::string(key)); }
 
-void reader::fault_at(std::string_view key, std::string problem) { faults_.push_back({pointer(key), std::move(problem)}); }
+void reader::fault_at(std::string_view key, std::string problem) {
+  faults_.push_back({pointer(key), std::move(problem)});
+}
 
 const json* reader::find(std::string_view key) {
   asked_.emplace_back(key);
@@ -68,14 +73,16 @@ std::optional<std::uint64_t> reader::number(std::string_view key, std::uint64_t 
   if (!at->is_number_integer()) return wrong_type(key, *at, range), std::nullopt;
   const bool negative = !at->is_number_unsigned() && at->get<std::int64_t>() < 0;
   const auto n = negative ? 0 : at->get<std::uint64_t>();
-  if (negative || n < least || n > most) return fault_at(key, cat("must be ", range, ", not ", shown(*at))), std::nullopt;
+  if (negative || n < least || n > most)
+    return fault_at(key, cat("must be ", range, ", not ", shown(*at))), std::nullopt;
   return n;
 }
 
 std::optional<double> reader::fraction(std::string_view key) {
   const auto* at = find(key);
   if (!at) return std::nullopt;
-  if (!at->is_number() || !(at->get<double>() >= 0 && at->get<double>() <= 1)) return wrong_type(key, *at, "a number from 0 to 1"), std::nullopt;
+  if (!at->is_number() || !(at->get<double>() >= 0 && at->get<double>() <= 1))
+    return wrong_type(key, *at, "a number from 0 to 1"), std::nullopt;
   return at->get<double>();
 }
 
@@ -94,12 +101,15 @@ std::optional<std::size_t> reader::choice(std::string_view key, const std::vecto
   const auto* at = find(key);
   if (!at) return std::nullopt;
   std::string list;
-  for (const auto& word : words) list += (list.empty() ? "" : ", ") + word;
+  for (const auto& word : words)
+    list += (list.empty() ? "" : ", ") + word;
   if (!at->is_string()) return wrong_type(key, *at, "one of " + list), std::nullopt;
   const auto found = std::find(words.begin(), words.end(), at->get<std::string>());
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
   const auto meant = nearest(at->get<std::string>(), words);
-  return fault_at(key, cat("must be one of ", list, ", not ", shown(*at), meant ? cat("; did you mean '", *meant, "'?") : std::string())), std::nullopt;
+  return fault_at(key, cat("must be one of ", list, ", not ", shown(*at),
+                           meant ? cat("; did you mean '", *meant, "'?") : std::string())),
+         std::nullopt;
 }
 
 }  // namespace sluice::config

@@ -15,9 +15,7 @@ public:
 
 class system_clock final : public clock {
 public:
-  time_point now() const override {
-    return std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
-  }
+  time_point now() const override { return std::chrono::time_point_cast<duration>(std::chrono::system_clock::now()); }
 };
 
 inline std::int64_t micros(time_point at) { return at.time_since_epoch().count(); }

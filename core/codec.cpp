@@ -16,7 +16,8 @@ public:
   explicit writer(char version) { out_ += version; }
 
   void number(std::uint64_t n) {
-    for (; n >= 0x80; n >>= 7) out_ += static_cast<char>(n | 0x80);
+    for (; n >= 0x80; n >>= 7)
+      out_ += static_cast<char>(n | 0x80);
     out_ += static_cast<char>(n);
   }
   void text(std::string_view t) {
@@ -106,7 +107,8 @@ void write_retry(writer& out, const retry_policy& retry) {
   out.maybe(retry.backoff ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(*retry.backoff)) : std::nullopt);
   out.maybe(as_number(retry.delay));
   out.maybe(as_number(retry.max_delay));
-  out.maybe(retry.jitter ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(*retry.jitter * jitter_scale)) : std::nullopt);
+  out.maybe(retry.jitter ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(*retry.jitter * jitter_scale))
+                         : std::nullopt);
   out.maybe(retry.then ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(*retry.then)) : std::nullopt);
 }
 

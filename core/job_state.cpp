@@ -9,19 +9,19 @@ namespace {
 using enum job_state;
 
 constexpr std::array table{
-    transition{enqueued, processing, "claim"},      transition{enqueued, deleted, "delete"},
-    transition{scheduled, enqueued, "promote"},     transition{scheduled, deleted, "delete"},
-    transition{awaiting, enqueued, "parent"},       transition{awaiting, deleted, "delete"},
-    transition{throttled, enqueued, "wake"},        transition{throttled, deleted, "delete"},
-    transition{processing, succeeded, "settle"},    transition{processing, failed, "settle"},
-    transition{processing, deleted, "settle"},      transition{processing, scheduled, "settle"},
-    transition{processing, enqueued, "settle"},     transition{processing, throttled, "park"},
-    transition{succeeded, enqueued, "requeue"},     transition{failed, enqueued, "requeue"},
-    transition{deleted, enqueued, "requeue"},       transition{succeeded, deleted, "delete"},
+    transition{enqueued, processing, "claim"},   transition{enqueued, deleted, "delete"},
+    transition{scheduled, enqueued, "promote"},  transition{scheduled, deleted, "delete"},
+    transition{awaiting, enqueued, "parent"},    transition{awaiting, deleted, "delete"},
+    transition{throttled, enqueued, "wake"},     transition{throttled, deleted, "delete"},
+    transition{processing, succeeded, "settle"}, transition{processing, failed, "settle"},
+    transition{processing, deleted, "settle"},   transition{processing, scheduled, "settle"},
+    transition{processing, enqueued, "settle"},  transition{processing, throttled, "park"},
+    transition{succeeded, enqueued, "requeue"},  transition{failed, enqueued, "requeue"},
+    transition{deleted, enqueued, "requeue"},    transition{succeeded, deleted, "delete"},
     transition{failed, deleted, "delete"},
 };
 
-constexpr std::array<std::string_view, 9> names{"",          "enqueued",  "scheduled", "awaiting", "throttled",
+constexpr std::array<std::string_view, 9> names{"",           "enqueued",  "scheduled", "awaiting", "throttled",
                                                 "processing", "succeeded", "failed",    "deleted"};
 
 }  // namespace

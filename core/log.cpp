@@ -37,7 +37,8 @@ std::size_t value_end(std::string_view text, std::size_t at) {
       if (text[at] == '\\') ++at;
     return std::min(at + 1, text.size());
   }
-  while (at < text.size() && std::string_view(" \t,;&}])").find(text[at]) == std::string_view::npos) ++at;
+  while (at < text.size() && std::string_view(" \t,;&}])").find(text[at]) == std::string_view::npos)
+    ++at;
   return at;
 }
 
@@ -59,12 +60,16 @@ void mask_secret_keys(std::string& text) {
     for (const auto word : words) {
       if (!same_letters(text, at, word)) continue;
       std::size_t after = at + word.size();
-      while (after < text.size() && (std::isalnum(static_cast<unsigned char>(text[after])) || text[after] == '_' || text[after] == '-')) ++after;
+      while (after < text.size() &&
+             (std::isalnum(static_cast<unsigned char>(text[after])) || text[after] == '_' || text[after] == '-'))
+        ++after;
       std::size_t sign = after;
-      while (sign < text.size() && (text[sign] == '"' || text[sign] == '\'' || text[sign] == ' ')) ++sign;
+      while (sign < text.size() && (text[sign] == '"' || text[sign] == '\'' || text[sign] == ' '))
+        ++sign;
       if (sign >= text.size() || (text[sign] != ':' && text[sign] != '=')) break;
       std::size_t begin = sign + 1;
-      while (begin < text.size() && text[begin] == ' ') ++begin;
+      while (begin < text.size() && text[begin] == ' ')
+        ++begin;
       if (same_letters(text, begin, "bearer ")) begin += 7;
       else if (same_letters(text, begin, "basic ")) begin += 6;
       const std::size_t end = value_end(text, begin);

@@ -20,12 +20,20 @@ void write(level at, std::string_view text);
 std::string redact(std::string_view text);
 
 template <class... Ts>
-void debug(const Ts&... parts) { write(level::debug, cat(parts...)); }
+void debug(const Ts&... parts) {
+  write(level::debug, cat(parts...));
+}
 template <class... Ts>
-void info(const Ts&... parts) { write(level::info, cat(parts...)); }
+void info(const Ts&... parts) {
+  write(level::info, cat(parts...));
+}
 template <class... Ts>
-void warn(const Ts&... parts) { write(level::warn, cat(parts...)); }
+void warn(const Ts&... parts) {
+  write(level::warn, cat(parts...));
+}
 template <class... Ts>
-void error(const Ts&... parts) { write(level::error, cat(parts...)); }
+void error(const Ts&... parts) {
+  write(level::error, cat(parts...));
+}
 
 }  // namespace sluice::log

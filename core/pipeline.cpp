@@ -36,7 +36,8 @@ result<void> check_limits(const new_job& job) {
   if (job.delay < 0s || job.delay > longest_delay) return bad("delay must be 0 to 10 years");
   if (job.timeout && (*job.timeout < 1ms || *job.timeout > 24h * 30)) return bad("timeout must be 1 ms to 30 days");
   if (job.args.size() > max_args_bytes)
-    return error{errc::too_large, cat("args have ", job.args.size(), " bytes; at most ", max_args_bytes, " are stored")};
+    return error{errc::too_large,
+                 cat("args have ", job.args.size(), " bytes; at most ", max_args_bytes, " are stored")};
   if (auto json = check_json(job.args, max_json_depth); !json) return bad("args: " + json.error().message);
   std::size_t header_bytes = 0;
   for (const auto& [name, value] : job.headers) {
@@ -44,7 +45,8 @@ result<void> check_limits(const new_job& job) {
     header_bytes += name.size() + value.size();
   }
   if (header_bytes > max_headers_bytes)
-    return error{errc::too_large, cat("headers have ", header_bytes, " bytes; at most ", max_headers_bytes, " are stored")};
+    return error{errc::too_large,
+                 cat("headers have ", header_bytes, " bytes; at most ", max_headers_bytes, " are stored")};
   return {};
 }
 
@@ -71,7 +73,8 @@ result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) cons
   }
   if (job.queue.empty()) {
     const auto configured = types_.find(job.type.value);
-    job.queue = configured == types_.end() || configured->second.queue.empty() ? queue_name("default") : configured->second.queue;
+    job.queue = configured == types_.end() || configured->second.queue.empty() ? queue_name("default")
+                                                                               : configured->second.queue;
   }
   if (auto within = check_limits(job); !within) return within.error();
 

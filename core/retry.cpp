@@ -29,9 +29,7 @@ duration delay_after(const retry_policy& policy, std::uint32_t failures, double 
     case backoff::polynomial:
       delay = std::chrono::seconds(std::llround(std::pow(std::min(n, 1000.0) - 1, 4) + 15 + std::floor(roll * 30) * n));
       break;
-    case backoff::fixed:
-      delay = base;
-      break;
+    case backoff::fixed: delay = base; break;
     case backoff::exponential: {
       const double cap = static_cast<double>(policy.max_delay.value_or(default_max_delay).count());
       const double grown = std::min(cap, static_cast<double>(base.count()) * std::pow(2.0, std::min(n - 1, 60.0)));

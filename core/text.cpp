@@ -26,7 +26,10 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(at);
   if (lead < 0x80) return 1;
-  std::size_t length = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xc2 && lead < 0xe0 ? 2 : 0;
+  std::size_t length = lead >= 0xf0 && lead <= 0xf4  ? 4
+                       : lead >= 0xe0 && lead < 0xf0 ? 3
+                       : lead >= 0xc2 && lead < 0xe0 ? 2
+                                                     : 0;
   if (length == 0 || at + length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(at + i) & 0xc0) != 0x80) return 0;
@@ -39,7 +42,8 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::size_t diagonal = row[0];
     row[0] = i;
@@ -147,7 +151,8 @@ std::string printable(std::string_view text, std::size_t most) {
     if (out.size() >= most) return out + "... (truncated)";
     const auto byte = static_cast<unsigned char>(text[at]);
     const std::size_t length = utf8_length(text, at);
-    const bool control = byte < 0x20 || byte == 0x7f || (length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0);
+    const bool control =
+        byte < 0x20 || byte == 0x7f || (length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0);
     if (length == 0 || control) {
       out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
       ++at;
@@ -204,7 +209,8 @@ bool matches(std::string_view pattern, std::string_view name) {
       return false;
     }
   }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
+  while (p < pattern.size() && pattern[p] == '*')
+    ++p;
   return p == pattern.size();
 }
 
@@ -215,18 +221,18 @@ result<void> check_json(std::string_view text, int max_depth) {
   return error{errc::invalid_argument, printable(check.problem, 300)};
 }
 
-std::string json_quoted(std::string_view text) {
-  return nlohmann::json(bounded_utf8(text, text.size())).dump();
-}
+std::string json_quoted(std::string_view text) { return nlohmann::json(bounded_utf8(text, text.size())).dump(); }
 
 job_id make_job_id(time_point now) {
   static constexpr std::string_view alphabet = "0123456789abcdefghjkmnpqrstvwxyz";  // Crockford, lower case
   auto& engine = random_engine();
   auto ms = static_cast<std::uint64_t>(now.time_since_epoch().count() / 1000);
   std::string id(26, '0');
-  for (int i = 9; i >= 0; --i, ms >>= 5) id[static_cast<std::size_t>(i)] = alphabet[ms & 31];
+  for (int i = 9; i >= 0; --i, ms >>= 5)
+    id[static_cast<std::size_t>(i)] = alphabet[ms & 31];
   for (std::size_t i = 10; i < 26;)
-    for (std::uint64_t bits = engine(), n = 0; n < 12 && i < 26; ++n, ++i, bits >>= 5) id[i] = alphabet[bits & 31];
+    for (std::uint64_t bits = engine(), n = 0; n < 12 && i < 26; ++n, ++i, bits >>= 5)
+      id[i] = alphabet[bits & 31];
   return job_id(std::move(id));
 }
 

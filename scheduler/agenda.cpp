@@ -34,7 +34,9 @@ void agenda::at(duty d, steady_point when) {
 }
 
 steady_point agenda::next() const {
-  return std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.when < b.when; })->when;
+  return std::min_element(entries_.begin(), entries_.end(),
+                          [](const auto& a, const auto& b) { return a.when < b.when; })
+      ->when;
 }
 
 }  // namespace sluice::scheduler

@@ -12,11 +12,11 @@
 namespace sluice::scheduler {
 
 enum class duty : std::uint8_t {
-  promote,         // at the instant the next scheduled job is due
-  look_for_lost,   // every renewal interval, and when the next lease ends
-  prune,           // every minute
-  beat,            // twice within the time after which a server counts as silent
-  sweep,           // every sweep interval: look for work whose hint was lost
+  promote,        // at the instant the next scheduled job is due
+  look_for_lost,  // every renewal interval, and when the next lease ends
+  prune,          // every minute
+  beat,           // twice within the time after which a server counts as silent
+  sweep,          // every sweep interval: look for work whose hint was lost
 };
 inline constexpr std::size_t duty_count = 5;
 

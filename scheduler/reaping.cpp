@@ -21,7 +21,8 @@ std::vector<storage::expired_lease> reaper::look(const std::vector<storage::expi
 }
 
 std::optional<steady_point> reaper::next() const {
-  const auto first = std::min_element(seen_.begin(), seen_.end(), [](const auto& a, const auto& b) { return a.second.due < b.second.due; });
+  const auto first = std::min_element(seen_.begin(), seen_.end(),
+                                      [](const auto& a, const auto& b) { return a.second.due < b.second.due; });
   return first == seen_.end() ? std::nullopt : std::optional(first->second.due);
 }
 

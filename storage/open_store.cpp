@@ -16,14 +16,16 @@ struct parsed_url {
 
 result<parsed_url> parse(const std::string& url) {
   if (url.starts_with("redis")) return error{errc::not_served, "Redis stores are not served yet; use sqlite:FILE"};
-  if (!url.starts_with(scheme)) return error{errc::invalid_argument, "the store's URL '" + url + "' names no known store; " + std::string(allowed)};
+  if (!url.starts_with(scheme))
+    return error{errc::invalid_argument, "the store's URL '" + url + "' names no known store; " + std::string(allowed)};
   parsed_url parsed{url.substr(scheme.size())};
   if (const auto mark = parsed.path.find('?'); mark != std::string::npos) {
     constexpr std::string_view key = "max_pages=";
     const std::string option = parsed.path.substr(mark + 1);
     parsed.path.resize(mark);
     const auto* end = option.data() + option.size();
-    if (!option.starts_with(key)) return error{errc::invalid_argument, "the store's URL takes only ?max_pages=N, not ?" + option};
+    if (!option.starts_with(key))
+      return error{errc::invalid_argument, "the store's URL takes only ?max_pages=N, not ?" + option};
     const auto read = std::from_chars(option.data() + key.size(), end, parsed.max_pages);
     if (read.ec != std::errc{} || read.ptr != end || parsed.max_pages < 32)
       return error{errc::invalid_argument, "max_pages in the store's URL must be a number of at least 32"};
@@ -32,7 +34,8 @@ result<parsed_url> parse(const std::string& url) {
     return error{errc::invalid_argument, "the store's URL '" + url + "' names no file; " + std::string(allowed)};
   if (parsed.path.front() == ':' && parsed.path != ":memory:")
     return error{errc::invalid_argument, "the store's URL '" + url + "' is not understood; " + std::string(allowed)};
-  if (parsed.path.back() == '/') return error{errc::invalid_argument, "the store's URL '" + url + "' names a folder; " + std::string(allowed)};
+  if (parsed.path.back() == '/')
+    return error{errc::invalid_argument, "the store's URL '" + url + "' names a folder; " + std::string(allowed)};
   return parsed;
 }
 

@@ -14,7 +14,8 @@ constexpr std::size_t max_waiting_weight = 100'000;  // elements that callers ma
 
 std::size_t weight(const request& r) {
   if (const auto* e = std::get_if<enqueue_request>(&r)) return 1 + e->jobs.size();
-  if (const auto* s = std::get_if<settle_request>(&r)) return 1 + s->starts.size() + (s->next ? s->next->free + s->next->ahead : 0);
+  if (const auto* s = std::get_if<settle_request>(&r))
+    return 1 + s->starts.size() + (s->next ? s->next->free + s->next->ahead : 0);
   if (const auto* c = std::get_if<claim_request>(&r)) return 1 + c->free + c->ahead;
   if (const auto* n = std::get_if<renew_request>(&r)) return 1 + n->starts.size();
   return 1;
@@ -38,7 +39,8 @@ runner::~runner() {
 
 void runner::submit(requests asked, answered done) {
   auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0});
-  for (const auto& r : order->asked) order->weight += weight(r);
+  for (const auto& r : order->asked)
+    order->weight += weight(r);
   std::lock_guard hold(mutex_);
   waiting_weight_ += order->weight;
   waiting_.push_back(std::move(order));
@@ -61,7 +63,8 @@ runner::answers runner::call(requests asked, steady_point deadline) {
     shared->got = std::move(got);
     shared->answered.notify_one();
   };
-  for (const auto& r : order->asked) order->weight += weight(r);
+  for (const auto& r : order->asked)
+    order->weight += weight(r);
   {
     std::unique_lock hold(mutex_);
     if (!room_.wait_until(hold, deadline, [&] { return waiting_weight_ < max_waiting_weight || stopping_; }))
@@ -71,7 +74,8 @@ runner::answers runner::call(requests asked, steady_point deadline) {
     if (waiting_.size() == 1) changed_.notify_one();
   }
   std::unique_lock hold(shared->mutex);
-  if (shared->answered.wait_until(hold, deadline, [&] { return shared->got.has_value(); })) return std::move(*shared->got);
+  if (shared->answered.wait_until(hold, deadline, [&] { return shared->got.has_value(); }))
+    return std::move(*shared->got);
   hold.unlock();
   {
     std::lock_guard queue_hold(mutex_);
@@ -79,12 +83,14 @@ runner::answers runner::call(requests asked, steady_point deadline) {
     if (at != waiting_.end()) {
       waiting_weight_ -= order->weight;
       waiting_.erase(at);
-      return answers(count, error{errc::storage_busy, "the store did not get to it before the deadline; nothing was stored"});
+      return answers(count,
+                     error{errc::storage_busy, "the store did not get to it before the deadline; nothing was stored"});
     }
   }
   hold.lock();
   if (shared->got) return std::move(*shared->got);
-  return answers(count, error{errc::unknown_outcome, "the deadline passed while the store was at it; ask again with the same id"});
+  return answers(
+      count, error{errc::unknown_outcome, "the deadline passed while the store was at it; ask again with the same id"});
 }
 
 void runner::run() {
@@ -97,7 +103,8 @@ void runner::run() {
       std::unique_lock hold(mutex_);
       changed_.wait(hold, [&] { return !waiting_.empty() || stopping_; });
       if (waiting_.empty()) return;
-      for (std::size_t load = 0; !waiting_.empty() && (load == 0 || load + waiting_.front()->weight <= max_batch_weight);) {
+      for (std::size_t load = 0;
+           !waiting_.empty() && (load == 0 || load + waiting_.front()->weight <= max_batch_weight);) {
         load += waiting_.front()->weight;
         waiting_weight_ -= waiting_.front()->weight;
         taken.push_back(std::move(waiting_.front()));
@@ -106,7 +113,8 @@ void runner::run() {
     }
     room_.notify_all();
     for (auto& order : taken)
-      for (auto& r : order->asked) batch.push_back(std::move(r));
+      for (auto& r : order->asked)
+        batch.push_back(std::move(r));
     auto got = store_->apply(batch);
     auto next = got.begin();
     for (auto& order : taken) {
@@ -121,7 +129,8 @@ void runner::run() {
 
 void runner::tell_listeners() {
   std::lock_guard hold(listeners_mutex_);
-  for (const auto& hint : listeners_) hint();
+  for (const auto& hint : listeners_)
+    hint();
 }
 
 std::unique_ptr<runner::subscription> runner::subscribe(listener hint) {

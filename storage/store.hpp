@@ -41,17 +41,17 @@ struct enqueue_answer {
 struct claim_request {
   server_id server;
   queue_name queue;
-  std::uint64_t op = 0;       // grows with each claim of (server, queue); repeating it repeats the answer
-  std::uint32_t free = 0;     // jobs that can start at once
-  std::uint32_t ahead = 0;    // claimed beyond those; never a suspect nor a type in `at_once`
-  bool suspect_too = false;   // may one of `free` be a suspect (a job with a lost start)?
+  std::uint64_t op = 0;      // grows with each claim of (server, queue); repeating it repeats the answer
+  std::uint32_t free = 0;    // jobs that can start at once
+  std::uint32_t ahead = 0;   // claimed beyond those; never a suspect nor a type in `at_once`
+  bool suspect_too = false;  // may one of `free` be a suspect (a job with a lost start)?
   duration lease{0};
   std::shared_ptr<const std::set<std::string, std::less<>>> types;
   std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // types never claimed ahead
 };
 struct claim_answer {
-  std::vector<job> jobs;                   // as they are now: processing, with fence and attempt
-  std::vector<std::uint32_t> failures;     // failed runs of each so far
+  std::vector<job> jobs;                // as they are now: processing, with fence and attempt
+  std::vector<std::uint32_t> failures;  // failed runs of each so far
 };
 
 // Ends one start. none, or stale_fence when the start is no longer the job's current one.
@@ -177,10 +177,10 @@ struct servers_answer {
   std::vector<server_info> servers;
 };
 
-using request = std::variant<enqueue_request, claim_request, settle_request, renew_request, promote_request,
-                             expired_request, reap_request, prune_request, requeue_request, remove_request,
-                             pause_request, beat_request, leave_request, get_request, list_request, queues_request,
-                             servers_request>;
+using request =
+    std::variant<enqueue_request, claim_request, settle_request, renew_request, promote_request, expired_request,
+                 reap_request, prune_request, requeue_request, remove_request, pause_request, beat_request,
+                 leave_request, get_request, list_request, queues_request, servers_request>;
 
 // Nothing to say but that it happened.
 struct done_answer {};

@@ -45,11 +45,14 @@ command parse(const std::string& text) {
   command c;
   if (!args.is_object()) throw bad_args("exec: args must be an object with \"argv\"");
   for (const auto& [key, value] : args.items())
-    if (key != "argv" && key != "timeout" && key != "env") throw bad_args("exec: unknown key \"" + key + "\"; known: argv, timeout, env");
+    if (key != "argv" && key != "timeout" && key != "env")
+      throw bad_args("exec: unknown key \"" + key + "\"; known: argv, timeout, env");
   const auto argv = args.find("argv");
-  if (argv == args.end() || !argv->is_array() || argv->empty()) throw bad_args("exec: \"argv\" must be a list of texts, the program first");
+  if (argv == args.end() || !argv->is_array() || argv->empty())
+    throw bad_args("exec: \"argv\" must be a list of texts, the program first");
   for (const auto& one : *argv) {
-    if (!one.is_string() || one.get_ref<const std::string&>().find('\0') != std::string::npos) throw bad_args("exec: \"argv\" must hold texts only");
+    if (!one.is_string() || one.get_ref<const std::string&>().find('\0') != std::string::npos)
+      throw bad_args("exec: \"argv\" must hold texts only");
     c.argv.push_back(one.get<std::string>());
   }
   if (const auto timeout = args.find("timeout"); timeout != args.end()) {
@@ -59,7 +62,8 @@ command parse(const std::string& text) {
   if (const auto env = args.find("env"); env != args.end()) {
     if (!env->is_object()) throw bad_args("exec: \"env\" must be an object of texts");
     for (const auto& [name, value] : env->items()) {
-      if (!value.is_string() || name.empty() || name.find_first_of(std::string("=\0", 2)) != std::string::npos) throw bad_args("exec: \"env\" must be an object of texts");
+      if (!value.is_string() || name.empty() || name.find_first_of(std::string("=\0", 2)) != std::string::npos)
+        throw bad_args("exec: \"env\" must be an object of texts");
       c.env.push_back(name + "=" + value.get<std::string>());
     }
   }
@@ -73,10 +77,12 @@ std::vector<char*> environment_for(command& c) {
     const std::string_view entry(*at);
     const auto name = entry.substr(0, entry.find('=') + 1);
     bool replaced = false;
-    for (const auto& own : c.env) replaced = replaced || std::string_view(own).starts_with(name);
+    for (const auto& own : c.env)
+      replaced = replaced || std::string_view(own).starts_with(name);
     if (!replaced) all.push_back(*at);
   }
-  for (auto& own : c.env) all.push_back(own.data());
+  for (auto& own : c.env)
+    all.push_back(own.data());
   all.push_back(nullptr);
   return all;
 }
@@ -108,7 +114,8 @@ private:
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+    ::signal(signal, SIG_DFL);
   const int null = ::open("/dev/null", O_RDONLY);
   if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(output, 2) < 0) give_up(errno);
   // Whatever the host opened without O_CLOEXEC is not the command's. `failed` closes at exec by itself.
@@ -120,7 +127,8 @@ private:
 
 class child {
 public:
-  child(const guard& watch, pid_t pid) : watch_(watch), pid_(pid), ready_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+  child(const guard& watch, pid_t pid)
+      : watch_(watch), pid_(pid), ready_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
   ~child() {
     if (!reaped_) finish();
   }
@@ -178,7 +186,8 @@ run_end follow(child& c, int output, int stop, const std::optional<duration>& ti
         if (got == 0 || (errno != EAGAIN && errno != EINTR)) open = false;
         return;
       }
-      end.output.append(buffer.data(), std::min(static_cast<std::size_t>(got), max_output - std::min(max_output, end.output.size())));
+      end.output.append(buffer.data(),
+                        std::min(static_cast<std::size_t>(got), max_output - std::min(max_output, end.output.size())));
     }
   };
   while (!c.ended()) {
@@ -193,9 +202,12 @@ run_end follow(child& c, int output, int stop, const std::optional<duration>& ti
       kill_at = std::min(kill_at, now + terminate_patience);
     }
     const auto next = std::min(end.timed_out ? steady_clock::time_point::max() : deadline, kill_at);
-    auto wait = next == steady_clock::time_point::max() ? -1ms : std::chrono::ceil<std::chrono::milliseconds>(std::max(next - now, steady_clock::duration(0)));
+    auto wait = next == steady_clock::time_point::max()
+                    ? -1ms
+                    : std::chrono::ceil<std::chrono::milliseconds>(std::max(next - now, steady_clock::duration(0)));
     if (c.ready() < 0) wait = wait < 0ms ? look_again : std::min<std::chrono::milliseconds>(wait, look_again);
-    std::array<pollfd, 3> all{pollfd{open ? output : -1, POLLIN, 0}, pollfd{end.stopped ? -1 : stop, POLLIN, 0}, pollfd{c.ready(), POLLIN, 0}};
+    std::array<pollfd, 3> all{pollfd{open ? output : -1, POLLIN, 0}, pollfd{end.stopped ? -1 : stop, POLLIN, 0},
+                              pollfd{c.ready(), POLLIN, 0}};
     if (::poll(all.data(), all.size(), static_cast<int>(wait.count())) < 0 && errno != EINTR) break;
     if (all[1].revents != 0) {
       end.stopped = true;
@@ -218,7 +230,8 @@ outcome run(const guard& watch, job_context& context) {
   }
   // Everything that allocates comes before the fork.
   std::vector<char*> argv;
-  for (auto& one : c.argv) argv.push_back(one.data());
+  for (auto& one : c.argv)
+    argv.push_back(one.data());
   argv.push_back(nullptr);
   auto env = environment_for(c);
   std::array<int, 2> out{}, failed{};
@@ -262,7 +275,8 @@ outcome run(const guard& watch, job_context& context) {
     timed_out.cause = "timed_out";
     return timed_out;
   }
-  const auto how = WIFSIGNALED(end.status) ? cat("killed by signal ", WTERMSIG(end.status)) : cat("exit ", WEXITSTATUS(end.status));
+  const auto how =
+      WIFSIGNALED(end.status) ? cat("killed by signal ", WTERMSIG(end.status)) : cat("exit ", WEXITSTATUS(end.status));
   return outcome::failed(output.empty() ? how : cat(how, ": ", output));
 }
 

@@ -28,7 +28,8 @@ void close_all_but(int kept) {
 // Only async-signal-safe calls: the parent may have threads.
 [[noreturn]] void stand_guard(int pipe) {
   ::setsid();  // a terminal's Ctrl-C is not for us
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE})
+    ::signal(signal, SIG_IGN);
   close_all_but(pipe);
   static std::array<pid_t, max_groups> groups;
   std::size_t count = 0;
@@ -44,7 +45,8 @@ void close_all_but(int kept) {
         break;
       }
   }
-  for (std::size_t i = 0; i < count; ++i) ::kill(-groups[i], SIGKILL);
+  for (std::size_t i = 0; i < count; ++i)
+    ::kill(-groups[i], SIGKILL);
   ::_exit(0);
 }
 
@@ -76,7 +78,9 @@ guard::~guard() {
   ::waitpid(child_, nullptr, 0);
 }
 
-bool guard::enter(pid_t group) const noexcept { return ::write(pipe_, &group, sizeof group) == static_cast<ssize_t>(sizeof group); }
+bool guard::enter(pid_t group) const noexcept {
+  return ::write(pipe_, &group, sizeof group) == static_cast<ssize_t>(sizeof group);
+}
 
 void guard::leave(pid_t group) const noexcept {
   const pid_t word = -group;

@@ -18,8 +18,8 @@ class server;
 
 struct client_options {
   std::string storage = "sqlite:sluice.db";
-  duration deadline = 10s;  ///< For every call, waiting for other processes included.
-  filter_list filters;      ///< Their `on_enqueue` is called here.
+  duration deadline = 10s;                   ///< For every call, waiting for other processes included.
+  filter_list filters;                       ///< Their `on_enqueue` is called here.
   std::map<std::string, type_options> jobs;  ///< Read for the queue of a type.
 };
 

@@ -51,10 +51,10 @@ struct server_options {
   /// How long a start is held without renewal. Shorter: dead servers are noticed sooner. Longer:
   /// pauses cause fewer double runs. 1 s to 1 h.
   duration lease = 30s;
-  duration renew_every{0};        ///< 0: a third of the lease. At most half of it.
-  duration grace = 25s;           ///< How long running jobs may go on after `stop`. 0 to 1 h.
-  std::uint32_t max_losses = 3;   ///< Lost starts after which a job is failed. 1 to 100.
-  duration sweep_interval = 5s;   ///< How soon a lost wake-up is found. 100 ms to 1 min.
+  duration renew_every{0};       ///< 0: a third of the lease. At most half of it.
+  duration grace = 25s;          ///< How long running jobs may go on after `stop`. 0 to 1 h.
+  std::uint32_t max_losses = 3;  ///< Lost starts after which a job is failed. 1 to 100.
+  duration sweep_interval = 5s;  ///< How soon a lost wake-up is found. 100 ms to 1 min.
   std::uint32_t special_queue_workers = 1;
   std::optional<duration> timeout;  ///< Of one run, where nothing narrower says one.
   retry_policy retry;

@@ -49,7 +49,5 @@ struct std::hash<sluice::strong_text<Tag>> {
 
 template <>
 struct std::hash<sluice::fence> {
-  std::size_t operator()(const sluice::fence& f) const noexcept {
-    return std::hash<std::uint64_t>{}(f.value);
-  }
+  std::size_t operator()(const sluice::fence& f) const noexcept { return std::hash<std::uint64_t>{}(f.value); }
 };

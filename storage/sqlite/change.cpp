@@ -12,8 +12,10 @@ change_answer missing(const job_id& id) { return {errc::not_found, cat("there is
 change_answer apply(session& s, const requeue_request& r) {
   auto row = s.find(r.id);
   if (!row) return missing(r.id);
-  if (row->state == job_state::processing) return {errc::illegal_transition, cat("job ", r.id.value, " is running; delete it first, or wait")};
-  if (!may_become(row->state, job_state::enqueued)) return {errc::illegal_transition, cat("job ", r.id.value, " is ", name_of(row->state), " already")};
+  if (row->state == job_state::processing)
+    return {errc::illegal_transition, cat("job ", r.id.value, " is running; delete it first, or wait")};
+  if (!may_become(row->state, job_state::enqueued))
+    return {errc::illegal_transition, cat("job ", r.id.value, " is ", name_of(row->state), " already")};
   auto progress = decode_progress(row->id, row->progress);
   const auto home = s.find_line(row->line);
   if (!progress || !home) {
@@ -28,7 +30,8 @@ change_answer apply(session& s, const requeue_request& r) {
   s.db.prepare("UPDATE jobs SET progress=?,attempt=?,losses=? WHERE seq=?")
       .with(query::blob{bytes}, afresh ? 0 : row->attempt, afresh ? 0 : row->losses, row->seq)
       .run();
-  s.move(*row, job_state::enqueued, s.tail_line(home->queue, afresh ? 0 : row->losses), static_cast<std::int64_t>(s.draw()));
+  s.move(*row, job_state::enqueued, s.tail_line(home->queue, afresh ? 0 : row->losses),
+         static_cast<std::int64_t>(s.draw()));
   s.made_work = true;
   return {};
 }
@@ -37,7 +40,8 @@ change_answer apply(session& s, const remove_request& r) {
   auto row = s.find(r.id);
   if (!row) return missing(r.id);
   if (row->state == job_state::deleted) return {};
-  if (!may_become(row->state, job_state::deleted)) return {errc::illegal_transition, cat("job ", r.id.value, " is ", name_of(row->state))};
+  if (!may_become(row->state, job_state::deleted))
+    return {errc::illegal_transition, cat("job ", r.id.value, " is ", name_of(row->state))};
   auto progress = decode_progress(row->id, row->progress);
   const auto home = s.find_line(row->line);
   if (!progress || !home) {
@@ -45,7 +49,8 @@ change_answer apply(session& s, const remove_request& r) {
     return {errc::damaged_record, cat("the record of job ", r.id.value, " cannot be decoded; it is in quarantine")};
   }
   if (row->state == job_state::processing)
-    remember(*progress, {fence{row->fence}, row->attempt, "deleted", row->server, "deleted by hand while it ran", from_micros(row->started), s.now});
+    remember(*progress, {fence{row->fence}, row->attempt, "deleted", row->server, "deleted by hand while it ran",
+                         from_micros(row->started), s.now});
   progress->reason = "deleted by hand";
   const auto bytes = encode(row->id, *progress);
   s.db.prepare("UPDATE jobs SET progress=? WHERE seq=?").with(query::blob{bytes}, row->seq).run();

@@ -33,7 +33,8 @@ public:
     drain(woken);
     drain(others);
     if (!got_.jobs.empty())
-      s_.db.prepare("INSERT INTO claims(server,queue,op) VALUES(?1,?2,?3) ON CONFLICT(server,queue) DO UPDATE SET op=?3")
+      s_.db
+          .prepare("INSERT INTO claims(server,queue,op) VALUES(?1,?2,?3) ON CONFLICT(server,queue) DO UPDATE SET op=?3")
           .with(r_.server.value, r_.queue.value, r_.op)
           .run();
     return std::move(got_);
@@ -49,16 +50,21 @@ private:
       for (const auto& l : lines)
         if (l.kind != line_kind::suspect || suspect_too_) read(l, first);
       if (first.empty()) return;
-      if (lines.size() > 1) std::stable_sort(first.begin(), first.end(), [](const auto& a, const auto& b) { return a.pos < b.pos; });
+      if (lines.size() > 1)
+        std::stable_sort(first.begin(), first.end(), [](const auto& a, const auto& b) { return a.pos < b.pos; });
       const auto most = std::min(first.size(), wanted());
-      for (std::size_t i = 0; i < most && !full_; ++i) take(first[i]);
+      for (std::size_t i = 0; i < most && !full_; ++i)
+        take(first[i]);
     }
   }
 
   void read(const line& l, std::vector<candidate>& into) {
     // Only in a line of its own type can a suspect stand beside others.
     const bool skip_suspects = l.kind == line_kind::type && !suspect_too_;
-    auto q = s_.db.prepare("SELECT seq,pos,id,attempt,losses,record,progress FROM jobs WHERE state=1 AND line=? AND losses<=? ORDER BY pos LIMIT ?")
+    auto q = s_.db
+                 .prepare(
+                     "SELECT seq,pos,id,attempt,losses,record,progress FROM jobs WHERE state=1 AND line=? AND "
+                     "losses<=? ORDER BY pos LIMIT ?")
                  .with(l.id, skip_suspects ? std::int64_t{0} : INT64_MAX, static_cast<std::uint64_t>(wanted()));
     while (q.step())
       into.push_back({q.number(0), l, q.number(1), job_id(q.text(2)), static_cast<std::uint32_t>(q.number(3)),
@@ -93,7 +99,10 @@ private:
     row.losses = c.losses;
     row.fence = s_.draw();
     row.server = r_.server.value;
-    s_.db.prepare("UPDATE jobs SET state=5,line=?,pos=?,attempt=?,fence=?,server=?,op=?,lease=?,renewals=0,started=? WHERE seq=?")
+    s_.db
+        .prepare(
+            "UPDATE jobs SET state=5,line=?,pos=?,attempt=?,fence=?,server=?,op=?,lease=?,renewals=0,started=? WHERE "
+            "seq=?")
         .with(row.line, row.pos, row.attempt, row.fence, row.server, r_.op, r_.lease.count(), s_.now_us(), row.seq)
         .run();
     s_.count(job_state::enqueued, c.from.id, -1);
@@ -125,9 +134,11 @@ claim_answer repeat(session& s, const claim_request& r) {
   claim_answer answer;
   std::vector<std::pair<job_row, std::string>> rows;
   {
-    auto q = s.db.prepare("SELECT " SLUICE_JOB_COLUMNS ",record FROM jobs WHERE state=5 AND line=? AND server=? AND op=? ORDER BY fence")
+    auto q = s.db.prepare("SELECT " SLUICE_JOB_COLUMNS
+                          ",record FROM jobs WHERE state=5 AND line=? AND server=? AND op=? ORDER BY fence")
                  .with(s.line_id(r.queue.value, line_kind::main), r.server.value, r.op);
-    while (q.step()) rows.emplace_back(read_row(q), q.text(14));
+    while (q.step())
+      rows.emplace_back(read_row(q), q.text(14));
   }
   for (auto& [row, record] : rows) {
     auto content = decode_content(row.id, record);

@@ -4,32 +4,30 @@ namespace sluice::storage::sqlite {
 namespace {
 
 [[noreturn]] void fail(sqlite3* handle) {
-  throw failure{handle ? sqlite3_extended_errcode(handle) : SQLITE_NOMEM, handle ? sqlite3_errmsg(handle) : "out of memory"};
+  throw failure{handle ? sqlite3_extended_errcode(handle) : SQLITE_NOMEM,
+                handle ? sqlite3_errmsg(handle) : "out of memory"};
 }
 
 }  // namespace
 
 error to_error(const failure& f, bool while_committing) {
   switch (f.code & 0xff) {
-    case SQLITE_FULL:
-      return {errc::storage_full, "SQLite: " + f.message};
+    case SQLITE_FULL: return {errc::storage_full, "SQLite: " + f.message};
     case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return {errc::storage_busy, "SQLite: " + f.message};
+    case SQLITE_LOCKED: return {errc::storage_busy, "SQLite: " + f.message};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return {errc::storage_damaged, "SQLite: " + f.message +
-                                         ". The file was left as it is; try `sqlite3 FILE .recover | sqlite3 NEW`"};
-    case SQLITE_TOOBIG:
-      return {errc::too_large, "SQLite: " + f.message};
-    default:
-      return {while_committing ? errc::unknown_outcome : errc::storage_unavailable, "SQLite: " + f.message};
+      return {errc::storage_damaged,
+              "SQLite: " + f.message + ". The file was left as it is; try `sqlite3 FILE .recover | sqlite3 NEW`"};
+    case SQLITE_TOOBIG: return {errc::too_large, "SQLite: " + f.message};
+    default: return {while_committing ? errc::unknown_outcome : errc::storage_unavailable, "SQLite: " + f.message};
   }
 }
 
 std::string_view query::bytes(int column) const {
   const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
-  return data ? std::string_view(data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))) : std::string_view();
+  return data ? std::string_view(data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)))
+              : std::string_view();
 }
 
 bool query::step() {
@@ -46,19 +44,22 @@ void query::bind(std::int64_t n) {
 }
 
 void query::bind(std::string_view text) {
-  if (sqlite3_bind_text(statement_, next_++, text.data() ? text.data() : "", static_cast<int>(text.size()), SQLITE_STATIC) != SQLITE_OK)
+  if (sqlite3_bind_text(statement_, next_++, text.data() ? text.data() : "", static_cast<int>(text.size()),
+                        SQLITE_STATIC) != SQLITE_OK)
     fail(sqlite3_db_handle(statement_));
 }
 
 void query::bind(blob b) {
-  if (sqlite3_bind_blob(statement_, next_++, b.bytes.data() ? b.bytes.data() : "", static_cast<int>(b.bytes.size()), SQLITE_STATIC) != SQLITE_OK)
+  if (sqlite3_bind_blob(statement_, next_++, b.bytes.data() ? b.bytes.data() : "", static_cast<int>(b.bytes.size()),
+                        SQLITE_STATIC) != SQLITE_OK)
     fail(sqlite3_db_handle(statement_));
 }
 
 database::database(const std::string& path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   if (sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
-    failure f{handle_ ? sqlite3_extended_errcode(handle_) : SQLITE_NOMEM, handle_ ? sqlite3_errmsg(handle_) : "out of memory"};
+    failure f{handle_ ? sqlite3_extended_errcode(handle_) : SQLITE_NOMEM,
+              handle_ ? sqlite3_errmsg(handle_) : "out of memory"};
     sqlite3_close(handle_);
     throw f;
   }
@@ -66,7 +67,8 @@ database::database(const std::string& path) {
 }
 
 database::~database() {
-  for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
+  for (const auto& [sql, statement] : statements_)
+    sqlite3_finalize(statement);
   sqlite3_close(handle_);
 }
 
@@ -76,7 +78,8 @@ void database::execute(const char* sql) {
 
 query database::prepare(const char* sql) {
   auto& statement = statements_[sql];
-  if (!statement && sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK) fail(handle_);
+  if (!statement && sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK)
+    fail(handle_);
   return query(statement);
 }
 

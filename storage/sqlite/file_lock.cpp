@@ -36,8 +36,10 @@ std::string holder_of(int turn) {
 }  // namespace
 
 bool same_file(const std::string& path, int fd) {
-  struct stat named {}, opened {};
-  return ::stat(path.c_str(), &named) == 0 && ::fstat(fd, &opened) == 0 && named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
+  struct stat named {
+  }, opened{};
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(fd, &opened) == 0 && named.st_ino == opened.st_ino &&
+         named.st_dev == opened.st_dev;
 }
 
 result<file_lock> file_lock::open(const std::string& database_path) {
@@ -72,7 +74,8 @@ result<void> file_lock::take(int fd, duration patience, const std::atomic<bool>&
       if (said) log::info("got the write lock ", lock_path_);
       return {};
     }
-    if (errno != EWOULDBLOCK && errno != EINTR) return error{errc::io_error, cat("flock ", lock_path_, ": ", std::strerror(errno))};
+    if (errno != EWOULDBLOCK && errno != EINTR)
+      return error{errc::io_error, cat("flock ", lock_path_, ": ", std::strerror(errno))};
     const auto waited = std::chrono::steady_clock::now() - began;
     if (!said && waited > say_so_after) {
       said = true;
@@ -80,7 +83,8 @@ result<void> file_lock::take(int fd, duration patience, const std::atomic<bool>&
     }
     if (waited > patience || stop)
       return error{errc::storage_busy, cat(holder_of(turn_), " holds the write lock ", lock_path_, " since ",
-                                           std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(), " ms; nothing was stored")};
+                                           std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(),
+                                           " ms; nothing was stored")};
   }
 }
 
@@ -94,7 +98,8 @@ result<void> file_lock::acquire(duration patience, const std::atomic<bool>& stop
   ::flock(turn_, LOCK_UN);
   if (held && !same_file(lock_path_, lock_)) {
     release();
-    return error{errc::storage_lost, cat(lock_path_, " was removed or replaced while in use; restart every process on this store")};
+    return error{errc::storage_lost,
+                 cat(lock_path_, " was removed or replaced while in use; restart every process on this store")};
   }
   return held;
 }

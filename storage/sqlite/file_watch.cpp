@@ -33,7 +33,8 @@ private:
     std::array<pollfd, 2> both{pollfd{events_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}};
     alignas(inotify_event) std::array<char, 4096> buffer{};
     for (;;) {
-      if (::poll(both.data(), both.size(), -1) < 0 && errno != EINTR) return log::error("file watch ended: ", std::strerror(errno));
+      if (::poll(both.data(), both.size(), -1) < 0 && errno != EINTR)
+        return log::error("file watch ended: ", std::strerror(errno));
       if (both[1].revents != 0) return;
       if ((both[0].revents & POLLIN) != 0 && ::read(events_, buffer.data(), buffer.size()) > 0) changed();
     }

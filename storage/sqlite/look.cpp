@@ -39,10 +39,15 @@ struct found_row {
 };
 
 // Of one state, by place: the waiting in the order they will go, the final newest first.
-void read_line(session& s, job_state state, std::int64_t line, bool newest_first, std::optional<cursor> after, std::uint32_t limit, std::vector<found_row>& into) {
-  auto q = newest_first
-               ? s.db.prepare("SELECT " SLUICE_JOB_COLUMNS ",record FROM jobs WHERE state=? AND line=? AND (pos,seq)<(?,?) ORDER BY pos DESC,seq DESC LIMIT ?")
-               : s.db.prepare("SELECT " SLUICE_JOB_COLUMNS ",record FROM jobs WHERE state=? AND line=? AND (pos,seq)>(?,?) ORDER BY pos,seq LIMIT ?");
+void read_line(session& s, job_state state, std::int64_t line, bool newest_first, std::optional<cursor> after,
+               std::uint32_t limit, std::vector<found_row>& into) {
+  auto q =
+      newest_first
+          ? s.db.prepare(
+                "SELECT " SLUICE_JOB_COLUMNS
+                ",record FROM jobs WHERE state=? AND line=? AND (pos,seq)<(?,?) ORDER BY pos DESC,seq DESC LIMIT ?")
+          : s.db.prepare("SELECT " SLUICE_JOB_COLUMNS
+                         ",record FROM jobs WHERE state=? AND line=? AND (pos,seq)>(?,?) ORDER BY pos,seq LIMIT ?");
   const auto from = after.value_or(newest_first ? cursor{INT64_MAX, INT64_MAX} : cursor{INT64_MIN, INT64_MIN});
   q.with(static_cast<int>(state), line, from.pos, from.seq, limit);
   while (q.step()) {
@@ -53,10 +58,14 @@ void read_line(session& s, job_state state, std::int64_t line, bool newest_first
 }
 
 // Of all states, by the time they were made, newest first.
-void read_all(session& s, const std::string& queue, std::optional<cursor> after, std::uint32_t limit, std::vector<found_row>& into) {
-  auto q = s.db.prepare("SELECT " SLUICE_JOB_COLUMNS ",record FROM jobs WHERE seq<?1 AND (?2='' OR line IN (SELECT id FROM lines WHERE queue=?2)) ORDER BY seq DESC LIMIT ?3");
+void read_all(session& s, const std::string& queue, std::optional<cursor> after, std::uint32_t limit,
+              std::vector<found_row>& into) {
+  auto q = s.db.prepare("SELECT " SLUICE_JOB_COLUMNS
+                        ",record FROM jobs WHERE seq<?1 AND (?2='' OR line IN (SELECT id FROM lines WHERE queue=?2)) "
+                        "ORDER BY seq DESC LIMIT ?3");
   q.with(after ? after->seq : INT64_MAX, queue, limit);
-  while (q.step()) into.push_back({read_row(q), q.text(14), 0});
+  while (q.step())
+    into.push_back({read_row(q), q.text(14), 0});
 }
 
 }  // namespace
@@ -86,7 +95,8 @@ list_answer apply(session& s, const list_request& r) {
     const bool newest_first = is_final(*r.query.state);
     for (const auto& [line, n] : s.counted_lines(static_cast<int>(*r.query.state))) {
       const auto at = s.find_line(line);
-      if (queue.empty() || (at && at->queue == queue)) read_line(s, *r.query.state, line, newest_first, after, limit + 1, found);
+      if (queue.empty() || (at && at->queue == queue))
+        read_line(s, *r.query.state, line, newest_first, after, limit + 1, found);
     }
     std::sort(found.begin(), found.end(), [&](const found_row& a, const found_row& b) {
       const auto key = [](const found_row& f) { return std::pair(f.key, f.row.seq); };
@@ -131,7 +141,8 @@ queues_answer apply(session& s, const queues_request&) {
     }
   }
   queues_answer answer;
-  for (auto& [name, counts] : by_name) answer.queues.push_back(std::move(counts));
+  for (auto& [name, counts] : by_name)
+    answer.queues.push_back(std::move(counts));
   return answer;
 }
 

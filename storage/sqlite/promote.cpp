@@ -11,9 +11,11 @@ promote_answer apply(session& s, const promote_request& r) {
   };
   std::vector<due> found;
   for (const auto& [line, n] : s.counted_lines(static_cast<int>(job_state::scheduled))) {
-    auto q = s.db.prepare("SELECT pos,seq,line,losses FROM jobs WHERE state=2 AND line=? AND pos<=? ORDER BY pos LIMIT ?")
-                 .with(line, s.now_us(), r.limit);
-    while (q.step()) found.push_back({q.number(0), q.number(1), q.number(2), static_cast<std::uint32_t>(q.number(3))});
+    auto q =
+        s.db.prepare("SELECT pos,seq,line,losses FROM jobs WHERE state=2 AND line=? AND pos<=? ORDER BY pos LIMIT ?")
+            .with(line, s.now_us(), r.limit);
+    while (q.step())
+      found.push_back({q.number(0), q.number(1), q.number(2), static_cast<std::uint32_t>(q.number(3))});
   }
   std::stable_sort(found.begin(), found.end(), [](const due& a, const due& b) { return a.pos < b.pos; });
   if (found.size() > r.limit) found.resize(r.limit);

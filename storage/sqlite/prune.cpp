@@ -15,22 +15,29 @@ std::vector<old_job> beyond(session& s, job_state state, const retention_rule& r
   std::vector<old_job> found;
   std::uint64_t total = 0;
   const auto lines = s.counted_lines(static_cast<int>(state));
-  for (const auto& [line, n] : lines) total += static_cast<std::uint64_t>(n);
+  for (const auto& [line, n] : lines)
+    total += static_cast<std::uint64_t>(n);
   const auto excess = rule.count && total > *rule.count ? total - *rule.count : 0;
   const auto cutoff = rule.age ? micros(s.now - *rule.age) : INT64_MIN;
   if (excess == 0 && !rule.age) return found;
   for (const auto& [line, n] : lines) {
-    auto q = s.db.prepare("SELECT pos,seq FROM jobs WHERE state=? AND line=? ORDER BY pos LIMIT ?").with(static_cast<int>(state), line, limit);
-    while (q.step() && (excess > 0 || q.number(0) < cutoff)) found.push_back({q.number(0), q.number(1), line});
+    auto q = s.db.prepare("SELECT pos,seq FROM jobs WHERE state=? AND line=? ORDER BY pos LIMIT ?")
+                 .with(static_cast<int>(state), line, limit);
+    while (q.step() && (excess > 0 || q.number(0) < cutoff))
+      found.push_back({q.number(0), q.number(1), line});
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.pos < b.pos; });
-  const auto too_old = std::partition_point(found.begin(), found.end(), [&](const auto& o) { return o.pos < cutoff; }) - found.begin();
-  found.resize(std::min<std::size_t>({found.size(), limit, std::max<std::size_t>(static_cast<std::size_t>(too_old), excess)}));
+  const auto too_old =
+      std::partition_point(found.begin(), found.end(), [&](const auto& o) { return o.pos < cutoff; }) - found.begin();
+  found.resize(
+      std::min<std::size_t>({found.size(), limit, std::max<std::size_t>(static_cast<std::size_t>(too_old), excess)}));
   return found;
 }
 
 std::vector<std::pair<job_state, const retention_rule*>> rules(const prune_request& r) {
-  return {{job_state::succeeded, &r.retention.succeeded}, {job_state::failed, &r.retention.failed}, {job_state::deleted, &r.retention.deleted}};
+  return {{job_state::succeeded, &r.retention.succeeded},
+          {job_state::failed, &r.retention.failed},
+          {job_state::deleted, &r.retention.deleted}};
 }
 
 std::int64_t silent_since(const session& s, const prune_request& r) {
@@ -50,7 +57,9 @@ prune_answer apply(session& s, const prune_request& r) {
     answer.removed += static_cast<std::uint32_t>(old.size());
     answer.more = answer.more || old.size() == r.limit;
   }
-  s.db.prepare("DELETE FROM claims WHERE server IN (SELECT id FROM servers WHERE beat<?)").with(silent_since(s, r)).run();
+  s.db.prepare("DELETE FROM claims WHERE server IN (SELECT id FROM servers WHERE beat<?)")
+      .with(silent_since(s, r))
+      .run();
   s.db.prepare("DELETE FROM servers WHERE beat<?").with(silent_since(s, r)).run();
   return answer;
 }

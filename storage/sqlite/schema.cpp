@@ -61,9 +61,11 @@ result<void> prepare_schema(database& db, const std::string& name) {
     db.execute(cat("PRAGMA application_id=", application_id, "; PRAGMA user_version=", schema_version).c_str());
     return {};
   }
-  if (id != application_id) return error{errc::storage_damaged, cat(name, " is a database, but not one of Sluice's; it was left as it is")};
+  if (id != application_id)
+    return error{errc::storage_damaged, cat(name, " is a database, but not one of Sluice's; it was left as it is")};
   if (version > schema_version)
-    return error{errc::storage_newer, cat(name, " has schema ", version, "; this version knows up to ", schema_version, ": use a newer Sluice")};
+    return error{errc::storage_newer, cat(name, " has schema ", version, "; this version knows up to ", schema_version,
+                                          ": use a newer Sluice")};
   return {};
 }
 

@@ -6,9 +6,11 @@ namespace sluice::storage::sqlite {
 
 done_answer apply(session& s, const beat_request& r) {
   std::string queues;
-  for (const auto& q : r.server.queues) queues += queues.empty() ? q : " " + q;
-  s.db.prepare("INSERT INTO servers(id,name,host,pid,queues,running,started,beat) VALUES(?1,?2,?3,?4,?5,?6,?7,?7) "
-               "ON CONFLICT(id) DO UPDATE SET queues=?5,running=?6,beat=?7")
+  for (const auto& q : r.server.queues)
+    queues += queues.empty() ? q : " " + q;
+  s.db.prepare(
+          "INSERT INTO servers(id,name,host,pid,queues,running,started,beat) VALUES(?1,?2,?3,?4,?5,?6,?7,?7) "
+          "ON CONFLICT(id) DO UPDATE SET queues=?5,running=?6,beat=?7")
       .with(r.server.id.value, r.server.name, r.server.host, r.server.pid, queues, r.server.running, s.now_us())
       .run();
   return {};
@@ -30,7 +32,8 @@ servers_answer apply(session& s, const servers_request&) {
     info.host = q.text(2);
     info.pid = q.number(3);
     std::istringstream words(q.text(4));
-    for (std::string word; words >> word;) info.queues.push_back(word);
+    for (std::string word; words >> word;)
+      info.queues.push_back(word);
     info.running = static_cast<std::uint32_t>(q.number(5));
     info.started_at = from_micros(q.number(6));
     info.beat_at = from_micros(q.number(7));

@@ -20,7 +20,8 @@ std::int64_t session::line_id(const std::string& queue, line_kind kind, const st
   if (const auto known = line_ids_.find(key); known != line_ids_.end()) return known->second;
   std::int64_t id = 0;
   {
-    auto q = db.prepare("SELECT id FROM lines WHERE queue=? AND kind=? AND name=?").with(queue, static_cast<int>(kind), name);
+    auto q = db.prepare("SELECT id FROM lines WHERE queue=? AND kind=? AND name=?")
+                 .with(queue, static_cast<int>(kind), name);
     if (q.step()) id = q.number(0);
   }
   if (id == 0) {
@@ -42,7 +43,8 @@ std::optional<line> session::find_line(std::int64_t id) {
 std::vector<line> session::lines_of(const std::string& queue) {
   std::vector<line> found;
   auto q = db.prepare("SELECT id,kind,name FROM lines WHERE queue=? ORDER BY kind,name").with(queue);
-  while (q.step()) found.push_back({q.number(0), queue, static_cast<line_kind>(q.number(1)), q.text(2)});
+  while (q.step())
+    found.push_back({q.number(0), queue, static_cast<line_kind>(q.number(1)), q.text(2)});
   return found;
 }
 
@@ -55,7 +57,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> session::counted_lines(int st
   flush();
   std::vector<std::pair<std::int64_t, std::int64_t>> found;
   auto q = db.prepare("SELECT line,n FROM counts WHERE state=? AND n>0").with(state);
-  while (q.step()) found.emplace_back(q.number(0), q.number(1));
+  while (q.step())
+    found.emplace_back(q.number(0), q.number(1));
   return found;
 }
 
@@ -139,7 +142,9 @@ void session::quarantine_damaged() {
       id = q.text(2);
     }
     log::error("the record of job ", id, " cannot be decoded; its bytes are kept in quarantine");
-    db.prepare("INSERT INTO quarantine(id,line,state,at,record,progress) SELECT id,line,state,?,record,progress FROM jobs WHERE seq=?")
+    db.prepare(
+          "INSERT INTO quarantine(id,line,state,at,record,progress) SELECT id,line,state,?,record,progress FROM jobs "
+          "WHERE seq=?")
         .with(now_us(), seq)
         .run();
     db.prepare("DELETE FROM jobs WHERE seq=?").with(seq).run();

@@ -81,7 +81,7 @@ public:
   void quarantine_damaged();
 
   void begin(time_point at);
-  void flush();  // before the commit: writes counts and the growing number
+  void flush();   // before the commit: writes counts and the growing number
   void forget();  // after a rollback: nothing read in the transaction holds
 
 private:

@@ -12,14 +12,13 @@ struct place {
 };
 
 place place_after(session& s, const settlement& end, const job_row& row, const std::string& queue) {
-  const auto tail = [&] { return place{job_state::enqueued, s.tail_line(queue, row.losses), static_cast<std::int64_t>(s.draw())}; };
+  const auto tail = [&] {
+    return place{job_state::enqueued, s.tail_line(queue, row.losses), static_cast<std::int64_t>(s.draw())};
+  };
   switch (end.end) {
-    case how::succeeded:
-      return {job_state::succeeded, row.line, s.now_us()};
-    case how::failed:
-      return {job_state::failed, row.line, s.now_us()};
-    case how::deleted:
-      return {job_state::deleted, row.line, s.now_us()};
+    case how::succeeded: return {job_state::succeeded, row.line, s.now_us()};
+    case how::failed: return {job_state::failed, row.line, s.now_us()};
+    case how::deleted: return {job_state::deleted, row.line, s.now_us()};
     case how::retry:
       if (end.delay > duration::zero()) return {job_state::scheduled, row.line, micros(s.now + end.delay)};
       return tail();
@@ -44,8 +43,9 @@ errc settle_one(session& s, const settlement& end) {
   // A start that was given back does not count as a run.
   const auto attempt = end.end == how::given_back && row->attempt > 0 ? row->attempt - 1 : row->attempt;
   const auto to = place_after(s, end, *row, home->queue);
-  remember(*progress, {fence{row->fence}, row->attempt, end.cause, row->server, end.end == how::succeeded ? "" : end.text,
-                       s.now - std::min(end.ran, duration(s.now_us() - row->started)), s.now});
+  remember(*progress,
+           {fence{row->fence}, row->attempt, end.cause, row->server, end.end == how::succeeded ? "" : end.text,
+            s.now - std::min(end.ran, duration(s.now_us() - row->started)), s.now});
   progress->reason = end.reason;
   progress->result = end.end == how::succeeded ? end.text : std::string();
   if (end.failure) ++progress->failures;
@@ -70,7 +70,8 @@ void remember(job_progress& progress, start_record start) {
 settle_answer apply(session& s, const settle_request& r) {
   settle_answer answer;
   answer.each.reserve(r.starts.size());
-  for (const auto& end : r.starts) answer.each.push_back(settle_one(s, end));
+  for (const auto& end : r.starts)
+    answer.each.push_back(settle_one(s, end));
   if (r.next) answer.next = apply(s, *r.next);
   return answer;
 }

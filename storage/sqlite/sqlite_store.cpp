@@ -30,7 +30,8 @@ overloaded(Fs...) -> overloaded<Fs...>;
 
 class sqlite_store final : public store {
 public:
-  sqlite_store(std::string path, std::uint32_t max_pages, const clock& clock) : path_(std::move(path)), max_pages_(max_pages), clock_(clock) {}
+  sqlite_store(std::string path, std::uint32_t max_pages, const clock& clock)
+      : path_(std::move(path)), max_pages_(max_pages), clock_(clock) {}
 
   ~sqlite_store() override {
     if (db_ && lock_ && pages_in_log_ > 0) checkpoint();
@@ -75,7 +76,8 @@ public:
       locked = true;
       db_->execute("BEGIN IMMEDIATE");
       session_->begin(clock_.now());
-      for (const auto& r : batch) std::visit([&](const auto& one) { answers.emplace_back(sqlite::apply(*session_, one)); }, r);
+      for (const auto& r : batch)
+        std::visit([&](const auto& one) { answers.emplace_back(sqlite::apply(*session_, one)); }, r);
       session_->quarantine_damaged();
       session_->flush();
       committing = true;
@@ -101,7 +103,9 @@ public:
     return lock_ ? watch_file(lock_->path(), std::move(hint)) : nullptr;
   }
 
-  sluice::durability durability() const override { return in_memory() ? durability::volatile_ : durability::power_safe; }
+  sluice::durability durability() const override {
+    return in_memory() ? durability::volatile_ : durability::power_safe;
+  }
 
   void stop_waiting() override { stop_ = true; }
 
@@ -114,11 +118,14 @@ private:
     const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path_.substr(0, slash);
     struct statfs fs {};
     if (::statfs(folder.c_str(), &fs) != 0)
-      return error{errc::io_error, cat("cannot look at the folder of ", path_, ": ", std::strerror(errno), "; make it first")};
-    constexpr long nfs = 0x6969, smb = 0x517b, cifs = static_cast<long>(0xff534d42), smb2 = static_cast<long>(0xfe534d42);
+      return error{errc::io_error,
+                   cat("cannot look at the folder of ", path_, ": ", std::strerror(errno), "; make it first")};
+    constexpr long nfs = 0x6969, smb = 0x517b, cifs = static_cast<long>(0xff534d42),
+                   smb2 = static_cast<long>(0xfe534d42);
     const auto kind = static_cast<long>(fs.f_type);
     if (kind == nfs || kind == smb || kind == cifs || kind == smb2)
-      return error{errc::invalid_argument, cat(path_, " is on a network file system, where SQLite's locks do not hold; use a local disk")};
+      return error{errc::invalid_argument,
+                   cat(path_, " is on a network file system, where SQLite's locks do not hold; use a local disk")};
     return {};
   }
 
@@ -171,7 +178,10 @@ private:
     }
     if (!same_file(path_, file_)) {
       lock_->release();
-      lost_ = error{errc::storage_lost, cat(path_, " was removed or replaced while in use; what is written now would be lost. Restart on the right file")};
+      lost_ = error{
+          errc::storage_lost,
+          cat(path_,
+              " was removed or replaced while in use; what is written now would be lost. Restart on the right file")};
       return *lost_;
     }
     return {};
@@ -187,18 +197,25 @@ private:
     db_->execute("BEGIN");
     bool all = true;
     for (const auto& r : batch) {
-      std::visit(overloaded{
-                     [&](const claim_request& c) { finds_work(s, c) ? void(all = false) : void(answers.emplace_back(claim_answer{})); },
-                     [&](const promote_request& p) { finds_work(s, p) ? void(all = false) : void(answers.emplace_back(promote_answer{0, next_due(s)})); },
-                     [&](const prune_request& p) { finds_work(s, p) ? void(all = false) : void(answers.emplace_back(prune_answer{})); },
-                     [&](const expired_request& e) { answers.emplace_back(sqlite::apply(s, e)); },
-                     [&](const get_request& g) { answers.emplace_back(sqlite::apply(s, g)); },
-                     [&](const list_request& l) { answers.emplace_back(sqlite::apply(s, l)); },
-                     [&](const queues_request& q) { answers.emplace_back(sqlite::apply(s, q)); },
-                     [&](const servers_request& v) { answers.emplace_back(sqlite::apply(s, v)); },
-                     [&](const auto&) { all = false; },
-                 },
-                 r);
+      std::visit(
+          overloaded{
+              [&](const claim_request& c) {
+                finds_work(s, c) ? void(all = false) : void(answers.emplace_back(claim_answer{}));
+              },
+              [&](const promote_request& p) {
+                finds_work(s, p) ? void(all = false) : void(answers.emplace_back(promote_answer{0, next_due(s)}));
+              },
+              [&](const prune_request& p) {
+                finds_work(s, p) ? void(all = false) : void(answers.emplace_back(prune_answer{}));
+              },
+              [&](const expired_request& e) { answers.emplace_back(sqlite::apply(s, e)); },
+              [&](const get_request& g) { answers.emplace_back(sqlite::apply(s, g)); },
+              [&](const list_request& l) { answers.emplace_back(sqlite::apply(s, l)); },
+              [&](const queues_request& q) { answers.emplace_back(sqlite::apply(s, q)); },
+              [&](const servers_request& v) { answers.emplace_back(sqlite::apply(s, v)); },
+              [&](const auto&) { all = false; },
+          },
+          r);
       if (!all) break;
     }
     db_->execute("COMMIT");
@@ -238,7 +255,8 @@ private:
     if (auto held = lock(); !held) return;  // the log grows on; the next commit asks again
     int in_log = 0, copied = 0;
     const int code = sqlite3_wal_checkpoint_v2(db_->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
-    if (code != SQLITE_OK && code != SQLITE_BUSY) log::error("store ", path_, ": checkpoint: ", sqlite3_errmsg(db_->handle()));
+    if (code != SQLITE_OK && code != SQLITE_BUSY)
+      log::error("store ", path_, ": checkpoint: ", sqlite3_errmsg(db_->handle()));
     pages_in_log_ = 0;
     unlock();
   }

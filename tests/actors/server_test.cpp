@@ -1,0 +1,218 @@
+#include <pthread.h>
+
+#include <atomic>
+#include <sluice/client.hpp>
+#include <sluice/server.hpp>
+
+#include "actors/server_world.hpp"
+#include "support/catch.hpp"
+
+namespace sluice::test {
+namespace {
+
+struct strange {};  // no std::exception
+
+}  // namespace
+
+TEST_CASE("a job runs and its result is stored") {
+  server_world w;
+  w.handlers.handle("greet", [](job_context& c) { return "hello " + c.args(); });
+  w.start();
+  const auto id = w.enqueue("greet", "\"world\"");
+  REQUIRE(w.becomes(id, job_state::succeeded));
+  const auto j = w.get(id);
+  CHECK(j.result == "hello \"world\"");
+  CHECK(j.attempt == 1);
+  REQUIRE(j.history.size() == 1);
+  CHECK(j.history[0].cause == "succeeded");
+  CHECK(j.history[0].error.empty());
+}
+
+TEST_CASE("whatever a handler throws is a failed run with its text") {
+  server_world w;
+  w.options.retry.attempts = 0;
+  w.handlers.handle("exception", [](job_context&) { throw std::runtime_error("the reason"); });
+  w.handlers.handle("text", [](job_context&) { throw "a text"; });
+  w.handlers.handle("number", [](job_context&) { throw 42; });
+  w.handlers.handle("strange", [](job_context&) { throw strange{}; });
+  w.start();
+  for (const auto& [type, text] : {std::pair("exception", "the reason"), {"text", "a text"}, {"number", "no std::exception"}, {"strange", "no std::exception"}}) {
+    const auto id = w.enqueue(type);
+    REQUIRE(w.becomes(id, job_state::failed));
+    CHECK(w.get(id).history.back().error.find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("a handler that ends its thread is a failed run and its worker is replaced") {
+  server_world w;
+  w.options.queues["default"].workers = 1;
+  w.options.retry.attempts = 0;
+  w.handlers.handle("exit", [](job_context&) { ::pthread_exit(nullptr); });
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  const auto bad = w.enqueue("exit");
+  const auto good = w.enqueue("noop");
+  REQUIRE(w.becomes(bad, job_state::failed));
+  CHECK(w.get(bad).history.back().cause == "worker_died");
+  CHECK(w.becomes(good, job_state::succeeded));
+}
+
+TEST_CASE("a handler that ignores its timeout is given up and its worker is replaced") {
+  server_world w;
+  std::atomic<bool> release{false};
+  w.options.queues["default"].workers = 1;
+  w.options.retry.attempts = 0;
+  w.options.grace = 0s;
+  w.options.jobs["stuck"].timeout = 20ms;
+  w.handlers.handle("stuck", [&](job_context&) { release.wait(false); });
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  const auto stuck = w.enqueue("stuck");
+  const auto after = w.enqueue("noop");
+  CHECK(w.becomes(after, job_state::succeeded));
+  CHECK(w.becomes(stuck, job_state::failed));
+  CHECK(w.get(stuck).history.back().cause == "timed_out");
+  release = true;
+  release.notify_all();
+  w.server->stop();
+}
+
+TEST_CASE("a handler that heeds its timeout has failed and may be retried") {
+  server_world w;
+  w.options.retry.attempts = 1;
+  w.options.retry.delay = 1ms;
+  w.options.jobs["slow"].timeout = 20ms;
+  w.handlers.handle("slow", [](job_context& c) {
+    while (!c.stop_requested()) std::this_thread::yield();
+    c.throw_if_stop_requested();
+  });
+  w.start();
+  const auto id = w.enqueue("slow");
+  REQUIRE(w.becomes(id, job_state::failed));
+  CHECK(w.get(id).history.size() == 2);
+  CHECK(w.get(id).history.back().cause == "timed_out");
+}
+
+TEST_CASE("a handler may say when to run again and that is no failure") {
+  server_world w;
+  w.options.retry.attempts = 0;
+  w.handlers.handle("later", [](job_context& c) { return c.attempt() < 3 ? outcome::retry_in(1ms, "not yet") : outcome::succeeded("now"); });
+  w.start();
+  const auto id = w.enqueue("later");
+  REQUIRE(w.becomes(id, job_state::succeeded));
+  CHECK(w.get(id).attempt == 3);
+}
+
+TEST_CASE("a handler may say that trying again is useless") {
+  server_world w;
+  w.handlers.handle("never", [](job_context&) { return outcome::do_not_retry("it is wrong for ever"); });
+  w.start();
+  const auto id = w.enqueue("never");
+  REQUIRE(w.becomes(id, job_state::failed));
+  CHECK(w.get(id).attempt == 1);
+}
+
+TEST_CASE("retries are counted per queue and the last failure ends as the queue says") {
+  server_world w;
+  w.options.queues["default"].retry.attempts = 2;
+  w.options.queues["default"].retry.delay = 1ms;
+  w.options.queues["other"].workers = 1;
+  w.options.queues["other"].retry.attempts = 0;
+  w.options.queues["other"].retry.then = when_exhausted::remove;
+  w.handlers.handle("bad", [](job_context&) { throw std::runtime_error("no"); });
+  w.start();
+  const auto first = w.enqueue("bad");
+  const auto second = w.enqueue("bad", "{}", "other");
+  CHECK(w.becomes(first, job_state::failed));
+  CHECK(w.get(first).attempt == 3);
+  CHECK(w.get(first).queue.value == "default");
+  CHECK(w.becomes(second, job_state::deleted));
+  CHECK(w.get(second).attempt == 1);
+}
+
+TEST_CASE("a queue whose workers are all busy holds up no other queue") {
+  server_world w;
+  std::atomic<bool> release{false};
+  w.options.queues["heavy"].workers = 1;
+  w.handlers.handle("heavy", [&](job_context&) { release.wait(false); });
+  w.handlers.handle("light", [](job_context&) {});
+  w.start();
+  const auto heavy = w.enqueue("heavy", "{}", "heavy");
+  const auto behind = w.enqueue("heavy", "{}", "heavy");
+  REQUIRE(w.becomes(heavy, job_state::processing));
+  for (int i = 0; i < 20; ++i) CHECK(w.becomes(w.enqueue("light"), job_state::succeeded));
+  CHECK(w.get(behind).state == job_state::enqueued);
+  release = true;
+  release.notify_all();
+  CHECK(w.becomes(behind, job_state::succeeded));
+}
+
+TEST_CASE("a queue that matches a pattern gets a pool of its own") {
+  server_world w;
+  w.options.queues["tenant-*-queue"].workers = 1;
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  CHECK(w.becomes(w.enqueue("noop", "{}", "tenant-7-queue"), job_state::succeeded));
+  CHECK(w.becomes(w.enqueue("noop", "{}", "tenant-8-queue"), job_state::succeeded));
+}
+
+TEST_CASE("a running job that is deleted is asked to stop and its outcome is refused") {
+  server_world w;
+  w.options.lease = 1s;
+  w.handlers.handle("long", [](job_context& c) {
+    while (!c.stop_requested()) std::this_thread::yield();
+  });
+  w.start();
+  const auto id = w.enqueue("long");
+  REQUIRE(w.becomes(id, job_state::processing));
+  REQUIRE(w.client->remove(id));
+  REQUIRE(w.becomes(w.enqueue("long"), job_state::processing));
+  CHECK(w.get(id).state == job_state::deleted);
+}
+
+TEST_CASE("filters wrap the run and may replace its outcome and learn what was stored") {
+  struct recorder : filter {
+    std::mutex mutex;
+    std::string seen;
+    void add(const std::string& word) {
+      std::lock_guard hold(mutex);
+      seen += word + " ";
+    }
+    outcome around(job_context& c, const std::function<outcome(job_context&)>& next) override {
+      add("before");
+      auto result = next(c);
+      add("after");
+      return result;
+    }
+    void elect(election& e) override {
+      add("elect");
+      if (e.chosen.what == outcome::kind::failed) e.chosen = outcome::succeeded("forgiven");
+    }
+    void applied(const job&, const outcome& stored) override { add("applied:" + stored.text); }
+  };
+  server_world w;
+  auto filter = std::make_shared<recorder>();
+  w.filters.push_back({filter, 0, job_type("bad")});
+  w.handlers.handle("bad", [](job_context&) { throw std::runtime_error("no"); });
+  w.start();
+  const auto id = w.enqueue("bad");
+  REQUIRE(w.becomes(id, job_state::succeeded));
+  CHECK(w.get(id).result == "forgiven");
+  w.server->stop();
+  // The exception passed by "after": it is the run that failed, around what was wrapped.
+  CHECK(filter->seen == "before elect applied:forgiven ");
+}
+
+TEST_CASE("a delayed job runs when it is due and not before") {
+  server_world w;
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  const auto id = w.enqueue("noop", "{}", "default", 300ms);
+  REQUIRE(w.becomes(id, job_state::succeeded));
+  const auto j = w.get(id);
+  const auto waited = j.history.front().started - j.created_at;
+  CHECK(waited >= 299ms);
+  CHECK(waited < 1s);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,118 @@
+// Starting and stopping, in any order and any number of times.
+#include <atomic>
+#include <cstdlib>
+
+#include "actors/server_world.hpp"
+#include "support/catch.hpp"
+
+namespace sluice::test {
+
+TEST_CASE("stop before start and stop twice do nothing") {
+  server_world w;
+  w.server = std::make_unique<sluice::server>(w.options, w.handlers);
+  CHECK(w.server->stop().unfinished == 0);
+  REQUIRE(w.server->start());
+  CHECK(w.server->stop().unfinished == 0);
+  CHECK(w.server->stop().unfinished == 0);
+}
+
+TEST_CASE("start while running is an error and start after stop is not") {
+  server_world w;
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  CHECK_FALSE(w.server->start());
+  w.server->stop();
+  REQUIRE(w.server->start());
+  CHECK(w.becomes(w.enqueue("noop"), job_state::succeeded));
+}
+
+TEST_CASE("start with options out of range says which and starts nothing") {
+  server_world w;
+  w.options.lease = 1ms;
+  sluice::server s(w.options, w.handlers);
+  const auto started = s.start();
+  REQUIRE_FALSE(started);
+  CHECK(started.error().message.find("lease") != std::string::npos);
+}
+
+TEST_CASE("a quiet server claims nothing new") {
+  server_world w;
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  REQUIRE(w.becomes(w.enqueue("noop"), job_state::succeeded));
+  w.server->quiet();
+  const auto id = w.enqueue("noop");
+  w.server->stop();
+  CHECK(w.get(id).state == job_state::enqueued);
+  CHECK(w.get(id).history.empty());
+}
+
+TEST_CASE("jobs that heed the stop go back to their queue with no attempt used") {
+  server_world w;
+  w.options.grace = 5s;
+  w.handlers.handle("long", [](job_context& c) {
+    while (!c.stop_requested()) std::this_thread::yield();
+    c.throw_if_stop_requested();
+  });
+  w.start();
+  std::vector<job_id> ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(w.enqueue("long"));
+  REQUIRE(eventually([&] { return w.counts().processing == 2; }));
+  CHECK(w.server->stop().unfinished == 0);
+  for (const auto& id : ids) {
+    CHECK(w.get(id).state == job_state::enqueued);
+    CHECK(w.get(id).attempt == 0);
+  }
+  CHECK(w.client->servers()->empty());
+}
+
+TEST_CASE("a body that ignores the stop is reported and given back only on demand") {
+  server_world w;
+  auto release = std::make_shared<std::atomic<bool>>(false);
+  w.options.grace = 0s;
+  w.handlers.handle("stuck", [release](job_context&) { release->wait(false); });
+  w.start();
+  const auto id = w.enqueue("stuck");
+  REQUIRE(w.becomes(id, job_state::processing));
+  CHECK(w.server->stop().unfinished == 1);
+  CHECK(w.get(id).state == job_state::processing);
+  w.server->give_up_unfinished();
+  CHECK(w.get(id).state == job_state::enqueued);
+  CHECK(w.get(id).attempt == 0);
+  *release = true;
+  release->notify_all();
+}
+
+TEST_CASE("a server may be started on one thread and stopped on another") {
+  server_world w;
+  std::thread([&] { w.start(); }).join();
+  std::thread([&] { w.server->stop(); }).join();
+  SUCCEED();
+}
+
+TEST_CASE("a thousand starts and stops with jobs running lose nothing and leave nothing behind") {
+  server_world w;
+  w.options.grace = 5s;
+  std::atomic<int> runs{0};
+  w.handlers.handle("count", [&](job_context&) {
+    runs.fetch_add(1);
+    runs.notify_all();
+  });
+  constexpr int cycles = 1000;
+  for (int i = 0; i < cycles; ++i) {
+    const int before = runs.load();
+    for (int n = 0; n < 3; ++n) w.enqueue("count");
+    w.start();
+    // Every other cycle stops at once, with claims under way; the rest with jobs running.
+    if (i % 2 == 0) runs.wait(before);
+    w.server->stop();
+  }
+  w.start();
+  REQUIRE(eventually([&] { return w.counts().succeeded == 3 * cycles; }, 60s));
+  CHECK(runs.load() == 3 * cycles);  // none twice: every stop gave back what had not begun
+  w.server->stop();
+  const auto c = w.counts();
+  CHECK(c.enqueued + c.processing + c.scheduled + c.failed + c.deleted == 0);
+}
+
+}  // namespace sluice::test

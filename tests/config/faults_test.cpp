@@ -1,0 +1,180 @@
+#include <set>
+
+#include "config/loading.hpp"
+
+using namespace sluice;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct broken {
+  std::string what;
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> expected;  // pointer, fragment of the problem
+};
+
+void check(const broken& file) {
+  const auto got = test::load(file.text);
+  INFO(file.what << ": " << file.text.substr(0, 200) << "\n" << test::shown(got.faults));
+  std::set<std::string> pointers;
+  for (const auto& f : got.faults)
+    pointers.insert(f.pointer);
+  std::set<std::string> wanted;
+  for (const auto& [pointer, fragment] : file.expected) {
+    wanted.insert(pointer);
+    CHECK(std::any_of(got.faults.begin(), got.faults.end(), [&, at = pointer, words = fragment](const auto& f) {
+      return f.pointer == at && f.problem.find(words) != std::string::npos;
+    }));
+  }
+  CHECK(pointers == wanted);
+}
+
+std::string in_default(const std::string& keys) { return R"({"queues": {"default": {)" + keys + "}}}"; }
+
+const std::string workers = "/queues/default/workers";
+const std::string whole_number = "whole number from 1 to 1000";
+
+}  // namespace
+
+TEST_CASE("a file that is no JSON object is one fault of the whole file") {
+  for (const auto& file : std::vector<broken>{
+           {"empty", "", {{"", "not JSON at byte"}}},
+           {"words", "lease = 30s", {{"", "not JSON at byte"}}},
+           {"cut off", R"({"lease": "30s")", {{"", "not JSON at byte"}}},
+           {"trailing comma", R"({"lease": "30s",})", {{"", "not JSON at byte"}}},
+           {"two objects", "{} {}", {{"", "not JSON at byte"}}},
+           {"bad UTF-8", "{\"server_name\": \"\xff\"}", {{"", "not JSON at byte"}}},
+           {"null", "null", {{"", "must be one JSON object"}}},
+           {"list", "[]", {{"", "must be one JSON object"}}},
+           {"number", "7", {{"", "must be one JSON object"}}},
+       })
+    check(file);
+}
+
+TEST_CASE("a key that is given twice is a fault wherever it stands") {
+  check({"top", R"({"lease": "30s", "lease": "30s"})", {{"/lease", "twice"}}});
+  check({"nested", in_default(R"("workers": 1, "workers": 2)"), {{workers, "twice"}}});
+  check({"object", R"({"queues": {"a": {"workers": 1}, "a": {"workers": 2}}})", {{"/queues/a", "twice"}}});
+  check({"escaped", R"({"x/y~": {"a": 1, "a": 2}})", {{"/x~1y~0/a", "twice"}, {"/x~1y~0", "not known"}}});
+  check({"in a list", R"({"x": [0, {"a": 1, "a": 2}]})", {{"/x/1/a", "twice"}, {"/x", "not known"}}});
+}
+
+TEST_CASE("a wrong number of workers is a fault that tells the range") {
+  for (const auto* value : {"0", "1001", "-1", "2.5", "\"2\"", "true", "null", "[1]", "99999999999999999999", "1e2"})
+    check({value, in_default(std::string("\"workers\": ") + value), {{workers, whole_number}}});
+}
+
+TEST_CASE("a wrong length of time is a fault that tells the range") {
+  const std::string range = R"(a time from "1s" to "1h")";
+  for (const auto* value : {"30", "true", "{}", "null", "[\"30s\"]", "\"2h\"", "\"999ms\"", "\"0s\"", "\"-30s\"",
+                            "\"\"", "\"30 seconds\"", "\"9999999d\""})
+    check({value, std::string("{\"lease\": ") + value + "}", {{"/lease", range}}});
+  check({"unit missing", R"({"lease": "30"})", {{"/lease", "units: us ms s m h d"}}});
+}
+
+TEST_CASE("each broken file tells where and what") {
+  const std::vector<broken> files{
+      {"empty queue name", R"({"queues": {"": {}}})", {{"/queues/", "empty name"}}},
+      {"bad queue name", R"({"queues": {"a b/c": {}}})", {{"/queues/a b~1c", "pattern with *"}}},
+      {"long queue name",
+       R"({"queues": {")" + std::string(201, 'q') + R"(": {}}})",
+       {{"/queues/" + std::string(201, 'q'), "200 characters"}}},
+      {"no queues", R"({"queues": {}})", {{"/queues", "at least one queue"}}},
+      {"queues as a list", R"({"queues": ["default"]})", {{"/queues", "object"}}},
+      {"a queue that is a number", R"({"queues": {"default": 4}})", {{"/queues/default", "must be an object"}}},
+      {"prefetch", in_default(R"("prefetch": 1001)"), {{"/queues/default/prefetch", "from 0 to 1000"}}},
+      {"store of no kind", R"({"storage": "mysql://h/db"})", {{"/storage", "names no known store"}}},
+      {"store without a file", R"({"storage": "sqlite:"})", {{"/storage", "names no file"}}},
+      {"store as a number", R"({"storage": 6379})", {{"/storage", "must be a text"}}},
+      {"Redis", R"({"storage": "redis://127.0.0.1:6379/0"})", {{"/storage", "not served yet"}}},
+      {"server name", R"({"server_name": "web 1"})", {{"/server_name", "200 characters"}}},
+      {"empty server name", R"({"server_name": ""})", {{"/server_name", "200 characters"}}},
+      {"flag as a text", R"({"allow_exec": "true"})", {{"/allow_exec", "true or false"}}},
+      {"losses", R"({"max_losses": 0})", {{"/max_losses", "from 1 to 100"}}},
+      {"grace", R"({"grace": "2h"})", {{"/grace", "a time from"}}},
+      {"renewal too slow", R"({"lease": "10s", "renew_every": "6s"})", {{"/renew_every", "half of the lease (10s)"}}},
+      {"renewal against the default lease", R"({"renew_every": "16s"})", {{"/renew_every", "half of the lease (30s)"}}},
+      {"unknown word",
+       R"({"require_durability": "crash-safe"})",
+       {{"/require_durability", "did you mean 'crash_safe'"}}},
+      {"unknown word far off",
+       R"({"require_durability": "yes"})",
+       {{"/require_durability", "must be one of volatile"}}},
+      {"backoff", R"({"retry": {"backoff": "linear"}})", {{"/retry/backoff", "polynomial, fixed, exponential"}}},
+      {"then", in_default(R"("retry": {"then": "remove"})"), {{"/queues/default/retry/then", "fail, delete"}}},
+      {"jitter", R"({"retry": {"jitter": 1.5}})", {{"/retry/jitter", "from 0 to 1"}}},
+      {"attempts", R"({"jobs": {"t": {"retry": {"attempts": 1001}}}})", {{"/jobs/t/retry/attempts", "0 to 1000"}}},
+      {"retry as a number", R"({"retry": 3})", {{"/retry", "must be an object"}}},
+      {"empty retention", R"({"retention": {"failed": {}}})", {{"/retention/failed/", "must say"}}},
+      {"job type", R"({"jobs": {"a b": {}}})", {{"/jobs/a b", "job type"}}},
+      {"empty job type", R"({"jobs": {"": {}}})", {{"/jobs/", "empty name"}}},
+      {"a pattern as the queue of a type",
+       R"({"jobs": {"t": {"queue": "a-*"}}})",
+       {{"/jobs/t/queue", "must be a name"}}},
+      {"unknown key", R"({"leese": "30s"})", {{"/leese", "did you mean 'lease'"}}},
+      {"unknown key in a queue", in_default(R"("worker": 2)"), {{"/queues/default/worker", "did you mean 'workers'"}}},
+      {"unknown key like no other", in_default(R"("colour": 2)"), {{"/queues/default/colour", "known here: workers"}}},
+      {"replicas", R"({"wait_replicas": 1})", {{"/wait_replicas", "not served yet"}}},
+  };
+  for (const auto& file : files)
+    check(file);
+}
+
+TEST_CASE("what comes later is checked for its shape and refused") {
+  const std::string later = "not served yet";
+  check({"throttlers", R"({"throttlers": {"api": {"kind": "semaphore", "limit": 4}}})", {{"/throttlers/api", later}}});
+  check({"recurring", R"({"recurring": {"r": {"job": "t", "cron": "* * * * *"}}})", {{"/recurring/r", later}}});
+  check({"throttle", R"({"jobs": {"t": {"throttle": ["mutex:a"]}}})", {{"/jobs/t/throttle", later}}});
+  check({"strict", R"({"jobs": {"t": {"strict": false}}})", {{"/jobs/t/strict", later}}});
+  check({"when", R"({"jobs": {"t": {"when_throttled": "wait"}}})", {{"/jobs/t/when_throttled", later}}});
+  check(
+      {"no kind", R"({"throttlers": {"a": {}}})", {{"/throttlers/a", later}, {"/throttlers/a/kind", "must be given"}}});
+  check({"no object", R"({"recurring": {"r": 1}})", {{"/recurring/r", "must be an object"}}});
+  check({"no map", R"({"throttlers": []})", {{"/throttlers", "must be an object"}}});
+  check({"list of numbers", R"({"jobs": {"t": {"throttle": [1]}}})", {{"/jobs/t/throttle", "list of texts"}}});
+  check({"wrong word", R"({"jobs": {"t": {"when_throttled": "wat"}}})", {{"/jobs/t/when_throttled", "'wait'"}}});
+}
+
+TEST_CASE("all faults of a file are told at once") {
+  check({"many",
+         R"({"storage": "mysql:x", "lease": 5, "leese": "1s", "max_losses": 0, "allow_exec": 1, "grace": "x",
+             "queues": {"": {"workers": 0}, "b": {"workers": 0, "prefetch": -1, "x": 1}, "c": null},
+             "jobs": {"t": {"queue": "", "timeout": "0s"}}, "throttlers": {"a": {"kind": "mutex"}}, "lease": "1s"})",
+         {{"/storage", "no known store"},
+          {"/lease", "twice"},
+          {"/leese", "'lease'"},
+          {"/max_losses", "1 to 100"},
+          {"/allow_exec", "true or false"},
+          {"/grace", "a time from"},
+          {"/queues/", "empty name"},
+          {"/queues//workers", whole_number},
+          {"/queues/b/workers", whole_number},
+          {"/queues/b/prefetch", "0 to 1000"},
+          {"/queues/b/x", "not known"},
+          {"/queues/c", "must be an object"},
+          {"/jobs/t/queue", "empty name"},
+          {"/jobs/t/timeout", "a time from"},
+          {"/throttlers/a", "not served yet"}}});
+}
+
+TEST_CASE("deep nesting is a fault and no crash") {
+  for (const auto levels : {33, 100, 100'000}) {
+    const auto n = static_cast<std::size_t>(levels);
+    const auto got = test::load("{\"queues\": " + std::string(n, '[') + std::string(n, ']') + "}");
+    REQUIRE(got.faults.size() == 1);
+    CHECK(got.faults[0].problem.find("nested deeper than 32 levels") != std::string::npos);
+    CHECK(got.faults[0].pointer.starts_with("/queues/0/0"));
+  }
+}
+
+TEST_CASE("the problems of a file are short and carry no control characters") {
+  const std::string junk = R"(\u001b[2J)" + std::string(5'000, 'x');
+  for (const auto& text : std::vector<std::string>{"{\"lease\": \"" + junk + "\"}", "{\"storage\": \"" + junk + "\"}",
+                                                   "{\"" + junk + "\": 1}", "{\"queues\": {\"" + junk + "\": {}}}",
+                                                   "{\"x\": \x1b", "{\"lease\": 1, \"\x1b"})
+    for (const auto& f : test::load(text).faults) {
+      CAPTURE(f.pointer.substr(0, 100), f.problem.substr(0, 300));
+      CHECK(f.problem.find('\x1b') == std::string::npos);
+      CHECK(f.problem.size() < 1'000);
+    }
+}

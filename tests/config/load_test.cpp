@@ -1,0 +1,168 @@
+#include "config/loading.hpp"
+
+using namespace sluice;
+using namespace std::chrono_literals;
+using test::options_of;
+
+namespace {
+
+const std::string example = R"({
+  "storage": "sqlite:sluice.db",               // or "redis://127.0.0.1:6379/0"
+  "server_name": "web-1",                      // default: host name and pid
+  "lease": "30s", "grace": "25s", "max_losses": 3,
+  "retention": {"succeeded": {"age": "24h", "count": 100000}, "failed": {"age": "30d"}},
+  "allow_exec": false,
+  "special_queue_workers": 1,                  // for queues named *-queue without a worker count of their own
+  "queues": {
+    "default": {},                             // workers: the number of processors
+    "game-cache-queue": {"workers": 1, "retry": {"attempts": 3, "delay": "10s", "then": "delete"}}
+  },
+  "jobs": {
+    "casino_cache":  {"queue": "game-cache-queue"},
+    "process_order": {"timeout": "5m"}
+  }
+})";
+
+}  // namespace
+
+TEST_CASE("the example of the design is read right") {
+  const auto o = options_of(example);
+  CHECK(o.storage == "sqlite:sluice.db");
+  CHECK(o.server_name == "web-1");
+  CHECK(o.lease == 30s);
+  CHECK(o.grace == 25s);
+  CHECK(o.max_losses == 3);
+  CHECK(o.retention.succeeded.age == duration(24h));
+  CHECK(o.retention.succeeded.count == 100'000U);
+  CHECK(o.retention.failed.age == duration(720h));
+  CHECK_FALSE(o.retention.failed.count);
+  CHECK_FALSE(o.allow_exec);
+  CHECK(o.special_queue_workers == 1);
+  REQUIRE(o.queues.size() == 2);
+  CHECK(o.queues.at("default").workers == test::processors());
+  const auto& cache = o.queues.at("game-cache-queue");
+  CHECK(cache.workers == 1);
+  CHECK(cache.retry.attempts == 3U);
+  CHECK(cache.retry.delay == duration(10s));
+  CHECK(cache.retry.then == when_exhausted::remove);
+  CHECK_FALSE(cache.retry.backoff);
+  REQUIRE(o.jobs.size() == 2);
+  CHECK(o.jobs.at("casino_cache").queue == queue_name("game-cache-queue"));
+  CHECK(o.jobs.at("process_order").queue.empty());
+  CHECK(o.jobs.at("process_order").timeout == duration(5min));
+}
+
+TEST_CASE("an empty object means the defaults") {
+  const auto o = options_of("{}");
+  CHECK(o.storage == "sqlite:sluice.db");
+  CHECK(o.server_name.empty());
+  CHECK(o.lease == 30s);
+  CHECK(o.renew_every == 0s);
+  CHECK(o.grace == 25s);
+  CHECK(o.max_losses == 3);
+  CHECK(o.sweep_interval == 5s);
+  CHECK(o.special_queue_workers == 1);
+  CHECK_FALSE(o.timeout);
+  CHECK(o.retry == retry_policy{});
+  CHECK(o.retention.succeeded.age == duration(24h));
+  CHECK(o.retention.succeeded.count == 100'000U);
+  CHECK(o.retention.failed.age == duration(720h));
+  CHECK(o.retention.deleted.count == 100'000U);
+  CHECK(o.require_durability == durability::volatile_);
+  CHECK_FALSE(o.allow_exec);
+  CHECK(o.jobs.empty());
+  REQUIRE(o.queues.size() == 1);
+  CHECK(o.queues.at("default").workers == test::processors());
+  CHECK(o.queues.at("default").prefetch == 256);
+}
+
+TEST_CASE("every key is read") {
+  const auto o = options_of(R"({
+    "storage": "sqlite::memory:", "server_name": "a", "lease": "1m", "renew_every": "30s", "grace": "0s",
+    "max_losses": 100, "sweep_interval": "100ms", "special_queue_workers": 7, "timeout": "1h",
+    "retry": {"attempts": 0, "backoff": "exponential", "delay": "1s", "max_delay": "2d", "jitter": 0.5, "then": "fail"},
+    "retention": {"succeeded": {"count": 0}, "failed": {"age": "1s", "count": 5}, "deleted": {"age": "1d"}},
+    "require_durability": "crash_safe", "wait_replicas": 0, "allow_exec": true,
+    "queues": {"q": {"workers": 1000, "prefetch": 0, "retry": {"backoff": "polynomial"}, "timeout": "1ms"}},
+    "jobs": {"t": {"queue": "q", "retry": {"backoff": "fixed"}, "timeout": "30d"}}
+  })");
+  CHECK(o.storage == "sqlite::memory:");
+  CHECK(o.server_name == "a");
+  CHECK(o.lease == 1min);
+  CHECK(o.renew_every == 30s);
+  CHECK(o.grace == 0s);
+  CHECK(o.max_losses == 100);
+  CHECK(o.sweep_interval == 100ms);
+  CHECK(o.special_queue_workers == 7);
+  CHECK(o.timeout == duration(1h));
+  CHECK(o.retry == retry_policy{0, backoff::exponential, duration(1s), duration(48h), 0.5, when_exhausted::fail});
+  CHECK_FALSE(o.retention.succeeded.age);
+  CHECK(o.retention.succeeded.count == 0U);
+  CHECK(o.retention.failed.count == 5U);
+  CHECK_FALSE(o.retention.deleted.count);
+  CHECK(o.require_durability == durability::crash_safe);
+  CHECK(o.allow_exec);
+  CHECK(o.queues.at("q").workers == 1000);
+  CHECK(o.queues.at("q").prefetch == 0);
+  CHECK(o.queues.at("q").retry.backoff == backoff::polynomial);
+  CHECK(o.queues.at("q").timeout == duration(1ms));
+  CHECK(o.jobs.at("t").retry.backoff == backoff::fixed);
+  CHECK(o.jobs.at("t").timeout == duration(720h));
+}
+
+TEST_CASE("each durability has its word") {
+  CHECK(options_of(R"({"require_durability": "volatile"})").require_durability == durability::volatile_);
+  CHECK(options_of(R"({"require_durability": "power_safe"})").require_durability == durability::power_safe);
+}
+
+TEST_CASE("a special queue without workers gets the special number wherever that stands") {
+  const auto text =
+      GENERATE(as<std::string>{},
+               R"({"special_queue_workers": 3, "queues": {"a-queue": {}, "b-queue": {"workers": 9}, "c": {}}})",
+               R"({"queues": {"a-queue": {}, "b-queue": {"workers": 9}, "c": {}}, "special_queue_workers": 3})");
+  const auto o = options_of(text);
+  CHECK(o.queues.at("a-queue").workers == 3);
+  CHECK(o.queues.at("b-queue").workers == 9);
+  CHECK(o.queues.at("c").workers == test::processors());
+}
+
+TEST_CASE("only the end of a name makes a queue special") {
+  const auto o = options_of(R"({"special_queue_workers": 999,
+                                "queues": {"queue": {}, "a-queues": {}, "my_queue": {}, "-queue-b": {}, "-queue": {}}})");
+  for (const auto* name : {"queue", "a-queues", "my_queue", "-queue-b"})
+    CHECK(o.queues.at(name).workers == test::processors());
+  CHECK(o.queues.at("-queue").workers == 999);
+}
+
+TEST_CASE("a pattern is a queue like any other") {
+  const auto o = options_of(R"({"special_queue_workers": 5, "queues": {"tenant-*-queue": {}, "*": {"workers": 2}}})");
+  REQUIRE(o.queues.size() == 2);
+  CHECK(o.queues.at("tenant-*-queue").workers == 5);
+  CHECK(o.queues.at("*").workers == 2);
+}
+
+TEST_CASE("named queues replace the default one") {
+  const auto o = options_of(R"({"queues": {"only": {}}})");
+  CHECK(o.queues.size() == 1);
+  CHECK(o.queues.count("default") == 0);
+}
+
+TEST_CASE("a retention rule that is given replaces its default as a whole") {
+  const auto o = options_of(R"({"retention": {"succeeded": {"age": "1h"}}})");
+  CHECK(o.retention.succeeded.age == duration(1h));
+  CHECK_FALSE(o.retention.succeeded.count);
+  CHECK(o.retention.deleted.count == 100'000U);
+}
+
+TEST_CASE("comments of both kinds are allowed") {
+  const auto o = options_of("// first\n{ /* \"lease\": \"1s\", */ \"lease\": \"2s\" // last\n}\n/* end */");
+  CHECK(o.lease == 2s);
+}
+
+TEST_CASE("lengths of time at their limits are accepted") {
+  CHECK(options_of(R"({"lease": "1s"})").lease == 1s);
+  CHECK(options_of(R"({"lease": "1h"})").lease == 1h);
+  CHECK(options_of(R"({"lease": "60m"})").lease == 1h);
+  CHECK(options_of(R"({"lease": "2s", "renew_every": "1s"})").renew_every == 1s);
+  CHECK(options_of(R"({"sweep_interval": "1m"})").sweep_interval == 1min);
+}

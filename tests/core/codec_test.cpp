@@ -1,0 +1,222 @@
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "core/clock.hpp"
+#include "core/codec.hpp"
+#include "core/text.hpp"
+#include "support/catch.hpp"
+
+using namespace sluice;
+using namespace std::chrono_literals;
+
+namespace {
+
+const job_id id("01jobid");
+constexpr std::int64_t some_day = 1'780'000'000'123'456;
+
+job_content full_content() {
+  job_content c;
+  c.type = job_type("process_order");
+  c.queue = queue_name("orders-queue");
+  c.args = R"({"order_id": 7, "note": "gr)"
+           "\xc3\xbc"
+           R"("})";
+  c.headers = {{"trace", "abc"}, {"empty", ""}, {"binary", std::string("\0\xff\n", 3)}};
+  c.retry = {3, backoff::exponential, duration(10s), duration(1h), 0.25, when_exhausted::remove};
+  c.timeout = 5min;
+  c.created_at = from_micros(some_day);
+  return c;
+}
+
+job_progress full_progress() {
+  job_progress p;
+  p.reason = "retry 2 of 3";
+  p.result = std::string(5'000, 'r');
+  p.failures = 2;
+  for (std::uint32_t i = 1; i <= history_limit; ++i)
+    p.history.push_back({fence{(1ULL << 53) - i}, i, "failed", "web-1", "boom", from_micros(some_day + i),
+                         from_micros(some_day + 2 * i)});
+  return p;
+}
+
+// Any body with a right checksum: what only a bug could have written.
+std::string sealed(std::string body) {
+  const auto sum = fnv1a(body, fnv1a(id.value));
+  char bytes[sizeof sum];
+  std::memcpy(bytes, &sum, sizeof sum);
+  return body.append(bytes, sizeof sum);
+}
+
+}  // namespace
+
+TEST_CASE("all that an enqueuer said reads back") {
+  const auto said = full_content();
+  const auto read = decode_content(id, encode(id, said));
+  REQUIRE(read);
+  CHECK(read->type == said.type);
+  CHECK(read->queue == said.queue);
+  CHECK(read->args == said.args);
+  CHECK(read->headers == said.headers);
+  CHECK(read->retry == said.retry);
+  CHECK(read->timeout == said.timeout);
+  CHECK(read->created_at == said.created_at);
+  CHECK(read->same_job(said));
+}
+
+TEST_CASE("a job that says nothing of itself reads back") {
+  job_content said;
+  said.type = job_type("t");
+  const auto read = decode_content(id, encode(id, said));
+  REQUIRE(read);
+  CHECK(read->headers.empty());
+  CHECK(read->retry == retry_policy{});
+  CHECK_FALSE(read->timeout);
+  CHECK(read->created_at == time_point{});
+}
+
+TEST_CASE("each field of a retry policy reads back alone") {
+  std::vector<retry_policy> policies(8);
+  policies[0].attempts = 0;
+  policies[1].backoff = backoff::polynomial;
+  policies[2].delay = 0s;
+  policies[3].max_delay = 24h * 365;
+  policies[4].jitter = 0.0;
+  policies[5].then = when_exhausted::fail;
+  policies[6].attempts = 1000;
+  policies[7].jitter = 1.0;
+  for (const auto& policy : policies) {
+    auto said = full_content();
+    said.retry = policy;
+    const auto read = decode_content(id, encode(id, said));
+    REQUIRE(read);
+    CHECK(read->retry == policy);
+  }
+}
+
+TEST_CASE("a jitter of up to six digits reads back exactly") {
+  job_content said;
+  for (int millionths = 0; millionths <= 1'000'000; millionths += 997) {
+    said.retry.jitter = millionths / 1e6;
+    const auto read = decode_content(id, encode(id, said));
+    REQUIRE(read);
+    CHECK(read->retry.jitter == said.retry.jitter);
+  }
+}
+
+TEST_CASE("all that happened to a job reads back") {
+  const auto was = full_progress();
+  const auto read = decode_progress(id, encode(id, was));
+  REQUIRE(read);
+  CHECK(read->reason == was.reason);
+  CHECK(read->result == was.result);
+  CHECK(read->failures == was.failures);
+  REQUIRE(read->history.size() == was.history.size());
+  for (std::size_t i = 0; i < was.history.size(); ++i) {
+    CHECK(read->history[i].fence == was.history[i].fence);
+    CHECK(read->history[i].attempt == was.history[i].attempt);
+    CHECK(read->history[i].cause == was.history[i].cause);
+    CHECK(read->history[i].server == was.history[i].server);
+    CHECK(read->history[i].error == was.history[i].error);
+    CHECK(read->history[i].started == was.history[i].started);
+    CHECK(read->history[i].ended == was.history[i].ended);
+  }
+}
+
+TEST_CASE("no bytes are the progress of a job that nothing happened to") {
+  const auto read = decode_progress(id, "");
+  REQUIRE(read);
+  CHECK(read->reason.empty());
+  CHECK(read->result.empty());
+  CHECK(read->history.empty());
+  CHECK(read->failures == 0);
+  CHECK_FALSE(decode_content(id, ""));
+}
+
+TEST_CASE("extreme times and sizes read back") {
+  auto said = full_content();
+  said.created_at = from_micros(GENERATE(std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()));
+  said.args = std::string(1024 * 1024, ' ');
+  const auto read = decode_content(id, encode(id, said));
+  REQUIRE(read);
+  CHECK(read->created_at == said.created_at);
+  CHECK(read->args == said.args);
+}
+
+TEST_CASE("a record with any one byte changed is refused") {
+  const auto content = encode(id, full_content());
+  auto short_history = full_progress();
+  short_history.result = "r";
+  const auto progress = encode(id, short_history);
+  for (const int change : {0x01, 0x80, 0xff}) {
+    for (std::size_t at = 0; at < content.size(); ++at) {
+      auto damaged = content;
+      damaged[at] = static_cast<char>(damaged[at] ^ change);
+      if (decode_content(id, damaged)) FAIL("content with byte " << at << " changed was accepted");
+    }
+    for (std::size_t at = 0; at < progress.size(); ++at) {
+      auto damaged = progress;
+      damaged[at] = static_cast<char>(damaged[at] ^ change);
+      if (decode_progress(id, damaged)) FAIL("progress with byte " << at << " changed was accepted");
+    }
+  }
+}
+
+TEST_CASE("a record cut off anywhere is refused") {
+  const auto content = encode(id, full_content());
+  const auto progress = encode(id, full_progress());
+  for (std::size_t size = 0; size < content.size(); ++size)
+    if (decode_content(id, content.substr(0, size))) FAIL("content of " << size << " bytes was accepted");
+  for (std::size_t size = 1; size < progress.size(); ++size)
+    if (decode_progress(id, progress.substr(0, size))) FAIL("progress of " << size << " bytes was accepted");
+}
+
+TEST_CASE("a record with bytes added is refused") {
+  CHECK_FALSE(decode_content(id, encode(id, full_content()) + "x"));
+  CHECK_FALSE(decode_content(id, "x" + encode(id, full_content())));
+  CHECK_FALSE(decode_progress(id, encode(id, full_progress()) + '\0'));
+}
+
+TEST_CASE("a record of another job is refused") {
+  CHECK_FALSE(decode_content(job_id("01jobie"), encode(id, full_content())));
+  CHECK_FALSE(decode_progress(job_id(""), encode(id, full_progress())));
+}
+
+TEST_CASE("content and progress are not taken for each other") {
+  CHECK_FALSE(decode_progress(id, encode(id, full_content())));
+  CHECK_FALSE(decode_content(id, encode(id, full_progress())));
+}
+
+TEST_CASE("random bytes are refused without harm") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string bytes(random() % 300, '\0');
+    for (auto& byte : bytes)
+      byte = static_cast<char>(random());
+    if (!bytes.empty() && round % 2 == 0) bytes[0] = 1;
+    if (decode_content(id, bytes)) FAIL("random content was accepted");
+    if (!bytes.empty() && decode_progress(id, bytes)) FAIL("random progress was accepted");
+  }
+}
+
+TEST_CASE("random bytes under a right checksum do no harm") {
+  std::mt19937 random(2);
+  std::size_t accepted = 0;
+  for (int round = 0; round < 50'000; ++round) {
+    std::string body(1 + random() % 60, '\1');
+    for (std::size_t i = 1; i < body.size(); ++i)
+      body[i] = static_cast<char>(round % 3 == 0 ? random() : random() % 4);
+    const auto bytes = sealed(body);
+    accepted += decode_content(id, bytes).has_value();
+    accepted += decode_progress(id, bytes).has_value();
+  }
+  CHECK(accepted < 100'000);
+}
+
+TEST_CASE("a record that promises more than it holds is refused") {
+  const std::string huge = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+  CHECK_FALSE(decode_content(id, sealed("\1" + huge)));
+  CHECK_FALSE(decode_content(id, sealed("\1\1t\1q\2{}" + huge)));
+  CHECK_FALSE(decode_progress(id, sealed(std::string("\1\0\0\0", 4) + huge)));
+  CHECK_FALSE(decode_progress(id, sealed("\1" + std::string(40, '\xff'))));
+}

@@ -1,0 +1,205 @@
+#include <stdexcept>
+
+#include "core/codec.hpp"
+#include "core/pipeline.hpp"
+#include "core/text.hpp"
+#include "support/catch.hpp"
+
+using namespace sluice;
+using namespace std::chrono_literals;
+
+namespace {
+
+const time_point now = from_micros(1'780'000'000'000'000);
+
+// A filter that does what a test says.
+class scripted : public filter {
+public:
+  explicit scripted(std::function<result<void>(new_job&)> act) : act_(std::move(act)) {}
+  result<void> on_enqueue(new_job& job) override { return act_(job); }
+
+private:
+  std::function<result<void>(new_job&)> act_;
+};
+
+filter_entry entry(int order, std::function<result<void>(new_job&)> act, std::string only_for = {}) {
+  return {std::make_shared<scripted>(std::move(act)), order, job_type(std::move(only_for))};
+}
+
+new_job make(std::string type = "mail") {
+  new_job job;
+  job.type = job_type(std::move(type));
+  return job;
+}
+
+job_content content_of(const prepared_job& ready) {
+  auto read = decode_content(ready.id, ready.record);
+  REQUIRE(read);
+  return *read;
+}
+
+}  // namespace
+
+TEST_CASE("a prepared job holds all that its enqueuer said") {
+  auto job = make();
+  job.args = R"({"to":"a@b"})";
+  job.queue = queue_name("mails");
+  job.id = job_id("mine");
+  job.delay = 5s;
+  job.headers = {{"trace", "1"}};
+  job.retry.attempts = 2;
+  job.timeout = 1min;
+  const auto ready = enqueue_pipeline({}, {}).prepare(job, now);
+  REQUIRE(ready);
+  CHECK(ready->id == job.id);
+  CHECK(ready->queue == job.queue);
+  CHECK(ready->delay == job.delay);
+  const auto said = content_of(*ready);
+  CHECK(said.type == job.type);
+  CHECK(said.queue == job.queue);
+  CHECK(said.args == job.args);
+  CHECK(said.headers == job.headers);
+  CHECK(said.retry == job.retry);
+  CHECK(said.timeout == job.timeout);
+  CHECK(said.created_at == now);
+}
+
+TEST_CASE("a job without an id gets a new one") {
+  const enqueue_pipeline pipeline({}, {});
+  const auto first = pipeline.prepare(make(), now);
+  const auto second = pipeline.prepare(make(), now);
+  REQUIRE(first);
+  REQUIRE(second);
+  CHECK(valid_name(first->id.value));
+  CHECK(first->id != second->id);
+}
+
+TEST_CASE("the same id and content prepared again is the same job") {
+  const enqueue_pipeline pipeline({}, {});
+  auto job = make();
+  job.id = job_id("mine");
+  const auto first = pipeline.prepare(job, now);
+  const auto second = pipeline.prepare(job, now + 1h);
+  REQUIRE(first);
+  REQUIRE(second);
+  CHECK(first->id == second->id);
+  CHECK(content_of(*first).same_job(content_of(*second)));
+}
+
+TEST_CASE("other content is not the same job") {
+  const enqueue_pipeline pipeline({}, {});
+  auto job = make();
+  job.id = job_id("mine");
+  const auto first = pipeline.prepare(job, now);
+  REQUIRE(first);
+  std::vector<new_job> others(4, job);
+  others[0].type = job_type("other");
+  others[1].args = "{ }";
+  others[2].queue = queue_name("other");
+  others[3].headers = {{"a", "b"}};
+  for (const auto& other : others) {
+    const auto second = pipeline.prepare(other, now);
+    REQUIRE(second);
+    CHECK_FALSE(content_of(*first).same_job(content_of(*second)));
+  }
+}
+
+TEST_CASE("the queue is the word of the enqueuer before that of the type") {
+  std::map<std::string, type_options> types;
+  types["mail"].queue = queue_name("mails");
+  types["bare"].timeout = 1s;
+  const enqueue_pipeline pipeline({}, types);
+  auto named = make();
+  named.queue = queue_name("urgent");
+  CHECK(pipeline.prepare(named, now)->queue == queue_name("urgent"));
+  CHECK(pipeline.prepare(make(), now)->queue == queue_name("mails"));
+  CHECK(pipeline.prepare(make("bare"), now)->queue == queue_name("default"));
+  CHECK(pipeline.prepare(make("unknown"), now)->queue == queue_name("default"));
+}
+
+TEST_CASE("filters run by their order and then as they were registered") {
+  std::string trace;
+  const auto note = [&trace](std::string name) {
+    return [&trace, name = std::move(name)](new_job&) {
+      trace += name;
+      return result<void>();
+    };
+  };
+  const enqueue_pipeline pipeline(
+      {entry(20, note("c")), entry(-5, note("a")), entry(20, note("d")), entry(0, note("b")), entry(30, note("e"))},
+      {});
+  REQUIRE(pipeline.prepare(make(), now));
+  CHECK(trace == "abcde");
+}
+
+TEST_CASE("a filter for one type sees no other") {
+  int seen = 0;
+  const enqueue_pipeline pipeline({entry(
+                                      0, [&](new_job&) { return ++seen, result<void>(); }, "mail")},
+                                  {});
+  REQUIRE(pipeline.prepare(make("mail"), now));
+  REQUIRE(pipeline.prepare(make("mail2"), now));
+  CHECK(seen == 1);
+}
+
+TEST_CASE("a filter may change the job") {
+  std::map<std::string, type_options> types;
+  types["mail"].queue = queue_name("mails");
+  const enqueue_pipeline pipeline({entry(0,
+                                         [](new_job& job) {
+                                           job.headers["tenant"] = "7";
+                                           job.queue = queue_name("tenant-7");
+                                           return result<void>();
+                                         })},
+                                  types);
+  const auto ready = pipeline.prepare(make(), now);
+  REQUIRE(ready);
+  CHECK(ready->queue == queue_name("tenant-7"));
+  CHECK(content_of(*ready).headers.at("tenant") == "7");
+}
+
+TEST_CASE("a filter sees the id that the job will have") {
+  job_id seen;
+  const enqueue_pipeline pipeline({entry(0, [&](new_job& job) { return seen = job.id, result<void>(); })}, {});
+  const auto ready = pipeline.prepare(make(), now);
+  REQUIRE(ready);
+  CHECK(seen == ready->id);
+}
+
+TEST_CASE("a filter that refuses ends it there") {
+  bool later = false;
+  const enqueue_pipeline pipeline({entry(0,
+                                         [](new_job&) {
+                                           return result<void>(error{errc::refused, "closed on Sundays"});
+                                         }),
+                                   entry(1, [&](new_job&) { return later = true, result<void>(); })},
+                                  {});
+  const auto ready = pipeline.prepare(make(), now);
+  REQUIRE_FALSE(ready);
+  CHECK(ready.error().code == errc::refused);
+  CHECK(ready.error().message == "closed on Sundays");
+  CHECK_FALSE(later);
+}
+
+TEST_CASE("a filter that throws refuses the job with its words") {
+  const enqueue_pipeline pipeline(
+      {entry(0, [](new_job&) -> result<void> { throw std::runtime_error("no \x1b tenant"); })}, {});
+  const auto ready = pipeline.prepare(make(), now);
+  REQUIRE_FALSE(ready);
+  CHECK(ready.error().code == errc::refused);
+  CHECK(ready.error().message.find("no \\x1b tenant") != std::string::npos);
+}
+
+TEST_CASE("a filter that throws no exception refuses the job too") {
+  const enqueue_pipeline pipeline({entry(0, [](new_job&) -> result<void> { throw 7; })}, {});
+  const auto ready = pipeline.prepare(make(), now);
+  REQUIRE_FALSE(ready);
+  CHECK(ready.error().code == errc::refused);
+}
+
+TEST_CASE("what a filter made of the job is held to the limits") {
+  const enqueue_pipeline pipeline({entry(0, [](new_job& job) { return job.args = "{", result<void>(); })}, {});
+  const auto ready = pipeline.prepare(make(), now);
+  REQUIRE_FALSE(ready);
+  CHECK(ready.error().code == errc::invalid_argument);
+}

@@ -1,0 +1,301 @@
+// Who gets which job, and in what order.
+#include "storage/contract.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+
+TEMPLATE_TEST_CASE("Jobs are claimed in the order they were stored", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b", "c"});
+  put_all(w, {"d"});
+  CHECK(ids(claim(w, {.free = 2})) == names{"a", "b"});
+  CHECK(ids(claim(w, {.free = 1, .ahead = 5})) == names{"c", "d"});
+  CHECK(claim(w).jobs.empty());
+  CHECK(claim(w, {.free = 0}).jobs.empty());
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("The order of a line holds when the clock is set back", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  w.clock.advance(-1h);
+  put_all(w, {"b"});
+  w.clock.advance(2h);
+  put_all(w, {"c"});
+  CHECK(ids(claim(w, {.free = 3})) == names{"a", "b", "c"});
+}
+
+TEMPLATE_TEST_CASE("A claimed job is processing, with a fence, an attempt and a lease", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b"});
+  const auto got = claim(w, {.free = 2, .server = "srv", .lease = 20s});
+  REQUIRE(ids(got) == names{"a", "b"});
+  CHECK(got.failures == std::vector<std::uint32_t>{0, 0});
+  CHECK(got.jobs[1].fence > got.jobs[0].fence);
+  for (const auto& j : got.jobs) {
+    CHECK(j.state == job_state::processing);
+    CHECK(j.attempt == 1);
+    CHECK(j.server == "srv");
+    CHECK(j.fence.value >= static_cast<std::uint64_t>(micros(w.clock.now())));
+    CHECK(j.fence.value < (1ULL << 53));
+    CHECK(j.lease_until == w.clock.now() + 20s);
+    CHECK(portrait(j) == portrait(get(w, j.id.value)));
+  }
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A claim takes from its own queue only", "[contract]", sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  REQUIRE(put(w, {.id = "a", .queue = "one"}) == errc::none);
+  REQUIRE(put(w, {.id = "b", .queue = "two"}) == errc::none);
+  CHECK(ids(claim(w, {.free = 9, .queue = "two"})) == names{"b"});
+  CHECK(claim(w, {.free = 9, .queue = "nobody"}).jobs.empty());
+  CHECK(get(w, "a").state == job_state::enqueued);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("The woken line goes first", "[contract]", sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b", "c", "d"});
+  const auto first = claim(w, {.free = 3});
+  REQUIRE(settle(w, first.jobs[2], how::given_back) == errc::none);
+  REQUIRE(settle(w, first.jobs[0], how::given_back) == errc::none);
+  CHECK(get(w, "c").line == "woken");
+  CHECK(ids(claim(w, {.free = 9})) == names{"c", "a", "d"});
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A claim asked again answers as the first time", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b", "c", "d"});
+  const auto request = claiming({.free = 2});
+  const auto first = ask(w, request);
+  const auto before = portrait(w);
+  for (int i = 0; i < 2; ++i) {
+    const auto again = ask(w, request);
+    REQUIRE(ids(again) == names{"a", "b"});
+    CHECK(again.jobs[0].fence == first.jobs[0].fence);
+    CHECK(again.jobs[1].fence == first.jobs[1].fence);
+    CHECK(again.failures == first.failures);
+    CHECK(portrait(w) == before);
+    if constexpr (TestType::survives_reopen) w.reopen();
+  }
+  SECTION("with what is still held of it") {
+    REQUIRE(settle(w, first.jobs[0]) == errc::none);
+    CHECK(ids(ask(w, request)) == names{"b"});
+  }
+  SECTION("also after a newer claim") {
+    REQUIRE(ids(claim(w)) == names{"c"});
+    CHECK(ids(ask(w, request)) == names{"a", "b"});
+  }
+  SECTION("while its queue is paused") {
+    pause(w, "default");
+    CHECK(ids(ask(w, request)) == names{"a", "b"});
+  }
+  SECTION("but not with a start that somebody else has now") {
+    lose_all(w);
+    REQUIRE(claim(w, {.free = 4, .suspect_too = true, .server = "s2"}).jobs.size() == 3);
+    for (const auto& j : ask(w, request).jobs)
+      CHECK(j.server == "s1");
+  }
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("The same number of another server or queue is another claim", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b"});
+  REQUIRE(put(w, {.id = "c", .queue = "other"}) == errc::none);
+  CHECK(ids(claim(w, {.server = "s1", .op = 7})) == names{"a"});
+  CHECK(ids(claim(w, {.server = "s2", .op = 7})) == names{"b"});
+  CHECK(ids(claim(w, {.queue = "other", .server = "s1", .op = 7})) == names{"c"});
+  CHECK(ids(claim(w, {.free = 9, .server = "s1", .op = 7})) == names{"a"});
+}
+
+TEMPLATE_TEST_CASE("A job of an unknown type is put aside once, for whoever knows it", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  REQUIRE(put(w, {.id = "m1", .type = "mail"}) == errc::none);
+  put_all(w, {"a"});
+  REQUIRE(put(w, {.id = "m2", .type = "mail"}) == errc::none);
+  put_all(w, {"b"});
+  CHECK(ids(claim(w, {.free = 2})) == names{"a", "b"});
+  CHECK(w.store().made_work());  // who knows the type should look
+  const auto aside = get(w, "m1");
+  CHECK(aside.line == "type:mail");
+  CHECK(aside.state == job_state::enqueued);
+  CHECK(aside.attempt == 0);
+  CHECK(aside.history.empty());
+  CHECK_FALSE(aside.reason.empty());
+  CHECK(counts(w).enqueued == 2);
+  audit(w);
+
+  const auto before = portrait(w);
+  CHECK(claim(w, {.free = 9}).jobs.empty());
+  CHECK_FALSE(w.store().made_work());  // and it is not moved again and again
+  CHECK(portrait(w) == before);
+
+  put_all(w, {"c"});
+  CHECK(ids(claim(w, {.free = 9, .types = "mail work"})) == names{"m1", "m2", "c"});  // by age
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A server that knows no type takes nothing", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  auto request = claiming({.free = 5});
+  request.types = nullptr;
+  CHECK(ask(w, request).jobs.empty());
+  CHECK(ids(claim(w)) == names{"a"});
+}
+
+TEMPLATE_TEST_CASE("A given-back job of an unknown type is put aside too", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  REQUIRE(put(w, {.id = "m", .type = "mail"}) == errc::none);
+  REQUIRE(settle(w, claim_one(w, {.types = "mail"}), how::given_back) == errc::none);
+  put_all(w, {"a"});
+  CHECK(ids(claim(w)) == names{"a"});
+  CHECK(get(w, "m").line == "type:mail");
+  CHECK(ids(claim(w, {.types = "mail"})) == names{"m"});
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("More jobs of unknown types than one claim moves hold up nobody for long", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  storage::enqueue_request r;
+  for (int i = 0; i < 2'500; ++i)
+    r.jobs.push_back(prepared({.id = "m" + std::to_string(i), .type = "mail"}));
+  ask(w, r);
+  put_all(w, {"a"});
+  names got;
+  for (int i = 0; i < 5 && got.empty(); ++i) {
+    got = ids(claim(w, {.free = 4}));
+    if (got.empty()) CHECK(w.store().made_work());  // so that the asker looks again
+  }
+  CHECK(got == names{"a"});
+  CHECK(counts(w).enqueued == 2'500);
+}
+
+TEMPLATE_TEST_CASE("A suspect is claimed only when one may be", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_suspect(w, "x");
+  CHECK(get(w, "x").line == "suspect");
+  put_all(w, {"a", "b"});
+  CHECK(ids(claim(w, {.free = 9})) == names{"a", "b"});
+  CHECK_FALSE(get(w, "x").state == job_state::processing);
+  const auto got = claim(w, {.free = 9, .suspect_too = true});
+  REQUIRE(ids(got) == names{"x"});
+  CHECK(got.jobs[0].losses == 1);
+  CHECK(got.jobs[0].attempt == 1);  // the lost one did not count
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("One claim takes at most one suspect, in its turn", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"x", "y"});
+  REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
+  lose_all(w);
+  put_all(w, {"a", "b"});
+  CHECK(ids(claim(w, {.free = 9, .suspect_too = true})) == names{"x", "a", "b"});
+  CHECK(ids(claim(w, {.free = 9, .suspect_too = true})) == names{"y"});
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A suspect is never claimed ahead", "[contract]", sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  SECTION("when nobody is free") {
+    put_suspect(w, "x");
+    CHECK(claim(w, {.free = 0, .ahead = 9, .suspect_too = true}).jobs.empty());
+  }
+  SECTION("when those before it take the free places") {
+    put_all(w, {"x"});
+    claim_one(w);
+    put_all(w, {"a"});
+    lose_all(w);
+    CHECK(ids(claim(w, {.free = 1, .ahead = 9, .suspect_too = true})) == names{"a"});
+  }
+  SECTION("while others are, behind it") {
+    put_suspect(w, "x");
+    put_all(w, {"a", "b"});
+    CHECK(ids(claim(w, {.free = 1, .ahead = 9, .suspect_too = true})) == names{"x", "a", "b"});
+  }
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("Suspects of an unknown type keep the rules in their type's line", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  for (const auto* id : {"x", "y"})
+    REQUIRE(put(w, {.id = id, .type = "mail"}) == errc::none);
+  REQUIRE(claim(w, {.free = 2, .types = "mail"}).jobs.size() == 2);
+  lose_all(w);
+  REQUIRE(put(w, {.id = "m", .type = "mail"}) == errc::none);
+  CHECK(claim(w, {.free = 9, .suspect_too = true}).jobs.empty());
+  CHECK(get(w, "x").line == "type:mail");
+  CHECK(get(w, "y").line == "type:mail");
+  CHECK(ids(claim(w, {.free = 9, .types = "mail"})) == names{"m"});
+  CHECK(ids(claim(w, {.free = 9, .suspect_too = true, .types = "mail"})) == names{"x"});
+  CHECK(claim(w, {.free = 0, .ahead = 9, .suspect_too = true, .types = "mail"}).jobs.empty());
+  CHECK(ids(claim(w, {.free = 9, .suspect_too = true, .types = "mail"})) == names{"y"});
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A type that starts at once is never claimed ahead", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  const claim_words known{.types = "work exec", .at_once = "exec"};
+  for (const auto* id : {"e1", "e2", "e3"})
+    REQUIRE(put(w, {.id = id, .type = "exec"}) == errc::none);
+  put_all(w, {"a"});
+  auto words = known;
+  words.free = 0;
+  words.ahead = 9;
+  CHECK(claim(w, words).jobs.empty());
+  words = known;
+  words.free = 2;
+  words.ahead = 9;
+  CHECK(ids(claim(w, words)) == names{"e1", "e2"});  // "a" keeps its place behind e3
+  CHECK(ids(claim(w, words)) == names{"e3", "a"});
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A paused queue takes jobs and starts none; running ones go on", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b"});
+  REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
+  const auto running = claim_one(w);
+  pause(w, "default");
+  CHECK(claim(w, {.free = 9}).jobs.empty());
+  CHECK(ids(claim(w, {.queue = "other"})) == names{"o"});
+  put_all(w, {"c"});
+  CHECK(renew(w, running) == errc::none);
+  CHECK(settle(w, running) == errc::none);
+  if constexpr (TestType::survives_reopen) w.reopen();
+  CHECK(counts(w).paused);
+  CHECK(claim(w).jobs.empty());
+  pause(w, "default", false);
+  CHECK(w.store().made_work());
+  CHECK(ids(claim(w, {.free = 9})) == names{"b", "c"});
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("Looking for work where there is none says that none was made", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  CHECK(w.store().made_work());
+  claim(w, {.free = 9});
+  CHECK_FALSE(w.store().made_work());
+  claim(w, {.free = 9});
+  CHECK_FALSE(w.store().made_work());
+}

@@ -1,0 +1,285 @@
+// The words that the contract suite speaks: short forms of the store's requests, and the audit that
+// every scenario ends with.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "core/job_state.hpp"
+#include "support/catch.hpp"
+#include "support/worlds.hpp"
+
+namespace sluice::test {
+
+using namespace std::chrono_literals;
+using names = std::vector<std::string>;
+
+// One request alone; an error of the whole request ends the test.
+inline storage::enqueue_answer ask(world& w, const storage::enqueue_request& r) {
+  return w.ask<storage::enqueue_answer>(r);
+}
+inline storage::claim_answer ask(world& w, const storage::claim_request& r) { return w.ask<storage::claim_answer>(r); }
+inline storage::settle_answer ask(world& w, const storage::settle_request& r) {
+  return w.ask<storage::settle_answer>(r);
+}
+inline storage::renew_answer ask(world& w, const storage::renew_request& r) { return w.ask<storage::renew_answer>(r); }
+inline storage::prune_answer ask(world& w, const storage::prune_request& r) { return w.ask<storage::prune_answer>(r); }
+inline storage::list_answer ask(world& w, const storage::list_request& r) { return w.ask<storage::list_answer>(r); }
+inline storage::expired_answer ask(world& w, const storage::expired_request& r) {
+  return w.ask<storage::expired_answer>(r);
+}
+
+struct job_words {
+  std::string id;
+  std::string type = "work";
+  std::string queue = "default";
+  std::string args = "{}";
+  duration delay{0};
+  std::map<std::string, std::string> headers = {};
+};
+
+inline prepared_job prepared(const job_words& words) {
+  new_job job;
+  job.id.value = words.id;
+  job.type.value = words.type;
+  job.queue.value = words.queue;
+  job.args = words.args;
+  job.delay = words.delay;
+  job.headers = words.headers;
+  auto made = enqueue_pipeline({}, {}).prepare(job, from_micros(1'779'000'000'000'000));
+  if (!made) throw std::runtime_error(to_string(made.error()));
+  return std::move(*made);
+}
+
+inline errc put(world& w, const job_words& words) {
+  return ask(w, storage::enqueue_request{{prepared(words)}}).each.at(0);
+}
+
+// Jobs of type "work" in the queue "default".
+inline void put_all(world& w, const names& ids) {
+  storage::enqueue_request r;
+  for (const auto& id : ids)
+    r.jobs.push_back(prepared({.id = id}));
+  for (const auto code : ask(w, r).each)
+    REQUIRE(code == errc::none);
+}
+
+struct claim_words {
+  std::uint32_t free = 1;
+  std::uint32_t ahead = 0;
+  bool suspect_too = false;
+  std::string queue = "default";
+  std::string server = "s1";
+  std::uint64_t op = 0;  // 0: a new one
+  duration lease = 30s;
+  std::string types = "work";  // words
+  std::string at_once = "";
+};
+
+inline std::shared_ptr<const std::set<std::string, std::less<>>> words_of(const std::string& text) {
+  std::istringstream in(text);
+  using words = std::istream_iterator<std::string>;
+  return std::make_shared<const std::set<std::string, std::less<>>>(words(in), words());
+}
+
+inline storage::claim_request claiming(const claim_words& words) {
+  static std::uint64_t ops = 1'000;
+  storage::claim_request r;
+  r.server.value = words.server;
+  r.queue.value = words.queue;
+  r.op = words.op == 0 ? ++ops : words.op;
+  r.free = words.free;
+  r.ahead = words.ahead;
+  r.suspect_too = words.suspect_too;
+  r.lease = words.lease;
+  r.types = words_of(words.types);
+  r.at_once = words_of(words.at_once);
+  return r;
+}
+
+inline storage::claim_answer claim(world& w, const claim_words& words = {}) {
+  return ask(w, claiming(words));
+}
+
+// The next job, which must be there.
+inline job claim_one(world& w, claim_words words = {}) {
+  words.free = 1;
+  auto got = claim(w, words);
+  REQUIRE(got.jobs.size() == 1);
+  return got.jobs[0];
+}
+
+inline names ids(const std::vector<job>& jobs) {
+  names found;
+  for (const auto& j : jobs)
+    found.push_back(j.id.value);
+  return found;
+}
+inline names ids(const storage::claim_answer& got) { return ids(got.jobs); }
+
+inline storage::start_key start_of(const job& j) { return {j.id, j.fence}; }
+
+using how = storage::settlement::how;
+
+inline storage::settlement ended(const job& j, how end, duration delay = 0s) {
+  storage::settlement s;
+  s.start = start_of(j);
+  s.end = end;
+  s.cause = end == how::succeeded ? "succeeded" : end == how::given_back ? "given_back" : "failed";
+  s.text = end == how::succeeded ? "42" : "it broke";
+  s.reason = "because";
+  s.delay = delay;
+  s.failure = end == how::failed || end == how::retry;
+  return s;
+}
+
+inline errc settle(world& w, const storage::settlement& s) {
+  return ask(w, storage::settle_request{{s}, {}}).each.at(0);
+}
+inline errc settle(world& w, const job& j, how end = how::succeeded, duration delay = 0s) {
+  return settle(w, ended(j, end, delay));
+}
+
+inline errc renew(world& w, const job& j, duration lease = 30s) {
+  return ask(w, storage::renew_request{{start_of(j)}, lease}).each.at(0);
+}
+
+inline storage::expired_answer expired(world& w) { return ask(w, storage::expired_request{}); }
+inline storage::reap_answer reap(world& w, std::vector<storage::expired_lease> leases, std::uint32_t max_losses = 3) {
+  return w.ask<storage::reap_answer>(storage::reap_request{std::move(leases), max_losses});
+}
+
+// Takes away all starts whose leases end within `lease`.
+inline void lose_all(world& w, duration lease = 30s, std::uint32_t max_losses = 3) {
+  w.clock.advance(lease + 1s);
+  for (const auto code : reap(w, expired(w).leases, max_losses).each)
+    REQUIRE(code == errc::none);
+}
+
+// A job with one lost start, at the tail of its queue.
+inline void put_suspect(world& w, const std::string& id, const std::string& type = "work") {
+  REQUIRE(put(w, {.id = id, .type = type}) == errc::none);
+  REQUIRE(ids(claim(w, {.types = type})) == names{id});
+  lose_all(w);
+}
+
+inline storage::promote_answer promote(world& w, std::uint32_t limit = 1000) {
+  return w.ask<storage::promote_answer>(storage::promote_request{limit});
+}
+
+inline storage::change_answer requeue(world& w, const std::string& id) {
+  return w.ask<storage::change_answer>(storage::requeue_request{job_id(id)});
+}
+inline storage::change_answer remove(world& w, const std::string& id) {
+  return w.ask<storage::change_answer>(storage::remove_request{job_id(id)});
+}
+inline void pause(world& w, const std::string& queue, bool paused = true) {
+  w.ask<storage::done_answer>(storage::pause_request{queue_name(queue), paused});
+}
+
+inline void beat(world& w, const server_info& info) { w.ask<storage::done_answer>(storage::beat_request{info}); }
+inline void leave(world& w, const server_id& id) { w.ask<storage::done_answer>(storage::leave_request{id}); }
+inline std::vector<server_info> servers(world& w) {
+  return w.ask<storage::servers_answer>(storage::servers_request{}).servers;
+}
+
+inline storage::get_answer look(world& w, const std::string& id) {
+  return w.ask<storage::get_answer>(storage::get_request{job_id(id)});
+}
+inline job get(world& w, const std::string& id) {
+  auto got = look(w, id);
+  INFO("job " << id);
+  REQUIRE(got.found.has_value());
+  return std::move(*got.found);
+}
+
+// All pages.
+inline std::vector<job> list(world& w, job_query query = {}) {
+  std::vector<job> all;
+  do {
+    auto page = w.ask<storage::list_answer>(storage::list_request{query}).page;
+    std::move(page.jobs.begin(), page.jobs.end(), std::back_inserter(all));
+    query.after = page.next;
+  } while (!query.after.empty());
+  return all;
+}
+
+inline std::vector<queue_counts> queues(world& w) {
+  return w.ask<storage::queues_answer>(storage::queues_request{}).queues;
+}
+inline queue_counts counts(world& w, const std::string& queue = "default") {
+  for (const auto& q : queues(w))
+    if (q.queue.value == queue) return q;
+  return {};
+}
+inline std::uint64_t count_of(const queue_counts& q, job_state state) {
+  switch (state) {
+    case job_state::enqueued: return q.enqueued;
+    case job_state::scheduled: return q.scheduled;
+    case job_state::awaiting: return q.awaiting;
+    case job_state::throttled: return q.throttled;
+    case job_state::processing: return q.processing;
+    case job_state::succeeded: return q.succeeded;
+    case job_state::failed: return q.failed;
+    case job_state::deleted: return q.deleted;
+  }
+  return 0;
+}
+
+// All that the store says about a job, to see that nothing of it changed.
+inline std::string portrait(const job& j) {
+  std::ostringstream out;
+  const auto time = [](const std::optional<time_point>& at) { return at ? micros(*at) : -1; };
+  out << j.id.value << ' ' << j.type.value << ' ' << j.queue.value << ' ' << j.args << ' ' << name_of(j.state)
+      << " attempt " << j.attempt << " losses " << j.losses << " fence " << j.fence.value << " line " << j.line
+      << " server " << j.server << " reason " << j.reason << " result " << j.result << " due " << time(j.due_at)
+      << " lease " << time(j.lease_until) << " finished " << time(j.finished_at);
+  for (const auto& h : j.history)
+    out << " [" << h.fence.value << ' ' << h.attempt << ' ' << h.cause << ' ' << h.error << ']';
+  return out.str();
+}
+inline std::string portrait(world& w) {
+  std::string all;
+  for (const auto& j : list(w))
+    all += portrait(j) + "\n";
+  return all;
+}
+
+// What must hold at any time: the counts are a recount, each job is listed once and in its state only,
+// and each says what its state needs.
+inline void audit(world& w) {
+  std::map<std::pair<std::string, job_state>, std::uint64_t> recount;
+  std::set<std::string> seen;
+  std::set<std::uint64_t> fences;
+  for (const auto& j : list(w)) {
+    INFO(portrait(j));
+    CHECK(seen.insert(j.id.value).second);
+    ++recount[{j.queue.value, j.state}];
+    CHECK(j.lease_until.has_value() == (j.state == job_state::processing));
+    CHECK(j.server.empty() == (j.state != job_state::processing));
+    CHECK(j.due_at.has_value() == (j.state == job_state::scheduled));
+    CHECK(j.finished_at.has_value() == is_final(j.state));
+    CHECK((j.line.empty() || j.state == job_state::enqueued));
+    CHECK(j.history.size() <= 20);
+    if (j.state == job_state::processing) CHECK(fences.insert(j.fence.value).second);
+  }
+  for (const auto& q : queues(w)) {
+    for (int n = 1; n <= 8; ++n) {
+      const auto state = static_cast<job_state>(n);
+      INFO(q.queue.value << ' ' << name_of(state));
+      const auto recounted = recount[{q.queue.value, state}];
+      CHECK(count_of(q, state) == recounted);
+      job_query query;
+      query.state = state;
+      query.queue = q.queue;
+      CHECK(list(w, query).size() == recounted);
+      recount.erase({q.queue.value, state});
+    }
+  }
+  CHECK(recount.empty());  // a queue that is not told of
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,280 @@
+// What people ask about jobs and tell them: get, list, queues, servers, requeue, remove.
+#include "storage/contract.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+names listed(world& w, std::optional<job_state> state, const std::string& queue = "", std::uint32_t limit = 50) {
+  job_query query;
+  query.state = state;
+  query.queue.value = queue;
+  query.limit = limit;
+  return ids(list(w, query));
+}
+
+// One job in each state that can be reached: "enqueued", "scheduled", "processing", …
+void one_of_each(world& w) {
+  for (const auto& [id, end] : {std::pair("succeeded", how::succeeded), {"failed", how::failed},
+                                {"deleted", how::deleted}}) {
+    REQUIRE(put(w, {.id = id}) == errc::none);
+    REQUIRE(settle(w, claim_one(w), end) == errc::none);
+  }
+  put_all(w, {"processing"});
+  claim_one(w);
+  put_all(w, {"enqueued"});
+  REQUIRE(put(w, {.id = "scheduled", .delay = 1h}) == errc::none);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("A requeued final job starts afresh at the tail", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_suspect(w, "a");
+  REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::retry) == errc::none);
+  const auto last = claim_one(w, {.suspect_too = true});
+  REQUIRE(settle(w, last, GENERATE(how::succeeded, how::failed, how::deleted)) == errc::none);
+  put_all(w, {"b"});
+  REQUIRE(requeue(w, "a").code == errc::none);
+  CHECK(w.store().made_work());
+  const auto back = get(w, "a");
+  CHECK(back.state == job_state::enqueued);
+  CHECK(back.attempt == 0);
+  CHECK(back.losses == 0);
+  CHECK(back.line.empty());
+  CHECK(back.result.empty());
+  CHECK(back.history.size() == 3);  // what was is not forgotten
+  CHECK_FALSE(back.finished_at.has_value());
+  const auto got = claim(w, {.free = 2});
+  REQUIRE(ids(got) == names{"b", "a"});
+  CHECK(got.failures.at(1) == 0);
+  CHECK(got.jobs[1].attempt == 1);
+  CHECK(got.jobs[1].fence > last.fence);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A requeued scheduled job is ready now and keeps what it has used", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  REQUIRE(settle(w, claim_one(w), how::retry, 1h) == errc::none);
+  REQUIRE(requeue(w, "a").code == errc::none);
+  const auto got = claim(w);
+  REQUIRE(ids(got) == names{"a"});
+  CHECK(got.jobs[0].attempt == 2);
+  CHECK(got.failures.at(0) == 1);
+  CHECK_FALSE(promote(w).next_in.has_value());
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A requeue is refused where there is nothing to bring back, and changes nothing", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  one_of_each(w);
+  const auto before = portrait(w);
+  for (const auto* id : {"enqueued", "processing"}) {
+    const auto refused = requeue(w, id);
+    CHECK(refused.code == errc::illegal_transition);
+    CHECK(refused.message.find(id) != std::string::npos);
+  }
+  CHECK(requeue(w, "nobody").code == errc::not_found);
+  CHECK_FALSE(w.store().made_work());
+  CHECK(portrait(w) == before);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("Any job can be removed, and removing it again is fine", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  one_of_each(w);
+  for (const auto* id : {"enqueued", "scheduled", "processing", "succeeded", "failed", "deleted"}) {
+    CHECK(remove(w, id).code == errc::none);
+    const auto gone = get(w, id);
+    CHECK(gone.state == job_state::deleted);
+    CHECK(gone.finished_at.has_value());
+    const auto before = portrait(w);
+    CHECK(remove(w, id).code == errc::none);
+    CHECK(portrait(w) == before);
+    audit(w);
+  }
+  CHECK(remove(w, "nobody").code == errc::not_found);
+  CHECK(counts(w).deleted == 6);
+  CHECK(claim(w, {.free = 9}).jobs.empty());
+}
+
+TEMPLATE_TEST_CASE("Jobs in side lines can be removed and counted", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_suspect(w, "suspect");
+  put_all(w, {"woken"});
+  REQUIRE(settle(w, claim_one(w), how::given_back) == errc::none);
+  REQUIRE(put(w, {.id = "aside", .type = "mail"}) == errc::none);
+  REQUIRE(claim(w).jobs.size() == 1);
+  REQUIRE(claim(w).jobs.empty());
+  REQUIRE(settle(w, get(w, "woken"), how::given_back) == errc::none);
+  CHECK(counts(w).enqueued == 3);
+  audit(w);
+  for (const auto* id : {"suspect", "woken", "aside"}) {
+    CHECK_FALSE(get(w, id).line.empty());
+    CHECK(remove(w, id).code == errc::none);
+    CHECK(get(w, id).line.empty());
+    audit(w);
+  }
+}
+
+TEMPLATE_TEST_CASE("The outcome of a removed job is refused", "[contract]", sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  const auto running = claim_one(w);
+  REQUIRE(remove(w, "a").code == errc::none);
+  CHECK(get(w, "a").history.back().fence == running.fence);
+  const auto before = portrait(w);
+  CHECK(settle(w, running) == errc::stale_fence);
+  CHECK(renew(w, running) == errc::stale_fence);
+  CHECK(portrait(w) == before);
+  REQUIRE(requeue(w, "a").code == errc::none);
+  CHECK(settle(w, running) == errc::stale_fence);
+  CHECK(claim_one(w).fence > running.fence);
+  CHECK(settle(w, running) == errc::stale_fence);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A job that is not there is not found", "[contract]", sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  for (const auto* id : {"a", "", "%", "' OR 1=1 --"}) {
+    CHECK(look(w, id).code == errc::not_found);
+    CHECK_FALSE(look(w, id).found.has_value());
+  }
+}
+
+TEMPLATE_TEST_CASE("All jobs are listed newest first, page by page", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  one_of_each(w);
+  REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
+  const names expected = {"o", "scheduled", "enqueued", "processing", "deleted", "failed", "succeeded"};
+  for (const std::uint32_t limit : {1u, 2u, 3u, 6u, 7u, 200u})
+    CHECK(listed(w, {}, "", limit) == expected);
+  CHECK(listed(w, {}, "other") == names{"o"});
+  CHECK(listed(w, {}, "nobody").empty());
+  CHECK(listed(w, {}, "default", 4) == names(expected.begin() + 1, expected.end()));
+  for (const auto& j : list(w))
+    CHECK(portrait(j) == portrait(get(w, j.id.value)));
+}
+
+TEMPLATE_TEST_CASE("Jobs of a state are listed page by page, over all lines and queues", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b", "c"});
+  REQUIRE(put(w, {.id = "m", .type = "mail"}) == errc::none);
+  REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
+  const auto got = claim(w, {.free = 9});
+  REQUIRE(ids(got) == names{"a", "b", "c"});
+  CHECK(listed(w, job_state::processing).size() == 3);
+  for (const std::uint32_t limit : {1u, 2u, 3u, 200u}) {
+    CHECK(listed(w, job_state::enqueued, "", limit) == names{"m", "o"});
+    CHECK(listed(w, job_state::enqueued, "other", limit) == names{"o"});
+  }
+  for (const auto& j : got.jobs) {  // all end in the same instant
+    REQUIRE(settle(w, j) == errc::none);
+  }
+  REQUIRE(settle(w, claim_one(w, {.queue = "other"})) == errc::none);
+  for (const std::uint32_t limit : {1u, 2u, 3u, 200u})
+    CHECK(listed(w, job_state::succeeded, "", limit).size() == 4);
+  w.clock.advance(1s);
+  REQUIRE(settle(w, claim_one(w, {.types = "mail"})) == errc::none);
+  CHECK(listed(w, job_state::succeeded, "", 2).front() == "m");  // newest first
+  CHECK(listed(w, job_state::failed).empty());
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A page has 1 to 200 jobs, and the last one says so", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  storage::enqueue_request r;
+  for (int i = 0; i < 201; ++i)
+    r.jobs.push_back(prepared({.id = "j" + std::to_string(i)}));
+  ask(w, r);
+  job_query query;
+  query.limit = 1'000'000;
+  auto page = ask(w, storage::list_request{query}).page;
+  CHECK(page.jobs.size() == 200);
+  query.after = page.next;
+  page = ask(w, storage::list_request{query}).page;
+  CHECK(page.jobs.size() == 1);
+  CHECK(page.next.empty());
+  query = {};
+  query.limit = 0;
+  CHECK(ask(w, storage::list_request{query}).page.jobs.size() == 1);
+  for (const auto* nonsense : {"x", "-", "9-", "99999999999999999999-1", "1-1x"}) {
+    query.after = nonsense;
+    CHECK_NOTHROW(ask(w, storage::list_request{query}));
+  }
+}
+
+TEMPLATE_TEST_CASE("A list goes on where it was although jobs came and went", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b", "c", "d"});
+  job_query query;
+  query.limit = 2;
+  const auto first = ask(w, storage::list_request{query}).page;
+  REQUIRE(ids(first.jobs) == names{"d", "c"});
+  put_all(w, {"e"});
+  REQUIRE(remove(w, "c").code == errc::none);
+  query.after = first.next;
+  CHECK(ids(ask(w, storage::list_request{query}).page.jobs) == names{"b", "a"});
+}
+
+TEMPLATE_TEST_CASE("Queues are told of with their counts, also empty and paused ones", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  CHECK(queues(w).empty());
+  one_of_each(w);
+  pause(w, "empty");
+  const auto told = queues(w);
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].queue == queue_name("default"));
+  CHECK_FALSE(told[0].paused);
+  for (int n = 1; n <= 8; ++n) {
+    const auto state = static_cast<job_state>(n);
+    const bool reachable = state != job_state::awaiting && state != job_state::throttled;
+    CHECK(count_of(told[0], state) == (reachable ? 1 : 0));
+  }
+  CHECK(told[1].queue == queue_name("empty"));
+  CHECK(told[1].paused);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A server lives from its first word to its last", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  server_info info;
+  info.id.value = "s1";
+  info.name = "web";
+  info.host = "host";
+  info.pid = 4711;
+  info.queues = {"default:4", "mail:1"};
+  CHECK(servers(w).empty());
+  const auto began = w.clock.now();
+  beat(w, info);
+  w.clock.advance(5s);
+  info.running = 3;
+  beat(w, info);
+  const auto told = servers(w);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].id == info.id);
+  CHECK(told[0].name == "web");
+  CHECK(told[0].host == "host");
+  CHECK(told[0].pid == 4711);
+  CHECK(told[0].queues == info.queues);
+  CHECK(told[0].running == 3);
+  CHECK(told[0].started_at == began);
+  CHECK(told[0].beat_at == w.clock.now());
+  leave(w, server_id("nobody"));
+  CHECK(servers(w).size() == 1);
+  leave(w, info.id);
+  CHECK(servers(w).empty());
+}

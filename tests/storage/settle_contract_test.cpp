@@ -1,0 +1,276 @@
+// How a start ends, once.
+#include "storage/contract.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+
+TEMPLATE_TEST_CASE("A settled start leaves its job where the outcome says", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  const auto running = claim_one(w);
+  w.clock.advance(3s);
+  auto end = ended(running, how::succeeded);
+  end.ran = 2s;
+  SECTION("succeeded, with its result") {
+    REQUIRE(settle(w, end) == errc::none);
+    CHECK_FALSE(w.store().made_work());
+    const auto after = get(w, "a");
+    CHECK(after.state == job_state::succeeded);
+    CHECK(after.result == "42");
+    CHECK(after.finished_at == w.clock.now());
+    CHECK(after.history.at(0).error.empty());
+  }
+  SECTION("failed, with why") {
+    end = ended(running, how::failed);
+    end.ran = 2s;
+    REQUIRE(settle(w, end) == errc::none);
+    const auto after = get(w, "a");
+    CHECK(after.state == job_state::failed);
+    CHECK(after.result.empty());
+    CHECK(after.finished_at == w.clock.now());
+    CHECK(after.history.at(0).error == "it broke");
+  }
+  SECTION("deleted") {
+    end.end = how::deleted;
+    REQUIRE(settle(w, end) == errc::none);
+    CHECK(get(w, "a").state == job_state::deleted);
+  }
+  SECTION("scheduled, to be tried again later") {
+    end.end = how::retry;
+    end.delay = 10s;
+    REQUIRE(settle(w, end) == errc::none);
+    CHECK(w.store().made_work());  // somebody must wake for it
+    CHECK(get(w, "a").state == job_state::scheduled);
+    CHECK(get(w, "a").due_at == w.clock.now() + 10s);
+  }
+  const auto after = get(w, "a");
+  CHECK(after.attempt == 1);
+  CHECK(after.reason == "because");
+  CHECK(after.fence == running.fence);
+  REQUIRE(after.history.size() == 1);
+  CHECK(after.history[0].fence == running.fence);
+  CHECK(after.history[0].attempt == 1);
+  CHECK(after.history[0].cause == end.cause);
+  CHECK(after.history[0].server == "s1");
+  CHECK(after.history[0].started == w.clock.now() - 2s);
+  CHECK(after.history[0].ended == w.clock.now());
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A job given back goes first and has used no attempt", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b"});
+  const auto running = claim_one(w);
+  REQUIRE(settle(w, running, how::given_back) == errc::none);
+  CHECK(w.store().made_work());
+  const auto back = get(w, "a");
+  CHECK(back.state == job_state::enqueued);
+  CHECK(back.line == "woken");
+  CHECK(back.attempt == 0);
+  const auto again = claim_one(w);
+  CHECK(again.id == running.id);
+  CHECK(again.attempt == 1);
+  CHECK(again.fence > running.fence);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A suspect given back is a suspect still", "[contract]", sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_suspect(w, "x");
+  REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::given_back) == errc::none);
+  CHECK(get(w, "x").line == "suspect");
+  CHECK(get(w, "x").losses == 1);
+  CHECK(claim(w, {.free = 5}).jobs.empty());
+  CHECK(ids(claim(w, {.free = 5, .suspect_too = true})) == names{"x"});
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A retry without delay goes to the tail, and its failures are counted", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b"});
+  REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
+  CHECK(w.store().made_work());
+  CHECK(get(w, "a").line.empty());
+  auto got = claim(w, {.free = 2});
+  REQUIRE(ids(got) == names{"b", "a"});
+  CHECK(got.jobs[1].attempt == 2);
+  CHECK(got.failures == std::vector<std::uint32_t>{0, 1});
+
+  auto snooze = ended(got.jobs[1], how::retry);
+  snooze.failure = false;
+  REQUIRE(settle(w, snooze) == errc::none);
+  got = claim(w);
+  CHECK(got.failures == std::vector<std::uint32_t>{1});
+  CHECK(got.jobs.at(0).attempt == 3);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A retry with delay is scheduled, and promoted to the tail when due", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  REQUIRE(settle(w, claim_one(w), how::retry, 10s) == errc::none);
+  put_all(w, {"b"});
+  w.clock.advance(10s - 1us);
+  CHECK(promote(w).moved == 0);
+  w.clock.advance(1us);
+  CHECK(promote(w).moved == 1);
+  const auto got = claim(w, {.free = 2});
+  CHECK(ids(got) == names{"b", "a"});
+  CHECK(got.failures == std::vector<std::uint32_t>{0, 1});
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A settle asked again answers as the first time and changes nothing", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  const auto running = claim_one(w);
+  const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back);
+  const auto delay = GENERATE(duration(0s), duration(5s));
+  REQUIRE(settle(w, running, end, delay) == errc::none);
+  const auto before = portrait(w);
+  CHECK(settle(w, running, end, delay) == errc::none);
+  w.clock.advance(2s);
+  CHECK(settle(w, running, end, delay) == errc::none);
+  if constexpr (TestType::survives_reopen) w.reopen();
+  CHECK(settle(w, running, end, delay) == errc::none);
+  CHECK_FALSE(w.store().made_work());
+  CHECK(portrait(w) == before);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A settle asked again leaves the job's next start alone", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  const auto first = claim_one(w);
+  REQUIRE(settle(w, first, how::retry) == errc::none);
+  const auto second = claim_one(w, {.server = "s2"});
+  const auto before = portrait(w);
+  CHECK(settle(w, first, how::retry) == errc::none);
+  CHECK(portrait(w) == before);
+  CHECK(settle(w, second) == errc::none);
+  CHECK(settle(w, first, how::retry) == errc::stale_fence);
+  CHECK(get(w, "a").state == job_state::succeeded);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("An old start is refused once there is a newer one, and changes nothing", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  const auto old = claim_one(w);
+  lose_all(w);
+  const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back);
+  auto before = portrait(w);
+  CHECK(settle(w, old, end) == errc::stale_fence);  // not running at all
+  CHECK(portrait(w) == before);
+  const auto newer = claim_one(w, {.suspect_too = true, .server = "s2"});
+  CHECK(newer.fence > old.fence);
+  before = portrait(w);
+  CHECK(settle(w, old, end) == errc::stale_fence);
+  CHECK_FALSE(w.store().made_work());
+  CHECK(portrait(w) == before);
+  CHECK(settle(w, newer) == errc::none);
+  before = portrait(w);
+  CHECK(settle(w, old, end) == errc::stale_fence);
+  CHECK(portrait(w) == before);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A start that never was is refused", "[contract]", sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  auto running = claim_one(w);
+  const auto before = portrait(w);
+  ++running.fence.value;
+  CHECK(settle(w, running) == errc::stale_fence);
+  running.id = job_id("nobody");
+  CHECK(settle(w, running) == errc::stale_fence);
+  CHECK(portrait(w) == before);
+}
+
+TEMPLATE_TEST_CASE("A job that was never started is not settled by the fence of no start", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  CHECK(settle(w, get(w, "a")) == errc::stale_fence);
+  CHECK(get(w, "a").state == job_state::enqueued);
+}
+
+TEMPLATE_TEST_CASE("Of many settlements each is carried out or refused alone", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b", "c"});
+  const auto got = claim(w, {.free = 3});
+  REQUIRE(settle(w, got.jobs[0]) == errc::none);
+  auto stale = got.jobs[1];
+  stale.fence.value = 1;
+  storage::settle_request r;
+  r.starts = {ended(got.jobs[0], how::succeeded), ended(stale, how::failed), ended(got.jobs[2], how::failed),
+              ended(got.jobs[2], how::failed), ended(got.jobs[1], how::succeeded)};
+  CHECK(ask(w, r).each ==
+        std::vector{errc::none, errc::stale_fence, errc::none, errc::none, errc::none});
+  CHECK(get(w, "b").state == job_state::succeeded);
+  CHECK(get(w, "c").state == job_state::failed);
+  CHECK(get(w, "c").history.size() == 1);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("A settle may claim in the same step, and both can be asked again", "[contract]",
+                   sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a", "b", "c"});
+  const auto first = claim_one(w);
+  const storage::settle_request r{{ended(first, how::given_back)}, claiming({.free = 2})};
+  const auto answer = ask(w, r);
+  CHECK(answer.each == std::vector{errc::none});
+  REQUIRE(ids(answer.next) == names{"a", "b"});  // it sees what was settled
+  CHECK(answer.next.failures.size() == 2);
+  const auto before = portrait(w);
+  const auto again = ask(w, r);
+  CHECK(again.each == std::vector{errc::none});
+  CHECK(ids(again.next) == names{"a", "b"});
+  CHECK(again.next.jobs[0].fence == answer.next.jobs[0].fence);
+  CHECK(portrait(w) == before);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("The history keeps the last twenty starts", "[contract]", sqlite_file_world, sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  fence last;
+  for (int i = 0; i < 25; ++i) {
+    const auto running = claim_one(w);
+    CHECK(running.attempt == static_cast<std::uint32_t>(i) + 1);
+    last = running.fence;
+    REQUIRE(settle(w, running, how::retry) == errc::none);
+  }
+  const auto after = get(w, "a");
+  REQUIRE(after.history.size() == 20);
+  CHECK(after.history.front().attempt == 6);
+  CHECK(after.history.back().attempt == 25);
+  CHECK(after.history.back().fence == last);
+  CHECK(claim(w).failures == std::vector<std::uint32_t>{25});  // counted beyond the history
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("Fences grow, whatever the clock does and across reopening", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
+  TestType w;
+  put_all(w, {"a"});
+  fence last;
+  for (const duration step : {duration(0s), duration(-2h), duration(0s), duration(5h), duration(-100h), duration(1s)}) {
+    w.clock.advance(step);
+    const auto running = claim_one(w);
+    CHECK(running.fence > last);
+    last = running.fence;
+    REQUIRE(settle(w, running, how::retry) == errc::none);
+    if constexpr (TestType::survives_reopen) w.reopen();
+  }
+  CHECK(last.value < (1ULL << 53));
+}

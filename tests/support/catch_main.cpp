@@ -1,0 +1,14 @@
+// The main of every test program, for Catch2 2 and 3.
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_session.hpp>
+#else
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+#endif
+
+#include "core/log.hpp"
+
+int main(int argc, char** argv) {
+  sluice::log::set_level(sluice::log::level::off);  // failing things is what tests do
+  return Catch::Session().run(argc, argv);
+}

@@ -1,0 +1,66 @@
+// The worlds that the store's contract suite runs in: a store and a clock that only the test moves.
+#pragma once
+
+#include <memory>
+
+#include "storage/store.hpp"
+#include "support/temp_dir.hpp"
+
+namespace sluice::test {
+
+class manual_clock final : public clock {
+public:
+  time_point now() const override { return now_; }
+  void advance(duration d) { now_ += d; }
+
+private:
+  time_point now_ = from_micros(1'780'000'000'000'000);  // some day in 2026
+};
+
+// What every world offers. `reopen` closes the store and opens it again; a memory store is empty then.
+class world {
+public:
+  explicit world(std::string url) : url_(std::move(url)) { reopen(); }
+  virtual ~world() = default;
+
+  manual_clock clock;
+
+  storage::store& store() { return *store_; }
+  const std::string& url() const { return url_; }
+
+  void reopen() {
+    store_.reset();
+    auto opened = storage::open_store(url_, clock);
+    if (!opened) throw std::runtime_error(to_string(opened.error()));
+    store_ = std::move(*opened);
+  }
+
+  // One request alone; an error of the whole request is a failure of the test.
+  template <class Answer, class Request>
+  Answer ask(Request r) {
+    std::vector<storage::request> batch;
+    batch.emplace_back(std::move(r));
+    auto answers = store_->apply(batch);
+    if (const auto* e = std::get_if<error>(&answers.at(0))) throw std::runtime_error(to_string(*e));
+    return std::get<Answer>(std::move(answers[0]));
+  }
+
+private:
+  std::string url_;
+  std::unique_ptr<storage::store> store_;
+};
+
+struct sqlite_memory_world : world {
+  static constexpr bool survives_reopen = false;
+  sqlite_memory_world() : world("sqlite::memory:") {}
+};
+
+struct folder_holder {
+  temp_dir folder;
+};
+struct sqlite_file_world : folder_holder, world {
+  static constexpr bool survives_reopen = true;
+  sqlite_file_world() : world(folder.url()) {}
+};
+
+}  // namespace sluice::test

@@ -1,0 +1,102 @@
+// The table of the house: which room may include which, and where an outside library may be seen.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::tidy {
+
+struct room {
+  std::string_view folder;
+  int floor;
+};
+// A room may include lower floors and itself; two rooms on a floor never know each other.
+inline constexpr std::array rooms{
+    room{"include/sluice", 1}, room{"core", 2},   room{"config", 3}, room{"storage", 3},   room{"scheduler", 4},
+    room{"throttling", 4},     room{"client", 5}, room{"actors", 5}, room{"dashboard", 6}, room{"cli", 7},
+    room{"samples", 7},        room{"tests", 7},  room{"bench", 7},
+};
+
+// An outside library, by how its headers begin, and the only places that may see it.
+struct library {
+  std::string_view header;
+  std::vector<std::string_view> places;
+};
+inline const std::vector<library> libraries{
+    {"caf/", {"actors/", "include/sluice/actors.hpp"}},
+    {"sqlite3", {"storage/sqlite/", "bench/", "tests/"}},
+    {"hiredis", {"storage/redis/"}},
+    {"spdlog/", {"core/log.cpp"}},
+    {"fmt/", {}},
+    {"CLI/", {"cli/"}},
+    {"nlohmann/", {"core/text.cpp", "config/", "cli/", "tests/", "samples/"}},
+    {"date/", {"scheduler/"}},
+    {"microhttpd", {"dashboard/"}},
+};
+
+struct include {
+  std::string file;    // from the root of the tree
+  std::string target;  // as it is written
+  bool quoted = false;
+};
+
+inline const room* room_of(std::string_view path) {
+  const auto at = std::find_if(rooms.begin(), rooms.end(), [&](const room& r) {
+    return path.starts_with(r.folder) && path.substr(r.folder.size()).starts_with('/');
+  });
+  return at == rooms.end() ? nullptr : &*at;
+}
+
+// What is wrong with an include, if anything is.
+inline std::optional<std::string> complaint(const include& i) {
+  const auto told = [&](const std::string& why) { return i.file + " includes " + i.target + ": " + why; };
+  if (i.target.find("../") != std::string::npos) return told("paths go down from the root, never up");
+  for (const auto& l : libraries)
+    if (i.target.starts_with(l.header) && std::none_of(l.places.begin(), l.places.end(), [&](std::string_view place) {
+          return std::string_view(i.file).starts_with(place);
+        }))
+      return told("this library is not for this place");
+  const auto* from = room_of(i.file);
+  if (!from) return told("the file stands in no room");
+  const auto* to = room_of(i.quoted ? i.target : "include/" + i.target);
+  if (!to) return i.quoted ? std::optional(told("what is quoted stands in no room")) : std::nullopt;
+  if (to != from && to->floor >= from->floor) return told("arrows point down only");
+  return std::nullopt;
+}
+
+// Every include of the tree under `root`.
+inline std::vector<include> includes_of_tree(const std::filesystem::path& root) {
+  namespace fs = std::filesystem;
+  std::vector<include> found;
+  for (const auto& r : rooms) {
+    if (!fs::exists(root / r.folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / r.folder)) {
+      const auto kind = entry.path().extension();
+      if (kind != ".hpp" && kind != ".cpp" && kind != ".h") continue;
+      const auto file = entry.path().lexically_relative(root).generic_string();
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);) {
+        line.erase(std::remove(line.begin(), line.end(), ' '), line.end());
+        if (!line.starts_with("#include")) continue;
+        const auto open = line.find_first_of("\"<");
+        const auto close = line.find_first_of("\">", open + 1);
+        if (open == std::string::npos || close == std::string::npos) continue;
+        include i{file, line.substr(open + 1, close - open - 1), line[open] == '"'};
+        // Tests and samples name their own files from their own root.
+        if (const fs::path own = fs::path(r.folder) / i.target;
+            i.quoted && !fs::exists(root / i.target) && fs::exists(root / own))
+          i.target = own.generic_string();
+        found.push_back(std::move(i));
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace sluice::tidy
