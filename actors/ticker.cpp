@@ -94,7 +94,9 @@ struct ticker_state {
   }
 
   void hinted() {
-    agenda->at(duty::promote, steady_clock::now());
+    const auto now = steady_clock::now();
+    agenda->at(duty::promote, now);
+    agenda->at(duty::look_for_lost, now + e->options.lease);  // whoever claims that work may be lost with it
     tick();
   }
 

@@ -41,7 +41,7 @@ std::optional<config::loaded> read(const command& c) {
 
 void tell_faults(const command& c, const config::loaded& got) {
   for (const auto& f : got.faults) {
-    if (c.json) std::printf("%s\n", json_fault(f.pointer, f.problem).c_str());
+    if (c.json) std::printf("%s\n", json_fault(f.pointer, log::redact(f.problem)).c_str());
     const auto where = f.pointer.empty() ? std::string("(the file)") : printable(f.pointer);
     std::fprintf(stderr, "%s: %s: %s\n", c.config.c_str(), where.c_str(), printable(log::redact(f.problem)).c_str());
   }

@@ -32,7 +32,10 @@ struct client::parts {
       unknown = unknown || failed->code == errc::unknown_outcome;
       // Full does not mend itself within a deadline; the caller decides.
       const bool again = waiting_helps(failed->code) && failed->code != errc::storage_full;
-      if (!again || steady_clock::now() + pause >= deadline)
+      // A store that is held by another is waited for as a whole, or not at all: cut off in between, we
+      // could not say whether it was stored.
+      const auto needed = failed->code == errc::storage_busy ? storage::patience_with_others + pause : pause;
+      if (!again || steady_clock::now() + needed >= deadline)
         return unknown ? storage::answer(error{errc::unknown_outcome, failed->message}) : std::move(answers[0]);
       std::this_thread::sleep_for(pause);
     }

@@ -97,6 +97,10 @@ std::string escaped(const std::string& key) {
 }
 
 json parse_document(const std::string& text, std::vector<fault>& faults) {
+  if (text.find('\0') != std::string::npos) {  // the parser would stop there and call it the end
+    faults.push_back({"", "holds a NUL byte"});
+    return nullptr;
+  }
   builder sax(faults);
   const bool whole = json::sax_parse(text.begin(), text.end(), &sax, json::input_format_t::json, true, true);
   return whole ? std::move(sax).take() : json(nullptr);

@@ -29,17 +29,45 @@ bool same_letters(std::string_view text, std::size_t at, std::string_view word) 
   return true;
 }
 
-// The end of a value that starts at `at`: quoted, or up to a separator.
-std::size_t value_end(std::string_view text, std::size_t at) {
-  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) {
-    const char quote = text[at];
-    for (++at; at < text.size() && text[at] != quote; ++at)
-      if (text[at] == '\\') ++at;
-    return std::min(at + 1, text.size());
+// The end of a quoted text whose opening quote is at `at`; `\"` opens and closes one inside another.
+std::size_t quoted_end(std::string_view text, std::size_t at) {
+  const bool nested = text[at] == '\\';
+  if (nested) {
+    const auto close = text.find(text.substr(at, 2), at + 2);
+    return close == std::string_view::npos ? text.size() : close + 2;
   }
-  while (at < text.size() && std::string_view(" \t,;&}])").find(text[at]) == std::string_view::npos)
+  const char quote = text[at];
+  for (++at; at < text.size() && text[at] != quote; ++at)
+    if (text[at] == '\\') ++at;
+  return std::min(at + 1, text.size());
+}
+
+bool opens_quote(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return false;
+  if (text[at] == '\\') return at + 1 < text.size() && text[at + 1] == '"';
+  return text[at] == '"' || text[at] == '\'';
+}
+
+// The end of a list or object that opens at `at`.
+std::size_t bracket_end(std::string_view text, std::size_t at) {
+  for (int depth = 0; at < text.size();) {
+    if (opens_quote(text, at)) {
+      at = quoted_end(text, at);
+      continue;
+    }
+    if (text[at] == '[' || text[at] == '{') ++depth;
+    if ((text[at] == ']' || text[at] == '}') && --depth == 0) return at + 1;
     ++at;
-  return at;
+  }
+  return text.size();
+}
+
+// The end of a secret that starts at `at`. One that `fills_line` is a header's, which may hold anything.
+std::size_t value_end(std::string_view text, std::size_t at, bool fills_line) {
+  if (opens_quote(text, at)) return quoted_end(text, at);
+  if (at < text.size() && (text[at] == '[' || text[at] == '{')) return bracket_end(text, at);
+  const std::string_view ends = fills_line ? "\r\n" : " \t\r\n,;&}])\"'\\";
+  return std::min(text.find_first_of(ends, at), text.size());
 }
 
 void mask_url_passwords(std::string& text) {
@@ -54,25 +82,22 @@ void mask_url_passwords(std::string& text) {
 }
 
 void mask_secret_keys(std::string& text) {
-  static constexpr std::string_view words[] = {"pass",    "secret",  "token",  "authorization",
-                                               "api-key", "api_key", "apikey", "cookie"};
+  struct secret {
+    std::string_view word;
+    bool fills_line;
+  };
+  static constexpr secret secrets[] = {{"pass", false},    {"secret", false},  {"token", false},  {"authorization", true},
+                                       {"api-key", false}, {"api_key", false}, {"apikey", false}, {"cookie", true}};
+  const auto skip = [&](std::size_t at, std::string_view these) { return std::min(text.find_first_not_of(these, at), text.size()); };
   for (std::size_t at = 0; at < text.size(); ++at) {
-    for (const auto word : words) {
+    for (const auto& [word, fills_line] : secrets) {
       if (!same_letters(text, at, word)) continue;
       std::size_t after = at + word.size();
-      while (after < text.size() &&
-             (std::isalnum(static_cast<unsigned char>(text[after])) || text[after] == '_' || text[after] == '-'))
-        ++after;
-      std::size_t sign = after;
-      while (sign < text.size() && (text[sign] == '"' || text[sign] == '\'' || text[sign] == ' '))
-        ++sign;
+      while (after < text.size() && (std::isalnum(static_cast<unsigned char>(text[after])) || text[after] == '_' || text[after] == '-')) ++after;
+      const auto sign = skip(after, "\"' \\");
       if (sign >= text.size() || (text[sign] != ':' && text[sign] != '=')) break;
-      std::size_t begin = sign + 1;
-      while (begin < text.size() && text[begin] == ' ')
-        ++begin;
-      if (same_letters(text, begin, "bearer ")) begin += 7;
-      else if (same_letters(text, begin, "basic ")) begin += 6;
-      const std::size_t end = value_end(text, begin);
+      const auto begin = skip(sign + 1, " ");
+      const auto end = value_end(text, begin, fills_line);
       text.replace(begin, end - begin, "***");
       at = begin;
       break;

@@ -148,12 +148,13 @@ std::string printable(std::string_view text, std::size_t most) {
   std::string out;
   out.reserve(std::min(text.size(), most) + 16);
   for (std::size_t at = 0; at < text.size();) {
-    if (out.size() >= most) return out + "... (truncated)";
     const auto byte = static_cast<unsigned char>(text[at]);
     const std::size_t length = utf8_length(text, at);
-    const bool control =
-        byte < 0x20 || byte == 0x7f || (length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0);
-    if (length == 0 || control) {
+    const bool control = byte < 0x20 || byte == 0x7f ||
+                         (length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0);
+    const bool escaped = length == 0 || control;
+    if (out.size() + (escaped ? 4 : length) > most) return out + "... (truncated)";
+    if (escaped) {
       out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
       ++at;
     } else {
@@ -216,6 +217,7 @@ bool matches(std::string_view pattern, std::string_view name) {
 
 result<void> check_json(std::string_view text, int max_depth) {
   if (text == "{}") return {};  // the commonest args
+  if (text.find('\0') != std::string_view::npos) return error{errc::invalid_argument, "holds a NUL byte"};
   depth_check check(max_depth);
   if (nlohmann::json::sax_parse(text.begin(), text.end(), &check)) return {};
   return error{errc::invalid_argument, printable(check.problem, 300)};

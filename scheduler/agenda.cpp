@@ -10,9 +10,10 @@ duration renewal_interval(const server_options& options) {
 
 agenda::agenda(const server_options& options, steady_point now) {
   const auto plan = [&](duty d, duration every) { entries_[static_cast<std::size_t>(d)] = {now, every}; };
-  // Promotion is told its next instant by the store; the sweep interval only covers a lost hint.
+  // The store says when the next job is due and the next lease ends; the sweep interval only covers what
+  // changed since without a hint. One interval for all, so that an idle server wakes once for them.
   plan(duty::promote, options.sweep_interval);
-  plan(duty::look_for_lost, std::max<duration>(renewal_interval(options), options.sweep_interval / 4));
+  plan(duty::look_for_lost, options.sweep_interval);
   plan(duty::prune, prune_every);
   plan(duty::beat, beat_every);
   plan(duty::sweep, options.sweep_interval);

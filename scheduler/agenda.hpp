@@ -13,9 +13,9 @@ namespace sluice::scheduler {
 
 enum class duty : std::uint8_t {
   promote,        // at the instant the next scheduled job is due
-  look_for_lost,  // every renewal interval, and when the next lease ends
+  look_for_lost,  // when the next lease known ends, and every sweep interval
   prune,          // every minute
-  beat,           // twice within the time after which a server counts as silent
+  beat,           // every ten seconds, well within the time after which a server counts as silent
   sweep,          // every sweep interval: look for work whose hint was lost
 };
 inline constexpr std::size_t duty_count = 5;

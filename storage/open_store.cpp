@@ -1,6 +1,7 @@
 // The only file that names every kind of store.
 #include <charconv>
 
+#include "core/log.hpp"
 #include "storage/sqlite/sqlite_store.hpp"
 
 namespace sluice::storage {
@@ -15,9 +16,10 @@ struct parsed_url {
 };
 
 result<parsed_url> parse(const std::string& url) {
+  const auto shown = printable(log::redact(url), 200);
   if (url.starts_with("redis")) return error{errc::not_served, "Redis stores are not served yet; use sqlite:FILE"};
   if (!url.starts_with(scheme))
-    return error{errc::invalid_argument, "the store's URL '" + url + "' names no known store; " + std::string(allowed)};
+    return error{errc::invalid_argument, "the store's URL '" + shown + "' names no known store; " + std::string(allowed)};
   parsed_url parsed{url.substr(scheme.size())};
   if (const auto mark = parsed.path.find('?'); mark != std::string::npos) {
     constexpr std::string_view key = "max_pages=";
@@ -25,17 +27,17 @@ result<parsed_url> parse(const std::string& url) {
     parsed.path.resize(mark);
     const auto* end = option.data() + option.size();
     if (!option.starts_with(key))
-      return error{errc::invalid_argument, "the store's URL takes only ?max_pages=N, not ?" + option};
+      return error{errc::invalid_argument, "the store's URL takes only ?max_pages=N, not ?" + printable(option, 100)};
     const auto read = std::from_chars(option.data() + key.size(), end, parsed.max_pages);
     if (read.ec != std::errc{} || read.ptr != end || parsed.max_pages < 32)
       return error{errc::invalid_argument, "max_pages in the store's URL must be a number of at least 32"};
   }
   if (parsed.path.empty() || parsed.path.starts_with("//"))
-    return error{errc::invalid_argument, "the store's URL '" + url + "' names no file; " + std::string(allowed)};
+    return error{errc::invalid_argument, "the store's URL '" + shown + "' names no file; " + std::string(allowed)};
   if (parsed.path.front() == ':' && parsed.path != ":memory:")
-    return error{errc::invalid_argument, "the store's URL '" + url + "' is not understood; " + std::string(allowed)};
+    return error{errc::invalid_argument, "the store's URL '" + shown + "' is not understood; " + std::string(allowed)};
   if (parsed.path.back() == '/')
-    return error{errc::invalid_argument, "the store's URL '" + url + "' names a folder; " + std::string(allowed)};
+    return error{errc::invalid_argument, "the store's URL '" + shown + "' names a folder; " + std::string(allowed)};
   return parsed;
 }
 

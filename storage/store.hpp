@@ -190,6 +190,9 @@ using answer = std::variant<error, enqueue_answer, claim_answer, settle_answer, 
                             expired_answer, reap_answer, prune_answer, change_answer, done_answer, get_answer,
                             list_answer, queues_answer, servers_answer>;
 
+// How long a store waits for another process to let go before it answers storage_busy.
+inline constexpr duration patience_with_others = std::chrono::seconds(5);
+
 // How much work a request is, for bounding batches.
 std::size_t weight(const request& r);
 

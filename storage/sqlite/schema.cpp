@@ -40,6 +40,8 @@ std::int64_t pragma(database& db, const char* sql) {
 
 }  // namespace
 
+bool is_made(database& db) { return pragma(db, "SELECT count(*) FROM sqlite_master") > 0; }
+
 void configure(database& db, std::uint32_t max_pages) {
   sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_busy_timeout(db.handle(), 5000);

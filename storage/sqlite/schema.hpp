@@ -18,6 +18,8 @@ namespace sluice::storage::sqlite {
 inline constexpr int schema_version = 1;
 inline constexpr int quarantined_state = 9;
 
+// False for a file in which nothing was made yet. Looks only.
+bool is_made(database& db);
 // Settings of a connection; they are not stored in the file.
 void configure(database& db, std::uint32_t max_pages);
 // Makes the tables in an empty file, or checks that a file is ours and not newer. In a transaction.

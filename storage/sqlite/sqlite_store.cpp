@@ -16,9 +16,6 @@
 namespace sluice::storage::sqlite {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr duration lock_patience = 5s;
 constexpr int checkpoint_after_pages = 1'000;
 
 template <class... Fs>
@@ -46,11 +43,11 @@ public:
       auto lock = file_lock::open(path_);
       if (!lock) return lock.error();
       lock_ = std::make_unique<file_lock>(std::move(*lock));
-      if (auto held = lock_->acquire(lock_patience, stop_); !held) return held;
     }
-    auto opened = open_database();
-    if (lock_) lock_->release();
-    return opened;
+    // A store that is there already is only looked at, which needs no lock.
+    if (!in_memory() && ::access(path_.c_str(), F_OK) == 0)
+      if (auto there = open_database(false); there || there.error().code != errc::not_found) return there;
+    return reopen();
   }
 
   std::vector<answer> apply(std::span<const request> batch) override {
@@ -129,11 +126,16 @@ private:
     return {};
   }
 
-  result<void> open_database() {
+  // `make`: with the lock held, the tables are made when missing; else that is not_found.
+  result<void> open_database(bool make) {
     try {
       db_ = std::make_unique<database>(path_);
+      if (!make && !is_made(*db_)) {
+        db_.reset();
+        return error{errc::not_found, path_};
+      }
       configure(*db_, max_pages_);
-      db_->execute("BEGIN IMMEDIATE");
+      db_->execute(make ? "BEGIN IMMEDIATE" : "BEGIN");
       if (auto ours = prepare_schema(*db_, path_); !ours) {
         db_->execute("ROLLBACK");
         db_.reset();
@@ -162,16 +164,16 @@ private:
   }
 
   result<void> reopen() {
-    if (auto held = lock(); !held) return held;
-    auto opened = open_database();
+    if (lock_)
+      if (auto held = lock_->acquire(patience_with_others, stop_); !held) return held;
+    auto opened = open_database(true);
     unlock();
-    if (opened) log::info("opened ", path_, " again");
     return opened;
   }
 
   result<void> lock() {
     if (!lock_) return {};
-    auto held = lock_->acquire(lock_patience, stop_);
+    auto held = lock_->acquire(patience_with_others, stop_);
     if (!held) {
       if (held.error().code == errc::storage_lost) lost_ = held.error();
       return held;

@@ -34,6 +34,7 @@ TEST_CASE("what is no JSON is refused with its place") {
 TEST_CASE("a NUL byte after the JSON is refused") {
   CHECK_FALSE(check_json(std::string("{}\0", 3), 64).ok());
   CHECK_FALSE(check_json(std::string("[1]\0", 4), 64).ok());
+  CHECK_FALSE(check_json(std::string("{}\0 anything", 12), 64).ok());
 }
 
 TEST_CASE("JSON of 64 levels is accepted and of 65 refused") {

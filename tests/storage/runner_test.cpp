@@ -1,0 +1,280 @@
+// The one thread that speaks to a store.
+#include "storage/runner.hpp"
+
+#include <atomic>
+#include <future>
+
+#include "storage/contract.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+using storage::runner;
+
+namespace {
+
+using std::chrono::steady_clock;
+
+const system_clock wall;
+
+// Holds every `apply` until it is opened, and notes what came in one batch.
+struct gate {
+  std::mutex mutex;
+  std::condition_variable moved;
+  bool open = true;
+  int entered = 0;
+  std::vector<std::size_t> batches;
+
+  void set(bool now_open) {
+    const std::lock_guard hold(mutex);
+    open = now_open;
+    moved.notify_all();
+  }
+  void pass(std::size_t requests) {
+    std::unique_lock hold(mutex);
+    ++entered;
+    batches.push_back(requests);
+    moved.notify_all();
+    moved.wait(hold, [&] { return open; });
+  }
+  void wait_entered(int times) {
+    std::unique_lock hold(mutex);
+    REQUIRE(moved.wait_for(hold, 20s, [&] { return entered >= times; }));
+  }
+};
+
+class gated_store final : public storage::store {
+public:
+  explicit gated_store(gate& g) : gate_(g), inner_(std::move(*storage::open_store("sqlite::memory:", wall))) {}
+
+  std::vector<storage::answer> apply(std::span<const storage::request> batch) override {
+    gate_.pass(batch.size());
+    return inner_->apply(batch);
+  }
+  bool made_work() const override { return inner_->made_work(); }
+  void tidy() override { inner_->tidy(); }
+  std::unique_ptr<storage::watch> watch_others(std::function<void()> hint) override {
+    return inner_->watch_others(std::move(hint));
+  }
+  sluice::durability durability() const override { return inner_->durability(); }
+  void stop_waiting() override { gate_.set(true); }
+
+private:
+  gate& gate_;
+  std::unique_ptr<storage::store> inner_;
+};
+
+storage::request enqueue_of(const std::string& id) { return storage::enqueue_request{{prepared({.id = id})}}; }
+storage::request get_of(const std::string& id) { return storage::get_request{job_id(id)}; }
+storage::request heavy(std::uint32_t weight) {
+  storage::claim_request r;
+  r.queue.value = "default";
+  r.free = weight - 1;
+  return r;
+}
+
+steady_point soon() { return steady_clock::now() + 20s; }
+steady_point passed() { return steady_clock::now() - 1s; }
+
+errc code_of(const storage::answer& a) {
+  const auto* e = std::get_if<error>(&a);
+  return e ? e->code : errc::none;
+}
+
+}  // namespace
+
+TEST_CASE("Callers of many threads get their own answers, in their own order", "[runner]") {
+  gate g;
+  runner r(std::make_unique<gated_store>(g));
+  std::atomic<int> right{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 8; ++t)
+    callers.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const auto id = "j" + std::to_string(t) + "-" + std::to_string(i);
+        const auto got = r.call({get_of(id), enqueue_of(id), get_of(id)}, soon());
+        if (got.size() != 3) continue;
+        const auto* before = std::get_if<storage::get_answer>(&got[0]);
+        const auto* stored = std::get_if<storage::enqueue_answer>(&got[1]);
+        const auto* after = std::get_if<storage::get_answer>(&got[2]);
+        right += before && before->code == errc::not_found && stored && stored->each.size() == 1 && after &&
+                 after->found && after->found->id.value == id;
+      }
+    });
+  for (auto& c : callers)
+    c.join();
+  CHECK(right == 8 * 50);
+}
+
+TEST_CASE("What waits meanwhile becomes one batch, answered in order", "[runner]") {
+  gate g;
+  g.open = false;
+  std::vector<int> order;
+  {
+    runner r(std::make_unique<gated_store>(g));
+    const auto note = [&](int n) { return [&order, n](const runner::answers&) { order.push_back(n); }; };
+    r.submit({get_of("x")}, note(0));
+    g.wait_entered(1);
+    r.submit({enqueue_of("a"), enqueue_of("b")}, note(1));
+    r.submit({get_of("a")}, [&](const runner::answers& got) {
+      order.push_back(2);
+      CHECK(std::get<storage::get_answer>(got.at(0)).found.has_value());
+    });
+    r.submit({}, note(3));
+    r.submit({enqueue_of("c")}, note(4));
+    g.set(true);
+  }
+  CHECK(order == std::vector<int>{0, 1, 2, 3, 4});
+  CHECK(g.batches == std::vector<std::size_t>{1, 4});
+}
+
+TEST_CASE("A batch is bounded, and what is larger goes alone", "[runner]") {
+  gate g;
+  g.open = false;
+  {
+    runner r(std::make_unique<gated_store>(g));
+    const auto ignore = [](const runner::answers&) {};
+    r.submit({get_of("x")}, ignore);
+    g.wait_entered(1);
+    for (int i = 0; i < 4; ++i)
+      r.submit({heavy(1'000)}, ignore);
+    r.submit({heavy(5'000)}, ignore);
+    r.submit({heavy(1)}, ignore);
+    g.set(true);
+  }
+  CHECK(g.batches == std::vector<std::size_t>{1, 2, 2, 1, 1});
+}
+
+TEST_CASE("A call that could not begin by its deadline is withdrawn", "[runner]") {
+  gate g;
+  g.open = false;
+  runner r(std::make_unique<gated_store>(g));
+  std::promise<void> first;
+  r.submit({get_of("x")}, [&](const runner::answers&) { first.set_value(); });
+  g.wait_entered(1);
+  const auto got = r.call({enqueue_of("a"), get_of("a")}, passed());
+  REQUIRE(got.size() == 2);
+  for (const auto& a : got)
+    CHECK(code_of(a) == errc::storage_busy);
+  g.set(true);
+  first.get_future().wait();
+  CHECK(std::get<storage::get_answer>(r.call({get_of("a")}, soon()).at(0)).code == errc::not_found);
+}
+
+TEST_CASE("A call whose deadline passed while the store was at it says that it does not know", "[runner]") {
+  gate g;
+  g.open = false;
+  runner r(std::make_unique<gated_store>(g));
+  const auto got = r.call({enqueue_of("a")}, steady_clock::now() + 300ms);
+  const bool begun = [&] {
+    const std::lock_guard hold(g.mutex);
+    return g.entered == 1;
+  }();
+  CHECK(code_of(got.at(0)) == (begun ? errc::unknown_outcome : errc::storage_busy));
+  g.set(true);
+  const auto after = std::get<storage::get_answer>(r.call({get_of("a")}, soon()).at(0));
+  CHECK(after.found.has_value() == begun);
+}
+
+TEST_CASE("A caller waits for room, and is told when there is none in time", "[runner]") {
+  gate g;
+  g.open = false;
+  runner r(std::make_unique<gated_store>(g));
+  const auto ignore = [](const runner::answers&) {};
+  r.submit({get_of("x")}, ignore);
+  g.wait_entered(1);
+  r.submit({heavy(100'000)}, ignore);
+  CHECK(code_of(r.call({enqueue_of("a")}, passed()).at(0)) == errc::overloaded);
+  auto late = std::async(std::launch::async, [&] { return r.call({enqueue_of("b")}, soon()); });
+  r.submit({enqueue_of("c")}, ignore);  // never refused
+  g.set(true);
+  CHECK(code_of(late.get().at(0)) == errc::none);
+  CHECK(std::get<storage::get_answer>(r.call({get_of("a")}, soon()).at(0)).code == errc::not_found);
+  CHECK(std::get<storage::get_answer>(r.call({get_of("c")}, soon()).at(0)).found.has_value());
+}
+
+TEST_CASE("What was submitted is answered before the runner ends", "[runner]") {
+  gate g;
+  g.open = false;
+  int answered = 0;
+  {
+    runner r(std::make_unique<gated_store>(g));
+    for (int i = 0; i < 50; ++i)
+      r.submit({enqueue_of("j" + std::to_string(i))}, [&](const runner::answers& got) {
+        answered += code_of(got.at(0)) == errc::none;
+      });
+  }  // opens the gate: the store is told to stop waiting
+  CHECK(answered == 50);
+}
+
+TEST_CASE("Listeners are told of new work, once each commit, until they leave", "[runner]") {
+  gate g;
+  int first = 0, second = 0;
+  {
+    runner r(std::make_unique<gated_store>(g));
+    const auto listens = r.subscribe([&] { ++first; });
+    {
+      const auto leaves = r.subscribe([&] { ++second; });
+      r.call({get_of("a")}, soon());
+      r.call({enqueue_of("a")}, soon());
+      r.call({get_of("a")}, soon());  // behind the hint of the commit before
+    }
+    r.call({enqueue_of("b")}, soon());
+    r.call({get_of("b")}, soon());
+  }
+  CHECK(first == 2);
+  CHECK(second == 1);
+}
+
+TEST_CASE("A runner on a file hears of work of other processes", "[runner]") {
+  sqlite_file_world other;
+  const auto r = storage::open_runner(other.url());
+  REQUIRE(r.ok());
+  std::mutex mutex;
+  std::condition_variable told;
+  bool hinted = false;
+  const auto listens = (*r)->subscribe([&] {
+    const std::lock_guard hold(mutex);
+    hinted = true;
+    told.notify_all();
+  });
+  put_all(other, {"a"});
+  std::unique_lock hold(mutex);
+  CHECK(told.wait_for(hold, 20s, [&] { return hinted; }));
+}
+
+TEST_CASE("One file has one runner in a process, however it is named", "[runner]") {
+  const temp_dir folder;
+  const auto r = storage::open_runner(folder.url());
+  REQUIRE(r.ok());
+  CHECK(storage::open_runner(folder.url()).value() == r.value());
+  CHECK(storage::open_runner("sqlite:" + folder.file("./jobs.db")).value() == r.value());
+  CHECK(storage::open_runner(folder.url("other.db")).value() != r.value());
+  std::filesystem::create_symlink(folder.file("jobs.db"), folder.file("link.db"));
+  CHECK(storage::open_runner(folder.url("link.db")).value() == r.value());
+  CHECK((*r)->durability() == durability::power_safe);
+}
+
+TEST_CASE("A file has one runner although its size is bounded", "[runner]") {
+  const temp_dir folder;
+  const auto r = storage::open_runner(folder.url());
+  REQUIRE(r.ok());
+  CHECK(storage::open_runner(folder.url() + "?max_pages=1000").value() == r.value());
+}
+
+TEST_CASE("A file whose runner ended gets a new one", "[runner]") {
+  const temp_dir folder;
+  {
+    const auto r = storage::open_runner(folder.url());
+    CHECK(code_of((*r)->call({enqueue_of("a")}, soon()).at(0)) == errc::none);
+  }
+  const auto again = storage::open_runner(folder.url());
+  REQUIRE(again.ok());
+  CHECK(std::get<storage::get_answer>((*again)->call({get_of("a")}, soon()).at(0)).found.has_value());
+}
+
+TEST_CASE("Each store in memory has a runner of its own", "[runner]") {
+  CHECK(storage::open_runner("sqlite::memory:").value() != storage::open_runner("sqlite::memory:").value());
+  CHECK(storage::open_runner("mysql:x").error().code == errc::invalid_argument);
+  const temp_dir folder;
+  CHECK(storage::open_runner(folder.url("no/jobs.db")).error().code == errc::io_error);
+}

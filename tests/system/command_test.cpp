@@ -1,0 +1,216 @@
+// The `sluice` command as its users meet it.
+#include "support/catch.hpp"
+#include "system/work_world.hpp"
+
+namespace sluice::test {
+namespace {
+
+using nlohmann::json;
+
+std::vector<json> objects(const std::string& lines) {
+  std::vector<json> found;
+  for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) found.push_back(json::parse(lines.substr(at, end - at)));
+  return found;
+}
+
+double voluntary_switches(pid_t pid) {
+  double sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    const auto status = read_file((task.path() / "status").string());
+    const std::string key = "\nvoluntary_ctxt_switches:";
+    if (const auto at = status.find(key); at != std::string::npos) sum += std::stod(status.substr(at + key.size()));
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("enqueue prints an id that show and jobs and queues know") {
+  work_world w;
+  const auto stored = w.sluice({"enqueue", "default", "noop", "{\"a\":1}", "--json"});
+  REQUIRE(stored.exit_code == 0);
+  const std::string id = json::parse(stored.out).at("id");
+  const auto shown = json::parse(w.sluice({"show", id, "--json"}).out);
+  CHECK(shown.at("id") == id);
+  CHECK(shown.at("type") == "noop");
+  CHECK(shown.at("queue") == "default");
+  CHECK(shown.at("state") == "enqueued");
+  CHECK(shown.at("attempt") == 0);
+  CHECK(shown.at("losses") == 0);
+  CHECK(shown.contains("created_at"));
+  CHECK(shown.contains("reason"));
+  const auto jobs = objects(w.sluice({"--json", "jobs", "--state", "enqueued", "--queue", "default", "--limit", "5"}).out);
+  REQUIRE(jobs.size() == 1);
+  const auto queues = objects(w.sluice({"queues", "--json"}).out);
+  REQUIRE(queues.size() == 1);
+  for (const char* key : {"queue", "paused", "enqueued", "scheduled", "throttled", "processing", "succeeded", "failed", "deleted"}) CHECK(queues[0].contains(key));
+  CHECK(queues[0].at("enqueued") == 1);
+  CHECK(w.sluice({"jobs"}).out.find(id) != std::string::npos);
+}
+
+TEST_CASE("options may stand before or after the words") {
+  work_world w;
+  const auto url = w.folder.url();
+  const auto at = w.folder.path().string();
+  CHECK(run({SLUICE_PROGRAM, "--store", url, "enqueue", "--id", "a", "default", "noop", "{}"}, at).out == "a\n");
+  CHECK(run({SLUICE_PROGRAM, "enqueue", "default", "noop", "{}", "--in", "1h", "--id", "b", "--store", url}, at).out == "b\n");
+  CHECK(w.get("b").state == job_state::scheduled);
+  CHECK(w.sluice({"enqueue", "default", "noop", "{}", "--id", "a"}).exit_code == 0);
+  CHECK(w.sluice({"enqueue", "default", "noop", "[]", "--id", "a"}).exit_code == 1);
+}
+
+TEST_CASE("wrong words are exit 2 and refusals are exit 1 with the reason on stderr") {
+  work_world w;
+  CHECK(w.sluice({}).exit_code == 2);
+  CHECK(w.sluice({"enqueu"}).exit_code == 2);
+  CHECK(w.sluice({"enqueue", "default"}).exit_code == 2);
+  CHECK(w.sluice({"jobs", "--state", "running"}).exit_code == 2);
+  CHECK(w.sluice({"enqueue", "default", "noop", "{}", "--in", "soon"}).exit_code == 2);
+  CHECK(run({SLUICE_PROGRAM, "jobs"}, w.folder.path().string()).exit_code == 2);
+  const auto bad = w.sluice({"enqueue", "default", "noop", "{not json"});
+  CHECK(bad.exit_code == 1);
+  CHECK(bad.err.find("args") != std::string::npos);
+  CHECK(bad.out.empty());
+  CHECK(w.sluice({"show", "nobody"}).exit_code == 1);
+  CHECK(w.sluice({"enqueue", "a b", "noop", "{}"}).exit_code == 1);
+  CHECK(run({SLUICE_PROGRAM, "queues", "--store", "mysql://x"}, w.folder.path().string()).exit_code == 1);
+  CHECK(w.sluice({"--help"}).exit_code == 0);
+}
+
+TEST_CASE("requeue and delete and pause and resume do what they say") {
+  work_world w;
+  w.enqueue({work_world::exec("exit 0", "a"), work_world::exec("exit 0", "b")});
+  CHECK(w.sluice({"delete", "a"}).exit_code == 0);
+  CHECK(w.get("a").state == job_state::deleted);
+  CHECK(w.sluice({"requeue", "a"}).exit_code == 0);
+  CHECK(w.sluice({"requeue", "a"}).exit_code == 1);
+  CHECK(w.sluice({"pause", "default"}).exit_code == 0);
+  auto p = w.work();
+  CHECK(w.sluice({"servers"}).out.find(std::to_string(p.pid())) != std::string::npos);
+  CHECK(w.counts().enqueued == 2);
+  CHECK(w.sluice({"resume", "default"}).exit_code == 0);
+  CHECK(eventually([&] { return w.counts().succeeded == 2; }));
+}
+
+TEST_CASE("check names every fault with its pointer and work starts nothing") {
+  temp_dir folder;
+  const auto file = folder.file("broken.json");
+  write_file(file, R"({"storage": "mysql://x", "lease": "soon", "queues": {"": {}, "a": {"workers": 0, "worker": 2, "worker": 2}}, "graze": "1s"})");
+  for (const char* command : {"check", "work"}) {
+    const auto said = run({SLUICE_PROGRAM, command, file}, folder.path().string());
+    CHECK(said.exit_code == 1);
+    for (const char* pointer : {"/storage: ", "/lease: ", "/queues/: ", "/queues/a/workers: ", "/queues/a/worker: ", "/graze: "}) CHECK(said.err.find(pointer) != std::string::npos);
+    CHECK(said.err.find("grace") != std::string::npos);
+  }
+  CHECK(run({SLUICE_PROGRAM, "check", folder.file("missing.json")}, folder.path().string()).exit_code == 1);
+  write_file(file, R"({"storage": "sqlite:x.db" /* fine */})");
+  CHECK(run({SLUICE_PROGRAM, "check", file, "--set", "/queues/default/workers=3"}, folder.path().string()).out.find("default: 3") != std::string::npos);
+}
+
+TEST_CASE("what another process enqueues starts within a quarter of a second") {
+  work_world w;
+  auto p = w.work();
+  for (int i = 0; i < 20; ++i) {
+    const auto id = "quick" + std::to_string(i);
+    REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", id}).exit_code == 0);
+    REQUIRE(eventually([&] { return w.get(id).state == job_state::succeeded; }));
+    const auto j = w.get(id);
+    CHECK(j.history.front().started - j.created_at < 250ms);
+  }
+}
+
+TEST_CASE("two servers on one file share the jobs and run none twice") {
+  work_world w(nlohmann::json{{"queues", {{"default", {{"workers", 2}}}}}});
+  auto first = w.work("first.log");
+  auto second = w.work("second.log");
+  const auto ran_file = w.folder.file("ran");
+  std::vector<new_job> jobs;
+  constexpr int noops = 1900, commands = 100;
+  for (int i = 0; i < commands; ++i) jobs.push_back(work_world::exec("echo $PPID >> " + ran_file));
+  for (int i = 0; i < noops; ++i) {
+    jobs.emplace_back();
+    jobs.back().type = job_type("noop");
+  }
+  w.enqueue(std::move(jobs));
+  REQUIRE(eventually([&] { return w.counts().succeeded == noops + commands; }, 60s));
+  CHECK(lines_of(ran_file).size() == 2);  // both had a share
+  int runs = 0;
+  for (const auto& [pid, n] : lines_of(ran_file)) runs += n;
+  CHECK(runs == commands);
+  for (const auto& j : w.all(job_state::succeeded)) CHECK(j.history.size() == 1);
+}
+
+TEST_CASE("an idle server hardly wakes") {
+  work_world w;
+  auto p = w.work();
+  w.enqueue({work_world::exec("exit 0", "one")});
+  REQUIRE(eventually([&] { return w.counts().succeeded == 1; }));
+  // Five seconds are what is measured, not waited for.
+  const auto before = voluntary_switches(p.pid());
+  const auto begin = std::chrono::steady_clock::now();
+  eventually([] { return false; }, 5s);
+  const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  CHECK((voluntary_switches(p.pid()) - before) / seconds < 5);
+}
+
+TEST_CASE("a failing job comes back with its queue's delay and attempts and ends as configured") {
+  work_world w(nlohmann::json{{"queues",
+                 {{"default", {{"workers", 2}, {"retry", {{"attempts", 2}, {"delay", "300ms"}}}}},
+                  {"drop-queue", {{"retry", {{"attempts", 1}, {"delay", "50ms"}, {"then", "delete"}}}}}}}});
+  auto p = w.work();
+  w.enqueue({work_world::exec("echo why >&2; exit 7", "fails"), work_world::exec("exit 1", "drops", "drop-queue")});
+  REQUIRE(eventually([&] { return w.get("fails").state == job_state::failed; }));
+  const auto fails = w.get("fails");
+  CHECK(fails.queue.value == "default");
+  REQUIRE(fails.history.size() == 3);
+  CHECK(fails.history[0].error == "exit 7: why\n");
+  for (int i = 1; i < 3; ++i) CHECK(fails.history[i].started - fails.history[i - 1].ended >= 300ms);
+  REQUIRE(eventually([&] { return w.get("drops").state == job_state::deleted; }));
+  CHECK(w.get("drops").history.size() == 2);
+}
+
+TEST_CASE("exec refuses what cannot run and kills what runs too long") {
+  work_world w;
+  auto p = w.work();
+  const auto mark = "mark-" + w.folder.path().filename().string();
+  auto slow = work_world::exec("sleep 60 # " + mark, "slow");
+  slow.args = json{{"argv", {"sh", "-c", "sleep 60 # " + mark}}, {"timeout", "200ms"}, {"env", {{"A", "b"}}}}.dump();
+  slow.retry.attempts = 0;
+  auto missing = work_world::exec("", "missing");
+  missing.args = R"({"argv": ["/no/such/program"]})";
+  auto wrong = work_world::exec("", "wrong");
+  wrong.args = R"({"arg": []})";
+  auto loud = work_world::exec("head -c 1000000 /dev/zero | tr '\\0' x", "loud");
+  auto env = work_world::exec("", "env");
+  env.args = R"({"argv": ["sh", "-c", "echo $WORD"], "env": {"WORD": "heard"}})";
+  w.enqueue({slow, missing, wrong, loud, env});
+  REQUIRE(eventually([&] { return w.get("slow").state == job_state::failed; }));
+  CHECK(w.get("slow").history.back().cause == "timed_out");
+  CHECK(processes_with(mark) == 0);
+  REQUIRE(eventually([&] { return w.get("missing").state == job_state::failed && w.get("wrong").state == job_state::failed; }));
+  CHECK(w.get("missing").attempt == 1);
+  REQUIRE(eventually([&] { return w.get("loud").state == job_state::succeeded && w.get("env").state == job_state::succeeded; }));
+  CHECK(w.get("loud").result.size() == 64 * 1024);
+  CHECK(w.get("env").result == "heard\n");
+}
+
+TEST_CASE("without allow_exec a server leaves exec jobs in a line for one that may") {
+  work_world w(nlohmann::json{{"allow_exec", false}});
+  auto p = w.work();
+  w.enqueue({work_world::exec("exit 0", "no")});
+  REQUIRE(eventually([&] { return w.get("no").line == "type:exec"; }));
+  CHECK(w.get("no").state == job_state::enqueued);
+  CHECK(w.get("no").reason.find("knows its type") != std::string::npos);
+}
+
+TEST_CASE("a server whose store is removed says so and ends with exit 1") {
+  work_world w(nlohmann::json{{"sweep_interval", "200ms"}, {"grace", "0s"}});
+  auto p = w.work();
+  std::filesystem::remove(w.folder.file("jobs.db"));
+  write_file(w.folder.file("jobs.db"), "");
+  std::filesystem::remove(w.folder.file("jobs.db.lock"));
+  CHECK(p.exit_code(20s) == 1);
+  CHECK(p.log().find("storage_lost") != std::string::npos);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,120 @@
+// A folder with a configuration and a store, real `sluice work` processes on it, and a client beside.
+#pragma once
+
+#include <dirent.h>
+#include <signal.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include <sluice/client.hpp>
+
+#include "support/process.hpp"
+#include "support/temp_dir.hpp"
+
+namespace sluice::test {
+
+class work_world {
+public:
+  temp_dir folder;
+
+  explicit work_world(const nlohmann::json& settings = nlohmann::json::object()) {
+    nlohmann::json config{{"storage", folder.url()}, {"allow_exec", true}, {"lease", "2s"}, {"queues", {{"default", {{"workers", 4}}}}}};
+    config.update(settings);
+    write_file(folder.file("sluice.json"), config.dump());
+    auto opened = sluice::client::open({folder.url(), 20s, {}, {}});
+    if (!opened) throw std::runtime_error(to_string(opened.error()));
+    client = std::make_unique<sluice::client>(std::move(*opened));
+  }
+
+  std::unique_ptr<sluice::client> client;
+
+  // Started, and known to the store.
+  process work(const std::string& log = "work.log") {
+    process p({SLUICE_PROGRAM, "work", folder.file("sluice.json")}, folder.file(log));
+    const bool up = eventually([&] {
+      if (!p.alive()) return true;
+      const auto servers = client->servers();
+      if (servers)
+        for (const auto& s : *servers)
+          if (s.pid == p.pid()) return true;
+      return false;
+    });
+    if (!up || !p.alive()) throw std::runtime_error("sluice work did not start: " + p.log());
+    return p;
+  }
+
+  ran sluice(std::vector<std::string> words) {
+    words.insert(words.begin(), SLUICE_PROGRAM);
+    words.insert(words.end(), {"--store", folder.url()});
+    return run(words, folder.path().string());
+  }
+
+  static new_job exec(const std::string& script, const std::string& id = {}, const std::string& queue = "default") {
+    new_job j;
+    j.type = job_type("exec");
+    j.queue = queue_name(queue);
+    j.id = job_id(id);
+    j.args = nlohmann::json{{"argv", {"sh", "-c", script}}}.dump();
+    return j;
+  }
+
+  void enqueue(std::vector<new_job> jobs) {
+    for (const auto& r : client->enqueue(std::move(jobs)))
+      if (!r) throw std::runtime_error(to_string(r.error()));
+  }
+
+  job get(const std::string& id) {
+    auto found = client->get(job_id(id));
+    if (!found) throw std::runtime_error(to_string(found.error()));
+    return std::move(*found);
+  }
+
+  queue_counts counts(const std::string& queue = "default") {
+    const auto all = client->queues();
+    if (all)
+      for (const auto& q : *all)
+        if (q.queue.value == queue) return q;
+    return {};
+  }
+
+  // Every job in one state.
+  std::vector<job> all(job_state state) {
+    std::vector<job> found;
+    job_query query;
+    query.state = state;
+    query.limit = 200;
+    do {
+      auto page = client->list(query);
+      if (!page) throw std::runtime_error(to_string(page.error()));
+      query.after = page->next;
+      for (auto& j : page->jobs) found.push_back(std::move(j));
+    } while (!query.after.empty());
+    return found;
+  }
+};
+
+// How often each line stands in a file: the ground truth of what ran, outside of the store.
+inline std::map<std::string, int> lines_of(const std::string& path) {
+  std::map<std::string, int> found;
+  std::string text = read_file(path);
+  for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) ++found[text.substr(at, end - at)];
+  return found;
+}
+
+// Processes whose command line holds `mark`.
+inline int processes_with(const std::string& mark) {
+  int found = 0;
+  DIR* proc = ::opendir("/proc");
+  while (const auto* entry = ::readdir(proc)) {
+    if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+    const auto line = read_file(std::string("/proc/") + entry->d_name + "/cmdline");
+    if (line.find(mark) != std::string::npos) ++found;
+  }
+  ::closedir(proc);
+  return found;
+}
+
+}  // namespace sluice::test
