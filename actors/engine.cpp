@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/log.hpp"
+#include "core/queues.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -41,7 +42,8 @@ result<void> check(const server_options& o) {
 
 }  // namespace
 
-result<engine_ptr> open_engine(const server_options& options, const handler_registry& handlers, const filter_list& filters) {
+result<engine_ptr> open_engine(const server_options& options, const handler_registry& handlers,
+                               const filter_list& filters) {
   if (auto fine = check(options); !fine) return fine.error();
   auto opened = storage::open_runner(options.storage);
   if (!opened) return opened.error();
@@ -51,7 +53,7 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   auto e = std::make_shared<engine>();
   e->options = options;
   for (auto& [name, q] : e->options.queues)
-    if (q.workers == 0) q.workers = std::max(1u, std::thread::hardware_concurrency());
+    if (q.workers == 0) q.workers = default_workers(name, options.special_queue_workers);
   e->self.host = host_name();
   e->self.pid = ::getpid();
   e->self.name = options.server_name.empty() ? cat(e->self.host, "-", e->self.pid) : options.server_name;
@@ -64,6 +66,8 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   first.emplace_back(storage::beat_request{e->self});
   const auto answered = e->runner->call(std::move(first), std::chrono::steady_clock::now() + store_patience);
   if (const auto* refused = std::get_if<error>(&answered.at(0))) return *refused;
+  static constexpr const char* classes[] = {"volatile: lost with this process", "crash-safe", "power-safe"};
+  log::info("store ", options.storage, " is ", classes[static_cast<std::size_t>(e->runner->durability())]);
   return e;
 }
 

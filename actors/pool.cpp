@@ -124,7 +124,7 @@ void pool::retire_worker(worker_id id, const std::string& why) {
   if (w.gone) w.gone();
   work_.notify_all();
   const auto start = w.current;
-  if (!start || start->now.at != phase::running) return;
+  if (muted_ || !start || start->now.at != phase::running) return;
   start->now.at = phase::ended;
   --running_;
   auto result = outcome::failed(why);
@@ -206,6 +206,7 @@ bool pool::wait_until_empty(steady_point deadline) {
 
 void pool::mute() {
   std::lock_guard hold(mutex_);
+  muted_ = true;
   on_ended_ = nullptr;
   for (auto& [id, w] : workers_)
     w->gone = nullptr;
@@ -235,7 +236,7 @@ void pool::run(worker_id id) {
     ~at_end() {
       std::unique_lock hold(p.mutex_);
       auto& w = *p.workers_.at(id);
-      if (const auto start = w.current; start && start->now.at == phase::running) {
+      if (const auto start = w.current; start && start->now.at == phase::running && !p.muted_) {
         start->now.at = phase::ended;
         --p.running_;
         auto result = outcome::failed("the handler ended its worker's thread");
@@ -284,7 +285,7 @@ start_ptr pool::next(worker_id id) {
 void pool::put(worker_id id, const start_ptr& start, outcome result) {
   std::unique_lock hold(mutex_);
   workers_.at(id)->current = nullptr;
-  if (start->now.at != phase::running) return;  // it was taken from us; its end is filed
+  if (muted_ || start->now.at != phase::running) return;  // nobody asks, or its end is filed already
   start->now.at = phase::ended;
   --running_;
   // A new measure weighs an eighth, but one slow body is believed at once.

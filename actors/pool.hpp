@@ -99,7 +99,7 @@ public:
   // Gives back what has waited in the run queue since before `then`: bodies became slow.
   void give_back_older(steady_point then);
   bool wait_until_empty(steady_point deadline);
-  // Calls nobody back any more: what was called may be gone.
+  // Calls nobody back and files no end any more: what was called may be gone.
   void mute();
   // Retires all workers; joins those that end, lets go of those that do not by `deadline`.
   void close(steady_point deadline);
@@ -137,6 +137,7 @@ private:
   bool waking_ = false;  // somebody was woken and has not looked yet
   bool draining_ = false;
   bool claim_open_ = false;
+  bool muted_ = false;
   double typical_us_ = 0;
   bool measured_ = false;
 };

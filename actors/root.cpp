@@ -1,6 +1,7 @@
 #include "actors/spawn.hpp"
 #include "actors/supervisor.hpp"
 #include "core/log.hpp"
+#include "core/queues.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -95,12 +96,10 @@ struct root_state {
     for (const auto& counts : found->queues) {
       const auto& found_name = counts.queue.value;
       if (queues.contains(found_name)) continue;
-      for (const auto& [pattern, options] : e->options.queues) {
-        if (!matches(pattern, found_name)) continue;
-        log::info("queue ", found_name, " matches ", pattern, ": it gets a pool of ", options.workers, " workers");
-        queues[found_name].desk = make_desk(found_name, options);
-        break;
-      }
+      const auto* options = options_for(e->options.queues, found_name);
+      if (!options) continue;
+      log::info("queue ", found_name, " matches a pattern: it gets a pool of ", options->workers, " workers");
+      queues[found_name].desk = make_desk(found_name, *options);
     }
     replace_missing();
   }

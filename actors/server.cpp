@@ -12,7 +12,7 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr duration settle_time = 1s;      // beyond the grace, for the store to take the ends
+constexpr duration settle_time = 1s;  // beyond the grace, for the store to take the ends
 
 }  // namespace
 
@@ -82,14 +82,18 @@ stop_report server::parts::stop() {
 
   for (const auto& p : engine->pools()) {
     p->mute();
+    // What ended and could not be settled in time keeps its own end; what runs on is given back.
+    for (auto& ended : p->take_ended())
+      left.push_back(std::move(ended.settlement));
     for (const auto& [start, course] : p->held()) {
+      if (course.at != actors::phase::running) continue;
+      ++report.unfinished;
       storage::settlement end;
       end.start = {start->about.id, start->about.fence};
       end.end = storage::settlement::how::given_back;
       end.cause = "given_back";
       end.text = end.reason = "given back: its body ignored the stop request and died with its process";
       left.push_back(std::move(end));
-      if (course.at == actors::phase::running) ++report.unfinished;
     }
   }
   engine->keeper->halt();

@@ -4,20 +4,13 @@
 
 #include "actors/bodies.hpp"
 #include "core/log.hpp"
+#include "core/queues.hpp"
 #include "core/retry.hpp"
 
 namespace sluice::actors {
 namespace {
 
 using kind = outcome::kind;
-
-// The options of a queue: by its name, else by the first pattern that matches it.
-const queue_options* options_of(const server_options& options, const std::string& queue) {
-  if (const auto exact = options.queues.find(queue); exact != options.queues.end()) return &exact->second;
-  for (const auto& [pattern, found] : options.queues)
-    if (matches(pattern, queue)) return &found;
-  return nullptr;
-}
 
 const type_options* options_of_type(const server_options& options, const std::string& type) {
   const auto found = options.jobs.find(type);
@@ -33,7 +26,7 @@ public:
     if (e.chosen.what != kind::failed && e.chosen.what != kind::given_up) return;
     static const retry_policy nothing;
     const auto* type = options_of_type(options_, e.about.type.value);
-    const auto* queue = options_of(options_, e.about.queue.value);
+    const auto* queue = options_for(options_.queues, e.about.queue.value);
     const auto policy =
         narrowest({&e.about.retry, type ? &type->retry : &nothing, queue ? &queue->retry : &nothing, &options_.retry});
     const auto decision = decide_retry(policy, e.failures, roll());
@@ -139,6 +132,7 @@ __attribute__((no_sanitize("null"))) outcome run_body(const bodies& b, const job
     if (b.filters.size() == 1) return found->second.run(context);
     return inside(b, about, 0, found->second.run)(context);
   } catch (const stopped&) {
+    if (!stop.stop_requested()) return outcome::failed("the handler stopped without being asked to");
     return outcome::give_back("stopped on request");
   } catch (const std::exception& e) {
     return outcome::failed(e.what());
@@ -154,10 +148,19 @@ __attribute__((no_sanitize("null"))) outcome run_body(const bodies& b, const job
 }
 
 settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures, outcome candidate, duration ran) {
-  const bool failure = candidate.what == kind::failed || candidate.what == kind::given_up;
-  election e{about, failures + (failure ? 1 : 0), candidate};
-  for (const auto& entry : b.filters)
+  bool failure = false;
+  election e{about, failures, candidate};
+  // Whoever makes a failure of it, the handler or a filter, makes it count.
+  const auto count = [&] {
+    failure = failure || candidate.what == kind::failed || candidate.what == kind::given_up;
+    e.failures = failures + (failure ? 1 : 0);
+  };
+  count();
+  for (const auto& entry : b.filters) {
     if (concerns(entry, about)) guarded("elect", about, [&] { entry.filter->elect(e); });
+    count();
+  }
+  failure = failure && candidate.what != kind::succeeded;
 
   settled_outcome made;
   auto& end = made.settlement;
@@ -195,7 +198,8 @@ void tell_applied(const bodies& b, const job& about, const outcome& stored) {
 std::optional<duration> timeout_of(const server_options& options, const job& about) {
   if (about.timeout) return about.timeout;
   if (const auto* type = options_of_type(options, about.type.value); type && type->timeout) return type->timeout;
-  if (const auto* queue = options_of(options, about.queue.value); queue && queue->timeout) return queue->timeout;
+  if (const auto* queue = options_for(options.queues, about.queue.value); queue && queue->timeout)
+    return queue->timeout;
   return options.timeout;
 }
 

@@ -135,7 +135,10 @@ void supervisor_state::take_claimed(storage::claim_answer& claimed) {
 void supervisor_state::end_one(const ended_start& ended, errc answer) {
   const auto& about = ended.start->about;
   desk->pool->release(about.fence);
-  if (about.losses > 0) e->suspect_taken = false;
+  if (about.losses > 0) {
+    e->suspect_taken = false;
+    caf::anon_send(store, hint_atom::value);  // the next suspect may wait on any queue
+  }
   if (answer != errc::none) {
     log::warn("the end (", ended.settlement.cause, ") of job ", about.id.value, " was refused: ", describe(answer));
     return;

@@ -1,6 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 
 #include <CLI/CLI.hpp>
 
@@ -30,8 +31,7 @@ parsed parse(int argc, char** argv) {
   app.set_version_flag("--version", "sluice " SLUICE_VERSION);
   app.require_subcommand(1);
   app.fallthrough();  // these may stand before or after the command and its words
-  app.add_option("--store", c.store, "The store: sqlite:FILE (or the environment's SLUICE_STORAGE)")
-      ->envname("SLUICE_STORAGE");
+  app.add_option("--store", c.store, "The store: sqlite:FILE (or the environment's SLUICE_STORAGE)");
   app.add_flag("--json", c.json, "One JSON object a line");
 
   const auto store_command = [&](const char* name, const char* help) { return app.add_subcommand(name, help); };
@@ -75,6 +75,13 @@ parsed parse(int argc, char** argv) {
     return {std::nullopt, app.exit(e) == 0 ? 0 : 2};
   }
   c.name = app.get_subcommands().front()->get_name();
+  if (!c.config.empty() && !c.store.empty()) {
+    std::fprintf(stderr, "sluice %s: the store is named in the configuration; override it with --set /storage=URL\n",
+                 c.name.c_str());
+    return {std::nullopt, 2};
+  }
+  if (const char* from_environment = std::getenv("SLUICE_STORAGE"); from_environment && c.store.empty())
+    c.store = from_environment;
   if (c.config.empty() && c.store.empty()) {
     std::fprintf(stderr, "sluice %s: --store URL is missing, e.g. --store sqlite:jobs.db\n", c.name.c_str());
     return {std::nullopt, 2};

@@ -1,9 +1,9 @@
 #include "config/load.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "config/reader.hpp"
+#include "core/queues.hpp"
 #include "core/text.hpp"
 
 namespace sluice::config {
@@ -61,8 +61,6 @@ bool check_queue_name(const std::string& name, bool pattern_allowed, const std::
   return false;
 }
 
-bool is_special(const std::string& queue) { return queue.ends_with("-queue"); }
-
 void read_queues(reader& from, server_options& options) {
   const auto* at = from.any("queues");
   if (!at) return;
@@ -71,13 +69,12 @@ void read_queues(reader& from, server_options& options) {
     return;
   }
   options.queues.clear();
-  const auto processors = std::clamp(std::thread::hardware_concurrency(), 1u, 1000u);
   for (const auto& [name, value] : at->items()) {
     const auto pointer = from.pointer("queues") + "/" + escaped(name);
     check_queue_name(name, true, pointer, from.faults());
     reader r(value, pointer, from.faults());
     queue_options queue;
-    queue.workers = is_special(name) ? options.special_queue_workers : processors;
+    queue.workers = default_workers(name, options.special_queue_workers);
     keep(queue.workers, r.number("workers", 1, 1000));
     keep(queue.prefetch, r.number("prefetch", 0, 1000));
     queue.retry = read_retry(r);
@@ -164,7 +161,7 @@ void read_all(const json& tree, const checks& by, loaded& into) {
   keep(o.allow_exec, r.flag("allow_exec"));
   // Before any queue is read, since a queue may need them.
   for (auto& [name, q] : o.queues)
-    q.workers = std::clamp(std::thread::hardware_concurrency(), 1u, 1000u);
+    q.workers = default_workers(name, o.special_queue_workers);
   read_queues(r, o);
   read_jobs(r, o);
   refuse_later(r, "throttlers", "kind", throttlers_not_served);

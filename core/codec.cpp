@@ -108,8 +108,9 @@ void write_retry(writer& out, const retry_policy& retry) {
   out.maybe(retry.backoff ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(*retry.backoff)) : std::nullopt);
   out.maybe(as_number(retry.delay));
   out.maybe(as_number(retry.max_delay));
-  out.maybe(retry.jitter ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(std::llround(*retry.jitter * jitter_scale)))
-                         : std::nullopt);
+  out.maybe(retry.jitter
+                ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(std::llround(*retry.jitter * jitter_scale)))
+                : std::nullopt);
   out.maybe(retry.then ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(*retry.then)) : std::nullopt);
 }
 

@@ -86,14 +86,19 @@ void mask_secret_keys(std::string& text) {
     std::string_view word;
     bool fills_line;
   };
-  static constexpr secret secrets[] = {{"pass", false},    {"secret", false},  {"token", false},  {"authorization", true},
-                                       {"api-key", false}, {"api_key", false}, {"apikey", false}, {"cookie", true}};
-  const auto skip = [&](std::size_t at, std::string_view these) { return std::min(text.find_first_not_of(these, at), text.size()); };
+  static constexpr secret secrets[] = {{"pass", false},         {"secret", false},  {"token", false},
+                                       {"authorization", true}, {"api-key", false}, {"api_key", false},
+                                       {"apikey", false},       {"cookie", true}};
+  const auto skip = [&](std::size_t at, std::string_view these) {
+    return std::min(text.find_first_not_of(these, at), text.size());
+  };
   for (std::size_t at = 0; at < text.size(); ++at) {
     for (const auto& [word, fills_line] : secrets) {
       if (!same_letters(text, at, word)) continue;
       std::size_t after = at + word.size();
-      while (after < text.size() && (std::isalnum(static_cast<unsigned char>(text[after])) || text[after] == '_' || text[after] == '-')) ++after;
+      while (after < text.size() &&
+             (std::isalnum(static_cast<unsigned char>(text[after])) || text[after] == '_' || text[after] == '-'))
+        ++after;
       const auto sign = skip(after, "\"' \\");
       if (sign >= text.size() || (text[sign] != ':' && text[sign] != '=')) break;
       const auto begin = skip(sign + 1, " ");

@@ -150,8 +150,8 @@ std::string printable(std::string_view text, std::size_t most) {
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
     const std::size_t length = utf8_length(text, at);
-    const bool control = byte < 0x20 || byte == 0x7f ||
-                         (length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0);
+    const bool control =
+        byte < 0x20 || byte == 0x7f || (length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0);
     const bool escaped = length == 0 || control;
     if (out.size() + (escaped ? 4 : length) > most) return out + "... (truncated)";
     if (escaped) {

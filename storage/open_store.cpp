@@ -19,7 +19,8 @@ result<parsed_url> parse(const std::string& url) {
   const auto shown = printable(log::redact(url), 200);
   if (url.starts_with("redis")) return error{errc::not_served, "Redis stores are not served yet; use sqlite:FILE"};
   if (!url.starts_with(scheme))
-    return error{errc::invalid_argument, "the store's URL '" + shown + "' names no known store; " + std::string(allowed)};
+    return error{errc::invalid_argument,
+                 "the store's URL '" + shown + "' names no known store; " + std::string(allowed)};
   parsed_url parsed{url.substr(scheme.size())};
   if (const auto mark = parsed.path.find('?'); mark != std::string::npos) {
     constexpr std::string_view key = "max_pages=";
@@ -34,7 +35,7 @@ result<parsed_url> parse(const std::string& url) {
   }
   if (parsed.path.empty() || parsed.path.starts_with("//"))
     return error{errc::invalid_argument, "the store's URL '" + shown + "' names no file; " + std::string(allowed)};
-  if (parsed.path.front() == ':' && parsed.path != ":memory:")
+  if (parsed.path.front() == ':' && !parsed.path.starts_with(":memory:"))
     return error{errc::invalid_argument, "the store's URL '" + shown + "' is not understood; " + std::string(allowed)};
   if (parsed.path.back() == '/')
     return error{errc::invalid_argument, "the store's URL '" + shown + "' names a folder; " + std::string(allowed)};
@@ -51,7 +52,8 @@ result<void> check_url(const std::string& url) {
 result<std::unique_ptr<store>> open_store(const std::string& url, const clock& clock) {
   const auto parsed = parse(url);
   if (!parsed) return parsed.error();
-  return sqlite::open(parsed->path, parsed->max_pages, clock);
+  const bool in_memory = parsed->path.starts_with(":memory:");
+  return sqlite::open(in_memory ? ":memory:" : parsed->path, parsed->max_pages, clock);
 }
 
 }  // namespace sluice::storage

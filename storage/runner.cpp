@@ -119,7 +119,9 @@ void runner::run() {
     auto next = got.begin();
     for (auto& order : taken) {
       const auto end = next + static_cast<std::ptrdiff_t>(order->asked.size());
-      order->done(answers(std::make_move_iterator(next), std::make_move_iterator(end)));
+      // Gone before the next is answered: it may hold the last share of something that owns us.
+      const auto done = std::exchange(order->done, nullptr);
+      done(answers(std::make_move_iterator(next), std::make_move_iterator(end)));
       next = end;
     }
     if (store_->made_work()) tell_listeners();
@@ -151,13 +153,9 @@ result<std::shared_ptr<runner>> open_runner(const std::string& url) {
   static std::map<std::string, std::weak_ptr<runner>> open;
   static const system_clock wall;
   if (auto known = check_url(url); !known) return known.error();
-  if (url == "sqlite::memory:" || url.starts_with("sqlite::memory:?")) {
-    auto made = open_store(url, wall);
-    if (!made) return made.error();
-    return std::make_shared<runner>(std::move(*made));
-  }
+  const auto name = url.substr(url.find(':') + 1, url.find('?') - url.find(':') - 1);
   std::error_code ignored;
-  const auto path = std::filesystem::weakly_canonical(url.substr(url.find(':') + 1), ignored).string();
+  const auto path = name.starts_with(":memory:") ? name : std::filesystem::weakly_canonical(name, ignored).string();
   std::lock_guard hold(mutex);
   if (auto shared = open[path].lock()) return shared;
   auto made = open_store(url, wall);

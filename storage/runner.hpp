@@ -72,7 +72,8 @@ private:
 };
 
 // One runner per store and process: the same file answers the same runner while anybody uses it.
-// `sqlite::memory:` is a new store each time.
+// `sqlite::memory:` is one store as well, shared by this process's servers and clients and gone with the
+// last of them; `sqlite::memory:NAME` is another.
 result<std::shared_ptr<runner>> open_runner(const std::string& url);
 
 }  // namespace sluice::storage

@@ -206,7 +206,8 @@ class store {
 public:
   virtual ~store() = default;
 
-  // Carries out all, in order, as one commit, and answers each at its place.
+  // Carries out all, in order, as one commit, and answers each at its place. When one of them is too much
+  // for the store, each is carried out alone, so that it costs the others nothing.
   virtual std::vector<answer> apply(std::span<const request> batch) = 0;
 
   // True when the last `apply` made a job ready or due, so that sleepers should look.

@@ -14,9 +14,11 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t archives = 10;
-constexpr const char* checksum = "cd \"$1\" && find . -maxdepth 1 -type f | LC_ALL=C sort | xargs -r -d '\\n' sha256sum | sha256sum";
+constexpr const char* checksum =
+    "cd \"$1\" && find . -maxdepth 1 -type f | LC_ALL=C sort | xargs -r -d '\\n' sha256sum | sha256sum";
 constexpr const char* archive =
-    "tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - -C \"$1\" . | gzip -n -9 > \"$2\" && sha256sum < \"$2\"";
+    "tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - -C \"$1\" . | gzip -n -9 > \"$2\" && "
+    "sha256sum < \"$2\"";
 
 std::string numbered(const char* prefix, std::size_t n) {
   auto digits = std::to_string(n);
@@ -47,7 +49,9 @@ std::vector<shell_job> plan(const fs::path& root, const fs::path& out) {
   largest.resize(std::min(largest.size(), archives));
   for (std::size_t i = 0; i < largest.size(); ++i) {
     const auto target = out / (numbered("archive-", i) + ".tar.gz");
-    jobs.push_back({numbered("archive-", i), "archive-queue", {"sh", "-c", archive, "sh", largest[i].second.string(), target.string()}});
+    jobs.push_back({numbered("archive-", i),
+                    "archive-queue",
+                    {"sh", "-c", archive, "sh", largest[i].second.string(), target.string()}});
   }
   return jobs;
 }
@@ -65,7 +69,8 @@ std::string run_plainly(const shell_job& job) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) return "no pipe";
   std::vector<char*> words;
-  for (const auto& word : job.argv) words.push_back(const_cast<char*>(word.c_str()));
+  for (const auto& word : job.argv)
+    words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -78,7 +83,8 @@ std::string run_plainly(const shell_job& job) {
   ::close(ends[1]);
   std::string output;
   std::array<char, 4096> buffer{};
-  for (ssize_t got = 0; (got = ::read(ends[0], buffer.data(), buffer.size())) > 0;) output.append(buffer.data(), static_cast<std::size_t>(got));
+  for (ssize_t got = 0; (got = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
+    output.append(buffer.data(), static_cast<std::size_t>(got));
   ::close(ends[0]);
   if (failed == 0) ::waitpid(pid, nullptr, 0);
   return output;

@@ -65,7 +65,8 @@ std::string write_config(const settings& s) {
   const auto path = (s.folder / "sluice.json").string();
   std::ofstream(path) << "{\n  \"storage\": \"sqlite:" << (s.folder / "jobs.db").string() << "\",\n"
                       << "  \"allow_exec\": true,\n  \"lease\": \"3s\",\n  \"queues\": {\n"
-                      << "    \"default\": {\"workers\": " << light_workers() << "},\n    \"archive-queue\": {}\n  }\n}\n";
+                      << "    \"default\": {\"workers\": " << light_workers()
+                      << "},\n    \"archive-queue\": {}\n  }\n}\n";
   return path;
 }
 
@@ -84,7 +85,8 @@ pid_t start_work(const settings& s, const std::string& config) {
 
 std::uint64_t unfinished(const std::vector<sluice::queue_counts>& queues) {
   std::uint64_t n = 0;
-  for (const auto& q : queues) n += q.enqueued + q.scheduled + q.processing;
+  for (const auto& q : queues)
+    n += q.enqueued + q.scheduled + q.processing;
   return n;
 }
 
@@ -105,7 +107,9 @@ void follow(sluice::client& client, const settings& s, const std::string& config
     if (over) return;
     int status = 0;
     if (::waitpid(work, &status, WNOHANG) == work) {
-      if (WIFEXITED(status)) die("sluice work ended with exit " + std::to_string(WEXITSTATUS(status)) + "; see " + (s.folder / "work.log").string());
+      if (WIFEXITED(status))
+        die("sluice work ended with exit " + std::to_string(WEXITSTATUS(status)) + "; see " +
+            (s.folder / "work.log").string());
       std::printf("sluice work was killed by signal %d; starting it again\n", WTERMSIG(status));
       drawn = false;
       work = start_work(s, config);
@@ -130,16 +134,19 @@ std::vector<sluice::job> all_done(sluice::client& client) {
 // The same commands one after the other. Answers how many results differ.
 int compare(const std::vector<sample::shell_job>& jobs, const std::vector<sluice::job>& done) {
   std::map<std::string, std::string> results;
-  for (const auto& j : done) results[j.id.value] = j.result;
+  for (const auto& j : done)
+    results[j.id.value] = j.result;
   const auto begin = steady::now();
   int different = 0;
   for (const auto& job : jobs) {
     const auto found = results.find(job.id);
     if (found != results.end() && found->second == sample::run_plainly(job)) continue;
     ++different;
-    std::printf("%s (%s) %s\n", job.id.c_str(), job.argv[4].c_str(), found == results.end() ? "has no result" : "differs from the plain loop's");
+    std::printf("%s (%s) %s\n", job.id.c_str(), job.argv[4].c_str(),
+                found == results.end() ? "has no result" : "differs from the plain loop's");
   }
-  std::printf("The plain loop over the same %zu commands took %.1f s.\n", jobs.size(), std::chrono::duration<double>(steady::now() - begin).count());
+  std::printf("The plain loop over the same %zu commands took %.1f s.\n", jobs.size(),
+              std::chrono::duration<double>(steady::now() - begin).count());
   return different;
 }
 
@@ -157,8 +164,10 @@ int main(int argc, char** argv) {
   auto client = must(sluice::client::open(options));
   if (unfinished(must(client.queues())) > 0) std::printf("Going on with an unfinished run.\n");
   std::vector<sluice::new_job> batch;
-  for (const auto& job : jobs) batch.push_back(sample::as_exec(job));
-  for (auto& stored : client.enqueue(std::move(batch))) must(std::move(stored));  // again is the same job
+  for (const auto& job : jobs)
+    batch.push_back(sample::as_exec(job));
+  for (auto& stored : client.enqueue(std::move(batch)))
+    must(std::move(stored));  // again is the same job
   std::printf("%zu jobs from %s are stored in %s\n", jobs.size(), s.root.c_str(), options.storage.c_str());
 
   pid_t work = start_work(s, config);
@@ -175,6 +184,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::printf("All %zu results equal the plain loop's.\n", jobs.size());
-  for (const char* end : {"", "-wal", "-shm", ".lock", ".turn"}) fs::remove(s.folder / (std::string("jobs.db") + end));
+  for (const char* end : {"", "-wal", "-shm", ".lock", ".turn"})
+    fs::remove(s.folder / (std::string("jobs.db") + end));
   return 0;
 }

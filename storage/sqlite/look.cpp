@@ -113,6 +113,7 @@ list_answer apply(session& s, const list_request& r) {
 }
 
 queues_answer apply(session& s, const queues_request&) {
+  s.flush();  // what this batch has changed so far
   std::map<std::string, queue_counts> by_name;
   {
     auto q = s.db.prepare("SELECT name,paused FROM queues");

@@ -73,6 +73,7 @@ expired_answer apply(session& s, const expired_request& r) {
       answer.leases.back().clock_went_back = true;
     }
   }
+  if (answer.leases.size() > r.limit) answer.leases.resize(r.limit);
   if (next) answer.next_in = duration(*next - s.now_us());
   return answer;
 }

@@ -42,7 +42,7 @@ std::int64_t pragma(database& db, const char* sql) {
 
 bool is_made(database& db) { return pragma(db, "SELECT count(*) FROM sqlite_master") > 0; }
 
-void configure(database& db, std::uint32_t max_pages) {
+durability configure(database& db, std::uint32_t max_pages) {
   sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_busy_timeout(db.handle(), 5000);
   db.execute("PRAGMA journal_mode=WAL");
@@ -53,22 +53,31 @@ void configure(database& db, std::uint32_t max_pages) {
   db.execute("PRAGMA cache_size=-65536");
   db.execute("PRAGMA journal_size_limit=67108864");
   if (max_pages > 0) db.execute(cat("PRAGMA max_page_count=", max_pages).c_str());
+  std::string journal;
+  {
+    auto q = db.prepare("PRAGMA journal_mode");
+    if (q.step()) journal = q.text(0);
+  }
+  if (journal == "memory") return durability::volatile_;
+  constexpr int full = 2;
+  return journal == "wal" && pragma(db, "PRAGMA synchronous") >= full ? durability::power_safe : durability::crash_safe;
 }
 
-result<void> prepare_schema(database& db, const std::string& name) {
-  const auto id = pragma(db, "PRAGMA application_id");
+result<void> check_schema(database& db, const std::string& name) {
+  if (!is_made(db)) return {};
   const auto version = pragma(db, "PRAGMA user_version");
-  if (id == 0 && version == 0 && pragma(db, "SELECT count(*) FROM sqlite_master") == 0) {
-    db.execute(tables);
-    db.execute(cat("PRAGMA application_id=", application_id, "; PRAGMA user_version=", schema_version).c_str());
-    return {};
-  }
-  if (id != application_id)
+  if (pragma(db, "PRAGMA application_id") != application_id)
     return error{errc::storage_damaged, cat(name, " is a database, but not one of Sluice's; it was left as it is")};
   if (version > schema_version)
     return error{errc::storage_newer, cat(name, " has schema ", version, "; this version knows up to ", schema_version,
                                           ": use a newer Sluice")};
   return {};
+}
+
+void make_schema(database& db) {
+  if (is_made(db)) return;  // another process was first
+  db.execute(tables);
+  db.execute(cat("PRAGMA application_id=", application_id, "; PRAGMA user_version=", schema_version).c_str());
 }
 
 }  // namespace sluice::storage::sqlite

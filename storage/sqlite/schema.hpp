@@ -11,6 +11,8 @@
 //   numbers     the one growing number: fences and places in lines.
 #pragma once
 
+#include <sluice/options.hpp>
+
 #include "storage/sqlite/database.hpp"
 
 namespace sluice::storage::sqlite {
@@ -20,9 +22,11 @@ inline constexpr int quarantined_state = 9;
 
 // False for a file in which nothing was made yet. Looks only.
 bool is_made(database& db);
-// Settings of a connection; they are not stored in the file.
-void configure(database& db, std::uint32_t max_pages);
-// Makes the tables in an empty file, or checks that a file is ours and not newer. In a transaction.
-result<void> prepare_schema(database& db, const std::string& name);
+// Settings of a connection; they are not stored in the file. Answers what they are worth, read back.
+durability configure(database& db, std::uint32_t max_pages);
+// Whether the file is empty, or ours and not newer. Looks only.
+result<void> check_schema(database& db, const std::string& name);
+// Makes the tables in an empty file. In a transaction.
+void make_schema(database& db);
 
 }  // namespace sluice::storage::sqlite

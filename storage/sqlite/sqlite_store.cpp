@@ -46,7 +46,9 @@ public:
     }
     // A store that is there already is only looked at, which needs no lock.
     if (!in_memory() && ::access(path_.c_str(), F_OK) == 0)
-      if (auto there = open_database(false); there || there.error().code != errc::not_found) return there;
+      if (auto there = open_database(false);
+          there || (there.error().code != errc::not_found && there.error().code != errc::storage_busy))
+        return there;
     return reopen();
   }
 
@@ -74,7 +76,7 @@ public:
       db_->execute("BEGIN IMMEDIATE");
       session_->begin(clock_.now());
       for (const auto& r : batch)
-        std::visit([&](const auto& one) { answers.emplace_back(sqlite::apply(*session_, one)); }, r);
+        answers.push_back(carry_out(r));
       session_->quarantine_damaged();
       session_->flush();
       committing = true;
@@ -82,6 +84,7 @@ public:
     } catch (const failure& f) {
       recover(f, committing);
       if (locked) unlock();
+      if (batch.size() > 1 && concerns_one(f)) return one_by_one(batch);
       return fail_all(to_error(f, committing));
     }
     if (session_->made_work && lock_) lock_->touch();
@@ -100,14 +103,46 @@ public:
     return lock_ ? watch_file(lock_->path(), std::move(hint)) : nullptr;
   }
 
-  sluice::durability durability() const override {
-    return in_memory() ? durability::volatile_ : durability::power_safe;
-  }
+  sluice::durability durability() const override { return durability_; }
 
   void stop_waiting() override { stop_ = true; }
 
 private:
   bool in_memory() const { return path_ == ":memory:"; }
+
+  answer carry_out(const request& r) {
+    if (std::holds_alternative<enqueue_request>(r) && !has_room())
+      return error{errc::storage_full, cat(path_, " holds as much as max_pages allows")};
+    return std::visit([&](const auto& one) { return answer(sqlite::apply(*session_, one)); }, r);
+  }
+
+  // New jobs leave room for the ends of those that are there.
+  bool has_room() {
+    if (max_pages_ == 0) return true;
+    const auto number = [&](const char* sql) {
+      auto q = db_->prepare(sql);
+      return q.step() ? q.number(0) : 0;
+    };
+    const std::int64_t reserve = std::max(8u, max_pages_ / 16);
+    return number("PRAGMA page_count") - number("PRAGMA freelist_count") + reserve <= max_pages_;
+  }
+
+  // Failures of what was asked, not of the store: the others of the batch may well succeed.
+  static bool concerns_one(const failure& f) {
+    const int code = f.code & 0xff;
+    return code == SQLITE_FULL || code == SQLITE_TOOBIG || code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH;
+  }
+
+  std::vector<answer> one_by_one(std::span<const request> batch) {
+    std::vector<answer> answers;
+    bool work = false;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      answers.push_back(std::move(apply(batch.subspan(i, 1)).front()));
+      work = work || made_work();
+    }
+    if (session_) session_->made_work = work;
+    return answers;
+  }
 
   // Locks and shared memory do not work over a network.
   result<void> refuse_network() const {
@@ -130,18 +165,19 @@ private:
   result<void> open_database(bool make) {
     try {
       db_ = std::make_unique<database>(path_);
-      if (!make && !is_made(*db_)) {
-        db_.reset();
-        return error{errc::not_found, path_};
-      }
-      configure(*db_, max_pages_);
-      db_->execute(make ? "BEGIN IMMEDIATE" : "BEGIN");
-      if (auto ours = prepare_schema(*db_, path_); !ours) {
-        db_->execute("ROLLBACK");
+      // Nothing is written before we know that it is ours.
+      auto ours = check_schema(*db_, path_);
+      if (ours && !make && !is_made(*db_)) ours = error{errc::not_found, path_};
+      if (!ours) {
         db_.reset();
         return ours;
       }
-      db_->execute("COMMIT");
+      durability_ = configure(*db_, max_pages_);
+      if (make) {
+        db_->execute("BEGIN IMMEDIATE");
+        make_schema(*db_);
+        db_->execute("COMMIT");
+      }
     } catch (const failure& f) {
       db_.reset();
       auto e = to_error(f, false);
@@ -226,7 +262,10 @@ private:
 
   // Reading came upon records that cannot be decoded: put them aside now.
   void quarantine() {
-    if (!lock()) return;  // it stays where it is; the next reader finds it again
+    if (!lock()) {  // it stays where it is; the next reader finds it again
+      session_->forget();
+      return;
+    }
     try {
       db_->execute("BEGIN IMMEDIATE");
       session_->quarantine_damaged();
@@ -273,6 +312,7 @@ private:
   std::optional<error> lost_;
   int file_ = -1;
   int pages_in_log_ = 0;
+  sluice::durability durability_ = durability::volatile_;
 };
 
 }  // namespace

@@ -36,7 +36,10 @@ TEST_CASE("whatever a handler throws is a failed run with its text") {
   w.handlers.handle("number", [](job_context&) { throw 42; });
   w.handlers.handle("strange", [](job_context&) { throw strange{}; });
   w.start();
-  for (const auto& [type, text] : {std::pair("exception", "the reason"), {"text", "a text"}, {"number", "no std::exception"}, {"strange", "no std::exception"}}) {
+  for (const auto& [type, text] : {std::pair("exception", "the reason"),
+                                   {"text", "a text"},
+                                   {"number", "no std::exception"},
+                                   {"strange", "no std::exception"}}) {
     const auto id = w.enqueue(type);
     REQUIRE(w.becomes(id, job_state::failed));
     CHECK(w.get(id).history.back().error.find(text) != std::string::npos);
@@ -83,7 +86,8 @@ TEST_CASE("a handler that heeds its timeout has failed and may be retried") {
   w.options.retry.delay = 1ms;
   w.options.jobs["slow"].timeout = 20ms;
   w.handlers.handle("slow", [](job_context& c) {
-    while (!c.stop_requested()) std::this_thread::yield();
+    while (!c.stop_requested())
+      std::this_thread::yield();
     c.throw_if_stop_requested();
   });
   w.start();
@@ -96,7 +100,9 @@ TEST_CASE("a handler that heeds its timeout has failed and may be retried") {
 TEST_CASE("a handler may say when to run again and that is no failure") {
   server_world w;
   w.options.retry.attempts = 0;
-  w.handlers.handle("later", [](job_context& c) { return c.attempt() < 3 ? outcome::retry_in(1ms, "not yet") : outcome::succeeded("now"); });
+  w.handlers.handle("later", [](job_context& c) {
+    return c.attempt() < 3 ? outcome::retry_in(1ms, "not yet") : outcome::succeeded("now");
+  });
   w.start();
   const auto id = w.enqueue("later");
   REQUIRE(w.becomes(id, job_state::succeeded));
@@ -140,7 +146,8 @@ TEST_CASE("a queue whose workers are all busy holds up no other queue") {
   const auto heavy = w.enqueue("heavy", "{}", "heavy");
   const auto behind = w.enqueue("heavy", "{}", "heavy");
   REQUIRE(w.becomes(heavy, job_state::processing));
-  for (int i = 0; i < 20; ++i) CHECK(w.becomes(w.enqueue("light"), job_state::succeeded));
+  for (int i = 0; i < 20; ++i)
+    CHECK(w.becomes(w.enqueue("light"), job_state::succeeded));
   CHECK(w.get(behind).state == job_state::enqueued);
   release = true;
   release.notify_all();
@@ -160,7 +167,8 @@ TEST_CASE("a running job that is deleted is asked to stop and its outcome is ref
   server_world w;
   w.options.lease = 1s;
   w.handlers.handle("long", [](job_context& c) {
-    while (!c.stop_requested()) std::this_thread::yield();
+    while (!c.stop_requested())
+      std::this_thread::yield();
   });
   w.start();
   const auto id = w.enqueue("long");

@@ -35,7 +35,8 @@ struct server_world {
     if (const auto started = server->start(); !started) throw std::runtime_error(to_string(started.error()));
   }
 
-  job_id enqueue(const std::string& type, const std::string& args = "{}", const std::string& queue = "default", duration delay = duration(0)) {
+  job_id enqueue(const std::string& type, const std::string& args = "{}", const std::string& queue = "default",
+                 duration delay = duration(0)) {
     new_job j;
     j.type = job_type(type);
     j.args = args;

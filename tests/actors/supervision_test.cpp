@@ -37,8 +37,10 @@ TEST_CASE("every actor below the root may be killed again and again while jobs r
     std::thread producer([&] {
       for (int i = 0; i < jobs; i += 100) {
         std::vector<new_job> batch(100);
-        for (auto& j : batch) j.type = job_type("count");
-        for (const auto& r : w.client->enqueue(std::move(batch))) (void)r.ok();
+        for (auto& j : batch)
+          j.type = job_type("count");
+        for (const auto& r : w.client->enqueue(std::move(batch)))
+          (void)r.ok();
       }
     });
     root_actor root;
@@ -54,11 +56,13 @@ TEST_CASE("every actor below the root may be killed again and again while jobs r
     });
     producer.join();
     CHECK(eventually([&] { return w.counts().succeeded == jobs; }, 60s));
-    for (const auto& p : e->pools()) p->mute();
+    for (const auto& p : e->pools())
+      p->mute();
     caf::anon_send_exit(root, caf::exit_reason::user_shutdown);
     root = nullptr;
   }
-  for (const auto& p : e->pools()) p->close(std::chrono::steady_clock::now() + 5s);
+  for (const auto& p : e->pools())
+    p->close(std::chrono::steady_clock::now() + 5s);
   e->keeper.reset();
   CHECK(runs == jobs);
 }
@@ -72,7 +76,10 @@ TEST_CASE("a worker that is ended from outside is that job's failed start and is
   }();
   auto p = std::make_shared<pool>(queue_name("default"), queue_options{1, 0, {}, {}}, can_run);
   std::atomic<bool> ended{false}, gone{false};
-  p->on_ended([&] { ended = true; ended.notify_all(); });
+  p->on_ended([&] {
+    ended = true;
+    ended.notify_all();
+  });
   const auto id = p->add_worker([&] { gone = true; });
   auto start = std::make_shared<held_start>();
   start->about.id = job_id("a");

@@ -27,8 +27,8 @@ TEMPLATE_TEST_CASE("The order of a line holds when the clock is set back", "[con
   CHECK(ids(claim(w, {.free = 3})) == names{"a", "b", "c"});
 }
 
-TEMPLATE_TEST_CASE("A claimed job is processing, with a fence, an attempt and a lease", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A claimed job is processing, with a fence, an attempt and a lease", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
   TestType w;
   put_all(w, {"a", "b"});
   const auto got = claim(w, {.free = 2, .server = "srv", .lease = 20s});
@@ -116,8 +116,8 @@ TEMPLATE_TEST_CASE("The same number of another server or queue is another claim"
   CHECK(ids(claim(w, {.free = 9, .server = "s1", .op = 7})) == names{"a"});
 }
 
-TEMPLATE_TEST_CASE("A job of an unknown type is put aside once, for whoever knows it", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A job of an unknown type is put aside once, for whoever knows it", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
   TestType w;
   REQUIRE(put(w, {.id = "m1", .type = "mail"}) == errc::none);
   put_all(w, {"a"});
@@ -144,8 +144,7 @@ TEMPLATE_TEST_CASE("A job of an unknown type is put aside once, for whoever know
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A server that knows no type takes nothing", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A server that knows no type takes nothing", "[contract]", sqlite_file_world, sqlite_memory_world) {
   TestType w;
   put_all(w, {"a"});
   auto request = claiming({.free = 5});
@@ -183,8 +182,7 @@ TEMPLATE_TEST_CASE("More jobs of unknown types than one claim moves hold up nobo
   CHECK(counts(w).enqueued == 2'500);
 }
 
-TEMPLATE_TEST_CASE("A suspect is claimed only when one may be", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A suspect is claimed only when one may be", "[contract]", sqlite_file_world, sqlite_memory_world) {
   TestType w;
   put_suspect(w, "x");
   CHECK(get(w, "x").line == "suspect");
@@ -231,8 +229,8 @@ TEMPLATE_TEST_CASE("A suspect is never claimed ahead", "[contract]", sqlite_file
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Suspects of an unknown type keep the rules in their type's line", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("Suspects of an unknown type keep the rules in their type's line", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
   TestType w;
   for (const auto* id : {"x", "y"})
     REQUIRE(put(w, {.id = id, .type = "mail"}) == errc::none);

@@ -100,9 +100,7 @@ inline storage::claim_request claiming(const claim_words& words) {
   return r;
 }
 
-inline storage::claim_answer claim(world& w, const claim_words& words = {}) {
-  return ask(w, claiming(words));
-}
+inline storage::claim_answer claim(world& w, const claim_words& words = {}) { return ask(w, claiming(words)); }
 
 // The next job, which must be there.
 inline job claim_one(world& w, claim_words words = {}) {
@@ -228,6 +226,18 @@ inline std::uint64_t count_of(const queue_counts& q, job_state state) {
   }
   return 0;
 }
+
+inline storage::request enqueue_of(const std::string& id, const std::string& args = "{}") {
+  return storage::enqueue_request{{prepared({.id = id, .args = args})}};
+}
+inline storage::request get_of(const std::string& id) { return storage::get_request{job_id(id)}; }
+
+inline errc code_of(const storage::answer& a) {
+  const auto* e = std::get_if<error>(&a);
+  return e ? e->code : errc::none;
+}
+// With what a request as a whole is refused.
+inline errc refusal(world& w, const storage::request& r) { return code_of(w.store().apply({&r, 1}).at(0)); }
 
 // All that the store says about a job, to see that nothing of it changed.
 inline std::string portrait(const job& j) {

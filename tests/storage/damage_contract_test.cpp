@@ -51,7 +51,8 @@ stock stocked(world& w) {
   storage::enqueue_request r;
   for (int i = 0; i < 200; ++i) {
     s.ids.push_back("j" + std::to_string(i));
-    r.jobs.push_back(prepared({.id = s.ids.back(), .args = "[\"" + std::string(static_cast<std::size_t>(i), 'x') + "\"]",
+    r.jobs.push_back(prepared({.id = s.ids.back(),
+                               .args = "[\"" + std::string(static_cast<std::size_t>(i), 'x') + "\"]",
                                .headers = {{"n", std::to_string(i)}}}));
   }
   ask(w, r);
@@ -125,7 +126,8 @@ TEST_CASE("Of damaged records each is read right or put aside, and all others go
   }
   std::uint64_t healthy = 0;
   for (const auto& [id, was] : before.portraits)
-    if (!changed.contains(id) && (was.find(" enqueued ") != std::string::npos || was.find(" scheduled ") != std::string::npos)) {
+    if (!changed.contains(id) &&
+        (was.find(" enqueued ") != std::string::npos || was.find(" scheduled ") != std::string::npos)) {
       ++healthy;
       CHECK(claimed.contains(id));
     }
@@ -248,10 +250,15 @@ TEST_CASE("A file with random bytes in it is answered or refused, and never a cr
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
     auto opened = storage::open_store("sqlite:" + path, w.clock);
     if (!opened) continue;
-    const std::vector<storage::request> all = {
-        storage::queues_request{}, storage::list_request{}, storage::expired_request{}, storage::promote_request{},
-        claiming({.free = 300}), storage::enqueue_request{{prepared({.id = "new"})}},
-        storage::requeue_request{job_id("j120")}, storage::remove_request{job_id("j3")}, storage::prune_request{}};
+    const std::vector<storage::request> all = {storage::queues_request{},
+                                               storage::list_request{},
+                                               storage::expired_request{},
+                                               storage::promote_request{},
+                                               claiming({.free = 300}),
+                                               storage::enqueue_request{{prepared({.id = "new"})}},
+                                               storage::requeue_request{job_id("j120")},
+                                               storage::remove_request{job_id("j3")},
+                                               storage::prune_request{}};
     for (const auto& r : all) {
       const auto answers = (*opened)->apply({&r, 1});
       CHECK(answers.size() == 1);

@@ -98,8 +98,7 @@ TEMPLATE_TEST_CASE("An id with other content is refused, and nothing changes", "
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A delayed job is scheduled and not claimed", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A delayed job is scheduled and not claimed", "[contract]", sqlite_file_world, sqlite_memory_world) {
   TestType w;
   REQUIRE(put(w, {.id = "later", .delay = 5s}) == errc::none);
   const auto found = get(w, "later");
@@ -141,9 +140,8 @@ TEMPLATE_TEST_CASE("A batch is carried out in order, and each request sees the o
 TEMPLATE_TEST_CASE("Counts told in a batch hold what the batch has done so far", "[contract]", sqlite_file_world,
                    sqlite_memory_world) {
   TestType w;
-  const std::vector<storage::request> batch = {
-      storage::enqueue_request{{prepared({.id = "a"}), prepared({.id = "b"})}}, claiming({}),
-      storage::queues_request{}, storage::list_request{}};
+  const std::vector<storage::request> batch = {storage::enqueue_request{{prepared({.id = "a"}), prepared({.id = "b"})}},
+                                               claiming({}), storage::queues_request{}, storage::list_request{}};
   const auto answers = w.store().apply(batch);
   const auto& told = std::get<storage::queues_answer>(answers.at(2)).queues;
   REQUIRE(told.size() == 1);
@@ -172,7 +170,8 @@ TEMPLATE_TEST_CASE("What is written in names and args is data to the store", "[c
     claim(w, {.queue = name});  // puts it aside in its type's line
     CHECK(get(w, name).line == "type:" + name);
     auto request = claiming({.queue = name});
-    request.types = std::make_shared<const std::set<std::string, std::less<>>>(std::initializer_list<std::string>{name});
+    request.types =
+        std::make_shared<const std::set<std::string, std::less<>>>(std::initializer_list<std::string>{name});
     CHECK(ids(ask(w, request)) == names{name});
     CHECK(counts(w, name).processing == 1);
   }

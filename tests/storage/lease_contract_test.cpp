@@ -49,9 +49,8 @@ TEMPLATE_TEST_CASE("Of many renewals each is carried out or refused alone", "[co
   const auto got = claim(w, {.free = 3});
   REQUIRE(settle(w, got.jobs[1]) == errc::none);
   w.clock.advance(10s);
-  storage::renew_request r{{start_of(got.jobs[0]), start_of(got.jobs[1]), {job_id("nobody"), fence{7}},
-                            start_of(got.jobs[2])},
-                           60s};
+  storage::renew_request r{
+      {start_of(got.jobs[0]), start_of(got.jobs[1]), {job_id("nobody"), fence{7}}, start_of(got.jobs[2])}, 60s};
   CHECK(ask(w, r).each == std::vector{errc::none, errc::stale_fence, errc::stale_fence, errc::none});
   CHECK(get(w, "a").lease_until == w.clock.now() + 60s);
   CHECK(get(w, "c").lease_until == w.clock.now() + 60s);
@@ -130,8 +129,8 @@ TEMPLATE_TEST_CASE("A clock that stepped back a little takes nobody's lease", "[
   CHECK(expired(w).leases.empty());
 }
 
-TEMPLATE_TEST_CASE("A start is taken away only when its renewals are still those seen", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A start is taken away only when its renewals are still those seen", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
   TestType w;
   put_all(w, {"a"});
   const auto running = claim_one(w);
@@ -226,8 +225,8 @@ TEMPLATE_TEST_CASE("A suspect that runs, fails and is retried waits as a suspect
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Many lost starts are taken away in one request, each for itself", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("Many lost starts are taken away in one request, each for itself", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
   TestType w;
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});

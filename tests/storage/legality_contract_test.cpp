@@ -21,10 +21,8 @@ public:
     for (const auto& [id, now] : after) {
       const auto was = before.find(id);
       INFO(id << " after " << done_);
-      if (was == before.end())
-        CHECK(may_begin_in(now));
-      else if (was->second != now)
-        CHECK(may_become(was->second, now));
+      if (was == before.end()) CHECK(may_begin_in(now));
+      else if (was->second != now) CHECK(may_become(was->second, now));
     }
     for (const auto& [id, was] : before) {
       INFO(id << " after " << done_);
@@ -52,9 +50,18 @@ private:
       case 4: return take();
       case 5:
       case 6: return end();
-      case 7: done_ = "promote"; promote(w_, 2); return;
-      case 8: done_ = "requeue"; requeue(w_, any_id()); return;
-      case 9: done_ = "remove"; remove(w_, any_id()); return;
+      case 7:
+        done_ = "promote";
+        promote(w_, 2);
+        return;
+      case 8:
+        done_ = "requeue";
+        requeue(w_, any_id());
+        return;
+      case 9:
+        done_ = "remove";
+        remove(w_, any_id());
+        return;
       case 10: return pass_time();
       default: return tidy();
     }
@@ -67,8 +74,10 @@ private:
 
   void take() {
     done_ = "claim";
-    const auto got = claim(w_, {.free = static_cast<std::uint32_t>(below(3)), .ahead = static_cast<std::uint32_t>(below(2)),
-                                .suspect_too = below(2) == 0, .types = below(2) == 0 ? "work" : "work mail"});
+    const auto got = claim(w_, {.free = static_cast<std::uint32_t>(below(3)),
+                                .ahead = static_cast<std::uint32_t>(below(2)),
+                                .suspect_too = below(2) == 0,
+                                .types = below(2) == 0 ? "work" : "work mail"});
     for (const auto& j : got.jobs) {
       CHECK(j.fence > last_);
       last_ = j.fence;
@@ -111,8 +120,8 @@ private:
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Jobs move along legal transitions only, and the books stay right", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("Jobs move along legal transitions only, and the books stay right", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
   TestType w;
   const std::uint64_t seed = GENERATE(1, 2, 3);
   CAPTURE(seed);

@@ -16,8 +16,8 @@ names listed(world& w, std::optional<job_state> state, const std::string& queue 
 
 // One job in each state that can be reached: "enqueued", "scheduled", "processing", …
 void one_of_each(world& w) {
-  for (const auto& [id, end] : {std::pair("succeeded", how::succeeded), {"failed", how::failed},
-                                {"deleted", how::deleted}}) {
+  for (const auto& [id, end] :
+       {std::pair("succeeded", how::succeeded), {"failed", how::failed}, {"deleted", how::deleted}}) {
     REQUIRE(put(w, {.id = id}) == errc::none);
     REQUIRE(settle(w, claim_one(w), end) == errc::none);
   }
@@ -55,8 +55,8 @@ TEMPLATE_TEST_CASE("A requeued final job starts afresh at the tail", "[contract]
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A requeued scheduled job is ready now and keeps what it has used", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A requeued scheduled job is ready now and keeps what it has used", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
   TestType w;
   put_all(w, {"a"});
   REQUIRE(settle(w, claim_one(w), how::retry, 1h) == errc::none);
@@ -228,8 +228,8 @@ TEMPLATE_TEST_CASE("A list goes on where it was although jobs came and went", "[
   CHECK(ids(ask(w, storage::list_request{query}).page.jobs) == names{"b", "a"});
 }
 
-TEMPLATE_TEST_CASE("Queues are told of with their counts, also empty and paused ones", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("Queues are told of with their counts, also empty and paused ones", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
   TestType w;
   CHECK(queues(w).empty());
   one_of_each(w);

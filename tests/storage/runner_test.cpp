@@ -63,8 +63,6 @@ private:
   std::unique_ptr<storage::store> inner_;
 };
 
-storage::request enqueue_of(const std::string& id) { return storage::enqueue_request{{prepared({.id = id})}}; }
-storage::request get_of(const std::string& id) { return storage::get_request{job_id(id)}; }
 storage::request heavy(std::uint32_t weight) {
   storage::claim_request r;
   r.queue.value = "default";
@@ -74,11 +72,6 @@ storage::request heavy(std::uint32_t weight) {
 
 steady_point soon() { return steady_clock::now() + 20s; }
 steady_point passed() { return steady_clock::now() - 1s; }
-
-errc code_of(const storage::answer& a) {
-  const auto* e = std::get_if<error>(&a);
-  return e ? e->code : errc::none;
-}
 
 }  // namespace
 
@@ -199,9 +192,8 @@ TEST_CASE("What was submitted is answered before the runner ends", "[runner]") {
   {
     runner r(std::make_unique<gated_store>(g));
     for (int i = 0; i < 50; ++i)
-      r.submit({enqueue_of("j" + std::to_string(i))}, [&](const runner::answers& got) {
-        answered += code_of(got.at(0)) == errc::none;
-      });
+      r.submit({enqueue_of("j" + std::to_string(i))},
+               [&](const runner::answers& got) { answered += code_of(got.at(0)) == errc::none; });
   }  // opens the gate: the store is told to stop waiting
   CHECK(answered == 50);
 }
@@ -272,8 +264,10 @@ TEST_CASE("A file whose runner ended gets a new one", "[runner]") {
   CHECK(std::get<storage::get_answer>((*again)->call({get_of("a")}, soon()).at(0)).found.has_value());
 }
 
-TEST_CASE("Each store in memory has a runner of its own", "[runner]") {
-  CHECK(storage::open_runner("sqlite::memory:").value() != storage::open_runner("sqlite::memory:").value());
+TEST_CASE("A store in memory is shared by its name", "[runner]") {
+  const auto one = storage::open_runner("sqlite::memory:").value();
+  CHECK(storage::open_runner("sqlite::memory:").value() == one);
+  CHECK(storage::open_runner("sqlite::memory:other").value() != one);
   CHECK(storage::open_runner("mysql:x").error().code == errc::invalid_argument);
   const temp_dir folder;
   CHECK(storage::open_runner(folder.url("no/jobs.db")).error().code == errc::io_error);

@@ -213,16 +213,15 @@ TEMPLATE_TEST_CASE("Of many settlements each is carried out or refused alone", "
   storage::settle_request r;
   r.starts = {ended(got.jobs[0], how::succeeded), ended(stale, how::failed), ended(got.jobs[2], how::failed),
               ended(got.jobs[2], how::failed), ended(got.jobs[1], how::succeeded)};
-  CHECK(ask(w, r).each ==
-        std::vector{errc::none, errc::stale_fence, errc::none, errc::none, errc::none});
+  CHECK(ask(w, r).each == std::vector{errc::none, errc::stale_fence, errc::none, errc::none, errc::none});
   CHECK(get(w, "b").state == job_state::succeeded);
   CHECK(get(w, "c").state == job_state::failed);
   CHECK(get(w, "c").history.size() == 1);
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A settle may claim in the same step, and both can be asked again", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A settle may claim in the same step, and both can be asked again", "[contract]", sqlite_file_world,
+                   sqlite_memory_world) {
   TestType w;
   put_all(w, {"a", "b", "c"});
   const auto first = claim_one(w);

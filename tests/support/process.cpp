@@ -18,7 +18,8 @@ using std::chrono::steady_clock;
 
 pid_t spawn(const std::vector<std::string>& argv, const std::string& out, const std::string& err) {
   std::vector<char*> words;
-  for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  for (const auto& word : argv)
+    words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   const pid_t pid = ::fork();
   if (pid != 0) return pid;

@@ -9,7 +9,8 @@ using nlohmann::json;
 
 std::vector<json> objects(const std::string& lines) {
   std::vector<json> found;
-  for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) found.push_back(json::parse(lines.substr(at, end - at)));
+  for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1)
+    found.push_back(json::parse(lines.substr(at, end - at)));
   return found;
 }
 
@@ -39,11 +40,14 @@ TEST_CASE("enqueue prints an id that show and jobs and queues know") {
   CHECK(shown.at("losses") == 0);
   CHECK(shown.contains("created_at"));
   CHECK(shown.contains("reason"));
-  const auto jobs = objects(w.sluice({"--json", "jobs", "--state", "enqueued", "--queue", "default", "--limit", "5"}).out);
+  const auto jobs =
+      objects(w.sluice({"--json", "jobs", "--state", "enqueued", "--queue", "default", "--limit", "5"}).out);
   REQUIRE(jobs.size() == 1);
   const auto queues = objects(w.sluice({"queues", "--json"}).out);
   REQUIRE(queues.size() == 1);
-  for (const char* key : {"queue", "paused", "enqueued", "scheduled", "throttled", "processing", "succeeded", "failed", "deleted"}) CHECK(queues[0].contains(key));
+  for (const char* key :
+       {"queue", "paused", "enqueued", "scheduled", "throttled", "processing", "succeeded", "failed", "deleted"})
+    CHECK(queues[0].contains(key));
   CHECK(queues[0].at("enqueued") == 1);
   CHECK(w.sluice({"jobs"}).out.find(id) != std::string::npos);
 }
@@ -53,7 +57,8 @@ TEST_CASE("options may stand before or after the words") {
   const auto url = w.folder.url();
   const auto at = w.folder.path().string();
   CHECK(run({SLUICE_PROGRAM, "--store", url, "enqueue", "--id", "a", "default", "noop", "{}"}, at).out == "a\n");
-  CHECK(run({SLUICE_PROGRAM, "enqueue", "default", "noop", "{}", "--in", "1h", "--id", "b", "--store", url}, at).out == "b\n");
+  CHECK(run({SLUICE_PROGRAM, "enqueue", "default", "noop", "{}", "--in", "1h", "--id", "b", "--store", url}, at).out ==
+        "b\n");
   CHECK(w.get("b").state == job_state::scheduled);
   CHECK(w.sluice({"enqueue", "default", "noop", "{}", "--id", "a"}).exit_code == 0);
   CHECK(w.sluice({"enqueue", "default", "noop", "[]", "--id", "a"}).exit_code == 1);
@@ -95,16 +100,21 @@ TEST_CASE("requeue and delete and pause and resume do what they say") {
 TEST_CASE("check names every fault with its pointer and work starts nothing") {
   temp_dir folder;
   const auto file = folder.file("broken.json");
-  write_file(file, R"({"storage": "mysql://x", "lease": "soon", "queues": {"": {}, "a": {"workers": 0, "worker": 2, "worker": 2}}, "graze": "1s"})");
+  write_file(
+      file,
+      R"({"storage": "mysql://x", "lease": "soon", "queues": {"": {}, "a": {"workers": 0, "worker": 2, "worker": 2}}, "graze": "1s"})");
   for (const char* command : {"check", "work"}) {
     const auto said = run({SLUICE_PROGRAM, command, file}, folder.path().string());
     CHECK(said.exit_code == 1);
-    for (const char* pointer : {"/storage: ", "/lease: ", "/queues/: ", "/queues/a/workers: ", "/queues/a/worker: ", "/graze: "}) CHECK(said.err.find(pointer) != std::string::npos);
+    for (const char* pointer :
+         {"/storage: ", "/lease: ", "/queues/: ", "/queues/a/workers: ", "/queues/a/worker: ", "/graze: "})
+      CHECK(said.err.find(pointer) != std::string::npos);
     CHECK(said.err.find("grace") != std::string::npos);
   }
   CHECK(run({SLUICE_PROGRAM, "check", folder.file("missing.json")}, folder.path().string()).exit_code == 1);
   write_file(file, R"({"storage": "sqlite:x.db" /* fine */})");
-  CHECK(run({SLUICE_PROGRAM, "check", file, "--set", "/queues/default/workers=3"}, folder.path().string()).out.find("default: 3") != std::string::npos);
+  CHECK(run({SLUICE_PROGRAM, "check", file, "--set", "/queues/default/workers=3"}, folder.path().string())
+            .out.find("default: 3") != std::string::npos);
 }
 
 TEST_CASE("what another process enqueues starts within a quarter of a second") {
@@ -126,7 +136,8 @@ TEST_CASE("two servers on one file share the jobs and run none twice") {
   const auto ran_file = w.folder.file("ran");
   std::vector<new_job> jobs;
   constexpr int noops = 1900, commands = 100;
-  for (int i = 0; i < commands; ++i) jobs.push_back(work_world::exec("echo $PPID >> " + ran_file));
+  for (int i = 0; i < commands; ++i)
+    jobs.push_back(work_world::exec("echo $PPID >> " + ran_file));
   for (int i = 0; i < noops; ++i) {
     jobs.emplace_back();
     jobs.back().type = job_type("noop");
@@ -135,9 +146,11 @@ TEST_CASE("two servers on one file share the jobs and run none twice") {
   REQUIRE(eventually([&] { return w.counts().succeeded == noops + commands; }, 60s));
   CHECK(lines_of(ran_file).size() == 2);  // both had a share
   int runs = 0;
-  for (const auto& [pid, n] : lines_of(ran_file)) runs += n;
+  for (const auto& [pid, n] : lines_of(ran_file))
+    runs += n;
   CHECK(runs == commands);
-  for (const auto& j : w.all(job_state::succeeded)) CHECK(j.history.size() == 1);
+  for (const auto& j : w.all(job_state::succeeded))
+    CHECK(j.history.size() == 1);
 }
 
 TEST_CASE("an idle server hardly wakes") {
@@ -154,9 +167,10 @@ TEST_CASE("an idle server hardly wakes") {
 }
 
 TEST_CASE("a failing job comes back with its queue's delay and attempts and ends as configured") {
-  work_world w(nlohmann::json{{"queues",
-                 {{"default", {{"workers", 2}, {"retry", {{"attempts", 2}, {"delay", "300ms"}}}}},
-                  {"drop-queue", {{"retry", {{"attempts", 1}, {"delay", "50ms"}, {"then", "delete"}}}}}}}});
+  work_world w(
+      nlohmann::json{{"queues",
+                      {{"default", {{"workers", 2}, {"retry", {{"attempts", 2}, {"delay", "300ms"}}}}},
+                       {"drop-queue", {{"retry", {{"attempts", 1}, {"delay", "50ms"}, {"then", "delete"}}}}}}}});
   auto p = w.work();
   w.enqueue({work_world::exec("echo why >&2; exit 7", "fails"), work_world::exec("exit 1", "drops", "drop-queue")});
   REQUIRE(eventually([&] { return w.get("fails").state == job_state::failed; }));
@@ -164,7 +178,8 @@ TEST_CASE("a failing job comes back with its queue's delay and attempts and ends
   CHECK(fails.queue.value == "default");
   REQUIRE(fails.history.size() == 3);
   CHECK(fails.history[0].error == "exit 7: why\n");
-  for (int i = 1; i < 3; ++i) CHECK(fails.history[i].started - fails.history[i - 1].ended >= 300ms);
+  for (int i = 1; i < 3; ++i)
+    CHECK(fails.history[i].started - fails.history[i - 1].ended >= 300ms);
   REQUIRE(eventually([&] { return w.get("drops").state == job_state::deleted; }));
   CHECK(w.get("drops").history.size() == 2);
 }
@@ -187,9 +202,11 @@ TEST_CASE("exec refuses what cannot run and kills what runs too long") {
   REQUIRE(eventually([&] { return w.get("slow").state == job_state::failed; }));
   CHECK(w.get("slow").history.back().cause == "timed_out");
   CHECK(processes_with(mark) == 0);
-  REQUIRE(eventually([&] { return w.get("missing").state == job_state::failed && w.get("wrong").state == job_state::failed; }));
+  REQUIRE(eventually(
+      [&] { return w.get("missing").state == job_state::failed && w.get("wrong").state == job_state::failed; }));
   CHECK(w.get("missing").attempt == 1);
-  REQUIRE(eventually([&] { return w.get("loud").state == job_state::succeeded && w.get("env").state == job_state::succeeded; }));
+  REQUIRE(eventually(
+      [&] { return w.get("loud").state == job_state::succeeded && w.get("env").state == job_state::succeeded; }));
   CHECK(w.get("loud").result.size() == 64 * 1024);
   CHECK(w.get("env").result == "heard\n");
 }

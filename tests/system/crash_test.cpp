@@ -11,7 +11,8 @@ TEST_CASE("after kill -9 a second server finishes every job and only what was ru
   std::vector<new_job> jobs;
   constexpr int count = 200;
   for (int i = 0; i < count; ++i)
-    jobs.push_back(work_world::exec("echo job" + std::to_string(i) + " >> " + ran_file + "; sleep 0.02 # " + mark, "job" + std::to_string(i)));
+    jobs.push_back(work_world::exec("echo job" + std::to_string(i) + " >> " + ran_file + "; sleep 0.02 # " + mark,
+                                    "job" + std::to_string(i)));
   w.enqueue(std::move(jobs));
 
   auto first = w.work("first.log");
@@ -20,7 +21,8 @@ TEST_CASE("after kill -9 a second server finishes every job and only what was ru
   REQUIRE(first.exit_code(5s) == -SIGKILL);
   CHECK(eventually([&] { return processes_with(mark) == 0; }, 2s));  // no child survives it
   std::set<std::string> running;
-  for (const auto& j : w.all(job_state::processing)) running.insert(j.id.value);
+  for (const auto& j : w.all(job_state::processing))
+    running.insert(j.id.value);
   CHECK(running.size() <= 4);
 
   auto second = w.work("second.log");
@@ -33,13 +35,15 @@ TEST_CASE("after kill -9 a second server finishes every job and only what was ru
     if (found->second > 1) CHECK(running.count(id) == 1);
     CHECK(found->second <= 2);
   }
-  for (const auto& id : running) CHECK(w.get(id).losses == 1);
+  for (const auto& id : running)
+    CHECK(w.get(id).losses == 1);
 }
 
 TEST_CASE("a server that was stopped past its lease cannot end what another has run since") {
   work_world w;
   std::vector<new_job> jobs;
-  for (int i = 0; i < 4; ++i) jobs.push_back(work_world::exec("sleep 0.7", "job" + std::to_string(i)));
+  for (int i = 0; i < 4; ++i)
+    jobs.push_back(work_world::exec("sleep 0.7", "job" + std::to_string(i)));
   w.enqueue(std::move(jobs));
   auto first = w.work("first.log");
   REQUIRE(eventually([&] { return w.counts().processing == 4; }));
@@ -63,11 +67,14 @@ TEST_CASE("a server that was stopped past its lease cannot end what another has 
 TEST_CASE("a process stopped inside a transaction makes others wait and say so and nothing is lost") {
   work_world w(nlohmann::json{{"queues", {{"default", {{"workers", 4}}}}}});
   std::vector<new_job> jobs(20'000);
-  for (auto& j : jobs) j.type = job_type("noop");
+  for (auto& j : jobs)
+    j.type = job_type("noop");
   w.enqueue(std::move(jobs));
   auto busy = w.work("busy.log");
   // Stop it again and again until it is stopped while it holds the lock.
-  const auto holds_the_lock = [&] { return run({"flock", "-n", w.folder.file("jobs.db.lock"), "true"}, w.folder.path().string()).exit_code == 1; };
+  const auto holds_the_lock = [&] {
+    return run({"flock", "-n", w.folder.file("jobs.db.lock"), "true"}, w.folder.path().string()).exit_code == 1;
+  };
   bool inside = false;
   for (int tries = 0; tries < 500 && !inside && w.counts().enqueued > 100; ++tries) {
     busy.signal(SIGSTOP);
@@ -89,7 +96,8 @@ TEST_CASE("SIGTERM gives back what runs and what waits with no attempt used") {
   work_world w(nlohmann::json{{"grace", "3s"}, {"queues", {{"default", {{"workers", 6}}}}}});
   const auto mark = "mark-" + w.folder.path().filename().string();
   std::vector<new_job> jobs;
-  for (int i = 0; i < 26; ++i) jobs.push_back(work_world::exec("sleep 60 # " + mark, "job" + std::to_string(i)));
+  for (int i = 0; i < 26; ++i)
+    jobs.push_back(work_world::exec("sleep 60 # " + mark, "job" + std::to_string(i)));
   w.enqueue(std::move(jobs));
   auto p = w.work();
   REQUIRE(eventually([&] { return w.counts().processing == 6; }));
@@ -97,14 +105,16 @@ TEST_CASE("SIGTERM gives back what runs and what waits with no attempt used") {
   CHECK(p.exit_code(5s) == 0);
   CHECK(processes_with(mark) == 0);
   CHECK(w.counts().enqueued == 26);
-  for (int i = 0; i < 26; ++i) CHECK(w.get("job" + std::to_string(i)).attempt == 0);
+  for (int i = 0; i < 26; ++i)
+    CHECK(w.get("job" + std::to_string(i)).attempt == 0);
   CHECK(w.client->servers()->empty());
 }
 
 TEST_CASE("a command that ignores SIGTERM is killed within the grace") {
   work_world w(nlohmann::json{{"grace", "4s"}});
   const auto mark = "mark-" + w.folder.path().filename().string();
-  w.enqueue({work_world::exec("trap '' TERM; : > " + w.folder.file("trapped") + "; while :; do sleep 1; done # " + mark, "stubborn")});
+  w.enqueue({work_world::exec("trap '' TERM; : > " + w.folder.file("trapped") + "; while :; do sleep 1; done # " + mark,
+                              "stubborn")});
   auto p = w.work();
   REQUIRE(eventually([&] { return std::filesystem::exists(w.folder.file("trapped")); }));
   p.signal(SIGTERM);
@@ -116,7 +126,8 @@ TEST_CASE("a command that ignores SIGTERM is killed within the grace") {
 TEST_CASE("a second signal leaves at once and the children go too") {
   work_world w;
   const auto mark = "mark-" + w.folder.path().filename().string();
-  w.enqueue({work_world::exec("trap '' TERM; : > " + w.folder.file("trapped") + "; while :; do sleep 1; done # " + mark, "stubborn")});
+  w.enqueue({work_world::exec("trap '' TERM; : > " + w.folder.file("trapped") + "; while :; do sleep 1; done # " + mark,
+                              "stubborn")});
   auto p = w.work();
   REQUIRE(eventually([&] { return std::filesystem::exists(w.folder.file("trapped")); }));
   p.signal(SIGTERM);
@@ -129,7 +140,8 @@ TEST_CASE("a second signal leaves at once and the children go too") {
 TEST_CASE("a job that kills its server is failed as lost after three losses and costs the others nothing") {
   work_world w(nlohmann::json{{"lease", "1s"}, {"sweep_interval", "200ms"}});
   std::vector<new_job> jobs{work_world::exec("kill -9 $PPID", "killer")};
-  for (int i = 0; i < 40; ++i) jobs.push_back(work_world::exec("sleep 0.01", "job" + std::to_string(i)));
+  for (int i = 0; i < 40; ++i)
+    jobs.push_back(work_world::exec("sleep 0.01", "job" + std::to_string(i)));
   w.enqueue(std::move(jobs));
   int deaths = 0;
   auto p = std::make_unique<process>(w.work());
@@ -137,7 +149,8 @@ TEST_CASE("a job that kills its server is failed as lost after three losses and 
       [&] {
         if (!p->alive()) {
           ++deaths;
-          p = std::make_unique<process>(std::vector<std::string>{SLUICE_PROGRAM, "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
+          p = std::make_unique<process>(std::vector<std::string>{SLUICE_PROGRAM, "work", w.folder.file("sluice.json")},
+                                        w.folder.file("work.log"));
         }
         const auto c = w.counts();
         return c.failed == 1 && c.succeeded == 40;
@@ -149,7 +162,8 @@ TEST_CASE("a job that kills its server is failed as lost after three losses and 
   CHECK(killer.losses == 3);
   CHECK(killer.history.back().cause == "lost");
   CHECK(killer.reason.find("lost") != std::string::npos);
-  for (int i = 0; i < 40; ++i) CHECK(w.get("job" + std::to_string(i)).losses <= 1);
+  for (int i = 0; i < 40; ++i)
+    CHECK(w.get("job" + std::to_string(i)).losses <= 1);
 }
 
 }  // namespace sluice::test

@@ -21,7 +21,8 @@ public:
   temp_dir folder;
 
   explicit work_world(const nlohmann::json& settings = nlohmann::json::object()) {
-    nlohmann::json config{{"storage", folder.url()}, {"allow_exec", true}, {"lease", "2s"}, {"queues", {{"default", {{"workers", 4}}}}}};
+    nlohmann::json config{
+        {"storage", folder.url()}, {"allow_exec", true}, {"lease", "2s"}, {"queues", {{"default", {{"workers", 4}}}}}};
     config.update(settings);
     write_file(folder.file("sluice.json"), config.dump());
     auto opened = sluice::client::open({folder.url(), 20s, {}, {}});
@@ -90,7 +91,8 @@ public:
       auto page = client->list(query);
       if (!page) throw std::runtime_error(to_string(page.error()));
       query.after = page->next;
-      for (auto& j : page->jobs) found.push_back(std::move(j));
+      for (auto& j : page->jobs)
+        found.push_back(std::move(j));
     } while (!query.after.empty());
     return found;
   }
@@ -100,7 +102,8 @@ public:
 inline std::map<std::string, int> lines_of(const std::string& path) {
   std::map<std::string, int> found;
   std::string text = read_file(path);
-  for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) ++found[text.substr(at, end - at)];
+  for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+    ++found[text.substr(at, end - at)];
   return found;
 }
 

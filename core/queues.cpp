@@ -1,0 +1,27 @@
+#include "core/queues.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/text.hpp"
+
+namespace sluice {
+
+const queue_options* options_for(const std::map<std::string, queue_options>& queues, const std::string& queue) {
+  if (const auto own = queues.find(queue); own != queues.end()) return &own->second;
+  const queue_options* best = nullptr;
+  std::ptrdiff_t most = -1;
+  for (const auto& [pattern, options] : queues) {
+    const auto literal = static_cast<std::ptrdiff_t>(pattern.size()) - std::count(pattern.begin(), pattern.end(), '*');
+    if (literal <= most || !matches(pattern, queue)) continue;
+    most = literal;
+    best = &options;
+  }
+  return best;
+}
+
+std::uint32_t default_workers(const std::string& queue, std::uint32_t special_queue_workers) {
+  return queue.ends_with("-queue") ? special_queue_workers : std::clamp(std::thread::hardware_concurrency(), 1u, 1000u);
+}
+
+}  // namespace sluice

@@ -1,0 +1,15 @@
+// How a server's options apply to a queue by its name. One meaning for configuration and server.
+#pragma once
+
+#include <sluice/options.hpp>
+
+namespace sluice {
+
+// The options of a queue: those of its own name, else of the matching pattern with the most literal
+// characters (of equals, the first by name); null when this server does not serve it.
+const queue_options* options_for(const std::map<std::string, queue_options>& queues, const std::string& queue);
+
+// What stands for `workers: 0`: special_queue_workers for a queue named *-queue, else the processors.
+std::uint32_t default_workers(const std::string& queue, std::uint32_t special_queue_workers);
+
+}  // namespace sluice
