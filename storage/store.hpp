@@ -12,10 +12,13 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
-#include <sluice/client.hpp>
+#include <sluice/error.hpp>
+#include <sluice/job.hpp>
+#include <sluice/options.hpp>
 
 #include "core/clock.hpp"
 #include "core/pipeline.hpp"

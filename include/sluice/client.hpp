@@ -23,19 +23,6 @@ struct client_options {
   std::map<std::string, type_options> jobs;  ///< Read for the queue of a type.
 };
 
-/// Which jobs to list, newest first.
-struct job_query {
-  std::optional<job_state> state;  ///< None: all.
-  queue_name queue;                ///< Empty: all.
-  std::uint32_t limit = 50;        ///< 1 to 200.
-  std::string after;               ///< `job_page::next` of the page before.
-};
-
-struct job_page {
-  std::vector<job> jobs;
-  std::string next;  ///< Empty: this was the last page.
-};
-
 class client {
 public:
   /// Opens the store. Errors: invalid_argument (URL), storage_*, io_error.

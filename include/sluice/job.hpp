@@ -80,6 +80,20 @@ struct job {
   std::vector<start_record> history;      ///< The last 20 ended starts, oldest first.
 };
 
+/// Which jobs to list. Of one state: the waiting in the order they will go, the final newest first. Of all
+/// states: newest first by when they were made.
+struct job_query {
+  std::optional<job_state> state;  ///< None: all.
+  queue_name queue;                ///< Empty: all.
+  std::uint32_t limit = 50;        ///< 1 to 200.
+  std::string after;               ///< `job_page::next` of the page before.
+};
+
+struct job_page {
+  std::vector<job> jobs;
+  std::string next;  ///< Empty: this was the last page.
+};
+
 /// How many jobs a queue holds in each state, now. Final jobs count while they are kept.
 struct queue_counts {
   queue_name queue;
