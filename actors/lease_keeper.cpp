@@ -69,8 +69,7 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
   std::vector<std::pair<std::shared_ptr<pool>, start_ptr>> due;
   for (const auto& p : e.pools()) {
     for (const auto& [start, course] : p->held()) {
-      // What was claimed just now has most of its lease before it.
-      if (renewal_due && course.lease_ends - e.options.lease + every / 2 <= now) due.emplace_back(p, start);
+      if (renewal_due) due.emplace_back(p, start);
       next = std::min(next, renewal_due ? now + every : last_renewal_ + every);
       if (now > course.lease_ends) p->ask_to_stop(start, stop_cause::lost, now);
       if (start->timeout && course.at == phase::queued) next = std::min(next, now + *start->timeout);

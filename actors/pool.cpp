@@ -306,6 +306,7 @@ void pool::end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start
 
 void pool::file_locked(ended_start end) {
   end.start->now.at = phase::ended;
+  end.start->now.end = end.settlement;
   out_tray_.push_back(std::move(end));
   if (!std::exchange(told_, true) && on_ended_) on_ended_();
 }

@@ -31,7 +31,8 @@ struct held_start {
     steady_point queued_since{};
     steady_point began{};
     steady_point stop_asked{};
-    bool reported = false;  // that it ignores its stop request
+    bool reported = false;                     // that it ignores its stop request
+    std::optional<storage::settlement> end{};  // once it was filed; the store may not have it yet
   } now{};
 };
 using phase = held_start::course::phase;

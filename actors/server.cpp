@@ -12,7 +12,9 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr duration settle_time = 1s;  // beyond the grace, for the store to take the ends
+// Beyond the grace, for the store to take the ends; and for each of the last words. In all below 2 s.
+constexpr duration settle_time = 700ms;
+constexpr duration last_patience = 400ms;
 
 }  // namespace
 
@@ -24,11 +26,12 @@ struct server::parts {
   std::mutex mutex;  // one start or stop at a time
   std::function<void(const error&)> on_fatal;
   // In the order they are made; taken down backwards.
+  std::shared_ptr<storage::runner> runner;  // held here too: it must not end on its own thread
   actors::engine_ptr engine;
   std::unique_ptr<actors::own_system> system;
   actors::root_actor root;
   // What a stop left behind, for give_up_unfinished.
-  std::shared_ptr<storage::runner> left_runner;
+
   std::vector<storage::settlement> left;
 
   result<void> start();
@@ -51,6 +54,7 @@ result<void> server::parts::start() {
   if (!opened) return opened.error();
   if (on_fatal) (*opened)->on_fatal(on_fatal);
   engine = std::move(*opened);
+  runner = engine->runner;
   engine->keeper = std::make_shared<actors::lease_keeper>(engine, [this](const auto& p, fence f) {
     caf::anon_send(root, actors::overdue_atom::value, p->queue.value, f.value);
   });
@@ -76,17 +80,19 @@ stop_report server::parts::stop() {
   const auto asked = steady_clock::now();
   for (const auto& p : engine->pools())
     p->drain(asked);
-  left.clear();
+  const auto deadline = asked + options.grace + settle_time;
   for (const auto& p : engine->pools())
-    p->wait_until_empty(asked + options.grace + settle_time);
+    p->wait_until_empty(deadline);
 
+  left.clear();
+  storage::settle_request ended;  // what the store has not taken yet keeps its own end
   for (const auto& p : engine->pools()) {
     p->mute();
-    // What ended and could not be settled in time keeps its own end; what runs on is given back.
-    for (auto& ended : p->take_ended())
-      left.push_back(std::move(ended.settlement));
     for (const auto& [start, course] : p->held()) {
-      if (course.at != actors::phase::running) continue;
+      if (course.end) {
+        ended.starts.push_back(*course.end);
+        continue;
+      }
       ++report.unfinished;
       storage::settlement end;
       end.start = {start->about.id, start->about.fence};
@@ -101,13 +107,15 @@ stop_report server::parts::stop() {
                                               caf::exit_msg{root.address(), caf::exit_reason::user_shutdown});
   root = nullptr;
   system.reset();  // waits for the actors, which wait for nothing
+  const auto close_by = steady_clock::now() + last_patience / 2;
   for (const auto& p : engine->pools())
-    p->close(steady_clock::now() + std::chrono::milliseconds(200));
-  left_runner = left.empty() ? nullptr : engine->runner;
+    p->close(close_by);
   std::vector<storage::request> last;
+  if (!ended.starts.empty()) last.emplace_back(std::move(ended));
   last.emplace_back(storage::leave_request{engine->id});
-  (void)engine->runner->call(std::move(last), steady_clock::now() + settle_time);  // else it is pruned as silent
+  (void)runner->call(std::move(last), steady_clock::now() + last_patience);  // else leases run out, and it is pruned
   engine.reset();
+  if (left.empty()) runner.reset();
   return report;
 }
 
@@ -116,10 +124,10 @@ void server::give_up_unfinished() {
   if (parts_->left.empty()) return;
   std::vector<storage::request> asked;
   asked.emplace_back(storage::settle_request{std::exchange(parts_->left, {}), std::nullopt});
-  const auto answered = parts_->left_runner->call(std::move(asked), steady_clock::now() + settle_time);
+  const auto answered = parts_->runner->call(std::move(asked), steady_clock::now() + last_patience);
   if (const auto* refused = std::get_if<error>(&answered.at(0)))
     log::warn("unfinished jobs could not be given back (", to_string(*refused), "); their leases will run out");
-  parts_->left_runner.reset();
+  parts_->runner.reset();
 }
 
 void server::on_fatal(std::function<void(const error&)> told) {

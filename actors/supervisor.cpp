@@ -75,7 +75,8 @@ void supervisor_state::pump() {
 
 void supervisor_state::send_order() {
   auto& order = *desk->order;
-  order.sent = steady_clock::now();
+  // The lease of a claim that is asked again runs from the first time.
+  if (order.sent == steady_point{}) order.sent = steady_clock::now();
   auto asked = std::make_shared<store_order>();
   asked->asked = order.asked;  // a copy: it may have to be asked again
   asked->done = [me = supervisor_actor(self), number = order.number](answers_ptr answers) {
@@ -162,15 +163,26 @@ void supervisor_state::overdue(sluice::fence f) {
 }
 
 void supervisor_state::sweep() {
+  refill();
   desk->pool->give_back_older(steady_clock::now() - e->options.sweep_interval);
   look_for_work();
 }
 
 void supervisor_state::worker_gone(const caf::actor_addr& who) {
   std::erase_if(desk->workers, [&](const worker_actor& w) { return w.address() == who; });
+  // A thread that cannot be made now is asked for again in a while, not at once and for ever.
+  if (steady_clock::now() - last_refill < first_retry) {
+    self->delayed_send(self, last_retry / 10, sweep_atom::value);
+    return;
+  }
+  refill();
+  pump();
+}
+
+void supervisor_state::refill() {
+  last_refill = steady_clock::now();
   while (desk->workers.size() < desk->pool->options.workers)
     desk->workers.push_back(spawn_worker(self, desk->pool));
-  pump();
 }
 
 }  // namespace sluice::actors

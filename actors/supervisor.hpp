@@ -23,6 +23,7 @@ struct supervisor_state {
   engine_ptr e;
   queue_desk_ptr desk;
   storage_actor store;
+  steady_point last_refill{};
   bool look = true;  // there may be work that we have not asked for
 
   void start_up();
@@ -35,6 +36,7 @@ struct supervisor_state {
   void use(const storage_actor& other);
   void overdue(sluice::fence f);
   void sweep();
+  void refill();
   void worker_gone(const caf::actor_addr& who);
   void take_claimed(storage::claim_answer& claimed);
   void end_one(const ended_start& ended, errc answer);

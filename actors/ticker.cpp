@@ -71,6 +71,7 @@ struct ticker_state {
     for (const auto& a : answers) {
       if (const auto* failed = std::get_if<error>(&a)) {
         log::warn("ticker: the store refused (", to_string(*failed), "); trying again in a while");
+        reaper->forget();
         break;
       }
       if (const auto* promoted = std::get_if<storage::promote_answer>(&a); promoted && promoted->next_in)

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <thread>
 
 #include <malloc.h>
@@ -31,12 +31,12 @@ constexpr int done_signal = SIGUSR2;  // our own word to the waiting main thread
 
 std::optional<config::loaded> read(const command& c) {
   std::ifstream file(c.config, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.is_open() || file.bad()) {
     std::fprintf(stderr, "sluice: cannot read %s: %s\n", c.config.c_str(), std::strerror(errno));
     return std::nullopt;
   }
-  return config::load({std::move(text).str(), config::environment(), c.sets}, {storage::check_url});
+  return config::load({text, config::environment(), c.sets}, {storage::check_url});
 }
 
 void tell_faults(const command& c, const config::loaded& got) {
@@ -77,11 +77,13 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
   const auto set = waited_signals();
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::thread stopper;
+  std::atomic<bool> stopped{false};
   stop_report report;
   for (;;) {
     const int got = next_signal(set, deadline);
     if (got == SIGHUP) continue;  // a terminal that closed is no reason to stop
     if (got == SIGUSR1) {
+      if (stopper.joinable()) continue;
       log::info("SIGUSR1: claiming nothing new");
       s.quiet();
       continue;
@@ -90,8 +92,10 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
       log::error("stopping took too long; leaving, leases recover what was held");
       ::_exit(1);
     }
-    if (got == done_signal && stopper.joinable()) break;
-    if (stopper.joinable()) {
+    if (got == done_signal) {
+      if (stopped) break;
+      if (!fatal || stopper.joinable()) continue;
+    } else if (stopper.joinable()) {
       log::warn("second signal: leaving at once");
       ::_exit(128 + got);
     }
@@ -101,6 +105,7 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
     stopper = std::thread([&] {
       report = s.stop();
       s.give_up_unfinished();
+      stopped = true;
       ::kill(::getpid(), done_signal);
     });
   }
@@ -127,6 +132,7 @@ int check(const command& c) {
 int work(const command& c) {
   const auto set = waited_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread, so that only we wait for them
+  ::signal(SIGCHLD, SIG_DFL);                   // ignored, as some parents leave it, children could not be waited for
   const auto got = read(c);
   if (!got) return 1;
   if (!got->faults.empty()) return tell_faults(c, *got), 1;
@@ -146,7 +152,7 @@ int work(const command& c) {
   s.on_fatal([&](const error& why) {
     log::error("the server cannot go on: ", to_string(why));
     fatal = true;
-    ::kill(::getpid(), SIGTERM);
+    ::kill(::getpid(), done_signal);
   });
   if (const auto started = s.start(); !started) {
     std::fprintf(stderr, "sluice: cannot start: %s\n", printable(log::redact(to_string(started.error()))).c_str());

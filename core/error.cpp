@@ -28,7 +28,7 @@ constexpr std::array rows{
     row{errc::storage_busy, "storage_busy", "Another process holds the store; nothing was stored.", true},
     row{errc::storage_unavailable, "storage_unavailable", "The store did not answer; nothing was stored.", true},
     row{errc::storage_lost, "storage_lost", "The store's file was removed or replaced.", false},
-    row{errc::storage_damaged, "storage_damaged", "The store failed its integrity check.", false},
+    row{errc::storage_damaged, "storage_damaged", "The store is damaged, or not one of Sluice's.", false},
     row{errc::storage_newer, "storage_newer", "The store was written by a newer version.", false},
     row{errc::unknown_outcome, "unknown_outcome", "The store failed while committing: it may have happened.", true},
     row{errc::overloaded, "overloaded", "Too much is waiting for the store in this process.", true},

@@ -26,6 +26,9 @@ using json = nlohmann::json;
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
+constexpr auto longest_poll = std::chrono::milliseconds(3'600'000);
+constexpr int reads_a_turn = 8;  // a command that never stops writing must not keep us from its timeout
+constexpr duration longest_timeout = 24h * 30;
 constexpr std::size_t max_output = 64 * 1024;
 constexpr auto terminate_patience = 2s;  // between SIGTERM and SIGKILL
 constexpr auto look_again = 20ms;        // where the kernel has no pidfd to wait on
@@ -57,7 +60,8 @@ command parse(const std::string& text) {
   }
   if (const auto timeout = args.find("timeout"); timeout != args.end()) {
     c.timeout = timeout->is_string() ? parse_duration(timeout->get<std::string>()) : std::nullopt;
-    if (!c.timeout || *c.timeout <= 0s) throw bad_args("exec: \"timeout\" must be a time like \"30s\"");
+    if (!c.timeout || *c.timeout <= 0s || *c.timeout > longest_timeout)
+      throw bad_args("exec: \"timeout\" must be a time like \"30s\", at most \"30d\"");
   }
   if (const auto env = args.find("env"); env != args.end()) {
     if (!env->is_object()) throw bad_args("exec: \"env\" must be an object of texts");
@@ -141,7 +145,8 @@ public:
 
   bool ended() const {
     siginfo_t info{};
-    return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == pid_;
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) != 0) return errno == ECHILD;
+    return info.si_pid == pid_;
   }
 
   // Kills what is left of the group, tells the guard, reaps. Answers the wait status.
@@ -180,7 +185,7 @@ run_end follow(child& c, int output, int stop, const std::optional<duration>& ti
   bool open = true;
   std::array<char, 16 * 1024> buffer{};
   const auto read_some = [&] {
-    for (;;) {
+    for (int reads = 0; reads < reads_a_turn; ++reads) {
       const auto got = ::read(output, buffer.data(), buffer.size());
       if (got <= 0) {
         if (got == 0 || (errno != EAGAIN && errno != EINTR)) open = false;
@@ -206,6 +211,7 @@ run_end follow(child& c, int output, int stop, const std::optional<duration>& ti
                     ? -1ms
                     : std::chrono::ceil<std::chrono::milliseconds>(std::max(next - now, steady_clock::duration(0)));
     if (c.ready() < 0) wait = wait < 0ms ? look_again : std::min<std::chrono::milliseconds>(wait, look_again);
+    wait = wait < 0ms ? longest_poll : std::min<std::chrono::milliseconds>(wait, longest_poll);
     std::array<pollfd, 3> all{pollfd{open ? output : -1, POLLIN, 0}, pollfd{end.stopped ? -1 : stop, POLLIN, 0},
                               pollfd{c.ready(), POLLIN, 0}};
     if (::poll(all.data(), all.size(), static_cast<int>(wait.count())) < 0 && errno != EINTR) break;

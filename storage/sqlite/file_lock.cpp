@@ -64,7 +64,7 @@ file_lock::~file_lock() {
   if (turn_ >= 0) ::close(turn_);
 }
 
-result<void> file_lock::take(int fd, duration patience, const std::atomic<bool>& stop) {
+result<void> file_lock::take(int fd, std::chrono::steady_clock::time_point deadline, const std::atomic<bool>& stop) {
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return {};
   const auto began = std::chrono::steady_clock::now();
   bool said = false;
@@ -81,7 +81,7 @@ result<void> file_lock::take(int fd, duration patience, const std::atomic<bool>&
       said = true;
       log::warn("waiting for the write lock ", lock_path_, ", held by ", holder_of(turn_), " for 2 s; is it stopped?");
     }
-    if (waited > patience || stop)
+    if (std::chrono::steady_clock::now() > deadline || stop)
       return error{errc::storage_busy, cat(holder_of(turn_), " holds the write lock ", lock_path_, " since ",
                                            std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(),
                                            " ms; nothing was stored")};
@@ -89,8 +89,9 @@ result<void> file_lock::take(int fd, duration patience, const std::atomic<bool>&
 }
 
 result<void> file_lock::acquire(duration patience, const std::atomic<bool>& stop) {
-  if (auto first = take(turn_, patience, stop); !first) return first;
-  auto held = take(lock_, patience, stop);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  if (auto first = take(turn_, deadline, stop); !first) return first;
+  auto held = take(lock_, deadline, stop);
   if (held) {
     const std::string me = std::to_string(::getpid()) + "          ";
     if (::pwrite(turn_, me.data(), me.size(), 0) < 0) log::debug("cannot note the holder: ", std::strerror(errno));

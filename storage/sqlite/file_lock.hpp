@@ -33,7 +33,7 @@ public:
 
 private:
   file_lock() = default;
-  result<void> take(int fd, duration patience, const std::atomic<bool>& stop);
+  result<void> take(int fd, std::chrono::steady_clock::time_point deadline, const std::atomic<bool>& stop);
 
   std::string lock_path_;
   std::string turn_path_;

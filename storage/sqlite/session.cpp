@@ -135,11 +135,14 @@ void session::quarantine_damaged() {
     std::int64_t at_line = 0;
     std::string id;
     {
-      auto q = db.prepare("SELECT state,line,id FROM jobs WHERE seq=?").with(seq);
+      // Read again: it may have been put aside by another, and its place taken by a healthy job.
+      auto q = db.prepare("SELECT state,line,id,record,progress FROM jobs WHERE seq=?").with(seq);
       if (!q.step()) continue;
       state = static_cast<int>(q.number(0));
       at_line = q.number(1);
       id = q.text(2);
+      const bool readable = decode_content(job_id(id), q.bytes(3)) && decode_progress(job_id(id), q.bytes(4));
+      if (readable && find_line(at_line)) continue;
     }
     log::error("the record of job ", id, " cannot be decoded; its bytes are kept in quarantine");
     db.prepare(

@@ -31,7 +31,7 @@ place place_after(session& s, const settlement& end, const job_row& row, const s
 
 errc settle_one(session& s, const settlement& end) {
   auto row = s.find(end.start.id);
-  if (!row || row->fence == 0) return errc::stale_fence;
+  if (!row || end.start.fence.value == 0) return errc::stale_fence;
   if (row->settled == end.start.fence.value) return errc::none;  // asked again
   if (row->state != job_state::processing || row->fence != end.start.fence.value) return errc::stale_fence;
   auto progress = decode_progress(row->id, row->progress);

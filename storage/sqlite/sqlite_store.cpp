@@ -17,6 +17,7 @@ namespace sluice::storage::sqlite {
 namespace {
 
 constexpr int checkpoint_after_pages = 1'000;
+constexpr duration long_wait = std::chrono::milliseconds(100);
 
 template <class... Fs>
 struct overloaded : Fs... {
@@ -71,8 +72,10 @@ public:
         return answers;
       }
       answers.clear();
+      const auto asked = std::chrono::steady_clock::now();
       if (auto held = lock(); !held) return fail_all(held.error());
       locked = true;
+      waited_long_ = std::chrono::steady_clock::now() - asked > long_wait;
       db_->execute("BEGIN IMMEDIATE");
       session_->begin(clock_.now());
       for (const auto& r : batch)
@@ -82,7 +85,7 @@ public:
       committing = true;
       db_->execute("COMMIT");
     } catch (const failure& f) {
-      recover(f, committing);
+      recover(f);
       if (locked) unlock();
       if (batch.size() > 1 && concerns_one(f)) return one_by_one(batch);
       return fail_all(to_error(f, committing));
@@ -111,6 +114,9 @@ private:
   bool in_memory() const { return path_ == ":memory:"; }
 
   answer carry_out(const request& r) {
+    // While we waited nobody could renew: whoever was seen silent before gets a new chance.
+    if (std::holds_alternative<reap_request>(r) && waited_long_)
+      return error{errc::storage_busy, "others were kept from renewing; look again"};
     if (std::holds_alternative<enqueue_request>(r) && !has_room())
       return error{errc::storage_full, cat(path_, " holds as much as max_pages allows")};
     return std::visit([&](const auto& one) { return answer(sqlite::apply(*session_, one)); }, r);
@@ -272,12 +278,12 @@ private:
       session_->flush();
       db_->execute("COMMIT");
     } catch (const failure& f) {
-      recover(f, false);
+      recover(f);
     }
     unlock();
   }
 
-  void recover(const failure& f, bool committing) {
+  void recover(const failure& f) {
     log::error("store ", path_, ": ", f.message);
     session_->forget();
     try {
@@ -286,7 +292,7 @@ private:
       log::error("store ", path_, ": rollback: ", again.message);
     }
     // After a failed write or fsync nothing this connection believes about the file can be trusted.
-    if (committing && (f.code & 0xff) == SQLITE_IOERR) {
+    if ((f.code & 0xff) == SQLITE_IOERR) {
       session_.reset();
       db_.reset();
     }
@@ -312,6 +318,7 @@ private:
   std::optional<error> lost_;
   int file_ = -1;
   int pages_in_log_ = 0;
+  bool waited_long_ = false;
   sluice::durability durability_ = durability::volatile_;
 };
 

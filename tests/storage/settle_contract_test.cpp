@@ -189,6 +189,8 @@ TEMPLATE_TEST_CASE("A start that never was is refused", "[contract]", sqlite_fil
   const auto before = portrait(w);
   ++running.fence.value;
   CHECK(settle(w, running) == errc::stale_fence);
+  running.fence.value = 0;
+  CHECK(settle(w, running) == errc::stale_fence);
   running.id = job_id("nobody");
   CHECK(settle(w, running) == errc::stale_fence);
   CHECK(portrait(w) == before);

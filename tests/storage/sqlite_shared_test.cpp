@@ -11,6 +11,7 @@
 #include "storage/contract.hpp"
 #include "storage/side_door.hpp"
 #include "storage/sqlite/file_lock.hpp"
+#include "support/process.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -140,6 +141,34 @@ TEST_CASE("A damaged record that could not be put aside at once takes no healthy
   CHECK(look(one, "good").code == errc::none);
   CHECK(counts(one).quarantined == 1);
   audit(one);
+}
+
+TEST_CASE("Only what is still damaged when the lock is held is put aside", "[sqlite]") {
+  sqlite_file_world w;
+  put_all(w, {"a"});
+  side_door other(w.folder.file("jobs.db"));
+  const auto healthy = other.bytes("SELECT record FROM jobs WHERE id=?", "a");
+  other.overwrite("record", "a", "nonsense");
+  const int lock = ::open(w.folder.file("jobs.db.lock").c_str(), O_RDWR | O_CLOEXEC);
+  const int turn = ::open(w.folder.file("jobs.db.turn").c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(::flock(lock, LOCK_EX) == 0);
+  auto code = errc::none;
+  std::thread looks([&] { code = look(w, "a").code; });
+  // Whoever waits for the lock holds the turn: it has seen the damage by then.
+  const bool waits = eventually([&] {
+    if (::flock(turn, LOCK_EX | LOCK_NB) != 0) return true;
+    ::flock(turn, LOCK_UN);
+    return false;
+  });
+  other.overwrite("record", "a", healthy);  // as if another job had got its place meanwhile
+  ::close(lock);
+  ::close(turn);
+  looks.join();
+  CHECK(waits);
+  CHECK(code == errc::damaged_record);  // it was, when it was read
+  CHECK(look(w, "a").code == errc::none);
+  CHECK(counts(w).quarantined == 0);
+  audit(w);
 }
 
 TEST_CASE("A store is told when another one made work", "[sqlite]") {
