@@ -75,6 +75,15 @@ parsed parse(int argc, char** argv) {
     return {std::nullopt, app.exit(e) == 0 ? 0 : 2};
   }
   c.name = app.get_subcommands().front()->get_name();
+  // An empty word is a variable that was not set, and would silently mean something else.
+  for (const auto* where :
+       {static_cast<const CLI::App*>(&app), static_cast<const CLI::App*>(app.get_subcommands().front())}) {
+    for (const auto* option : where->get_options()) {
+      if (option->count() == 0 || option->results() != std::vector<std::string>{""}) continue;
+      std::fprintf(stderr, "sluice %s: %s must not be empty\n", c.name.c_str(), option->get_name().c_str());
+      return {std::nullopt, 2};
+    }
+  }
   if (!c.config.empty() && !c.store.empty()) {
     std::fprintf(stderr, "sluice %s: the store is named in the configuration; override it with --set /storage=URL\n",
                  c.name.c_str());

@@ -1,18 +1,37 @@
+#include <fcntl.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
 
 #include "cli/commands.hpp"
 
+namespace {
+
+// A standard stream that was closed would be taken by the next file we open, and written into.
+void fill_closed_streams() {
+  for (const int fd : {0, 1, 2})
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) != fd) return;
+}
+
+int carry_out(const sluice::cli::command& c) {
+  if (c.name == "check") return check(c);
+  if (c.name == "work") return work(c);
+  return inspect(c);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using namespace sluice::cli;
+  fill_closed_streams();
   std::signal(SIGPIPE, SIG_IGN);  // `sluice jobs | head` is no reason to die in a write to the store
-  const auto [command, exit_code] = parse(argc, argv);
+  const auto [command, exit_code] = sluice::cli::parse(argc, argv);
   if (!command) return exit_code;
   try {
-    if (command->name == "check") return check(*command);
-    if (command->name == "work") return work(*command);
-    return inspect(*command);
+    const int code = carry_out(*command);
+    if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+    std::fprintf(stderr, "sluice: it was done, but its output could not be written\n");
+    return code == 0 ? 1 : code;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "sluice: %s\n", e.what());
     return 1;

@@ -17,6 +17,8 @@ struct parsed_url {
 
 result<parsed_url> parse(const std::string& url) {
   const auto shown = printable(log::redact(url), 200);
+  if (url.find('\0') != std::string::npos)
+    return error{errc::invalid_argument, "the store's URL '" + shown + "' holds a NUL byte"};
   if (url.starts_with("redis")) return error{errc::not_served, "Redis stores are not served yet; use sqlite:FILE"};
   if (!url.starts_with(scheme))
     return error{errc::invalid_argument,

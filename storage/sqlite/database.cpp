@@ -3,6 +3,8 @@
 namespace sluice::storage::sqlite {
 namespace {
 
+constexpr int busy_ms = 5000;
+
 [[noreturn]] void fail(sqlite3* handle) {
   throw failure{handle ? sqlite3_extended_errcode(handle) : SQLITE_NOMEM,
                 handle ? sqlite3_errmsg(handle) : "out of memory"};
@@ -19,6 +21,9 @@ error to_error(const failure& f, bool while_committing) {
     case SQLITE_NOTADB:
       return {errc::storage_damaged,
               "SQLite: " + f.message + ". The file was left as it is; try `sqlite3 FILE .recover | sqlite3 NEW`"};
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return {errc::io_error, "SQLite: " + f.message + "; may this user write the file and its folder?"};
     case SQLITE_TOOBIG: return {errc::too_large, "SQLite: " + f.message};
     default: return {while_committing ? errc::unknown_outcome : errc::storage_unavailable, "SQLite: " + f.message};
   }
@@ -64,6 +69,7 @@ database::database(const std::string& path) {
     throw f;
   }
   sqlite3_extended_result_codes(handle_, 1);
+  sqlite3_busy_timeout(handle_, busy_ms);  // from the first look on: another may be recovering the log
 }
 
 database::~database() {

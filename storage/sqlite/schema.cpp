@@ -44,7 +44,6 @@ bool is_made(database& db) { return pragma(db, "SELECT count(*) FROM sqlite_mast
 
 durability configure(database& db, std::uint32_t max_pages) {
   sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  sqlite3_busy_timeout(db.handle(), 5000);
   db.execute("PRAGMA journal_mode=WAL");
   db.execute("PRAGMA synchronous=FULL");
   db.execute("PRAGMA wal_autocheckpoint=0");

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <sys/vfs.h>
@@ -40,6 +41,12 @@ public:
 
   result<void> open() {
     if (!in_memory()) {
+      // One name for one file: its lock stands beside it, whatever link or spelling led here.
+      std::error_code unknown;
+      if (const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(path_), unknown); !unknown)
+        path_ = real.string();
+      if (std::filesystem::exists(path_, unknown) && !std::filesystem::is_regular_file(path_, unknown))
+        return error{errc::invalid_argument, cat(printable(path_, 300), " is no file; name one, as in sqlite:jobs.db")};
       if (auto local = refuse_network(); !local) return local;
       auto lock = file_lock::open(path_);
       if (!lock) return lock.error();

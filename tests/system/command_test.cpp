@@ -80,6 +80,43 @@ TEST_CASE("wrong words are exit 2 and refusals are exit 1 with the reason on std
   CHECK(w.sluice({"enqueue", "a b", "noop", "{}"}).exit_code == 1);
   CHECK(run({SLUICE_PROGRAM, "queues", "--store", "mysql://x"}, w.folder.path().string()).exit_code == 1);
   CHECK(w.sluice({"--help"}).exit_code == 0);
+  for (const std::vector<std::string>& empty : {std::vector<std::string>{"enqueue", "", "noop", "{}"},
+                                                {"enqueue", "default", "noop", "{}", "--id", ""},
+                                                {"enqueue", "default", "noop", "{}", "--in", ""},
+                                                {"jobs", "--state", ""},
+                                                {"jobs", "--queue", ""},
+                                                {"pause", ""}})
+    CHECK(w.sluice(empty).exit_code == 2);
+}
+
+TEST_CASE("output that cannot be written is exit 1") {
+  work_world w;
+  const auto to_full = SLUICE_PROGRAM " enqueue default noop '{}' --store " + w.folder.url() + " > /dev/full";
+  const auto said = run({"sh", "-c", to_full}, w.folder.path().string());
+  CHECK(said.exit_code == 1);
+  CHECK(said.err.find("output") != std::string::npos);
+}
+
+TEST_CASE("one file has one lock whatever name leads to it") {
+  work_world w;
+  std::filesystem::create_symlink(w.folder.file("jobs.db"), w.folder.file("link.db"));
+  CHECK(run({SLUICE_PROGRAM, "enqueue", "default", "noop", "{}", "--store", w.folder.url("link.db")},
+            w.folder.path().string())
+            .exit_code == 0);
+  CHECK_FALSE(std::filesystem::exists(w.folder.file("link.db.lock")));
+  CHECK(w.counts().enqueued == 1);
+}
+
+TEST_CASE("commands side by side without a server wait for each other") {
+  work_world w;
+  w.client.reset();
+  const auto loop = "for i in $(seq 150); do " SLUICE_PROGRAM " enqueue default noop '{}' --store " + w.folder.url() +
+                    " >/dev/null || exit 1; done";
+  process one({"sh", "-c", loop}, w.folder.file("one.log"));
+  process two({"sh", "-c", loop}, w.folder.file("two.log"));
+  CHECK(one.exit_code(60s) == 0);
+  CHECK(two.exit_code(60s) == 0);
+  CHECK(one.log() + two.log() == "");
 }
 
 TEST_CASE("requeue and delete and pause and resume do what they say") {
