@@ -150,11 +150,6 @@ std::vector<std::pair<start_ptr, held_start::course>> pool::held() const {
   return all;
 }
 
-std::size_t pool::held_count() const {
-  std::lock_guard hold(mutex_);
-  return held_.size();
-}
-
 void pool::renewed(const start_ptr& start, steady_point lease_ends) {
   std::lock_guard hold(mutex_);
   start->now.lease_ends = lease_ends;

@@ -87,7 +87,6 @@ public:
 
   // --- Watching over the starts.
   std::vector<std::pair<start_ptr, held_start::course>> held() const;
-  std::size_t held_count() const;
   void renewed(const start_ptr& start, steady_point lease_ends);
   // True the first time.
   bool report_once(const start_ptr& start);

@@ -41,8 +41,8 @@ public:
   /// ignored their stop, though those bodies still run. They must die with this process.
   void give_up_unfinished();
 
-  /// Empty while all is well; else why the server can no longer work (its store was removed, say).
-  /// `on_fatal` is called once with it, from any thread; it must not call back into the server.
+  /// `told` is called at most once a start, from any thread, when the server can no longer work (its store
+  /// was removed, say). It must be quick and not call back into the server: stop it from elsewhere.
   void on_fatal(std::function<void(const error&)> told);
 
 private:
