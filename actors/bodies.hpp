@@ -14,8 +14,8 @@ namespace sluice::actors {
 struct bodies {
   handler_registry handlers;
   filter_list filters;                                                // in order, retry among them
-  std::shared_ptr<const std::set<std::string, std::less<>>> types;    // those with a handler
-  std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // those never claimed ahead
+  std::set<std::string, std::less<>> elsewhere;                       // types that an actor of the host runs
+  std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // types never claimed ahead
 };
 
 // The order of the retry filter among the user's.
@@ -25,7 +25,7 @@ std::shared_ptr<const bodies> make_bodies(const handler_registry& handlers, filt
                                           const server_options& options);
 
 // Runs the handler of `about` inside its filters. Never throws.
-outcome run_body(const bodies& b, const job& about, const std::stop_token& stop);
+outcome run_body(const bodies& b, const job& about, const std::stop_token& stop, job_context::progress_sink progress);
 
 // The filters' word about an outcome, and what is stored then. Never throws.
 // `failures`: failed runs before this one. `elected` is what `applied` is told.

@@ -4,8 +4,10 @@
 
 #include <thread>
 
+#include "actors/lease_keeper.hpp"
 #include "core/log.hpp"
 #include "core/queues.hpp"
+#include "core/ranges.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -21,26 +23,19 @@ std::string host_name() {
 
 error bad(std::string what) { return {errc::invalid_argument, std::move(what)}; }
 
-// What config/ checks in a file, checked again for options made in code.
-result<void> check(const server_options& o) {
-  if (o.queues.empty()) return bad("queues: name at least one");
-  if (o.lease < 1s || o.lease > 1h) return bad("lease must be 1 s to 1 h");
-  if (o.renew_every < 0s || o.renew_every > o.lease / 2) return bad("renew_every must be at most half of the lease");
-  if (o.grace < 0s || o.grace > 1h) return bad("grace must be 0 to 1 h");
-  if (o.max_losses < 1 || o.max_losses > 100) return bad("max_losses must be 1 to 100");
-  if (o.sweep_interval < 100ms || o.sweep_interval > 1min) return bad("sweep_interval must be 100 ms to 1 min");
-  for (const auto& [name, q] : o.queues) {
-    std::string plain = name;
-    std::erase(plain, '*');
-    if (!valid_name(plain.empty() ? "x" : plain) || name.empty())
-      return bad(cat("queue '", printable(name, 60), "' is no queue name or pattern"));
-    if (q.workers > 1000) return bad(cat("queue ", name, ": workers must be 1 to 1000"));
-    if (q.prefetch > 1000) return bad(cat("queue ", name, ": prefetch must be 0 to 1000"));
-  }
-  return {};
-}
-
 }  // namespace
+
+std::shared_ptr<pool> engine::pool_of(const std::string& queue, const queue_options& how) {
+  std::lock_guard hold(mutex_);
+  auto& found = pools_[queue];
+  if (found) return found;
+  found = std::make_shared<pool>(queue_name(queue), how, can_run);
+  // A body may outlive the engine.
+  found->on_progress([weak = weak_from_this()] {
+    if (const auto alive = weak.lock()) alive->keeper->progress_waits();
+  });
+  return found;
+}
 
 result<engine_ptr> open_engine(const server_options& options, const handler_registry& handlers,
                                const filter_list& filters) {
@@ -60,6 +55,7 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   e->id = server_id(cat(e->self.name, ":", random_token()));
   e->self.id = e->id;
   e->can_run = make_bodies(handlers, filters, e->options);
+  e->types = std::make_unique<type_table>(handlers);
   e->runner = std::move(*opened);
 
   std::vector<storage::request> first;

@@ -5,18 +5,24 @@
 #include <map>
 #include <string>
 
+#include "actors/crew.hpp"
 #include "actors/pool.hpp"
+#include "actors/type_table.hpp"
+#include "actors/watch_list.hpp"
 #include "storage/runner.hpp"
 
 namespace sluice::actors {
 
 class lease_keeper;
 
-struct engine {
+struct engine : std::enable_shared_from_this<engine> {
   server_options options;
   server_id id;
   server_info self;  // as it is told to the store
   std::shared_ptr<const bodies> can_run;
+  std::unique_ptr<type_table> types;
+  watch_list watched;
+  std::shared_ptr<crew> all_actors = std::make_shared<crew>();
   std::shared_ptr<storage::runner> runner;
   std::atomic<bool> quiet{false};
   // Taken by the one claim or start that may hold a suspect on this server.
@@ -33,12 +39,8 @@ struct engine {
     on_fatal_.store(std::make_shared<std::function<void(const error&)>>(std::move(told)));
   }
 
-  std::shared_ptr<pool> pool_of(const std::string& queue, const queue_options& how) {
-    std::lock_guard hold(mutex_);
-    auto& found = pools_[queue];
-    if (!found) found = std::make_shared<pool>(queue_name(queue), how, can_run);
-    return found;
-  }
+  // The queue's pool, made when missing.
+  std::shared_ptr<pool> pool_of(const std::string& queue, const queue_options& how);
   std::vector<std::shared_ptr<pool>> pools() const {
     std::lock_guard hold(mutex_);
     std::vector<std::shared_ptr<pool>> all;

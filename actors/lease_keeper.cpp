@@ -14,6 +14,9 @@ using namespace std::chrono_literals;
 // How long a body may go on after it was asked to stop, before its worker is replaced.
 constexpr duration stop_patience = 10s;
 
+// What is said of progress within this time is stored as one.
+constexpr duration progress_delay = 200ms;
+
 steady_point at(steady_point::rep ticks) { return steady_point(steady_point::duration(ticks)); }
 
 }  // namespace
@@ -39,6 +42,8 @@ void lease_keeper::notice(steady_point earliest_need) {
   if (earliest_need < at(next_look_.load())) next_look_ = earliest_need.time_since_epoch().count();
   changed_.notify_all();
 }
+
+void lease_keeper::progress_waits() { notice(steady_clock::now() + progress_delay); }
 
 void lease_keeper::run() {
   std::unique_lock hold(mutex_);
@@ -76,11 +81,12 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
       if (course.at != phase::running) continue;
       if (start->timeout && course.stopping == stop_cause::none) {
         const auto ends = course.began + *start->timeout;
-        next = std::min(next, now < ends ? ends : now + patience);
+        next = std::min(next, now < ends ? ends : now + (start->elsewhere ? 0s : patience));
         if (now >= ends) p->ask_to_stop(start, stop_cause::timeout, now);
       }
       if (course.stopping == stop_cause::timeout || course.stopping == stop_cause::lost) {
-        const auto replaced = course.stop_asked + patience;
+        // No thread is stuck in an actor of the host, so nothing is gained by waiting.
+        const auto replaced = course.stop_asked + (start->elsewhere ? 0s : patience);
         if (now < replaced) {
           next = std::min(next, replaced);
         } else if (p->report_once(start)) {
@@ -91,9 +97,25 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
       }
     }
   }
+  store_progress(e);
   if (renewal_due) last_renewal_ = now;
   if (!due.empty()) renew(e, due, now);
   return next;
+}
+
+void lease_keeper::store_progress(engine& e) {
+  storage::progress_request request;
+  for (const auto& p : e.pools()) {
+    auto said = p->take_progress();
+    std::move(said.begin(), said.end(), std::back_inserter(request.starts));
+  }
+  if (request.starts.empty()) return;
+  std::vector<storage::request> asked;
+  asked.emplace_back(std::move(request));
+  e.runner->submit(std::move(asked), [](std::vector<storage::answer> answers) {
+    if (const auto* failed = std::get_if<error>(&answers.at(0)))
+      log::warn("progress could not be stored: ", to_string(*failed));
+  });
 }
 
 void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<pool>, start_ptr>>& due,

@@ -20,10 +20,14 @@ public:
   // New starts are held: there is something to renew, perhaps with a timeout.
   void notice(steady_point earliest_need);
 
+  // A body has said how far it is; that is stored soon, several times a second at most.
+  void progress_waits();
+
 private:
   void run();
   // Renews and minds the clock; answers when to look next.
   steady_point look(engine& e, steady_point now);
+  static void store_progress(engine& e);
   static void renew(engine& e, const std::vector<std::pair<std::shared_ptr<pool>, start_ptr>>& due, steady_point now);
 
   std::weak_ptr<engine> engine_;

@@ -1,3 +1,4 @@
+// What a pool holds: claims come in, ends go out, starts are watched over and stopped.
 #include "actors/pool.hpp"
 
 #include <algorithm>
@@ -19,16 +20,6 @@ ended_start never_begun(const start_ptr& start, const std::string& why) {
   return end;
 }
 
-// What a stop request makes of an outcome.
-outcome as_stopped(outcome result, stop_cause cause) {
-  const bool unfinished = result.what == outcome::kind::failed || result.what == outcome::kind::given_back;
-  if (cause == stop_cause::timeout && unfinished) {
-    result = outcome::failed("timed out: " + result.text);
-    result.cause = "timed_out";
-  }
-  return result;
-}
-
 }  // namespace
 
 pool::pool(queue_name name, queue_options o, std::shared_ptr<const bodies> runs)
@@ -48,10 +39,8 @@ void pool::accept(std::vector<start_ptr> starts) {
       run_queue_.push_back(start);
     }
   }
-  if (!run_queue_.empty() && idle_ > 0 && !waking_) {
-    waking_ = true;
-    work_.notify_one();
-  }
+  hand_over_locked();
+  wake_locked();
 }
 
 std::vector<ended_start> pool::take_ended() {
@@ -98,49 +87,6 @@ void pool::on_ended(std::function<void()> told) {
   if (told_) on_ended_();
 }
 
-pool::worker_id pool::add_worker(std::function<void()> gone) {
-  std::unique_lock hold(mutex_);
-  join_finished(hold);
-  const auto id = ++last_worker_;
-  auto& made = workers_[id];
-  made = std::make_unique<worker>();
-  made->gone = std::move(gone);
-  try {
-    // The thread keeps the pool alive: a body that never ends may outlive the server.
-    made->thread = std::thread([self = shared_from_this(), id] { self->run(id); });
-  } catch (...) {
-    workers_.erase(id);
-    throw;
-  }
-  return id;
-}
-
-void pool::retire_worker(worker_id id, const std::string& why) {
-  std::unique_lock hold(mutex_);
-  const auto found = workers_.find(id);
-  if (found == workers_.end() || found->second->retired) return;
-  auto& w = *found->second;
-  w.retired = true;
-  if (w.gone) w.gone();
-  work_.notify_all();
-  const auto start = w.current;
-  if (muted_ || !start || start->now.at != phase::running) return;
-  start->now.at = phase::ended;
-  --running_;
-  auto result = outcome::failed(why);
-  result.cause = start->now.stopping == stop_cause::timeout ? "timed_out" : "worker_died";
-  end_locked(hold, start, std::move(result));
-  hold.unlock();
-  start->stop.request_stop();
-}
-
-std::optional<pool::worker_id> pool::runs(sluice::fence f) const {
-  std::lock_guard hold(mutex_);
-  for (const auto& [id, w] : workers_)
-    if (!w->retired && w->current && w->current->about.fence == f && w->current->now.at == phase::running) return id;
-  return std::nullopt;
-}
-
 std::vector<std::pair<start_ptr, held_start::course>> pool::held() const {
   std::lock_guard hold(mutex_);
   std::vector<std::pair<start_ptr, held_start::course>> all;
@@ -158,6 +104,26 @@ void pool::renewed(const start_ptr& start, steady_point lease_ends) {
 bool pool::report_once(const start_ptr& start) {
   std::lock_guard hold(mutex_);
   return !std::exchange(start->now.reported, true);
+}
+
+std::vector<storage::progress_request::said> pool::take_progress() {
+  std::lock_guard hold(mutex_);
+  std::vector<storage::progress_request::said> all;
+  if (!std::exchange(progress_waits_, false)) return all;
+  for (const auto& [f, start] : held_)
+    if (auto said = std::exchange(start->now.progress, std::nullopt); said && start->now.at == phase::running)
+      all.push_back({{start->about.id, f}, std::move(*said)});
+  return all;
+}
+
+void pool::say_progress(const start_ptr& start, progress_report said) {
+  said = bounded(std::move(said));
+  {
+    std::lock_guard hold(mutex_);
+    start->now.progress = std::move(said);
+    if (std::exchange(progress_waits_, true)) return;
+  }
+  if (on_progress_) on_progress_();
 }
 
 void pool::ask_to_stop(const start_ptr& start, stop_cause cause, steady_point now) {
@@ -204,7 +170,7 @@ void pool::mute() {
   muted_ = true;
   on_ended_ = nullptr;
   for (auto& [id, w] : workers_)
-    w->gone = nullptr;
+    w->calls = {};
 }
 
 void pool::close(steady_point deadline) {
@@ -223,80 +189,13 @@ void pool::close(steady_point deadline) {
   }
 }
 
-void pool::run(worker_id id) {
-  // Runs also when the thread is ended from inside a handler.
-  struct at_end {
-    pool& p;
-    worker_id id;
-    ~at_end() {
-      std::unique_lock hold(p.mutex_);
-      auto& w = *p.workers_.at(id);
-      if (const auto start = w.current; start && start->now.at == phase::running && !p.muted_) {
-        start->now.at = phase::ended;
-        --p.running_;
-        auto result = outcome::failed("the handler ended its worker's thread");
-        result.cause = "worker_died";
-        p.end_locked(hold, start, std::move(result));
-      }
-      if (!std::exchange(w.retired, true) && w.gone) w.gone();
-      w.current = nullptr;
-      w.finished = true;
-      p.settled_.notify_all();
-    }
-  } guard{*this, id};
-
-  while (const auto start = next(id)) {
-    auto result = run_body(*can_run_, start->about, start->stop.get_token());
-    put(id, start, std::move(result));
-  }
-}
-
-start_ptr pool::next(worker_id id) {
-  std::unique_lock hold(mutex_);
-  auto& w = *workers_.at(id);
-  for (;;) {
-    if (w.retired) return nullptr;
-    if (!run_queue_.empty()) {
-      auto start = std::move(run_queue_.front());
-      run_queue_.pop_front();
-      start->now.at = phase::running;
-      start->now.began = steady_clock::now();
-      w.current = start;
-      ++running_;
-      // Each who finds work wakes the next, so that short bodies do not wake sixty threads for nothing.
-      if (!run_queue_.empty() && idle_ > 0 && !waking_) {
-        waking_ = true;
-        work_.notify_one();
-      }
-      return start;
-    }
-    ++idle_;
-    work_.wait(hold);
-    --idle_;
-    waking_ = false;
-  }
-}
-
-void pool::put(worker_id id, const start_ptr& start, outcome result) {
-  std::unique_lock hold(mutex_);
-  workers_.at(id)->current = nullptr;
-  if (muted_ || start->now.at != phase::running) return;  // nobody asks, or its end is filed already
-  start->now.at = phase::ended;
-  --running_;
-  // A new measure weighs an eighth, but one slow body is believed at once.
-  const auto us =
-      static_cast<double>(std::chrono::duration_cast<duration>(steady_clock::now() - start->now.began).count());
-  typical_us_ = us > 8 * typical_us_ + 1'000 ? us : typical_us_ + (us - typical_us_) / 8;
-  measured_ = true;
-  end_locked(hold, start, as_stopped(std::move(result), start->now.stopping));
-}
-
-void pool::end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result) {
-  const auto ran = std::chrono::duration_cast<duration>(steady_clock::now() - start->now.began);
-  hold.unlock();
-  auto settled = elect(*can_run_, start->about, start->failures, std::move(result), ran);
-  hold.lock();
-  file_locked({start, std::move(settled.settlement), std::move(settled.elected)});
+void pool::give_back_type(const std::string& type, const std::string& why) {
+  std::lock_guard hold(mutex_);
+  std::erase_if(run_queue_, [&](const start_ptr& start) {
+    if (start->about.type.value != type) return false;
+    file_locked(never_begun(start, why));
+    return true;
+  });
 }
 
 void pool::file_locked(ended_start end) {
@@ -304,22 +203,6 @@ void pool::file_locked(ended_start end) {
   end.start->now.end = end.settlement;
   out_tray_.push_back(std::move(end));
   if (!std::exchange(told_, true) && on_ended_) on_ended_();
-}
-
-void pool::join_finished(std::unique_lock<std::mutex>& hold) {
-  std::vector<std::unique_ptr<worker>> over;
-  for (auto at = workers_.begin(); at != workers_.end();) {
-    if (at->second->finished) {
-      over.push_back(std::move(at->second));
-      at = workers_.erase(at);
-    } else {
-      ++at;
-    }
-  }
-  hold.unlock();
-  for (auto& w : over)
-    if (w->thread.joinable()) w->thread.join();
-  hold.lock();
 }
 
 }  // namespace sluice::actors

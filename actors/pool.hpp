@@ -21,6 +21,7 @@ struct held_start {
   job about;
   std::uint32_t failures = 0;
   std::optional<duration> timeout{};
+  bool elsewhere = false;  // an actor of the host runs it: the worker's own actor asks it
   std::stop_source stop{};
 
   // What changes while it is held: read and written under the pool's lock.
@@ -31,8 +32,10 @@ struct held_start {
     steady_point queued_since{};
     steady_point began{};
     steady_point stop_asked{};
-    bool reported = false;                     // that it ignores its stop request
-    std::optional<storage::settlement> end{};  // once it was filed; the store may not have it yet
+    bool reported = false;                      // that it ignores its stop request
+    std::uint64_t handled_by = 0;               // the host's actor that was asked, when elsewhere
+    std::optional<progress_report> progress{};  // said by the body and not yet taken
+    std::optional<storage::settlement> end{};   // once it was filed; the store may not have it yet
   } now{};
 };
 using phase = held_start::course::phase;
@@ -77,19 +80,38 @@ public:
 
   // --- Workers. A worker is a number; its thread runs until it is retired.
   using worker_id = std::uint64_t;
-  // `gone` is called, under the pool's lock, when the worker is no more: its thread died, or it was
-  // retired by another.
-  worker_id add_worker(std::function<void()> gone);
+  // Both are called under the pool's lock.
+  struct worker_calls {
+    std::function<void()> gone;         // the worker is no more: its thread died, or another retired it
+    std::function<void()> handed_over;  // it was given a start that runs elsewhere
+  };
+  worker_id add_worker(worker_calls calls);
   // The worker takes no more. What it runs now is that job's failed start (`why`), reported as ended.
   void retire_worker(worker_id id, const std::string& why);
   // Who runs this start, if it still runs.
   std::optional<worker_id> runs(sluice::fence f) const;
+
+  // --- Starts that run elsewhere. The worker is taken while its own actor waits for the answer.
+  // What this worker was handed over, if it still has it.
+  start_ptr in_hand(worker_id id) const;
+  // This actor of the host was asked to run it.
+  void asked(const start_ptr& start, std::uint64_t actor);
+  // Files the end, unless somebody did, and hands over the next; null when there is none for this worker.
+  start_ptr put_elsewhere(worker_id id, const start_ptr& start, outcome result);
+  // That actor of the host has died: what it had in hand has failed (`why`).
+  void handler_died(std::uint64_t actor, const std::string& why);
+  // Gives back what waits in the run queue of this type.
+  void give_back_type(const std::string& type, const std::string& why);
 
   // --- Watching over the starts.
   std::vector<std::pair<start_ptr, held_start::course>> held() const;
   void renewed(const start_ptr& start, steady_point lease_ends);
   // True the first time.
   bool report_once(const start_ptr& start);
+  // What bodies have said of their progress since the last time.
+  std::vector<storage::progress_request::said> take_progress();
+  // `told` is called from bodies, with no lock held, when there is something to take.
+  void on_progress(std::function<void()> told) { on_progress_ = std::move(told); }
   // Asks the body to stop; a start that has not begun is given back. The first cause stands.
   void ask_to_stop(const start_ptr& start, stop_cause cause, steady_point now);
 
@@ -109,13 +131,21 @@ private:
     std::thread thread;
     bool retired = false;
     bool finished = false;
+    bool resting = false;  // its thread waits for work
     start_ptr current{};
-    std::function<void()> gone{};
+    worker_calls calls{};
   };
 
   void run(worker_id id);
+  void say_progress(const start_ptr& start, progress_report said);
   start_ptr next(worker_id id);
   void put(worker_id id, const start_ptr& start, outcome result);
+  void begin_locked(worker& w);
+  void leave_locked(worker& w);
+  void rest_locked(worker& w);
+  void wake_locked();
+  void hand_over_locked();
+  void ran_locked(const start_ptr& start);
   // With the lock held; lets go of it to run the election filters, then files the end.
   void end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result);
   void file_locked(ended_start end);
@@ -129,10 +159,13 @@ private:
   std::vector<ended_start> out_tray_;
   bool told_ = false;
   std::function<void()> on_ended_;
+  std::function<void()> on_progress_;  // set before the first worker
+  bool progress_waits_ = false;
   std::unordered_map<sluice::fence, start_ptr> held_;
   std::unordered_map<worker_id, std::unique_ptr<worker>> workers_;
   worker_id last_worker_ = 0;
-  std::uint32_t idle_ = 0;
+  std::uint32_t resting_ = 0;
+  std::uint32_t away_ = 0;  // workers whose start runs elsewhere
   std::uint32_t running_ = 0;
   bool waking_ = false;  // somebody was woken and has not looked yet
   bool draining_ = false;

@@ -4,6 +4,8 @@
 
 #include <caf/all.hpp>
 
+#include <sluice/actors.hpp>
+
 #include "actors/engine.hpp"
 
 namespace sluice::actors {
@@ -28,6 +30,9 @@ using died_atom = caf::atom_constant<caf::atom("died")>;
 using duty_atom = caf::atom_constant<caf::atom("duty")>;
 using sweep_atom = caf::atom_constant<caf::atom("sweep")>;
 using children_atom = caf::atom_constant<caf::atom("children")>;
+using handed_atom = caf::atom_constant<caf::atom("handed")>;
+using final_atom = caf::atom_constant<caf::atom("final")>;
+using stopped_atom = caf::atom_constant<caf::atom("stopped")>;
 using respawn_atom = caf::atom_constant<caf::atom("respawn")>;
 
 // Whoever wants to know that there may be new work.
@@ -59,8 +64,11 @@ using supervisor_actor = caf::typed_actor<
     // Look whether anything was missed, and give back what waits too long.
     caf::reacts_to<sweep_atom>>;
 
-// A WORKER stands for one thread of a pool: it ends when the thread dies, and the other way round.
+// A WORKER stands for one thread of a pool: it ends when the thread dies, and the other way round. What
+// runs on no thread of ours, it asks an actor of the host to run.
 using worker_actor = caf::typed_actor<
+    // The pool gave it a start that runs elsewhere.
+    caf::reacts_to<handed_atom>,
     // Its thread died inside a handler.
     caf::reacts_to<died_atom>>;
 
@@ -71,6 +79,19 @@ using ticker_actor = caf::typed_actor<
     // Its own timer; only the latest one counts.
     caf::reacts_to<duty_atom, std::uint64_t>, caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
     caf::reacts_to<store_atom, storage_actor>>;
+
+// The DOOR is what a host speaks to (sluice::server_actor), and minds the host's handler actors.
+using door_actor = server_actor::extend<
+    // The store's answers to the order with this number.
+    caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
+    // The storage actor was replaced by this one, or is there.
+    caf::reacts_to<store_atom, storage_actor>,
+    // A watched job has ended here.
+    caf::reacts_to<final_atom, job_id>,
+    // Look for watched jobs that ended elsewhere.
+    caf::reacts_to<sweep_atom>,
+    // The server has stopped, with so many bodies unfinished.
+    caf::reacts_to<stopped_atom, std::uint32_t>>;
 
 // The ROOT keeps all of them alive: whoever dies is replaced.
 using root_actor = caf::typed_actor<

@@ -17,6 +17,7 @@ struct root_state {
 
   root_actor::pointer self = nullptr;
   engine_ptr e;
+  door_actor door;
   storage_actor store;
   ticker_actor ticker;
   struct served {
@@ -52,6 +53,7 @@ struct root_state {
       for (auto& [key, q] : queues)
         if (q.supervisor) introduce(q.supervisor);
       if (ticker) introduce(ticker);
+      if (door) caf::anon_send(door, store_atom::value, store);
     }
     for (auto& [key, q] : queues)
       if (!q.supervisor) q.supervisor = spawn_supervisor(self, e, q.desk, store);
@@ -74,6 +76,7 @@ struct root_state {
   }
 
   void sweep() {
+    if (door) caf::anon_send(door, sweep_atom::value);
     for (const auto& [key, q] : queues)
       if (q.supervisor) caf::anon_send(q.supervisor, sweep_atom::value);
     look_for_queues();
@@ -127,8 +130,8 @@ struct root_state {
   }
 };
 
-root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, engine_ptr e) {
-  arm(self, "root");
+root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, engine_ptr e, door_actor door) {
+  arm(self, e, "root");
   self->set_down_handler([self](caf::down_msg& down) { self->state.down(down.source); });
   self->set_exit_handler([self](caf::exit_msg& end) {
     self->state.end_all();
@@ -136,6 +139,7 @@ root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, en
   });
   self->state.self = self;
   self->state.e = std::move(e);
+  self->state.door = std::move(door);
   self->state.start_up();
   return {
       [self](hint_atom) { self->state.look_for_queues(); },
@@ -151,6 +155,8 @@ root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, en
 
 }  // namespace
 
-root_actor spawn_root(caf::actor_system& system, engine_ptr e) { return system.spawn(root, std::move(e)); }
+root_actor spawn_root(caf::actor_system& system, engine_ptr e, door_actor door) {
+  return system.spawn(root, std::move(e), std::move(door));
+}
 
 }  // namespace sluice::actors

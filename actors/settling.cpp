@@ -106,31 +106,33 @@ storage::settlement::how end_for(kind k) {
 std::shared_ptr<const bodies> make_bodies(const handler_registry& handlers, filter_list filters,
                                           const server_options& options) {
   auto made = std::make_shared<bodies>();
-  auto types = std::make_shared<std::set<std::string, std::less<>>>();
   auto at_once = std::make_shared<std::set<std::string, std::less<>>>();
   for (const auto& [type, entry] : handlers.entries()) {
-    types->insert(type);
+    if (entry.route) made->elsewhere.insert(type);
     if (!entry.options.prefetch) at_once->insert(type);
   }
   filters.push_back({std::make_shared<retry_filter>(options), retry_order, {}});
   made->handlers = handlers;
   made->filters = in_order(std::move(filters));
-  made->types = std::move(types);
   made->at_once = std::move(at_once);
   return made;
 }
 
 // A thread that is ended unwinds with an exception that is no object: the sanitizer takes its reference
 // for a null one.
-__attribute__((no_sanitize("null"))) outcome run_body(const bodies& b, const job& about, const std::stop_token& stop) {
+__attribute__((no_sanitize("null"))) outcome run_body(const bodies& b, const job& about, const std::stop_token& stop,
+                                                      job_context::progress_sink progress) {
   const auto found = b.handlers.entries().find(about.type.value);
   if (found == b.handlers.entries().end())
     return outcome::give_back("this server knows no handler for type " + about.type.value);
   try {
-    job_context context(about, stop);
+    job_context context(about, stop, std::move(progress));
     // Without filters of the user's there is nothing to wrap.
-    if (b.filters.size() == 1) return found->second.run(context);
-    return inside(b, about, 0, found->second.run)(context);
+    auto ended = b.filters.size() == 1 ? found->second.run(context) : inside(b, about, 0, found->second.run)(context);
+    if (ended.what == kind::succeeded && ended.text.empty()) ended.text = context.result();
+    return ended;
+  } catch (ended_early& early) {
+    return std::move(early.how);
   } catch (const stopped&) {
     if (!stop.stop_requested()) return outcome::failed("the handler stopped without being asked to");
     return outcome::give_back("stopped on request");

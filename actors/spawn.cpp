@@ -8,7 +8,7 @@ namespace {
 
 supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<supervisor_state> self, engine_ptr e,
                                            queue_desk_ptr desk, storage_actor store) {
-  arm(self, "supervisor");
+  arm(self, e, "supervisor");
   self->set_down_handler([self](caf::down_msg& down) { self->state.worker_gone(down.source); });
   // Told to end, it takes its workers along; dying of anything else it leaves them to its successor.
   self->set_exit_handler([self](caf::exit_msg& end) {
@@ -42,12 +42,14 @@ supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_
   return made;
 }
 
-void arm(caf::scheduled_actor* self, const char* name) {
+void arm(caf::scheduled_actor* self, const engine_ptr& e, const char* name) {
+  e->all_actors->enter();
+  self->attach_functor([all = e->all_actors](const caf::error&) { all->leave(); });
   self->set_exception_handler([name](std::exception_ptr& thrown) -> caf::error {
     try {
       std::rethrow_exception(thrown);
-    } catch (const std::exception& e) {
-      log::error("the ", name, " actor died: ", e.what());
+    } catch (const std::exception& thing) {
+      log::error("the ", name, " actor died: ", thing.what());
     } catch (...) {
       log::error("the ", name, " actor died of something that is no exception");
     }

@@ -17,12 +17,15 @@ using queue_desk_ptr = std::shared_ptr<queue_desk>;
 
 storage_actor spawn_storage(caf::local_actor* parent, engine_ptr e);
 supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_desk_ptr desk, storage_actor store);
-worker_actor spawn_worker(caf::local_actor* parent, std::shared_ptr<pool> p);
+worker_actor spawn_worker(caf::local_actor* parent, engine_ptr e, std::shared_ptr<pool> p);
 ticker_actor spawn_ticker(caf::local_actor* parent, engine_ptr e, storage_actor store, root_actor root);
-root_actor spawn_root(caf::actor_system& system, engine_ptr e);
+// `door` may be null: nobody speaks to the server by message.
+root_actor spawn_root(caf::actor_system& system, engine_ptr e, door_actor door);
+// `stop` is called once, when the host asks for it by message; it must not block.
+door_actor spawn_door(caf::actor_system& system, engine_ptr e, std::function<void()> stop);
 
-// An actor's end is loud, never CAF's line on stdout: unknown messages are logged, an exception ends
-// the actor with `unhandled_exception` and whoever monitors it replaces it.
-void arm(caf::scheduled_actor* self, const char* name);
+// The first act of every actor of `e`. Its end is loud, never CAF's line on stdout: unknown messages are logged, an
+// exception ends the actor with `unhandled_exception` and whoever monitors it replaces it.
+void arm(caf::scheduled_actor* self, const engine_ptr& e, const char* name);
 
 }  // namespace sluice::actors

@@ -28,7 +28,7 @@ struct storage_state {
 };
 
 storage_actor::behavior_type storage(storage_actor::stateful_pointer<storage_state> self, engine_ptr e) {
-  arm(self, "storage");
+  arm(self, e, "storage");
   auto& s = self->state;
   s.e = std::move(e);
   s.hints = s.e->runner->subscribe([me = storage_actor(self), hinted = s.hinted] {

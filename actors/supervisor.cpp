@@ -16,6 +16,9 @@ using namespace std::chrono_literals;
 constexpr duration first_retry = 50ms;
 constexpr duration last_retry = 5s;
 
+// CAF 0.17 never answers a dropped promise, so no actor of the host is waited for without end.
+constexpr duration answer_patience = 10min;
+
 duration retry_delay(std::uint32_t failures) {
   return std::min<duration>(last_retry, first_retry * (1u << std::min(failures, 10u)));
 }
@@ -27,7 +30,7 @@ void supervisor_state::start_up() {
   for (const auto& w : workers)
     self->monitor(w);
   while (workers.size() < desk->pool->options.workers)
-    workers.push_back(spawn_worker(self, desk->pool));
+    workers.push_back(spawn_worker(self, e, desk->pool));
   desk->pool->on_ended([me = supervisor_actor(self)] { caf::anon_send(me, ended_atom::value); });
   if (desk->order) send_order();
   pump();
@@ -63,7 +66,7 @@ void supervisor_state::pump() {
                                          size.ahead,
                                          order->suspect_reserved,
                                          e->options.lease,
-                                         e->can_run->types,
+                                         e->types->known(),
                                          e->can_run->at_once};
   }
   if (ended.empty()) order->asked.emplace_back(std::move(*settle.next));
@@ -122,6 +125,8 @@ void supervisor_state::take_claimed(storage::claim_answer& claimed) {
     start->about = std::move(claimed.jobs[i]);
     start->failures = claimed.failures[i];
     start->timeout = timeout_of(e->options, start->about);
+    start->elsewhere = e->can_run->elsewhere.contains(start->about.type.value);
+    if (start->elsewhere && !start->timeout) start->timeout = answer_patience;
     start->now.lease_ends = lease_ends;
     suspect = suspect || start->about.losses > 0;
     if (start->timeout) earliest = std::min(earliest, steady_clock::now() + *start->timeout);
@@ -147,6 +152,8 @@ void supervisor_state::end_one(const ended_start& ended, errc answer) {
   if (ended.settlement.failure)
     log::info("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason);
   tell_applied(*e->can_run, about, ended.elected);
+  using how = storage::settlement::how;
+  if (const auto end = ended.settlement.end; end != how::retry && end != how::given_back) e->watched.ended(about.id);
 }
 
 void supervisor_state::again(std::uint64_t number) {
@@ -182,7 +189,7 @@ void supervisor_state::worker_gone(const caf::actor_addr& who) {
 void supervisor_state::refill() {
   last_refill = steady_clock::now();
   while (desk->workers.size() < desk->pool->options.workers)
-    desk->workers.push_back(spawn_worker(self, desk->pool));
+    desk->workers.push_back(spawn_worker(self, e, desk->pool));
 }
 
 }  // namespace sluice::actors

@@ -125,7 +125,7 @@ struct ticker_state {
 
 ticker_actor::behavior_type ticker(ticker_actor::stateful_pointer<ticker_state> self, engine_ptr e,
                                    const storage_actor& store, const root_actor& root) {
-  arm(self, "ticker");
+  arm(self, e, "ticker");
   auto& s = self->state;
   s.self = self;
   s.store = store;

@@ -66,10 +66,12 @@ std::string json_line(const job& j) {
            {"fence", j.fence.value},
            {"server", j.server},
            {"due_at", time_or_null(j.due_at)},
+           {"started_at", time_or_null(j.started_at)},
            {"lease_until", time_or_null(j.lease_until)},
            {"finished_at", time_or_null(j.finished_at)},
            {"args", j.args},
            {"result", j.result}};
+  out["progress"] = j.progress ? json{{"done", j.progress->done}, {"text", j.progress->text}} : json();
   out["headers"] = json::object();
   for (const auto& [name, value] : j.headers)
     out["headers"][name] = value;
@@ -160,12 +162,14 @@ std::string job_page_text(const job& j) {
   line("losses", std::to_string(j.losses));
   line("created", format_time(j.created_at));
   if (j.due_at) line("due", format_time(*j.due_at));
+  if (j.started_at) line("started", format_time(*j.started_at));
   if (j.lease_until) line("lease until", format_time(*j.lease_until));
   line("server", j.server);
+  if (j.progress) line("progress", cat(static_cast<int>(j.progress->done * 100), " % ", j.progress->text));
   if (j.finished_at) line("finished", format_time(*j.finished_at));
   line("args", j.args);
   for (const auto& [name, value] : j.headers)
-    line("header", name + ": " + value);
+    line("header", cat(name, ": ", value));
   line("result", j.result);
   if (j.history.empty()) return out;
   table t({"ATTEMPT", "CAUSE", "STARTED", "ENDED", "SERVER", "ERROR"});

@@ -27,6 +27,8 @@ using namespace std::chrono_literals;
 
 // Beyond the grace time and what the store needs, nothing holds us: leases recover the rest.
 constexpr auto watchdog = 5s;
+// `timeout` and some supervisors signal the process and then its group: that is one request to stop.
+constexpr auto same_request = 500ms;
 constexpr int done_signal = SIGUSR2;  // our own word to the waiting main thread
 
 std::optional<config::loaded> read(const command& c) {
@@ -76,6 +78,7 @@ int next_signal(const sigset_t& set, const std::optional<std::chrono::steady_clo
 int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
   const auto set = waited_signals();
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::chrono::steady_clock::time_point asked;
   std::thread stopper;
   std::atomic<bool> stopped{false};
   stop_report report;
@@ -96,12 +99,14 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
       if (stopped) break;
       if (!fatal || stopper.joinable()) continue;
     } else if (stopper.joinable()) {
+      if (std::chrono::steady_clock::now() < asked + same_request) continue;
       log::warn("second signal: leaving at once");
       ::_exit(128 + got);
     }
     log::info(fatal ? "stopping: the store is lost" : "stopping: giving running jobs ",
               fatal ? "" : format_duration(options.grace));
-    deadline = std::chrono::steady_clock::now() + options.grace + watchdog;
+    asked = std::chrono::steady_clock::now();
+    deadline = asked + options.grace + watchdog;
     stopper = std::thread([&] {
       report = s.stop();
       s.give_up_unfinished();

@@ -11,6 +11,9 @@ using namespace std::chrono_literals;
 
 constexpr duration first_pause = 20ms;
 constexpr duration longest_pause = 500ms;
+// Between two looks of `wait`.
+constexpr duration first_look = 1ms;
+constexpr duration last_look = 100ms;
 
 }  // namespace
 
@@ -18,7 +21,9 @@ struct client::parts {
   client_options options;
   enqueue_pipeline pipeline;
   std::shared_ptr<storage::runner> runner;
-  system_clock wall{};
+
+  parts(client_options o, enqueue_pipeline p, std::shared_ptr<storage::runner> r)
+      : options(std::move(o)), pipeline(std::move(p)), runner(std::move(r)) {}
 
   // Asks until the store has carried it out, has refused it for good, or the deadline is near. Every
   // request may be repeated (the store knows it again), so an unknown outcome is asked again.
@@ -65,7 +70,7 @@ result<client> client::open(client_options options) {
   auto runner = storage::open_runner(options.storage);
   if (!runner) return runner.error();
   enqueue_pipeline pipeline(options.filters, options.jobs);
-  return client(std::unique_ptr<parts>(new parts{std::move(options), std::move(pipeline), std::move(*runner)}));
+  return client(std::make_unique<parts>(std::move(options), std::move(pipeline), std::move(*runner)));
 }
 
 result<job_id> client::enqueue(new_job job) {
@@ -79,7 +84,7 @@ std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
   results.reserve(jobs.size());
   storage::enqueue_request request;
   std::vector<std::size_t> place;  // of each prepared job among the results
-  const auto now = parts_->wall.now();
+  const auto now = parts_->runner->now();
   for (auto& job : jobs) {
     auto ready = parts_->pipeline.prepare(std::move(job), now);
     if (!ready) {
@@ -106,6 +111,17 @@ result<job> client::get(const job_id& id) {
   if (!got) return got.error();
   if (!got->found) return error{got->code, cat("job ", printable(id.value, 200), ": ", describe(got->code))};
   return std::move(*got->found);
+}
+
+result<job> client::wait(const job_id& id, duration patience) {
+  const auto deadline = steady_clock::now() + patience;
+  for (duration pause = first_look;; pause = std::min(pause * 2, last_look)) {
+    auto found = get(id);
+    if (!found || is_final(found->state)) return found;
+    if (steady_clock::now() + pause >= deadline)
+      return error{errc::timed_out, cat("job ", printable(id.value, 200), " is ", name_of(found->state), " still")};
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 result<job_page> client::list(const job_query& query) {

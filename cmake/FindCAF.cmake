@@ -26,7 +26,8 @@ foreach(component IN LISTS CAF_FIND_COMPONENTS)
   endif()
 endforeach()
 
-find_package_handle_standard_args(CAF REQUIRED_VARS CAF_INCLUDE_DIR VERSION_VAR CAF_VERSION HANDLE_COMPONENTS)
+find_package_handle_standard_args(CAF
+  REQUIRED_VARS CAF_INCLUDE_DIR VERSION_VAR CAF_VERSION HANDLE_VERSION_RANGE HANDLE_COMPONENTS)
 
 if(CAF_FOUND)
   find_package(Threads REQUIRED)

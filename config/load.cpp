@@ -9,12 +9,6 @@
 namespace sluice::config {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr duration day = 24h;
-constexpr duration longest_run = 30 * day;
-constexpr duration longest_delay = 365 * day;
-
 template <class T, class Got>
 void keep(T& field, Got&& got) {
   if (got) field = static_cast<T>(*got);
@@ -29,10 +23,10 @@ retry_policy read_retry(reader& from) {
   const auto* at = from.any("retry");
   if (!at) return retry;
   reader r(*at, from.pointer("retry"), from.faults());
-  keep(retry.attempts, r.number("attempts", 0, 1000));
+  keep(retry.attempts, r.number("attempts", ranges::attempts));
   keep(retry.backoff, r.choice("backoff", {"polynomial", "fixed", "exponential"}));
-  keep(retry.delay, r.time("delay", 0s, longest_delay));
-  keep(retry.max_delay, r.time("max_delay", 0s, longest_delay));
+  keep(retry.delay, r.time("delay", ranges::retry_delay));
+  keep(retry.max_delay, r.time("max_delay", ranges::retry_delay));
   keep(retry.jitter, r.fraction("jitter"));
   keep(retry.then, r.choice("then", {"fail", "delete"}));
   return retry;
@@ -43,8 +37,8 @@ retention_rule read_rule(reader& from, std::string_view key, retention_rule fall
   if (!at) return fallback;
   reader r(*at, from.pointer(key), from.faults());
   retention_rule rule;  // what is given replaces the default as a whole
-  keep(rule.age, r.time("age", 1s, 10 * longest_delay));
-  keep(rule.count, r.number("count", 0, 1'000'000'000));
+  keep(rule.age, r.time("age", ranges::kept_for));
+  keep(rule.count, r.number("count", ranges::kept_count));
   if (at->is_object() && at->empty()) r.fault_at("", "must say \"age\", \"count\" or both");
   return rule;
 }
@@ -75,10 +69,10 @@ void read_queues(reader& from, server_options& options) {
     reader r(value, pointer, from.faults());
     queue_options queue;
     queue.workers = default_workers(name, options.special_queue_workers);
-    keep(queue.workers, r.number("workers", 1, 1000));
-    keep(queue.prefetch, r.number("prefetch", 0, 1000));
+    keep(queue.workers, r.number("workers", ranges::workers));
+    keep(queue.prefetch, r.number("prefetch", ranges::prefetch));
     queue.retry = read_retry(r);
-    keep(queue.timeout, r.time("timeout", 1ms, longest_run));
+    keep(queue.timeout, r.time("timeout", ranges::timeout));
     options.queues[name] = queue;
   }
 }
@@ -100,7 +94,7 @@ void read_jobs(reader& from, server_options& options) {
     if (const auto queue = r.text("queue"); queue && check_queue_name(*queue, false, r.pointer("queue"), from.faults()))
       job.queue = queue_name(*queue);
     job.retry = read_retry(r);
-    keep(job.timeout, r.time("timeout", 1ms, longest_run));
+    keep(job.timeout, r.time("timeout", ranges::timeout));
     if (const auto* list = r.any("throttle")) {
       const bool texts =
           list->is_array() && std::all_of(list->begin(), list->end(), [](const json& one) { return one.is_string(); });
@@ -139,15 +133,15 @@ void read_all(const json& tree, const checks& by, loaded& into) {
     o.server_name = *name;
     if (!valid_name(*name)) r.fault_at("server_name", "must be 1 to 200 characters of A-Z a-z 0-9 _ . : -");
   }
-  keep(o.lease, r.time("lease", 1s, 1h));
-  keep(o.renew_every, r.time("renew_every", 100ms, 30min));
+  keep(o.lease, r.time("lease", ranges::lease));
+  keep(o.renew_every, r.time("renew_every", ranges::renew_every));
   if (o.renew_every > o.lease / 2)
     r.fault_at("renew_every", cat("must be at most half of the lease (", format_duration(o.lease), ")"));
-  keep(o.grace, r.time("grace", 0s, 1h));
-  keep(o.max_losses, r.number("max_losses", 1, 100));
-  keep(o.sweep_interval, r.time("sweep_interval", 100ms, 1min));
-  keep(o.special_queue_workers, r.number("special_queue_workers", 1, 1000));
-  keep(o.timeout, r.time("timeout", 1ms, longest_run));
+  keep(o.grace, r.time("grace", ranges::grace));
+  keep(o.max_losses, r.number("max_losses", ranges::max_losses));
+  keep(o.sweep_interval, r.time("sweep_interval", ranges::sweep_interval));
+  keep(o.special_queue_workers, r.number("special_queue_workers", ranges::workers));
+  keep(o.timeout, r.time("timeout", ranges::timeout));
   o.retry = read_retry(r);
   if (const auto* at = r.any("retention")) {
     reader kept(*at, r.pointer("retention"), into.faults);
@@ -156,7 +150,7 @@ void read_all(const json& tree, const checks& by, loaded& into) {
     o.retention.deleted = read_rule(kept, "deleted", o.retention.deleted);
   }
   keep(o.require_durability, r.choice("require_durability", {"volatile", "crash_safe", "power_safe"}));
-  if (const auto replicas = r.number("wait_replicas", 0, 100); replicas && *replicas > 0)
+  if (const auto replicas = r.number("wait_replicas", {0, 100}); replicas && *replicas > 0)
     r.fault_at("wait_replicas", "needs a Redis store, which is not served yet by this version; remove it");
   keep(o.allow_exec, r.flag("allow_exec"));
   // Before any queue is read, since a queue may need them.

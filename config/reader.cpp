@@ -66,14 +66,14 @@ std::optional<bool> reader::flag(std::string_view key) {
   return at ? std::optional(at->get<bool>()) : std::nullopt;
 }
 
-std::optional<std::uint64_t> reader::number(std::string_view key, std::uint64_t least, std::uint64_t most) {
+std::optional<std::uint64_t> reader::number(std::string_view key, ranges::range<std::uint64_t> allowed) {
   const auto* at = find(key);
   if (!at) return std::nullopt;
-  const auto range = cat("a whole number from ", least, " to ", most);
+  const auto range = cat("a whole number from ", allowed.least, " to ", allowed.most);
   if (!at->is_number_integer()) return wrong_type(key, *at, range), std::nullopt;
   const bool negative = !at->is_number_unsigned() && at->get<std::int64_t>() < 0;
   const auto n = negative ? 0 : at->get<std::uint64_t>();
-  if (negative || n < least || n > most)
+  if (negative || !allowed.contains(n))
     return fault_at(key, cat("must be ", range, ", not ", shown(*at))), std::nullopt;
   return n;
 }
@@ -86,14 +86,15 @@ std::optional<double> reader::fraction(std::string_view key) {
   return at->get<double>();
 }
 
-std::optional<duration> reader::time(std::string_view key, duration least, duration most) {
+std::optional<duration> reader::time(std::string_view key, ranges::range<duration> allowed) {
   const auto* at = find(key);
   if (!at) return std::nullopt;
-  const auto range = cat("a time from \"", format_duration(least), "\" to \"", format_duration(most), "\"");
+  const auto range =
+      cat("a time from \"", format_duration(allowed.least), "\" to \"", format_duration(allowed.most), "\"");
   if (!at->is_string()) return wrong_type(key, *at, range), std::nullopt;
   const auto read = parse_duration(at->get<std::string>());
   if (!read) return fault_at(key, cat("must be ", range, " (units: us ms s m h d), not ", shown(*at))), std::nullopt;
-  if (*read < least || *read > most) return fault_at(key, cat("must be ", range, ", not ", shown(*at))), std::nullopt;
+  if (!allowed.contains(*read)) return fault_at(key, cat("must be ", range, ", not ", shown(*at))), std::nullopt;
   return read;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "config/document.hpp"
+#include "core/ranges.hpp"
 
 namespace sluice::config {
 
@@ -18,9 +19,9 @@ public:
 
   std::optional<std::string> text(std::string_view key);
   std::optional<bool> flag(std::string_view key);
-  std::optional<std::uint64_t> number(std::string_view key, std::uint64_t least, std::uint64_t most);
+  std::optional<std::uint64_t> number(std::string_view key, ranges::range<std::uint64_t> allowed);
   std::optional<double> fraction(std::string_view key);  // 0 to 1
-  std::optional<duration> time(std::string_view key, duration least, duration most);
+  std::optional<duration> time(std::string_view key, ranges::range<duration> allowed);
   // One of `words`; answers its place.
   std::optional<std::size_t> choice(std::string_view key, const std::vector<std::string>& words);
   // Whatever stands there, or null.

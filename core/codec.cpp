@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 constexpr char content_version = 1;
-constexpr char progress_version = 1;
+constexpr char progress_version = 2;  // 1 had no report
 
 class writer {
 public:
@@ -44,18 +44,21 @@ private:
 // Reads what `writer` wrote. After any bad field `good` is false and all answers are empty.
 class reader {
 public:
-  reader(const job_id& id, std::string_view bytes, char version) {
+  // Reads versions up to `newest`.
+  reader(const job_id& id, std::string_view bytes, char newest) {
     std::uint64_t sum = 0;
     if (bytes.size() < 1 + sizeof sum) return;
     const auto body = bytes.substr(0, bytes.size() - sizeof sum);
     std::memcpy(&sum, bytes.data() + body.size(), sizeof sum);
-    if (body[0] != version || sum != fnv1a(body, fnv1a(id.value))) return;
+    if (body[0] < 1 || body[0] > newest || sum != fnv1a(body, fnv1a(id.value))) return;
+    version_ = body[0];
     rest_ = body.substr(1);
     good_ = true;
   }
 
   bool finished() const { return good_ && rest_.empty(); }
   bool good() const { return good_; }
+  char version() const { return version_; }
 
   std::uint64_t number() {
     std::uint64_t n = 0;
@@ -89,6 +92,7 @@ private:
   }
 
   std::string_view rest_;
+  char version_ = 0;
   bool good_ = false;
 };
 
@@ -99,7 +103,9 @@ std::optional<duration> as_duration(std::optional<std::uint64_t> n) {
   return n ? std::optional(duration(static_cast<std::int64_t>(*n))) : std::nullopt;
 }
 
-constexpr double jitter_scale = 1e6;
+// Fractions are stored in millionths.
+constexpr double scale = 1e6;
+std::uint64_t scaled(double fraction) { return static_cast<std::uint64_t>(std::llround(fraction * scale)); }
 
 void write_retry(writer& out, const retry_policy& retry) {
   if (retry == retry_policy{}) return out.number(0);
@@ -108,9 +114,7 @@ void write_retry(writer& out, const retry_policy& retry) {
   out.maybe(retry.backoff ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(*retry.backoff)) : std::nullopt);
   out.maybe(as_number(retry.delay));
   out.maybe(as_number(retry.max_delay));
-  out.maybe(retry.jitter
-                ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(std::llround(*retry.jitter * jitter_scale)))
-                : std::nullopt);
+  out.maybe(retry.jitter ? std::optional(scaled(*retry.jitter)) : std::nullopt);
   out.maybe(retry.then ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(*retry.then)) : std::nullopt);
 }
 
@@ -121,7 +125,7 @@ retry_policy read_retry(reader& in) {
   if (const auto n = in.maybe()) retry.backoff = static_cast<backoff>(*n);
   retry.delay = as_duration(in.maybe());
   retry.max_delay = as_duration(in.maybe());
-  if (const auto n = in.maybe()) retry.jitter = static_cast<double>(*n) / jitter_scale;
+  if (const auto n = in.maybe()) retry.jitter = static_cast<double>(*n) / scale;
   if (const auto n = in.maybe()) retry.then = static_cast<when_exhausted>(*n);
   return retry;
 }
@@ -166,6 +170,8 @@ std::string encode(const job_id& id, const job_progress& progress) {
   out.text(progress.reason);
   out.text(progress.result);
   out.number(progress.failures);
+  out.maybe(progress.reported ? std::optional(scaled(progress.reported->done)) : std::nullopt);
+  if (progress.reported) out.text(progress.reported->text);
   out.number(progress.history.size());
   for (const auto& start : progress.history) {
     out.number(start.fence.value);
@@ -186,6 +192,9 @@ std::optional<job_progress> decode_progress(const job_id& id, std::string_view b
   progress.reason = in.text();
   progress.result = in.text();
   progress.failures = static_cast<std::uint32_t>(in.number());
+  if (in.version() >= 2)
+    if (const auto done = in.maybe())
+      progress.reported = progress_report{static_cast<double>(*done) / scale, in.text()};
   for (auto n = in.number(); n > 0 && in.good(); --n) {
     start_record start;
     start.fence.value = in.number();

@@ -27,6 +27,7 @@ struct job_content {
 };
 
 struct job_progress {
+  std::optional<progress_report> reported;
   std::string reason;
   std::string result;
   std::vector<start_record> history;

@@ -21,6 +21,7 @@ spdlog::logger& logger() {
 }
 
 std::atomic<level> least_level{level::info};
+std::atomic<std::shared_ptr<const log_sink>> chosen_sink{};
 
 bool same_letters(std::string_view text, std::size_t at, std::string_view word) {
   if (at + word.size() > text.size()) return false;
@@ -112,11 +113,6 @@ void mask_secret_keys(std::string& text) {
 
 }  // namespace
 
-void set_level(level least) {
-  least_level = least;
-  logger().set_level(least == level::debug ? spdlog::level::debug : spdlog::level::info);
-}
-
 std::string redact(std::string_view text) {
   std::string out(text);
   mask_url_passwords(out);
@@ -129,9 +125,24 @@ void write(level at, std::string_view text) {
   static constexpr spdlog::level::level_enum levels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
                                                          spdlog::level::err, spdlog::level::off};
   try {
-    logger().log(levels[static_cast<std::size_t>(at)], "{}", printable(redact(text)));
+    const auto line = printable(redact(text));
+    if (const auto sink = chosen_sink.load()) (*sink)(at, line);
+    else logger().log(levels[static_cast<std::size_t>(at)], "{}", line);
   } catch (...) {  // a log that cannot be written (disk full, closed pipe) must not stop a job
   }
 }
 
 }  // namespace sluice::log
+
+namespace sluice {
+
+void set_log_level(log_level least) {
+  log::least_level = least;
+  log::logger().set_level(least == log_level::debug ? spdlog::level::debug : spdlog::level::info);
+}
+
+void set_log_sink(log_sink sink) {
+  log::chosen_sink = sink ? std::make_shared<const log_sink>(std::move(sink)) : nullptr;
+}
+
+}  // namespace sluice

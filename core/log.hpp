@@ -1,19 +1,18 @@
 // One log for all rooms. Lines are escaped and secrets masked here, so that nobody has to remember.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include <sluice/log.hpp>
 
 #include "core/text.hpp"
 
 namespace sluice::log {
 
-enum class level : std::uint8_t { debug, info, warn, error, off };
+using level = log_level;
 
-void set_level(level least);
-
-// Writes one line to standard error: time, level, text.
+// Writes one line, with its time, to standard error or wherever the program wants it.
 void write(level at, std::string_view text);
 
 // The text with passwords in URLs and the values of secret-looking keys as ***.

@@ -5,14 +5,11 @@
 #include <sluice/handler.hpp>
 
 #include "core/codec.hpp"
+#include "core/ranges.hpp"
 #include "core/text.hpp"
 
 namespace sluice {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr duration longest_delay = 24h * 365 * 10;
 
 error bad(std::string text) { return {errc::invalid_argument, std::move(text)}; }
 
@@ -21,20 +18,12 @@ result<void> check_name(std::string_view what, const std::string& name) {
   return bad(cat(what, " '", printable(name, 60), "' must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
 }
 
-result<void> check_retry(const retry_policy& retry) {
-  if (retry.attempts && *retry.attempts > 1000) return bad("retry.attempts must be 0 to 1000");
-  if (retry.jitter && !(*retry.jitter >= 0 && *retry.jitter <= 1)) return bad("retry.jitter must be 0 to 1");
-  for (const auto& d : {retry.delay, retry.max_delay})
-    if (d && (*d < 0s || *d > 24h * 365)) return bad("retry delays must be 0 to 365 days");
-  return {};
-}
-
 result<void> check_limits(const new_job& job) {
-  for (auto checked : {check_name("job type", job.type.value), check_name("queue", job.queue.value),
-                       check_name("job id", job.id.value), check_retry(job.retry)})
+  for (auto checked :
+       {check_name("job type", job.type.value), check_name("queue", job.queue.value),
+        check_name("job id", job.id.value), check(job.retry, "retry"), check_timeout(job.timeout, "timeout")})
     if (!checked) return checked;
-  if (job.delay < 0s || job.delay > longest_delay) return bad("delay must be 0 to 10 years");
-  if (job.timeout && (*job.timeout < 1ms || *job.timeout > 24h * 30)) return bad("timeout must be 1 ms to 30 days");
+  if (!ranges::enqueue_delay.contains(job.delay)) return bad("delay must be 0 to 10 years");
   if (job.args.size() > max_args_bytes)
     return error{errc::too_large,
                  cat("args have ", job.args.size(), " bytes; at most ", max_args_bytes, " are stored")};
@@ -53,6 +42,12 @@ result<void> check_limits(const new_job& job) {
 }  // namespace
 
 outcome filter::around(job_context& context, const std::function<outcome(job_context&)>& next) { return next(context); }
+
+progress_report bounded(progress_report said) {
+  said.done = said.done > 0 ? std::min(said.done, 1.0) : 0.0;  // NaN is none
+  said.text = bounded_utf8(said.text, max_progress_bytes);
+  return said;
+}
 
 filter_list in_order(filter_list filters) {
   std::stable_sort(filters.begin(), filters.end(), [](const auto& a, const auto& b) { return a.order < b.order; });

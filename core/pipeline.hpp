@@ -18,6 +18,10 @@ inline constexpr int max_json_depth = 64;
 inline constexpr std::size_t max_headers_bytes = 64 * 1024;
 inline constexpr std::size_t max_result_bytes = 1024 * 1024;
 inline constexpr std::size_t max_error_bytes = 16 * 1024;
+inline constexpr std::size_t max_progress_bytes = 1024;
+
+// What is kept of what a body says: a fraction, and a text of bounded size.
+progress_report bounded(progress_report said);
 
 // A job that passed the pipeline, ready to be stored.
 struct prepared_job {

@@ -18,10 +18,12 @@ std::size_t weight(const request& r) {
     return 1 + s->starts.size() + (s->next ? s->next->free + s->next->ahead : 0);
   if (const auto* c = std::get_if<claim_request>(&r)) return 1 + c->free + c->ahead;
   if (const auto* n = std::get_if<renew_request>(&r)) return 1 + n->starts.size();
+  if (const auto* p = std::get_if<progress_request>(&r)) return 1 + p->starts.size();
   return 1;
 }
 
-runner::runner(std::unique_ptr<store> opened) : store_(std::move(opened)), durability_(store_->durability()) {
+runner::runner(std::unique_ptr<store> opened, std::shared_ptr<const clock> time)
+    : time_(time ? std::move(time) : std::make_shared<const system_clock>()), store_(std::move(opened)), durability_(store_->durability()) {
   watch_ = store_->watch_others([this] { tell_listeners(); });
   thread_ = std::thread([this] { run(); });
 }
@@ -148,7 +150,7 @@ runner::subscription::~subscription() {
   from->listeners_.erase(at);
 }
 
-result<std::shared_ptr<runner>> open_runner(const std::string& url) {
+result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<runner>> open;
   static const system_clock wall;
@@ -157,10 +159,14 @@ result<std::shared_ptr<runner>> open_runner(const std::string& url) {
   std::error_code ignored;
   const auto path = name.starts_with(":memory:") ? name : std::filesystem::weakly_canonical(name, ignored).string();
   std::lock_guard hold(mutex);
-  if (auto shared = open[path].lock()) return shared;
-  auto made = open_store(url, wall);
+  std::erase_if(open, [](const auto& entry) { return entry.second.expired(); });
+  if (auto shared = open[path].lock()) {
+    if (time) return error{errc::invalid_argument, "the store is open already, and goes by another clock"};
+    return shared;
+  }
+  auto made = open_store(url, time ? *time : wall);
   if (!made) return made.error();
-  auto fresh = std::make_shared<runner>(std::move(*made));
+  auto fresh = std::make_shared<runner>(std::move(*made), std::move(time));
   open[path] = fresh;
   return fresh;
 }

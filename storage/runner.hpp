@@ -19,7 +19,8 @@ public:
   using answered = std::function<void(answers)>;
   using listener = std::function<void()>;
 
-  explicit runner(std::unique_ptr<store> opened);
+  // `time`: the store's clock, kept as long as the store when it is not the process's own.
+  explicit runner(std::unique_ptr<store> opened, std::shared_ptr<const clock> time = nullptr);
   // Everything submitted before is applied first, with one try and no waiting for other processes.
   ~runner();
   runner(const runner&) = delete;
@@ -47,6 +48,9 @@ public:
 
   sluice::durability durability() const { return durability_; }
 
+  // By the clock that the store was opened with.
+  time_point now() const { return time_->now(); }
+
 private:
   struct job_order {
     requests asked;
@@ -57,6 +61,7 @@ private:
   void run();
   void tell_listeners();
 
+  std::shared_ptr<const clock> time_;  // outlives the store
   std::unique_ptr<store> store_;
   sluice::durability durability_;
   std::mutex mutex_;
@@ -74,6 +79,8 @@ private:
 // One runner per store and process: the same file answers the same runner while anybody uses it.
 // `sqlite::memory:` is one store as well, shared by this process's servers and clients and gone with the
 // last of them; `sqlite::memory:NAME` is another.
-result<std::shared_ptr<runner>> open_runner(const std::string& url);
+// With a `time` of the caller's the store must not be open yet (invalid_argument), and goes by it for whoever
+// opens the URL while anybody uses it.
+result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time = nullptr);
 
 }  // namespace sluice::storage

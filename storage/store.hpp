@@ -87,6 +87,18 @@ struct renew_answer {
   std::vector<errc> each;
 };
 
+// What running bodies say about how far they are. Per start: none, stale_fence.
+struct progress_request {
+  struct said {
+    start_key start;
+    progress_report report;
+  };
+  std::vector<said> starts;
+};
+struct progress_answer {
+  std::vector<errc> each;
+};
+
 // Moves due scheduled jobs to the tails of their queues, oldest first.
 struct promote_request {
   std::uint32_t limit = 1000;
@@ -181,17 +193,17 @@ struct servers_answer {
 };
 
 using request =
-    std::variant<enqueue_request, claim_request, settle_request, renew_request, promote_request, expired_request,
-                 reap_request, prune_request, requeue_request, remove_request, pause_request, beat_request,
-                 leave_request, get_request, list_request, queues_request, servers_request>;
+    std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request, promote_request,
+                 expired_request, reap_request, prune_request, requeue_request, remove_request, pause_request,
+                 beat_request, leave_request, get_request, list_request, queues_request, servers_request>;
 
 // Nothing to say but that it happened.
 struct done_answer {};
 
 // An error means that the request as a whole was not carried out (unknown_outcome: may have been).
-using answer = std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, promote_answer,
-                            expired_answer, reap_answer, prune_answer, change_answer, done_answer, get_answer,
-                            list_answer, queues_answer, servers_answer>;
+using answer = std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer,
+                            promote_answer, expired_answer, reap_answer, prune_answer, change_answer, done_answer,
+                            get_answer, list_answer, queues_answer, servers_answer>;
 
 // How long a store waits for another process to let go before it answers storage_busy.
 inline constexpr duration patience_with_others = std::chrono::seconds(5);

@@ -14,13 +14,11 @@
 
 namespace sluice {
 
-class server;
-
 struct client_options {
   std::string storage = "sqlite:sluice.db";
-  duration deadline = 10s;                   ///< For every call, waiting for other processes included.
-  filter_list filters;                       ///< Their `on_enqueue` is called here.
-  std::map<std::string, type_options> jobs;  ///< Read for the queue of a type.
+  duration deadline = 10s;                     ///< For every call, waiting for other processes included.
+  filter_list filters{};                       ///< Their `on_enqueue` is called here.
+  std::map<std::string, type_options> jobs{};  ///< Read for the queue of a type.
 };
 
 class client {
@@ -35,10 +33,18 @@ public:
   /// Any error but unknown_outcome: certainly not stored by this call. unknown_outcome: ask again
   /// with the same id and content, which never makes a second job.
   result<job_id> enqueue(new_job job);
+  /// `enqueue("send_email", send_email{...})`: needs <sluice/json.hpp>.
+  template <class Args>
+  result<job_id> enqueue(std::string type, const Args& args) {
+    return enqueue(make_job(std::move(type), args));
+  }
   /// All in one round trip; each succeeds or fails alone, in order.
   std::vector<result<job_id>> enqueue(std::vector<new_job> jobs);
 
   result<job> get(const job_id& id);
+  /// Waits until the job is final and answers it. For scripts and tests: it asks again and again,
+  /// after 1 ms at first and 100 ms at last. timed_out, not_found, and what `get` says.
+  result<job> wait(const job_id& id, duration patience);
   result<job_page> list(const job_query& query);
   result<std::vector<queue_counts>> queues();
   result<std::vector<server_info>> servers();

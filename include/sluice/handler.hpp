@@ -1,9 +1,12 @@
-/// What runs a job: a function of a `job_context` that answers an `outcome`.
+/// What runs a job: a function of its args, of a `job_context`, or of both. An actor of yours can run
+/// jobs too: <sluice/actors.hpp>.
 #pragma once
 
 #include <exception>
 #include <functional>
 #include <map>
+#include <memory>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <type_traits>
@@ -41,10 +44,19 @@ struct stopped : std::exception {
   const char* what() const noexcept override { return "stopped on request"; }
 };
 
+/// Thrown by `job_context::end_as`: ends the run with this outcome from any depth of the handler.
+struct ended_early : std::exception {
+  explicit ended_early(outcome chosen) : how(std::move(chosen)) {}
+  const char* what() const noexcept override { return "the handler ended early"; }
+  outcome how;
+};
+
 /// What a handler may know and ask while it runs. Owned by the worker; valid during the call only.
 class job_context {
 public:
-  job_context(const job& about, std::stop_token stop) : job_(about), stop_(std::move(stop)) {}
+  using progress_sink = std::function<void(progress_report)>;
+  job_context(const job& about, std::stop_token stop, progress_sink progress = {})
+      : job_(about), stop_(std::move(stop)), progress_(std::move(progress)) {}
 
   const job_id& id() const { return job_.id; }
   const job_type& type() const { return job_.type; }
@@ -64,9 +76,27 @@ public:
     if (stop_.stop_requested()) throw stopped{};
   }
 
+  /// How far it is: 0 to 1, and a few words (at most 1 KiB are kept). Cheap: the latest is stored
+  /// several times a second at most, under the fence, and `job::progress` shows it.
+  void progress(double done, std::string text = {}) const {
+    if (progress_) progress_({done, std::move(text)});
+  }
+  /// The job's result, unless the handler returns one. The latest stands.
+  void set_result(std::string result) { result_ = std::move(result); }
+  const std::string& result() const { return result_; }
+
+  /// Ends this run here with an outcome, by an exception that must not be caught on the way.
+  [[noreturn]] void end_as(outcome how) const { throw ended_early(std::move(how)); }
+  /// Not now: run again after `delay`. Counts as a run, not as a failure.
+  [[noreturn]] void retry_in(duration delay, std::string why) const {
+    end_as(outcome::retry_in(delay, std::move(why)));
+  }
+
 private:
   const job& job_;
   std::stop_token stop_;
+  progress_sink progress_;
+  std::string result_;
 };
 
 using handler = std::function<outcome(job_context&)>;
@@ -77,37 +107,83 @@ struct handler_options {
   bool prefetch = true;
 };
 
-/// The job types a server knows. Filled before `server::start`; copied by it.
+class actor_route;  // <sluice/actors.hpp>
+
+/// What `handle("type", f)` takes.
+template <class F>
+concept context_handler = std::is_invocable_v<F&, job_context&>;
+/// What `handle<Args>("type", f)` takes.
+template <class F, class Args>
+concept args_handler = std::is_invocable_v<F&, const Args&> || std::is_invocable_v<F&, const Args&, job_context&>;
+
+/// The job types a server knows. Filled before the server starts; copied by it.
 class handler_registry {
 public:
   struct entry {
     handler run;
     handler_options options;
+    std::shared_ptr<const actor_route> route{};  ///< Set: an actor of the host runs it, and not `run`.
   };
 
-  /// Registers `run` for `type`; a second registration replaces the first. `run` is called from many
-  /// threads at once and may return nothing, a string (the result) or an outcome.
-  template <class F>
+  /// Registers `run` for `type`; a second registration replaces the first. `run` is called with the
+  /// `job_context&`, from many threads at once. It may return nothing, a text (the result), an
+  /// `outcome`, or whatever `json_conversion` writes.
+  template <context_handler F>
   handler_registry& handle(std::string type, F run, handler_options options = {}) {
-    using answer = std::invoke_result_t<F&, job_context&>;
-    if constexpr (std::is_void_v<answer>) {
-      entries_[std::move(type)] = {[run = std::move(run)](job_context& c) mutable {
-                                     run(c);
-                                     return outcome::succeeded();
-                                   },
-                                   options};
-    } else if constexpr (std::is_convertible_v<answer, outcome>) {
-      entries_[std::move(type)] = {std::move(run), options};
-    } else {
-      entries_[std::move(type)] = {
-          [run = std::move(run)](job_context& c) mutable { return outcome::succeeded(run(c)); }, options};
-    }
+    return add(std::move(type), {[run = std::move(run)](job_context& c) mutable {
+                                   return as_outcome([&]() -> decltype(auto) { return run(c); });
+                                 },
+                                 options});
+  }
+
+  /// The same with args: `run` is called with a `const Args&` made of the job's JSON and, if it takes
+  /// one, the `job_context&`. Args that cannot be converted are a failed run that says why.
+  template <class Args, args_handler<Args> F>
+  handler_registry& handle(std::string type, F run, handler_options options = {}) {
+    return add(std::move(type), {[run = std::move(run)](job_context& c) mutable {
+                                   const Args args = read_args<Args>(c.args());
+                                   return as_outcome([&]() -> decltype(auto) {
+                                     if constexpr (std::is_invocable_v<F&, const Args&, job_context&>)
+                                       return run(args, c);
+                                     else return run(args);
+                                   });
+                                 },
+                                 options});
+  }
+
+  handler_registry& add(std::string type, entry how) {
+    entries_[std::move(type)] = std::move(how);
     return *this;
   }
 
   const std::map<std::string, entry>& entries() const { return entries_; }
 
+  /// Throws std::invalid_argument with why they do not fit.
+  template <class Args>
+  static Args read_args(const std::string& text) {
+    try {
+      return json_conversion<Args>::read(text);
+    } catch (const std::exception& e) {
+      throw std::invalid_argument(std::string("the args do not fit the handler: ") + e.what());
+    }
+  }
+
 private:
+  template <class F>
+  static outcome as_outcome(F&& run) {
+    using answer = std::remove_cvref_t<std::invoke_result_t<F&>>;
+    if constexpr (std::is_void_v<answer>) {
+      run();
+      return outcome::succeeded();
+    } else if constexpr (std::is_same_v<answer, outcome>) {
+      return run();
+    } else if constexpr (std::is_convertible_v<answer, std::string>) {
+      return outcome::succeeded(run());
+    } else {
+      return outcome::succeeded(json_conversion<answer>::write(run()));
+    }
+  }
+
   std::map<std::string, entry> entries_;
 };
 

@@ -33,15 +33,31 @@ bool is_final(job_state state) noexcept;
 /// What to run, said by the enqueuer. Limits: names 1 to 200 bytes of [A-Za-z0-9_.:-]; args are JSON
 /// text of at most 1 MiB and 64 levels; headers at most 64 KiB in all.
 struct new_job {
-  job_type type;
-  std::string args = "{}";                     ///< JSON text; kept byte for byte.
-  queue_name queue;                            ///< Empty: the type's configured queue, else "default".
-  job_id id;                                   ///< Empty: a new one. The same id and content is one job.
-  duration delay{0};                           ///< Above 0: becomes ready this much later.
-  std::map<std::string, std::string> headers;  ///< Yours; handed to the handler.
-  retry_policy retry;                          ///< What this job says itself; usually nothing.
-  std::optional<duration> timeout;             ///< How long one run may take. Default: the type's.
+  job_type type{};
+  std::string args = "{}";                       ///< JSON text; kept byte for byte.
+  queue_name queue{};                            ///< Empty: the type's configured queue, else "default".
+  job_id id{};                                   ///< Empty: a new one. The same id and content is one job.
+  duration delay{0};                             ///< Above 0: becomes ready this much later.
+  std::map<std::string, std::string> headers{};  ///< Yours; handed to the handler.
+  retry_policy retry{};                          ///< What this job says itself; usually nothing.
+  std::optional<duration> timeout{};             ///< How long one run may take. Default: the type's.
 };
+
+/// How args and results become C++ values. <sluice/json.hpp> defines it for every type that
+/// nlohmann_json converts; specialize it for others. `read` may throw, with a message for people.
+///   static T read(const std::string& text);
+///   static std::string write(const T& value);
+template <class T>
+struct json_conversion;
+
+/// A job of `type` with these args; the rest of it is yours to set. Needs <sluice/json.hpp>.
+template <class Args>
+new_job make_job(std::string type, const Args& args) {
+  new_job made;
+  made.type = job_type(std::move(type));
+  made.args = json_conversion<Args>::write(args);
+  return made;
+}
 
 /// How one start ended. Causes: succeeded, failed, timed_out, lost, given_back, worker_died,
 /// deleted, retry, promoted and the like are plain words for people.
@@ -55,6 +71,12 @@ struct start_record {
   time_point ended;
 };
 
+/// What a running handler last said about how far it is.
+struct progress_report {
+  double done = 0;   ///< 0 to 1.
+  std::string text;  ///< At most 1 KiB.
+};
+
 /// A job as the store knows it. A snapshot: it may have moved on when you read it.
 struct job {
   job_id id;
@@ -66,15 +88,17 @@ struct job {
   std::optional<duration> timeout;
 
   job_state state = job_state::enqueued;
-  std::uint32_t attempt = 0;  ///< Runs of the handler so far; 1 in the first.
-  std::uint32_t losses = 0;   ///< Starts that ended with a lost lease.
-  sluice::fence fence;        ///< Of the latest start.
-  std::string line;           ///< Inside its queue: "", "woken", "suspect" or "type:NAME".
-  std::string server;         ///< Who runs it, when processing.
-  std::string reason;         ///< Why it is in this state, in words.
-  std::string result;         ///< What the handler returned (at most 1 MiB), when succeeded.
+  std::uint32_t attempt = 0;                ///< Runs of the handler so far; 1 in the first.
+  std::uint32_t losses = 0;                 ///< Starts that ended with a lost lease.
+  sluice::fence fence;                      ///< Of the latest start.
+  std::string line;                         ///< Inside its queue: "", "woken", "suspect" or "type:NAME".
+  std::string server;                       ///< Who runs it, when processing.
+  std::string reason;                       ///< Why it is in this state, in words.
+  std::string result;                       ///< What the handler returned (at most 1 MiB), when succeeded.
+  std::optional<progress_report> progress;  ///< The last that any of its runs reported.
   time_point created_at;
   std::optional<time_point> due_at;       ///< When scheduled: becomes ready then.
+  std::optional<time_point> started_at;   ///< When processing: its claim.
   std::optional<time_point> lease_until;  ///< When processing.
   std::optional<time_point> finished_at;  ///< When final.
   std::vector<start_record> history;      ///< The last 20 ended starts, oldest first.
@@ -83,10 +107,10 @@ struct job {
 /// Which jobs to list. Of one state: the waiting in the order they will go, the final newest first. Of all
 /// states: newest first by when they were made.
 struct job_query {
-  std::optional<job_state> state;  ///< None: all.
-  queue_name queue;                ///< Empty: all.
-  std::uint32_t limit = 50;        ///< 1 to 200.
-  std::string after;               ///< `job_page::next` of the page before.
+  std::optional<job_state> state{};  ///< None: all.
+  queue_name queue{};                ///< Empty: all.
+  std::uint32_t limit = 50;          ///< 1 to 200.
+  std::string after{};               ///< `job_page::next` of the page before.
 };
 
 struct job_page {

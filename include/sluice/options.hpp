@@ -23,20 +23,20 @@ enum class durability : std::uint8_t {
 struct queue_options {
   std::uint32_t workers = 0;     ///< 1 to 1000. 0: special_queue_workers if named *-queue, else the processors.
   std::uint32_t prefetch = 256;  ///< 0 to 1000: most claimed ahead of free workers.
-  retry_policy retry;
-  std::optional<duration> timeout;
+  retry_policy retry{};
+  std::optional<duration> timeout{};
 };
 
 struct type_options {
-  queue_name queue;  ///< Where jobs of this type go when the enqueuer names no queue.
-  retry_policy retry;
-  std::optional<duration> timeout;
+  queue_name queue{};  ///< Where jobs of this type go when the enqueuer names no queue.
+  retry_policy retry{};
+  std::optional<duration> timeout{};
 };
 
 /// How long final jobs are kept. Whatever is exceeded first removes the oldest.
 struct retention_rule {
-  std::optional<duration> age;
-  std::optional<std::uint64_t> count;
+  std::optional<duration> age{};
+  std::optional<std::uint64_t> count{};
 };
 
 struct retention_options {
@@ -47,7 +47,7 @@ struct retention_options {
 
 struct server_options {
   std::string storage = "sqlite:sluice.db";
-  std::string server_name;  ///< Empty: host name and pid.
+  std::string server_name{};  ///< Empty: host name and pid.
   /// How long a start is held without renewal. Shorter: dead servers are noticed sooner. Longer:
   /// pauses cause fewer double runs. 1 s to 1 h.
   duration lease = 30s;
@@ -56,14 +56,14 @@ struct server_options {
   std::uint32_t max_losses = 3;  ///< Lost starts after which a job is failed. 1 to 100.
   duration sweep_interval = 5s;  ///< How soon a lost wake-up is found. 100 ms to 1 min.
   std::uint32_t special_queue_workers = 1;
-  std::optional<duration> timeout;  ///< Of one run, where nothing narrower says one.
-  retry_policy retry;
-  retention_options retention;
+  std::optional<duration> timeout{};  ///< Of one run, where nothing narrower says one.
+  retry_policy retry{};
+  retention_options retention{};
   durability require_durability = durability::volatile_;
   bool allow_exec = false;  ///< Whether this server runs `exec` jobs: any command, as its user.
   /// Served queues by name, or by pattern with '*': one pool for each queue that matches.
   std::map<std::string, queue_options> queues{{"default", {}}};
-  std::map<std::string, type_options> jobs;
+  std::map<std::string, type_options> jobs{};
 };
 
 }  // namespace sluice

@@ -23,10 +23,20 @@ struct stop_report {
 
 class server {
 public:
-  server(server_options options, handler_registry handlers, filter_list filters = {});
+  explicit server(server_options options, handler_registry handlers = {}, filter_list filters = {});
   ~server();
   server(const server&) = delete;
   server& operator=(const server&) = delete;
+
+  /// As `handler_registry::handle`: `handle("type", f)` or `handle<args_struct>("type", f)`. Counts
+  /// from the next start on.
+  template <class... Args, class F>
+  server& handle(std::string type, F run, handler_options how = {}) {
+    handler_registry one;
+    one.handle<Args...>(std::move(type), std::move(run), how);
+    add(std::move(one));
+    return *this;
+  }
 
   /// Opens the store and begins to work. Nothing runs when it answers an error.
   result<void> start();
@@ -46,6 +56,8 @@ public:
   void on_fatal(std::function<void(const error&)> told);
 
 private:
+  void add(handler_registry more);
+
   struct parts;
   std::unique_ptr<parts> parts_;
 };

@@ -99,6 +99,7 @@ private:
     row.losses = c.losses;
     row.fence = s_.draw();
     row.server = r_.server.value;
+    row.started = s_.now_us();
     s_.db
         .prepare(
             "UPDATE jobs SET state=5,line=?,pos=?,attempt=?,fence=?,server=?,op=?,lease=?,renewals=0,started=? WHERE "

@@ -63,10 +63,10 @@ void query::bind(blob b) {
 database::database(const std::string& path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   if (sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
-    failure f{handle_ ? sqlite3_extended_errcode(handle_) : SQLITE_NOMEM,
-              handle_ ? sqlite3_errmsg(handle_) : "out of memory"};
+    const int code = handle_ ? sqlite3_extended_errcode(handle_) : SQLITE_NOMEM;
+    const std::string why = handle_ ? sqlite3_errmsg(handle_) : "out of memory";
     sqlite3_close(handle_);
-    throw f;
+    throw failure{code, why};
   }
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, busy_ms);  // from the first look on: another may be recovering the log

@@ -109,9 +109,11 @@ job session::assemble(const job_row& row, job_content content, job_progress prog
   whole.fence.value = row.fence;
   whole.reason = std::move(progress.reason);
   whole.result = std::move(progress.result);
+  whole.progress = std::move(progress.reported);
   whole.history = std::move(progress.history);
   if (row.state == job_state::scheduled) whole.due_at = from_micros(row.pos);
   if (row.state == job_state::processing) {
+    whole.started_at = from_micros(row.started);
     whole.lease_until = from_micros(row.pos);
     whole.server = row.server;
   }

@@ -45,7 +45,7 @@ TEST_CASE("every actor below the root may be killed again and again while jobs r
     });
     root_actor root;
     own_system system([&](caf::actor_system& made) {
-      root = spawn_root(made, e);
+      root = spawn_root(made, e, {});
       // On the system's own thread: asking from outside would keep a reference to it.
       std::size_t kills = 0;
       while (kills < 12) {
@@ -80,7 +80,7 @@ TEST_CASE("a worker that is ended from outside is that job's failed start and is
     ended = true;
     ended.notify_all();
   });
-  const auto id = p->add_worker([&] { gone = true; });
+  const auto id = p->add_worker({[&] { gone = true; }, {}});
   auto start = std::make_shared<held_start>();
   start->about.id = job_id("a");
   start->about.type = job_type("stuck");

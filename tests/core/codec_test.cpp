@@ -64,6 +64,28 @@ TEST_CASE("all that an enqueuer said reads back") {
   CHECK(read->same_job(said));
 }
 
+TEST_CASE("progress reads back with and without a report, and as version 1 wrote it") {
+  auto said = full_progress();
+  auto read = decode_progress(id, encode(id, said));
+  REQUIRE(read);
+  CHECK_FALSE(read->reported);
+  said.reported = progress_report{0.375, "page 15 of 40"};
+  read = decode_progress(id, encode(id, said));
+  REQUIRE(read);
+  REQUIRE(read->reported);
+  CHECK(read->reported->done == 0.375);
+  CHECK(read->reported->text == "page 15 of 40");
+  CHECK(read->failures == said.failures);
+  CHECK(read->history.size() == said.history.size());
+  // Version, reason, result, failures, an empty history.
+  const auto old = decode_progress(id, sealed(std::string("\x01\x03why\x02ok\x07\x00", 10)));
+  REQUIRE(old);
+  CHECK(old->reason == "why");
+  CHECK(old->result == "ok");
+  CHECK(old->failures == 7);
+  CHECK_FALSE(old->reported);
+}
+
 TEST_CASE("a job that says nothing of itself reads back") {
   job_content said;
   said.type = job_type("t");

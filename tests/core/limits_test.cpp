@@ -57,8 +57,8 @@ TEST_CASE("a job beyond a limit is refused with the name of the limit") {
       {"jitter", invalid, [](auto& job) { job.retry.jitter = 1.01; }},
       {"jitter", invalid, [](auto& job) { job.retry.jitter = -0.01; }},
       {"jitter", invalid, [](auto& job) { job.retry.jitter = std::numeric_limits<double>::quiet_NaN(); }},
-      {"retry delay", invalid, [](auto& job) { job.retry.delay = -1us; }},
-      {"retry delay", invalid, [](auto& job) { job.retry.max_delay = 24h * 365 + 1us; }},
+      {"retry.delay", invalid, [](auto& job) { job.retry.delay = -1us; }},
+      {"retry.max_delay", invalid, [](auto& job) { job.retry.max_delay = 24h * 365 + 1us; }},
   };
   for (std::size_t row = 0; row < limits.size(); ++row) {
     CAPTURE(row, limits[row].thing);

@@ -24,9 +24,9 @@ std::string logged(log::level least, F act) {
   const int before = ::dup(2);
   const int file = ::open(folder.file("log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
   ::dup2(file, 2);
-  log::set_level(least);
+  set_log_level(least);
   act();
-  log::set_level(log::level::off);
+  set_log_level(log_level::off);
   std::fflush(stderr);
   ::dup2(before, 2);
   ::close(before);
@@ -137,4 +137,24 @@ TEST_CASE("the log masks secrets itself") {
 
 TEST_CASE("braces in a line of the log are only braces") {
   CHECK(says(logged(log::level::info, [] { log::info("{} {0} {:x} %s %n"); }), "{} {0} {:x} %s %n"));
+}
+
+TEST_CASE("a program may take the lines, masked and escaped, and give them back") {
+  std::vector<std::pair<log_level, std::string>> lines;
+  const auto text = logged(log::level::info, [&] {
+    set_log_sink([&](log_level at, std::string_view line) { lines.emplace_back(at, line); });
+    log::debug("too small");
+    log::warn("token=hunter2\nnext");
+    set_log_sink([](log_level, std::string_view) { throw 1; });
+    log::warn("nobody hears this");
+    set_log_sink({});
+    log::info("on standard error");
+  });
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].first == log_level::warn);
+  CHECK(lines[0].second.find("hunter2") == std::string::npos);
+  CHECK(lines[0].second.find('\n') == std::string::npos);
+  CHECK(says(text, "on standard error"));
+  CHECK_FALSE(says(text, "nobody"));
+  CHECK_FALSE(says(text, "next"));
 }

@@ -41,6 +41,7 @@ TEMPLATE_TEST_CASE("A claimed job is processing, with a fence, an attempt and a 
     CHECK(j.server == "srv");
     CHECK(j.fence.value >= static_cast<std::uint64_t>(micros(w.clock.now())));
     CHECK(j.fence.value < (1ULL << 53));
+    CHECK(j.started_at == w.clock.now());
     CHECK(j.lease_until == w.clock.now() + 20s);
     CHECK(portrait(j) == portrait(get(w, j.id.value)));
   }

@@ -9,6 +9,6 @@
 #include "core/log.hpp"
 
 int main(int argc, char** argv) {
-  sluice::log::set_level(sluice::log::level::off);  // failing things is what tests do
+  sluice::set_log_level(sluice::log_level::off);  // failing things is what tests do
   return Catch::Session().run(argc, argv);
 }

@@ -123,6 +123,18 @@ TEST_CASE("a command that ignores SIGTERM is killed within the grace") {
   CHECK(processes_with(mark) == 0);
 }
 
+TEST_CASE("SIGTERM that is sent twice at once is one request to stop") {
+  work_world w(nlohmann::json{{"grace", "3s"}});
+  w.enqueue({work_world::exec("sleep 60", "long")});
+  auto p = w.work();
+  REQUIRE(eventually([&] { return w.counts().processing == 1; }));
+  p.signal(SIGTERM);
+  p.signal(SIGTERM);
+  CHECK(p.exit_code(5s) == 0);
+  CHECK(w.get("long").state == job_state::enqueued);
+  CHECK(w.get("long").attempt == 0);
+}
+
 TEST_CASE("a second signal leaves at once and the children go too") {
   work_world w;
   const auto mark = "mark-" + w.folder.path().filename().string();
@@ -132,7 +144,13 @@ TEST_CASE("a second signal leaves at once and the children go too") {
   REQUIRE(eventually([&] { return std::filesystem::exists(w.folder.file("trapped")); }));
   p.signal(SIGTERM);
   REQUIRE(eventually([&] { return p.log().find("stopping") != std::string::npos; }));
-  p.signal(SIGINT);
+  // Within half a second it would be the same request, sent twice.
+  CHECK(eventually(
+      [&] {
+        p.signal(SIGINT);
+        return !p.alive();
+      },
+      2s));
   CHECK(p.exit_code(1s) == 128 + SIGINT);
   CHECK(eventually([&] { return processes_with(mark) == 0; }, 2s));
 }

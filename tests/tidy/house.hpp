@@ -18,9 +18,10 @@ struct room {
 };
 // A room may include lower floors and itself; two rooms on a floor never know each other.
 inline constexpr std::array rooms{
-    room{"include/sluice", 1}, room{"core", 2},   room{"config", 3}, room{"storage", 3},   room{"scheduler", 4},
-    room{"throttling", 4},     room{"client", 5}, room{"actors", 5}, room{"dashboard", 6}, room{"cli", 7},
-    room{"samples", 7},        room{"tests", 7},  room{"bench", 7},
+    room{"include/sluice", 1}, room{"core", 2},       room{"config", 3}, room{"storage", 3},
+    room{"scheduler", 4},      room{"throttling", 4}, room{"client", 5}, room{"actors", 5},
+    room{"dashboard", 6},      room{"testing", 6},    room{"cli", 7},    room{"samples", 7},
+    room{"tests", 7},          room{"bench", 7},
 };
 
 // An outside library, by how its headers begin, and the only places that may see it.
@@ -29,15 +30,16 @@ struct library {
   std::vector<std::string_view> places;
 };
 inline const std::vector<library> libraries{
-    {"caf/", {"actors/", "include/sluice/actors.hpp"}},
+    {"caf/", {"actors/", "include/sluice/actors.hpp", "samples/embed/", "tests/actors/", "bench/"}},
     {"sqlite3", {"storage/sqlite/", "bench/", "tests/"}},
     {"hiredis", {"storage/redis/"}},
     {"spdlog/", {"core/log.cpp"}},
     {"fmt/", {}},
     {"CLI/", {"cli/"}},
-    {"nlohmann/", {"core/text.cpp", "config/", "cli/", "tests/", "samples/"}},
+    {"nlohmann/", {"include/sluice/json.hpp", "core/text.cpp", "config/", "cli/", "tests/", "samples/"}},
     {"date/", {"scheduler/"}},
-    {"microhttpd", {"dashboard/"}},
+    {"microhttpd", {"dashboard/", "samples/"}},
+    {"curl/", {"samples/"}},
 };
 
 struct include {

@@ -22,28 +22,11 @@
 #include <sluice/client.hpp>
 #include <sluice/server.hpp>
 
+#include "bench/measure.hpp"
+
 namespace {
 
-using namespace std::chrono_literals;
-using steady = std::chrono::steady_clock;
-namespace fs = std::filesystem;
-
-double seconds_since(steady::time_point begin) { return std::chrono::duration<double>(steady::now() - begin).count(); }
-
-std::int64_t monotonic_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(steady::now().time_since_epoch()).count();
-}
-
-[[noreturn]] void die(const std::string& what) {
-  std::fprintf(stderr, "bench: %s\n", what.c_str());
-  std::exit(1);
-}
-
-template <class T>
-T must(sluice::result<T> r) {
-  if (!r) die(sluice::to_string(r.error()));
-  return std::move(*r);
-}
+using namespace bench;
 
 // ---- The limit: the same transitions by the shortest statements, one process, nobody to share with.
 class bare {
@@ -129,26 +112,6 @@ private:
   sqlite3* db_ = nullptr;
 };
 
-std::string fresh(const fs::path& dir, const char* name) {
-  fs::create_directories(dir);
-  for (const char* end : {"", "-wal", "-shm", ".lock", ".turn"})
-    fs::remove(dir / (std::string(name) + end));
-  return (dir / name).string();
-}
-
-sluice::client open_client(const std::string& url) {
-  sluice::client_options options;
-  options.storage = url;
-  options.deadline = 60s;
-  return must(sluice::client::open(options));
-}
-
-sluice::new_job noop() {
-  sluice::new_job job;
-  job.type = sluice::job_type("noop");
-  return job;
-}
-
 double enqueue_one_by_one(const std::string& url, double seconds) {
   auto client = open_client(url);
   int n = 0;
@@ -156,22 +119,6 @@ double enqueue_one_by_one(const std::string& url, double seconds) {
   for (; seconds_since(begin) < seconds; ++n)
     must(client.enqueue(noop()));
   return n / seconds_since(begin);
-}
-
-double enqueue_many(const std::string& url, int jobs) {
-  auto client = open_client(url);
-  const auto begin = steady::now();
-  for (int n = 0; n < jobs; n += 1000)
-    for (auto& r : client.enqueue(std::vector<sluice::new_job>(1000, noop())))
-      must(std::move(r));
-  return jobs / seconds_since(begin);
-}
-
-sluice::server_options options_for(const std::string& url, unsigned workers, unsigned prefetch) {
-  sluice::server_options options;
-  options.storage = url;
-  options.queues = {{"default", {workers, prefetch, {}, {}}}};
-  return options;
 }
 
 // From the first claim to the last settle, by the store's own record of them.
@@ -187,17 +134,7 @@ double process(const std::string& path, int jobs, unsigned workers, unsigned pre
   for (int seen = 0; (seen = ran.load()) < jobs;)
     ran.wait(seen);
   server.stop();
-  sqlite3* db = nullptr;
-  sqlite3_stmt* q = nullptr;
-  sqlite3_open(path.c_str(), &db);
-  sqlite3_prepare_v2(db, "SELECT count(*), max(pos)-min(started) FROM jobs WHERE state=6", -1, &q, nullptr);
-  sqlite3_step(q);
-  const auto settled = sqlite3_column_int(q, 0);
-  const double us = sqlite3_column_double(q, 1);
-  sqlite3_finalize(q);
-  sqlite3_close(db);
-  if (settled != jobs) die("only " + std::to_string(settled) + " of " + std::to_string(jobs) + " were settled");
-  return jobs * 1e6 / us;
+  return settled_rate(path, jobs);
 }
 
 // The other process of the pick-up test: a job every 5 ms that carries the instant before its enqueue.
@@ -212,10 +149,6 @@ int produce(const std::string& url, int jobs) {
   }
   return 0;
 }
-
-struct pick_up {
-  double p50 = 0, p99 = 0, most = 0;
-};
 
 pick_up measure_pick_up(const std::string& self, const std::string& url, unsigned workers, unsigned prefetch,
                         int jobs) {
@@ -247,11 +180,7 @@ pick_up measure_pick_up(const std::string& self, const std::string& url, unsigne
   for (int seen = 0; (seen = ran.load()) < jobs;)
     ran.wait(seen);
   server.stop();
-  std::sort(ms.begin(), ms.end());
-  const auto at = [&](double q) {
-    return ms[std::min(ms.size() - 1, static_cast<std::size_t>(q * static_cast<double>(ms.size())))];
-  };
-  return {at(0.5), at(0.99), ms.back()};
+  return summarize(std::move(ms));
 }
 
 long voluntary_switches() {
@@ -284,13 +213,6 @@ double idle_wakeups(const std::string& url, double seconds) {
   const auto before = voluntary_switches();
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   return static_cast<double>(voluntary_switches() - before) / seconds;
-}
-
-void row(const char* what, double value, const char* unit, double limit = 0) {
-  if (limit > 0) std::printf("%-44s %12.0f %-8s %.2f of the limit\n", what, value, unit, value / limit);
-  else if (value < 100) std::printf("%-44s %12.2f %s\n", what, value, unit);
-  else std::printf("%-44s %12.0f %s\n", what, value, unit);
-  std::fflush(stdout);
 }
 
 }  // namespace

@@ -1,0 +1,294 @@
+// The door: what a host's actors speak to. It enqueues, tells observers of ends, and minds the actors of the
+// host that handle jobs.
+#include <unordered_map>
+
+#include "actors/spawn.hpp"
+#include "core/log.hpp"
+#include "core/pipeline.hpp"
+
+namespace sluice {
+
+caf::error to_caf(const error& e) {
+  return {static_cast<std::uint8_t>(e.code), caf::atom("sluice"), caf::make_message(e.message)};
+}
+
+error error_of(const caf::error& e) {
+  if (e.category() == caf::atom("sluice")) {
+    const bool has_text = e.context().size() == 1 && e.context().match_element<std::string>(0);
+    return {static_cast<errc>(e.code()), has_text ? e.context().get_as<std::string>(0) : std::string()};
+  }
+  if (e == caf::sec::request_receiver_down || e.category() == caf::atom("exit"))
+    return {errc::not_running, "the server is gone"};
+  return {errc::io_error, caf::to_string(e)};
+}
+
+namespace actors {
+namespace {
+
+// What the store has not answered yet, in this process; a host that sends faster is told so.
+constexpr std::size_t most_waiting = 100'000;
+// Jobs that one sweep looks after: bounds what watching costs.
+constexpr std::size_t looked_at_once = 500;
+constexpr std::size_t looked_in_a_sweep = 5'000;
+
+struct door_state {
+  static inline const char* name = "door";
+
+  using answered = std::function<void(std::vector<storage::answer>&)>;
+  struct waiting_order {
+    std::vector<storage::request> asked;
+    answered told;
+  };
+  struct watch {
+    std::vector<caf::actor> observers;
+    bool stored = true;  // false: its enqueue is not answered yet
+  };
+
+  door_actor::pointer self = nullptr;
+  engine_ptr e;
+  storage_actor store;
+  std::function<void()> stop;
+  std::optional<enqueue_pipeline> pipeline;
+  std::uint64_t last_order = 0;
+  std::map<std::uint64_t, waiting_order> waiting;
+  std::map<job_id, watch> watches;
+  job_id looked_until;
+  std::vector<caf::typed_response_promise<std::uint32_t>> stoppers;
+
+  // A promise that is dropped is never answered.
+  ~door_state() {
+    for (auto& p : stoppers)
+      p.deliver(to_caf({errc::not_running, "the server's actor was ended"}));
+  }
+
+  // --- The store.
+
+  void ask(std::vector<storage::request> asked, answered told) {
+    auto& order = waiting[++last_order];
+    order = {std::move(asked), std::move(told)};
+    if (store) submit(last_order, order);
+  }
+
+  void submit(std::uint64_t number, const waiting_order& order) {
+    auto o = std::make_shared<store_order>();
+    o->asked = order.asked;  // a copy: it may have to be asked again
+    o->done = [me = door_actor(self), number](answers_ptr answers) {
+      caf::anon_send(me, applied_atom::value, number, std::move(answers));
+    };
+    caf::anon_send(store, submit_atom::value, std::move(o));
+  }
+
+  void applied(std::uint64_t number, std::vector<storage::answer>& answers) {
+    const auto found = waiting.find(number);
+    if (found == waiting.end()) return;  // asked twice, answered twice
+    const auto told = std::move(found->second.told);
+    waiting.erase(found);
+    told(answers);
+  }
+
+  // What the old one had taken along is asked again: every request may be.
+  void use(const storage_actor& other) {
+    store = other;
+    for (const auto& [number, order] : waiting)
+      submit(number, order);
+  }
+
+  // --- Enqueueing and looking.
+
+  caf::result<job_id> enqueue(new_job job, const caf::actor& observer) {
+    if (waiting.size() >= most_waiting)
+      return to_caf({errc::overloaded, "too much is waiting for the store in this process"});
+    auto ready = pipeline->prepare(std::move(job), e->runner->now());
+    if (!ready) return to_caf(ready.error());
+    const auto id = ready->id;
+    if (observer) add_watch(id, observer, false);
+    storage::enqueue_request request;
+    request.jobs.push_back(std::move(*ready));
+    auto promise = self->make_response_promise<job_id>();
+    std::vector<storage::request> asked;
+    asked.emplace_back(std::move(request));
+    ask(std::move(asked), [this, id, observer, promise](std::vector<storage::answer>& answers) mutable {
+      std::optional<error> refused;
+      if (const auto* failed = std::get_if<error>(&answers.at(0))) refused = *failed;
+      else if (const auto code = std::get<storage::enqueue_answer>(answers[0]).each.at(0); code != errc::none)
+        refused = error{code, cat("job ", id.value, ": ", describe(code))};
+      if (observer) settle_watch(id, observer, refused.has_value());
+      if (refused) promise.deliver(to_caf(*refused));
+      else promise.deliver(id);
+    });
+    return promise;
+  }
+
+  caf::result<job> find(const job_id& id) {
+    auto promise = self->make_response_promise<job>();
+    std::vector<storage::request> asked;
+    asked.emplace_back(storage::get_request{id});
+    ask(std::move(asked), [id, promise](std::vector<storage::answer>& answers) mutable {
+      auto* got = std::get_if<storage::get_answer>(&answers.at(0));
+      if (!got) promise.deliver(to_caf(std::get<error>(answers[0])));
+      else if (got->found) promise.deliver(std::move(*got->found));
+      else promise.deliver(to_caf({got->code, cat("job ", printable(id.value, 200), ": ", describe(got->code))}));
+    });
+    return promise;
+  }
+
+  // --- Watching.
+
+  void add_watch(const job_id& id, const caf::actor& observer, bool stored) {
+    auto& w = watches[id];
+    if (w.observers.empty()) w.stored = stored;
+    w.observers.push_back(observer);
+    e->watched.add(id);
+  }
+
+  // The enqueue of a watched job was answered.
+  void settle_watch(const job_id& id, const caf::actor& observer, bool refused) {
+    const auto found = watches.find(id);
+    if (found == watches.end()) return;
+    found->second.stored = true;
+    if (!refused) return look_after({id});  // it may have been there before, and final
+    auto& who = found->second.observers;
+    if (const auto at = std::find(who.begin(), who.end(), observer); at != who.end()) who.erase(at);
+    if (who.empty()) forget(found);
+  }
+
+  void forget(std::map<job_id, watch>::iterator at) {
+    e->watched.remove(at->first);
+    watches.erase(at);
+  }
+
+  // Whoever has ended of these, its observers are told.
+  void look_after(std::vector<job_id> ids) {
+    if (ids.empty()) return;
+    std::vector<storage::request> asked;
+    asked.reserve(ids.size());
+    for (const auto& id : ids)
+      asked.emplace_back(storage::get_request{id});
+    ask(std::move(asked), [this, ids = std::move(ids)](std::vector<storage::answer>& answers) {
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        if (auto* got = std::get_if<storage::get_answer>(&answers.at(i))) seen(ids[i], *got);
+      // What could not be asked, the next sweep asks again.
+    });
+  }
+
+  void seen(const job_id& id, storage::get_answer& got) {
+    const auto found = watches.find(id);
+    if (found == watches.end()) return;
+    if (got.found && !is_final(got.found->state)) return;
+    if (!got.found && !found->second.stored) return;
+    job_ended end;
+    end.known = got.found.has_value();
+    if (got.found) end.about = std::move(*got.found);
+    end.about.id = id;
+    for (const auto& observer : found->second.observers)
+      caf::anon_send(observer, end);
+    forget(found);
+  }
+
+  void sweep() {
+    std::vector<job_id> ids;
+    auto at = watches.upper_bound(looked_until);
+    const auto all = std::min(watches.size(), looked_in_a_sweep);
+    for (std::size_t n = 0; n < all; ++n) {
+      if (at == watches.end()) at = watches.begin();
+      if (at->second.stored) ids.push_back(at->first);
+      looked_until = at->first;
+      ++at;
+      if (ids.size() == looked_at_once) look_after(std::exchange(ids, {}));
+    }
+    look_after(std::move(ids));
+  }
+
+  // --- The host's actors that handle jobs.
+
+  void mind_handlers() {
+    for (const auto& [type, actor] : e->types->elsewhere())
+      if (actor) self->monitor(actor);
+  }
+
+  void name_handler(const job_type& type, const caf::actor& actor) {
+    if (!e->types->name_actor(type.value, actor))
+      return log::error("no actor handles jobs of type ", printable(type.value, 200),
+                        ": name it with handle_by_actor before the server is spawned");
+    if (!actor) return;
+    self->monitor(actor);
+    if (store) caf::anon_send(store, hint_atom::value);  // its jobs may wait
+  }
+
+  void handler_died(const caf::down_msg& down) {
+    const auto id = down.source.id();
+    auto types = e->types->actor_gone(id);
+    // A worker whose request came back may have noted it before us.
+    for (const auto& [type, actor] : e->types->elsewhere())
+      if (!actor) types.push_back(type);
+    const auto why = cat("the actor that handles it died: ", self->system().render(down.reason));
+    for (const auto& p : e->pools()) {
+      p->handler_died(id, why);
+      for (const auto& type : types)
+        p->give_back_type(type, cat("the actor that handles ", type, " is gone"));
+    }
+    log::warn("an actor that handles jobs died (", self->system().render(down.reason), ")");
+  }
+
+  // --- Stopping.
+
+  void ask_to_stop() {
+    if (!stop) return;
+    std::exchange(stop, nullptr)();
+  }
+
+  void stopped(std::uint32_t unfinished) {
+    for (auto& p : std::exchange(stoppers, {}))
+      p.deliver(unfinished);
+    self->quit();
+  }
+};
+
+door_actor::behavior_type door(door_actor::stateful_pointer<door_state> self, const engine_ptr& e,
+                               std::function<void()> stop) {
+  arm(self, e, "door");
+  auto& s = self->state;
+  s.self = self;
+  s.e = e;
+  s.stop = std::move(stop);
+  s.pipeline.emplace(e->can_run->filters, e->options.jobs);
+  self->set_down_handler([self](caf::down_msg& down) { self->state.handler_died(down); });
+  self->set_exit_handler([self](caf::exit_msg&) { self->state.ask_to_stop(); });
+  e->watched.on_end([me = caf::actor_cast<caf::actor_addr>(door_actor(self))](const job_id& id) {
+    if (const auto alive = caf::actor_cast<door_actor>(me)) caf::anon_send(alive, final_atom::value, id);
+  });
+  s.mind_handlers();
+  return {
+      [self](enqueue_atom, new_job& job) { return self->state.enqueue(std::move(job), nullptr); },
+      [self](enqueue_atom, new_job& job, const caf::actor& observer) {
+        return self->state.enqueue(std::move(job), observer);
+      },
+      [self](watch_atom, const job_id& id, const caf::actor& observer) {
+        self->state.add_watch(id, observer, true);
+        self->state.look_after({id});
+      },
+      [self](find_atom, const job_id& id) { return self->state.find(id); },
+      [self](handler_atom, const job_type& type, const caf::actor& actor) { self->state.name_handler(type, actor); },
+      [self](quiet_atom) { self->state.e->quiet = true; },
+      [self](stop_atom) {
+        auto promise = self->make_response_promise<std::uint32_t>();
+        self->state.stoppers.push_back(promise);
+        self->state.ask_to_stop();
+        return promise;
+      },
+      [self](applied_atom, std::uint64_t number, const answers_ptr& answers) { self->state.applied(number, *answers); },
+      [self](store_atom, const storage_actor& other) { self->state.use(other); },
+      [self](final_atom, const job_id& id) { self->state.look_after({id}); },
+      [self](sweep_atom) { self->state.sweep(); },
+      [self](stopped_atom, std::uint32_t unfinished) { self->state.stopped(unfinished); },
+  };
+}
+
+}  // namespace
+
+door_actor spawn_door(caf::actor_system& system, engine_ptr e, std::function<void()> stop) {
+  return system.spawn(door, std::move(e), std::move(stop));
+}
+
+}  // namespace actors
+}  // namespace sluice

@@ -1,0 +1,259 @@
+// How a pool's workers get their starts and put the ends: on their threads, or elsewhere.
+#include <algorithm>
+
+#include "actors/pool.hpp"
+
+namespace sluice::actors {
+namespace {
+
+using std::chrono::steady_clock;
+
+// What a stop request makes of an outcome.
+outcome as_stopped(outcome result, stop_cause cause) {
+  const bool unfinished = result.what == outcome::kind::failed || result.what == outcome::kind::given_back;
+  if (cause == stop_cause::timeout && unfinished) {
+    result = outcome::failed("timed out: " + result.text);
+    result.cause = "timed_out";
+  }
+  return result;
+}
+
+}  // namespace
+
+pool::worker_id pool::add_worker(worker_calls calls) {
+  std::unique_lock hold(mutex_);
+  join_finished(hold);
+  const auto id = ++last_worker_;
+  auto& made = workers_[id];
+  made = std::make_unique<worker>();
+  made->calls = std::move(calls);
+  try {
+    // The thread keeps the pool alive: a body that never ends may outlive the server.
+    made->thread = std::thread([self = shared_from_this(), id] { self->run(id); });
+  } catch (...) {
+    workers_.erase(id);
+    throw;
+  }
+  return id;
+}
+
+void pool::retire_worker(worker_id id, const std::string& why) {
+  std::unique_lock hold(mutex_);
+  const auto found = workers_.find(id);
+  if (found == workers_.end() || found->second->retired) return;
+  auto& w = *found->second;
+  w.retired = true;
+  if (w.calls.gone) w.calls.gone();
+  work_.notify_all();
+  const auto start = w.current;
+  if (start && start->elsewhere) leave_locked(w);
+  if (muted_ || !start || start->now.at != phase::running) return;
+  start->now.at = phase::ended;
+  --running_;
+  const bool unanswered = start->elsewhere && start->now.stopping != stop_cause::none;
+  auto result = outcome::failed(unanswered ? "the actor that handles it gave no answer in time" : why);
+  result.cause = start->now.stopping == stop_cause::timeout ? "timed_out" : "worker_died";
+  end_locked(hold, start, std::move(result));
+  hold.unlock();
+  start->stop.request_stop();
+}
+
+std::optional<pool::worker_id> pool::runs(sluice::fence f) const {
+  std::lock_guard hold(mutex_);
+  for (const auto& [id, w] : workers_)
+    if (!w->retired && w->current && w->current->about.fence == f && w->current->now.at == phase::running) return id;
+  return std::nullopt;
+}
+
+void pool::run(worker_id id) {
+  // Runs also when the thread is ended from inside a handler.
+  struct at_end {
+    pool& p;
+    worker_id id;
+    ~at_end() {
+      std::unique_lock hold(p.mutex_);
+      auto& w = *p.workers_.at(id);
+      if (const auto start = w.current; start && start->now.at == phase::running && !p.muted_) {
+        start->now.at = phase::ended;
+        --p.running_;
+        auto result = outcome::failed("the handler ended its worker's thread");
+        result.cause = "worker_died";
+        p.end_locked(hold, start, std::move(result));
+      }
+      if (!std::exchange(w.retired, true) && w.calls.gone) w.calls.gone();
+      p.leave_locked(w);
+      w.finished = true;
+      p.settled_.notify_all();
+    }
+  } guard{*this, id};
+
+  while (const auto start = next(id)) {
+    auto result = run_body(*can_run_, start->about, start->stop.get_token(),
+                           [this, &start](progress_report said) { say_progress(start, std::move(said)); });
+    put(id, start, std::move(result));
+  }
+}
+
+start_ptr pool::next(worker_id id) {
+  std::unique_lock hold(mutex_);
+  auto& w = *workers_.at(id);
+  for (;;) {
+    if (w.retired) {
+      if (std::exchange(w.resting, false)) --resting_;
+      return nullptr;
+    }
+    if (!w.current && !run_queue_.empty()) {
+      begin_locked(w);
+      wake_locked();
+      if (!w.current->elsewhere) return w.current;
+      if (w.calls.handed_over) w.calls.handed_over();
+    }
+    if (!w.current) rest_locked(w);
+    work_.wait(hold);
+    waking_ = false;
+    if (w.current) wake_locked();  // we cannot take what we were woken for
+  }
+}
+
+// The worker takes the first of the run queue.
+void pool::begin_locked(worker& w) {
+  auto start = std::move(run_queue_.front());
+  run_queue_.pop_front();
+  start->now.at = phase::running;
+  start->now.began = steady_clock::now();
+  if (std::exchange(w.resting, false)) --resting_;
+  if (start->elsewhere) ++away_;
+  w.current = std::move(start);
+  ++running_;
+}
+
+// The worker has nothing in hand any more.
+void pool::leave_locked(worker& w) {
+  if (w.current && w.current->elsewhere) --away_;
+  w.current = nullptr;
+}
+
+void pool::rest_locked(worker& w) {
+  if (!w.retired && !std::exchange(w.resting, true)) ++resting_;
+}
+
+// Wakes one thread for the first of the run queue. Each who finds work wakes the next, so that short bodies
+// do not wake sixty threads for nothing.
+void pool::wake_locked() {
+  if (run_queue_.empty() || resting_ == 0 || waking_) return;
+  waking_ = true;
+  if (away_ > 0) work_.notify_all();  // one alone might be that of a worker who is away
+  else work_.notify_one();
+}
+
+// What runs elsewhere needs no thread to begin.
+void pool::hand_over_locked() {
+  for (auto& [id, w] : workers_) {
+    if (resting_ == 0 || run_queue_.empty() || !run_queue_.front()->elsewhere) return;
+    if (!w->resting || w->retired) continue;
+    begin_locked(*w);
+    if (w->calls.handed_over) w->calls.handed_over();
+  }
+}
+
+// A new measure weighs an eighth, but one slow body is believed at once.
+void pool::ran_locked(const start_ptr& start) {
+  start->now.at = phase::ended;
+  --running_;
+  const auto us =
+      static_cast<double>(std::chrono::duration_cast<duration>(steady_clock::now() - start->now.began).count());
+  typical_us_ = us > 8 * typical_us_ + 1'000 ? us : typical_us_ + (us - typical_us_) / 8;
+  measured_ = true;
+}
+
+void pool::put(worker_id id, const start_ptr& start, outcome result) {
+  std::unique_lock hold(mutex_);
+  leave_locked(*workers_.at(id));
+  if (muted_ || start->now.at != phase::running) return;  // nobody asks, or its end is filed already
+  ran_locked(start);
+  end_locked(hold, start, as_stopped(std::move(result), start->now.stopping));
+}
+
+start_ptr pool::in_hand(worker_id id) const {
+  std::lock_guard hold(mutex_);
+  const auto found = workers_.find(id);
+  if (found == workers_.end() || !found->second->current || !found->second->current->elsewhere) return nullptr;
+  return found->second->current;
+}
+
+void pool::asked(const start_ptr& start, std::uint64_t actor) {
+  std::lock_guard hold(mutex_);
+  start->now.handled_by = actor;
+}
+
+start_ptr pool::put_elsewhere(worker_id id, const start_ptr& start, outcome result) {
+  std::unique_lock hold(mutex_);
+  const auto has_it = [&] {
+    const auto found = workers_.find(id);
+    return found != workers_.end() && found->second->current == start ? found->second.get() : nullptr;
+  };
+  auto* w = has_it();
+  if (!w || muted_) return nullptr;
+  if (start->now.at == phase::running) {
+    ran_locked(start);
+    end_locked(hold, start, as_stopped(std::move(result), start->now.stopping));
+    w = has_it();  // it may have been retired while the filters had their say
+    if (!w) return nullptr;
+  }
+  leave_locked(*w);
+  if (w->retired || muted_) return nullptr;
+  if (!run_queue_.empty() && run_queue_.front()->elsewhere) {
+    begin_locked(*w);
+    return w->current;
+  }
+  rest_locked(*w);  // its thread has waited all the time
+  wake_locked();
+  return nullptr;
+}
+
+void pool::handler_died(std::uint64_t actor, const std::string& why) {
+  std::unique_lock hold(mutex_);
+  if (muted_) return;
+  std::vector<start_ptr> lost;
+  for (auto& [id, w] : workers_) {
+    const auto start = w->current;
+    if (!start || !start->elsewhere || start->now.at != phase::running || start->now.handled_by != actor) continue;
+    leave_locked(*w);
+    rest_locked(*w);
+    ran_locked(start);
+    lost.push_back(start);
+  }
+  for (const auto& start : lost) {
+    auto result = outcome::failed(why);
+    result.cause = "handler_died";
+    end_locked(hold, start, std::move(result));
+  }
+  hand_over_locked();
+  wake_locked();
+}
+
+void pool::end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result) {
+  const auto ran = std::chrono::duration_cast<duration>(steady_clock::now() - start->now.began);
+  hold.unlock();
+  auto settled = elect(*can_run_, start->about, start->failures, std::move(result), ran);
+  hold.lock();
+  file_locked({start, std::move(settled.settlement), std::move(settled.elected)});
+}
+
+void pool::join_finished(std::unique_lock<std::mutex>& hold) {
+  std::vector<std::unique_ptr<worker>> over;
+  for (auto at = workers_.begin(); at != workers_.end();) {
+    if (at->second->finished) {
+      over.push_back(std::move(at->second));
+      at = workers_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  hold.unlock();
+  for (auto& w : over)
+    if (w->thread.joinable()) w->thread.join();
+  hold.lock();
+}
+
+}  // namespace sluice::actors

@@ -1,0 +1,37 @@
+// One server from its start to its stop, in whoever's actor_system. Used by one thread at a time.
+#pragma once
+
+#include "actors/spawn.hpp"
+
+namespace sluice::actors {
+
+class running_server {
+public:
+  // Opens the store. No actor runs yet.
+  static result<std::unique_ptr<running_server>> open(const server_options& options, const handler_registry& handlers,
+                                                      const filter_list& filters);
+
+  const engine_ptr& engine() const { return engine_; }
+
+  // Once. `door` may be null.
+  void spawn_into(caf::actor_system& system, door_actor door);
+
+  void quiet() {
+    if (engine_) engine_->quiet = true;
+  }
+
+  // Quiet, drain, end the actors, give back, leave. `wait_for_actors` returns when none of them runs any
+  // more, or when it is in vain to wait. A second stop does nothing.
+  stop_report stop(const std::function<void(crew&)>& wait_for_actors);
+
+  void give_up_unfinished();
+
+private:
+  // In the order they are made; taken down backwards.
+  std::shared_ptr<storage::runner> runner_;  // held here too: it must not end on its own thread
+  engine_ptr engine_;
+  root_actor root_;
+  std::vector<storage::settlement> left_;  // what a stop left behind, for give_up_unfinished
+};
+
+}  // namespace sluice::actors

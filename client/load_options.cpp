@@ -1,0 +1,36 @@
+// sluice::load_options: joins the configuration's reader with the store's own check.
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include <sluice/config.hpp>
+
+#include "config/load.hpp"
+#include "core/text.hpp"
+#include "storage/store.hpp"
+
+namespace sluice {
+
+result<server_options> load_options(const std::string& path, const std::vector<std::string>& sets) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.is_open() || file.bad())
+    return error{errc::io_error, cat("cannot read ", printable(path, 300), ": ", std::strerror(errno))};
+  auto loaded = config::load({text, config::environment(), sets}, {storage::check_url});
+  if (loaded.faults.empty()) return std::move(loaded.options);
+  std::string all;
+  for (const auto& f : loaded.faults)
+    all += cat(all.empty() ? "" : "\n", path, ": ", f.pointer.empty() ? "(the file)" : printable(f.pointer, 300), ": ",
+               printable(f.problem, 1000));
+  return error{errc::invalid_config, std::move(all)};
+}
+
+client_options client_of(const server_options& options) {
+  client_options made;
+  made.storage = options.storage;
+  made.jobs = options.jobs;
+  return made;
+}
+
+}  // namespace sluice

@@ -1,0 +1,52 @@
+# What `cmake --install` lays down. Components: client, server (needs client), programs.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# What a program needs that links the static libraries: a new dependency of theirs is one word in two of these lists.
+set(SLUICE_NEEDS_PACKAGES Threads nlohmann_json spdlog)  # by find_package
+set(SLUICE_NEEDS_MODULES sqlite3)                        # by pkg-config, as PkgConfig::NAME
+set(SLUICE_PC_REQUIRES nlohmann_json spdlog sqlite3)     # for sluice.pc
+
+set(SLUICE_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
+foreach(part client server)
+  get_property(rooms GLOBAL PROPERTY SLUICE_PACKAGE_${part})
+  install(TARGETS ${rooms} EXPORT sluice-${part}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part}
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  # Two files, since the server's names CAF and is read only when a server is asked for.
+  install(EXPORT sluice-${part} NAMESPACE sluice:: FILE sluice-${part}.cmake
+    DESTINATION ${SLUICE_CMAKE_DIR} COMPONENT ${part})
+  # Rooms are declared from the ground up, and a linker reads archives from the top down.
+  list(REVERSE rooms)
+  list(TRANSFORM rooms PREPEND "-l" OUTPUT_VARIABLE archives)
+  list(JOIN archives " " SLUICE_PC_ARCHIVES_${part})
+endforeach()
+install(TARGETS sluice RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+
+# Only actors.hpp includes CAF; a producer may include any other header.
+install(DIRECTORY include/sluice DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT client
+  FILES_MATCHING PATTERN "*.hpp" PATTERN actors.hpp EXCLUDE)
+install(FILES include/sluice/actors.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice COMPONENT server)
+
+configure_file(cmake/sluiceConfig.cmake.in sluiceConfig.cmake @ONLY)
+# From 1.0 on SameMajorVersion.
+write_basic_package_version_file(sluiceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sluiceConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/sluiceConfigVersion.cmake
+  DESTINATION ${SLUICE_CMAKE_DIR} COMPONENT client)
+install(FILES cmake/FindCAF.cmake DESTINATION ${SLUICE_CMAKE_DIR} COMPONENT server)
+
+# The .pc files find the rest from where they lie, so an installed tree may be moved.
+list(JOIN SLUICE_PC_REQUIRES " " SLUICE_PC_REQUIRES)
+file(RELATIVE_PATH SLUICE_PC_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" SLUICE_PC_UP "${SLUICE_PC_UP}")
+file(RELATIVE_PATH SLUICE_PC_LIBDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH SLUICE_PC_INCLUDEDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+configure_file(cmake/sluice.pc.in sluice.pc @ONLY)
+configure_file(cmake/sluice-server.pc.in sluice-server.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sluice.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT client)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sluice-server.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT server)
+
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT client)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT client FILES_MATCHING PATTERN "*.md")

@@ -1,0 +1,40 @@
+// What may be said of jobs and servers: one table for files, for options made in code, and for new jobs.
+#pragma once
+
+#include <sluice/error.hpp>
+#include <sluice/options.hpp>
+
+namespace sluice::ranges {
+
+template <class T>
+struct range {
+  T least, most;
+  constexpr bool contains(T value) const { return value >= least && value <= most; }
+};
+
+inline constexpr duration day = 24h;
+
+inline constexpr range<duration> lease{1s, 1h};
+inline constexpr range<duration> renew_every{100ms, 30min};  // and at most half of the lease
+inline constexpr range<duration> grace{0s, 1h};
+inline constexpr range<duration> sweep_interval{100ms, 1min};
+inline constexpr range<duration> timeout{1ms, 30 * day};
+inline constexpr range<duration> retry_delay{0s, 365 * day};
+inline constexpr range<duration> kept_for{1s, 10 * 365 * day};
+inline constexpr range<duration> enqueue_delay{0s, 10 * 365 * day};
+inline constexpr range<std::uint64_t> attempts{0, 1000};
+inline constexpr range<std::uint64_t> max_losses{1, 100};
+inline constexpr range<std::uint64_t> workers{1, 1000};
+inline constexpr range<std::uint64_t> prefetch{0, 1000};
+inline constexpr range<std::uint64_t> kept_count{0, 1'000'000'000};
+
+}  // namespace sluice::ranges
+
+namespace sluice {
+
+// invalid_argument names what is out of its range, as `where` calls it.
+result<void> check(const retry_policy& retry, const std::string& where);
+result<void> check_timeout(const std::optional<duration>& timeout, const std::string& where);
+result<void> check(const server_options& options);
+
+}  // namespace sluice

@@ -1,0 +1,174 @@
+/// Sluice inside a host's own caf::actor_system: the interfaces that a host may speak. CAF 0.17.
+///
+/// The host's actors enqueue by message, are told how jobs ended, and can be the handlers of job
+/// types. Sluice blocks no thread of the host's scheduler, and a host whose scheduler is busy loses no
+/// lease: renewal and the store have threads of their own. What the scheduler's settings should be:
+/// docs/embedding.md.
+///
+/// No type-id block is opened here (two in one program clash): all messages are local ones.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <caf/all.hpp>
+
+#include <sluice/error.hpp>
+#include <sluice/filter.hpp>
+#include <sluice/handler.hpp>
+#include <sluice/job.hpp>
+#include <sluice/options.hpp>
+#include <sluice/server.hpp>
+
+namespace sluice {
+
+/// What a host's actor is sent, as a request, when it handles a job type. Cheap to copy and to keep.
+class run_job {
+public:
+  run_job() = default;
+  run_job(std::shared_ptr<const job> about, std::stop_token stop) : about_(std::move(about)), stop_(std::move(stop)) {}
+
+  const job& about() const { return *about_; }  ///< As it was claimed: args, headers, attempt, fence.
+  const job_id& id() const { return about_->id; }
+  const std::string& args() const { return about_->args; }  ///< JSON text; `args_of<T>(about())` reads it.
+  std::uint32_t attempt() const { return about_->attempt; }
+  sluice::fence fence() const { return about_->fence; }
+  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted.
+  const std::stop_token& stop() const { return stop_; }
+
+private:
+  std::shared_ptr<const job> about_;
+  std::stop_token stop_;
+};
+
+/// What an observer is sent when a job has reached a final state: the job as the store has it then,
+/// with its result or reason and its history. `known` is false when the store no longer has it (it was
+/// pruned, or never enqueued there); then only the id is set.
+struct job_ended {
+  job about;
+  bool known = true;
+};
+
+}  // namespace sluice
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::new_job)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_id)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_type)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_ended)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::run_job)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::outcome)
+
+namespace sluice {
+
+using enqueue_atom = caf::atom_constant<caf::atom("sl_enqueue")>;
+using find_atom = caf::atom_constant<caf::atom("sl_find")>;
+using watch_atom = caf::atom_constant<caf::atom("sl_watch")>;
+using handler_atom = caf::atom_constant<caf::atom("sl_handler")>;
+using quiet_atom = caf::atom_constant<caf::atom("sl_quiet")>;
+using stop_atom = caf::atom_constant<caf::atom("sl_stop")>;
+
+/// The SERVER, as the host's actors speak to it. Errors are answered as a caf::error that `error_of`
+/// reads. It ends when the server has stopped; requests to it are refused from then on.
+using server_actor = caf::typed_actor<
+    /// Stores a job; the answer is its id, and means what client::enqueue promises. Filters'
+    /// `on_enqueue` run here, on a thread of the host's scheduler.
+    caf::replies_to<enqueue_atom, new_job>::with<job_id>,
+    /// The same, and `observer` is sent one job_ended when the job has reached a final state.
+    caf::replies_to<enqueue_atom, new_job, caf::actor>::with<job_id>,
+    /// The observer is sent one job_ended: at once when the job is final already. At most once; a watch
+    /// is forgotten when the process ends. What other processes and people did is seen within
+    /// `sweep_interval`, what this server did at once.
+    caf::reacts_to<watch_atom, job_id, caf::actor>,
+    /// The job as the store has it now.
+    caf::replies_to<find_atom, job_id>::with<job>,
+    /// From now on this actor handles jobs of a type that `handle_by_actor` named: the word of a host
+    /// that has respawned it. Until then, with its actor dead, the type is not claimed.
+    caf::reacts_to<handler_atom, job_type, caf::actor>,
+    /// Claim nothing new; running jobs go on.
+    caf::reacts_to<quiet_atom>,
+    /// Stop as embedded_server::stop does, without blocking; the answer is stop_report::unfinished.
+    /// An exit message does the same without an answer.
+    caf::replies_to<stop_atom>::with<std::uint32_t>>;
+
+/// What a caf::error from a server_actor means; other errors come back as errc::not_running when the
+/// server is gone, else as io_error with CAF's words.
+error error_of(const caf::error& e);
+caf::error to_caf(const error& e);
+
+/// A server that lives in a host's actor_system. Move-only; its end stops the server. Must be
+/// destroyed before the system, on a thread that is no thread of the system's scheduler.
+class embedded_server {
+public:
+  embedded_server(embedded_server&&) noexcept;
+  embedded_server& operator=(embedded_server&&) noexcept;
+  ~embedded_server();
+
+  /// For the host's actors.
+  const server_actor& handle() const;
+
+  /// As of `server`: the same contract. `stop` blocks, at most grace + 2 s and as long as the host's
+  /// scheduler takes to run our last messages; bodies and handler actors that ignored their stop are
+  /// reported, and their leases run out.
+  void quiet();
+  stop_report stop();
+  void give_up_unfinished();
+  void on_fatal(std::function<void(const error&)> told);
+
+private:
+  friend result<embedded_server> spawn_server(caf::actor_system&, server_options, handler_registry, filter_list);
+  struct parts;
+  explicit embedded_server(std::shared_ptr<parts> p);
+  std::shared_ptr<parts> parts_;
+};
+
+/// Opens the store and begins to work inside `system`. May be called from any thread but the system's
+/// own. Errors: as server::start; nothing was spawned then.
+result<embedded_server> spawn_server(caf::actor_system& system, server_options options, handler_registry handlers,
+                                     filter_list filters = {});
+
+/// How a job is put into a message for the actor that handles its type. Made by `handle_by_actor`.
+class actor_route {
+public:
+  using message_maker = std::function<caf::message(const run_job&)>;
+  actor_route(caf::actor to, message_maker make) : to_(std::move(to)), make_(std::move(make)) {}
+
+  const caf::actor& to() const { return to_; }
+  caf::message message_for(const run_job& start) const { return make_(start); }
+
+private:
+  caf::actor to_;
+  message_maker make_;
+};
+
+/// Jobs of `type` are handled by this actor of the host: each is sent as a request and holds a worker
+/// of its queue until it is answered. The answer is the outcome: nothing or a text (the result), a
+/// `sluice::outcome`, or an error, which is a failed run. No answer within the timeout (the job's, the
+/// type's, the queue's or the server's; 10 minutes if none says one) is a failed run with cause
+/// timed_out, and a later answer is dropped. When the actor dies, what it had in hand failed with cause
+/// handler_died, and its type is not claimed until `handler_atom` names another. `to` may be null: then
+/// the type waits for that message from the start. Filters' `around` is not called for such jobs.
+template <class Actor>
+handler_registry& handle_by_actor(handler_registry& handlers, std::string type, const Actor& to,
+                                  handler_options options = {}) {
+  return handlers.add(
+      std::move(type),
+      {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
+         return caf::make_message(start);
+       })});
+}
+
+/// The same, sent as the actor's own args struct, which must be a message element (an `inspect`, or
+/// CAF_ALLOW_UNSAFE_MESSAGE_TYPE). Needs <sluice/json.hpp>.
+template <class Args, class Actor>
+handler_registry& handle_by_actor(handler_registry& handlers, std::string type, const Actor& to,
+                                  handler_options options = {}) {
+  return handlers.add(
+      std::move(type),
+      {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
+         return caf::make_message(handler_registry::read_args<Args>(start.args()));
+       })});
+}
+
+}  // namespace sluice

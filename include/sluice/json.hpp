@@ -1,0 +1,43 @@
+/// Args and results as C++ values, by nlohmann_json: any type with `to_json` and `from_json` (say,
+/// by NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE). Include it where such handlers are registered and such
+/// jobs are made; no other public header pays for nlohmann_json.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.hpp>
+#include <sluice/handler.hpp>
+#include <sluice/job.hpp>
+
+namespace sluice {
+
+template <class T>
+struct json_conversion {
+  static T read(const std::string& text) { return nlohmann::json::parse(text).get<T>(); }
+  /// Text that is no UTF-8 is written with replacement characters.
+  static std::string write(const T& value) {
+    return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+};
+
+/// A job's args or result as a value. invalid_argument says what does not fit.
+template <class T>
+result<T> args_of(const job& about) {
+  try {
+    return json_conversion<T>::read(about.args);
+  } catch (const std::exception& e) {
+    return error{errc::invalid_argument, "job " + about.id.value + ": " + e.what()};
+  }
+}
+template <class T>
+result<T> result_of(const job& about) {
+  try {
+    return json_conversion<T>::read(about.result);
+  } catch (const std::exception& e) {
+    return error{errc::invalid_argument, "the result of job " + about.id.value + ": " + e.what()};
+  }
+}
+
+}  // namespace sluice

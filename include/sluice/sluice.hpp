@@ -1,0 +1,9 @@
+/// All of Sluice that needs no actors of yours: client, server, options, typed args and results.
+#pragma once
+
+#include <sluice/client.hpp>
+#include <sluice/config.hpp>
+#include <sluice/json.hpp>
+#include <sluice/log.hpp>
+#include <sluice/server.hpp>
+#include <sluice/version.hpp>

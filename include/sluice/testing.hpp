@@ -1,0 +1,135 @@
+/// How you test your handlers and flows: a world in memory, and a clock that only the test moves.
+/// Nothing runs but inside the calls below, on the thread that makes them; nothing sleeps. docs/testing.md
+/// shows it at work.
+///
+/// What happens there is the real thing: enqueue filters, claims with attempt and fence, the filters
+/// around a run, retry policies, progress, settling. Left out: threads, so no two runs overlap;
+/// timeouts and shutdown, so no stop is ever requested; lost leases, but for `lose_next`; retention.
+/// Random stays random: new job ids and the delays of the backoffs that roll dice (the default one
+/// does). `advance_to_next` does not care; a test that counts seconds says `retry.delay`.
+///
+/// Errors: what the test itself got wrong is a std::runtime_error. A handler that throws is a failed
+/// run, as on a server, and never leaves these calls: look at the job. So does a failed REQUIRE.
+/// Threads: a world belongs to one thread; clients of its store may be used by any.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <sluice/client.hpp>
+#include <sluice/filter.hpp>
+#include <sluice/handler.hpp>
+#include <sluice/options.hpp>
+
+namespace sluice::testing {
+
+/// What a drain has run, and how it ended.
+struct drained {
+  std::uint32_t runs = 0;  ///< Starts. The numbers below tell what the store took as their ends.
+  std::uint32_t succeeded = 0;
+  std::uint32_t failed = 0;   ///< For good: no retry was left, or none was wanted.
+  std::uint32_t retried = 0;  ///< Will run again: failed with a retry left, or asked for it (`retry_in`).
+  std::uint32_t given_back = 0;
+  std::uint32_t deleted = 0;
+  /// Ready and not run: of a type without a handler (`line` is "type:NAME"), in a paused queue, or in
+  /// one that the options do not name. In the order they would go.
+  std::vector<job> left;
+};
+
+/// Which jobs to look at; what is left out allows all.
+struct job_filter {
+  job_type type{};
+  queue_name queue{};
+  std::optional<job_state> state{};
+};
+
+class world {
+public:
+  /// Serves every queue, with default options.
+  world();
+  /// As a server of these options would: their policies, and the queues that they name and no other.
+  /// `storage`, workers, prefetch, times of leases, sweeps and retention mean nothing here.
+  explicit world(server_options options, const handler_registry& handlers = {}, filter_list filters = {});
+  ~world();
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
+
+  /// As `server::handle`.
+  template <class... Args, class F>
+  world& handle(std::string type, F run, handler_options how = {}) {
+    handler_registry one;
+    one.handle<Args...>(std::move(type), std::move(run), how);
+    return add(one);
+  }
+  /// All handlers of a registry, functions only: for those that need this world's client.
+  world& add(const handler_registry& more);
+
+  /// A client of this world with its filters, for the test and for its handlers; ends with the world.
+  sluice::client& client();
+  /// The store's URL, for code that opens a client of its own. Once the world has ended, and the last
+  /// client with it, the same URL names an empty store.
+  const std::string& storage() const;
+
+  // --- Time.
+  /// Begins at the present instant and stands still. It decides what is due, and stamps jobs, starts
+  /// and ends.
+  time_point now() const;
+  /// Due jobs become ready; nothing runs. A handler may call it too: then its run took that long.
+  void advance(duration by);
+  /// Until the next scheduled job is due; none: nothing is scheduled.
+  std::optional<duration> next_due();
+  /// Advances by `next_due`. False: nothing is scheduled, and the clock stays.
+  bool advance_to_next();
+
+  // --- Running.
+  /// Runs what is ready, and what that makes ready, until nothing is: queue by queue by their names,
+  /// each in its own order, and again when there is more. The clock stays, so retries with a delay
+  /// wait for `advance`. More than `limit` starts: an error that names the type that had most.
+  drained drain(std::uint32_t limit = 10'000);
+  /// The same with one queue.
+  drained drain(const queue_name& queue, std::uint32_t limit = 10'000);
+  /// Starts the first ready job of a queue and answers it as it is then; none: nothing is ready.
+  std::optional<job> run_next(const queue_name& queue = queue_name("default"));
+  /// Stores a job and runs it and no other, though others wait before it: those keep their places,
+  /// with one more `given_back` in their histories (suspects go last). An error when it was refused or
+  /// cannot start.
+  job run(new_job asked);
+  /// `run("send_email", send_email{...})`: needs <sluice/json.hpp>.
+  template <class Args>
+  job run(std::string type, const Args& args) {
+    return run(make_job(std::move(type), args));
+  }
+  /// As `run_next` on a server that is killed when the handler has ended and before that is stored:
+  /// the job waits again, as a suspect, or has failed as `lost` at `max_losses`. Shows whether a
+  /// handler bears its second run.
+  std::optional<job> lose_next(const queue_name& queue = queue_name("default"));
+
+  // --- Looking.
+  /// All jobs made so far, whatever became of them, oldest first.
+  std::vector<job> jobs(const job_filter& which = {}) const;
+  /// The job of this type. An error when there is none, or more than one.
+  job only(const std::string& type) const;
+  /// The args of all jobs of a type made so far, oldest first. An error when they do not fit. Needs
+  /// <sluice/json.hpp>.
+  template <class Args>
+  std::vector<Args> enqueued(const std::string& type) const {
+    std::vector<Args> all;
+    for (const auto& made : jobs({.type = job_type(type)})) {
+      try {
+        all.push_back(json_conversion<Args>::read(made.args));
+      } catch (const std::exception& e) {
+        throw std::runtime_error("the args of job " + made.id.value + " (" + type + ") do not fit: " + e.what());
+      }
+    }
+    return all;
+  }
+
+private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace sluice::testing

@@ -1,0 +1,91 @@
+#include "cache_refresh/live_view.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cache_refresh/jobs.hpp"
+#include "cache_refresh/text.hpp"
+
+namespace sample {
+namespace {
+
+constexpr std::size_t widest = 79;  // a line that wraps could not be drawn over
+
+unsigned long long shown(std::uint64_t n) { return n; }
+
+// Seven heavy jobs must fit on a line.
+std::string short_name(const std::string& name) { return name.substr(0, name.find("Cache")); }
+
+// Retention may have removed some since.
+std::uint64_t since(std::uint64_t before, std::uint64_t now) { return now - std::min(before, now); }
+
+}  // namespace
+
+live_view::live_view(sluice::client& client, const sluice::server_options& options, const provider& asked,
+                     bool terminal)
+    : client_(client), options_(options), provider_(asked), terminal_(terminal) {
+  if (const auto queues = client_.queues())
+    for (const auto& q : *queues)
+      before_[q.queue.value] = {q.succeeded, q.failed};
+}
+
+void live_view::show(double seconds, const std::string& phase) {
+  const auto lines = table(seconds, phase);
+  if (terminal_ && drawn_ > 0) std::printf("\033[%zuA\033[J", drawn_);
+  for (const auto& text : lines)
+    std::printf("%s\n", text.substr(0, widest).c_str());
+  if (!terminal_) std::printf("\n");
+  std::fflush(stdout);
+  drawn_ = lines.size();
+}
+
+std::vector<std::string> live_view::table(double seconds, const std::string& phase) {
+  std::vector<std::string> lines{format("%6.1f s %s", seconds, phase.c_str()),
+                                 format("%-18s %7s %8s %10s %9s %6s %11s", "queue", "workers", "enqueued", "processing",
+                                        "succeeded", "failed", "oldest wait")};
+  std::map<std::string, sluice::queue_counts> counted;
+  if (auto queues = client_.queues())
+    for (auto& q : *queues)
+      counted[q.queue.value] = std::move(q);
+  for (const auto& [name, queue] : options_.queues)
+    lines.push_back(queue_line(name, counted[name]));
+  const auto p = provider_.counts();
+  lines.push_back(format("provider: %2u in flight, %u of them heavy; at most %u; %llu answered, %llu rejected",
+                         p.in_flight, p.heavy_in_flight, p.peak_in_flight, shown(p.answered), shown(p.rejected)));
+  lines.push_back(heavy_line());
+  return lines;
+}
+
+std::string live_view::queue_line(const std::string& name, const sluice::queue_counts& counts) {
+  std::string oldest = "-";
+  sluice::job_query first;
+  first.state = sluice::job_state::enqueued;
+  first.queue = sluice::queue_name(name);
+  first.limit = 1;
+  if (counts.enqueued > 0)
+    if (const auto page = client_.list(first); page && !page->jobs.empty())
+      oldest = format(
+          "%.1f s",
+          std::chrono::duration<double>(std::chrono::system_clock::now() - page->jobs.front().created_at).count());
+  const auto before = before_[name];
+  return format("%-18s %7u %8llu %10llu %9llu %6llu %11s", name.c_str(), options_.queues.at(name).workers,
+                shown(counts.enqueued), shown(counts.processing), shown(since(before.succeeded, counts.succeeded)),
+                shown(since(before.failed, counts.failed)), oldest.c_str());
+}
+
+// How far the heavy jobs are that run now, by what they last reported.
+std::string live_view::heavy_line() {
+  std::string text = "heavy in %:";
+  sluice::job_query running;
+  running.state = sluice::job_state::processing;
+  const auto page = client_.list(running);
+  if (!page) return text;
+  for (const auto& job : page->jobs) {
+    const auto* kind = find_job_kind(job.type.value);
+    if (kind && kind->heavy)
+      text += format(" %s %.0f", short_name(job.type.value).c_str(), job.progress ? 100 * job.progress->done : 0.0);
+  }
+  return text;
+}
+
+}  // namespace sample

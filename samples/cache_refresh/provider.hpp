@@ -1,0 +1,39 @@
+// A provider's API on the loopback, which suffers when it is asked too much at once: up to `capacity` requests take
+// 40 ms each, each one above it adds 20 ms to its own time, and above twice the capacity the answer is 503.
+//
+//   GET /catalogues/NAME?page=N   one of 40 pages of games; the heavy jobs read these
+//   GET /documents/NAME           a small document
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace sample {
+
+struct provider_counts {
+  std::uint32_t in_flight = 0, heavy_in_flight = 0;
+  std::uint32_t peak_in_flight = 0, heavy_peak_in_flight = 0;
+  std::uint64_t answered = 0;
+  std::uint64_t rejected = 0;  // never in flight
+};
+
+class provider {
+public:
+  static constexpr std::uint32_t capacity = 6;
+
+  // Listens on a free port. Throws std::runtime_error when it cannot.
+  provider();
+  ~provider();
+  provider(const provider&) = delete;
+  provider& operator=(const provider&) = delete;
+
+  const std::string& url() const;  // as "http://127.0.0.1:40123"
+  provider_counts counts() const;
+
+private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace sample

@@ -1,0 +1,318 @@
+// A server without actors: it claims, runs and settles one start at a time, on the thread that asks.
+#include <sluice/config.hpp>
+#include <sluice/testing.hpp>
+
+#include <algorithm>
+#include <atomic>
+
+#include "actors/bodies.hpp"
+#include "core/queues.hpp"
+#include "core/ranges.hpp"
+#include "core/text.hpp"
+#include "storage/runner.hpp"
+
+namespace sluice::testing {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// For one answer of a store in memory: only a machine that stands still exceeds it.
+constexpr duration patience = 1min;
+
+// Moved by the test's thread, read by the store's.
+class hand_clock final : public clock {
+public:
+  time_point now() const override { return from_micros(now_us_); }
+  void advance(duration by) { now_us_ += by.count(); }
+
+private:
+  std::atomic<std::int64_t> now_us_{micros(system_clock().now())};
+};
+
+template <class... Ts>
+[[noreturn]] void fail(const Ts&... parts) {
+  throw std::runtime_error(cat(parts...));
+}
+
+template <class T>
+T value_of(result<T> got, std::string_view what) {
+  if (!got) fail(what, ": ", to_string(got.error()));
+  return std::move(*got);
+}
+
+server_options of_every_queue() {
+  server_options options;
+  options.queues = {{"*", {}}};
+  return options;
+}
+
+client_options access(server_options options, const std::string& url, filter_list filters) {
+  options.storage = url;
+  auto made = client_of(options);
+  made.filters = std::move(filters);
+  return made;
+}
+
+// One start: the job as it was claimed.
+struct start {
+  job about;
+  std::uint32_t failures = 0;
+
+  storage::start_key key() const { return {about.id, about.fence}; }
+};
+
+void count(drained& done, storage::settlement::how end) {
+  using how = storage::settlement::how;
+  switch (end) {
+    case how::succeeded: ++done.succeeded; break;
+    case how::failed: ++done.failed; break;
+    case how::deleted: ++done.deleted; break;
+    case how::retry: ++done.retried; break;
+    case how::given_back: ++done.given_back; break;
+  }
+}
+
+}  // namespace
+
+struct world::parts {
+  const server_options options;
+  const filter_list filters;
+  const std::string url = "sqlite::memory:world-" + random_token();
+  const std::shared_ptr<hand_clock> time = std::make_shared<hand_clock>();
+  const std::shared_ptr<storage::runner> runner = value_of(storage::open_runner(url, time), "the world's store");
+  sluice::client client = value_of(sluice::client::open(access(options, url, filters)), "the world's client");
+  const server_id me{"world"};
+  handler_registry handlers{};
+  std::shared_ptr<const actors::bodies> can_run{};
+  std::shared_ptr<const std::set<std::string, std::less<>>> types{};
+  std::uint64_t claims = 0;
+  bool in_handler = false;
+
+  template <class Answer, class Request>
+  Answer ask(Request r) {
+    std::vector<storage::request> one;
+    one.emplace_back(std::move(r));
+    auto answers = runner->call(std::move(one), steady_clock::now() + patience);
+    if (const auto* failed = std::get_if<error>(&answers.at(0))) fail("the world's store: ", to_string(*failed));
+    return std::get<Answer>(std::move(answers[0]));
+  }
+
+  void add(const handler_registry& more) {
+    for (const auto& [type, entry] : more.entries()) {
+      if (entry.route) fail("type ", type, " is handled by an actor; a world runs functions only");
+      handlers.add(type, entry);
+    }
+    can_run = actors::make_bodies(handlers, filters, options);
+    auto known = std::make_shared<std::set<std::string, std::less<>>>();
+    for (const auto& [type, entry] : handlers.entries())
+      known->insert(type);
+    types = std::move(known);
+  }
+
+  bool serves(const queue_name& queue) const { return options_for(options.queues, queue.value) != nullptr; }
+  void check_served(const queue_name& queue) const {
+    if (!serves(queue)) fail("queue '", queue.value, "' is not among the options' queues");
+  }
+
+  job get(const job_id& id) { return value_of(client.get(id), "the world's store"); }
+
+  std::optional<start> claim(const queue_name& queue) {
+    if (in_handler) fail("a handler cannot run the jobs of the world that runs it");
+    auto got = ask<storage::claim_answer>(storage::claim_request{.server = me,
+                                                                 .queue = queue,
+                                                                 .op = ++claims,
+                                                                 .free = 1,
+                                                                 .suspect_too = true,
+                                                                 .lease = options.lease,
+                                                                 .types = types,
+                                                                 .at_once = can_run->at_once});
+    if (got.jobs.empty()) return std::nullopt;
+    return start{std::move(got.jobs[0]), got.failures.at(0)};
+  }
+
+  outcome run_body(const start& s) {
+    struct mark {
+      bool& in;
+      ~mark() { in = false; }
+    } inside{in_handler = true};
+    const auto what = can_run;  // a handler may add others
+    return actors::run_body(*what, s.about, {}, [&](progress_report said) { say(s, std::move(said)); });
+  }
+
+  void say(const start& s, progress_report said) {
+    ask<storage::progress_answer>(storage::progress_request{{{s.key(), bounded(std::move(said))}}});
+  }
+
+  errc settle(storage::settlement end) {
+    return ask<storage::settle_answer>(storage::settle_request{{std::move(end)}, std::nullopt}).each.at(0);
+  }
+
+  // How it ended; nothing when the store refused that, since the job was taken away meanwhile.
+  std::optional<storage::settlement::how> run(const start& s) {
+    const auto began = time->now();
+    auto ended = run_body(s);
+    const auto settled = actors::elect(*can_run, s.about, s.failures, std::move(ended), time->now() - began);
+    if (settle(settled.settlement) != errc::none) return std::nullopt;
+    actors::tell_applied(*can_run, s.about, settled.elected);
+    return settled.settlement.end;
+  }
+
+  void give_back(const start& s) {
+    storage::settlement end;
+    end.start = s.key();
+    end.end = storage::settlement::how::given_back;
+    end.cause = "given_back";
+    end.text = end.reason = "given back: the test runs a job behind it";
+    settle(std::move(end));
+  }
+
+  std::vector<queue_name> served_queues() {
+    std::vector<queue_name> names;
+    for (auto& q : ask<storage::queues_answer>(storage::queues_request{}).queues)
+      if (serves(q.queue)) names.push_back(std::move(q.queue));
+    return names;
+  }
+
+  // Of all queues when `only` is empty.
+  drained drain(const queue_name& only, std::uint32_t limit) {
+    drained done;
+    std::map<std::string, std::uint32_t> starts;
+    for (bool more = true; std::exchange(more, false);) {
+      for (const auto& queue : only.empty() ? served_queues() : std::vector{only}) {
+        while (const auto s = claim(queue)) {
+          more = true;
+          ++done.runs;
+          ++starts[s->about.type.value];
+          if (const auto end = run(*s)) count(done, *end);
+          if (done.runs > limit) endless(starts, limit);
+        }
+      }
+    }
+    done.left = list(job_state::enqueued, only);
+    return done;
+  }
+
+  [[noreturn]] static void endless(const std::map<std::string, std::uint32_t>& starts, std::uint32_t limit) {
+    const auto most = std::max_element(starts.begin(), starts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    fail("the drain has made more than ", limit, " starts, ", most->second, " of them of type ", most->first,
+         ": does it make work without end?");
+  }
+
+  std::vector<job> list(std::optional<job_state> state, const queue_name& queue) {
+    job_query query;
+    query.state = state;
+    query.queue = queue;
+    query.limit = 200;
+    std::vector<job> all;
+    do {
+      auto page = value_of(client.list(query), "the world's store");
+      std::move(page.jobs.begin(), page.jobs.end(), std::back_inserter(all));
+      query.after = std::move(page.next);
+    } while (!query.after.empty());
+    return all;
+  }
+
+  // Until the next is due.
+  std::optional<duration> promote() {
+    for (;;) {
+      const auto got = ask<storage::promote_answer>(storage::promote_request{});
+      if (!got.next_in || *got.next_in > 0s) return got.next_in;
+    }
+  }
+};
+
+world::world() : world(of_every_queue()) {}
+
+world::world(server_options options, const handler_registry& handlers, filter_list filters)
+    : parts_(new parts{std::move(options), std::move(filters)}) {
+  if (const auto fine = check(parts_->options); !fine) fail(fine.error().message);
+  parts_->add(handlers);
+}
+
+world::~world() = default;
+
+world& world::add(const handler_registry& more) {
+  parts_->add(more);
+  return *this;
+}
+
+sluice::client& world::client() { return parts_->client; }
+const std::string& world::storage() const { return parts_->url; }
+
+time_point world::now() const { return parts_->time->now(); }
+
+void world::advance(duration by) {
+  if (by < 0s) fail("the clock goes forward only");
+  parts_->time->advance(by);
+  parts_->promote();
+}
+
+std::optional<duration> world::next_due() { return parts_->promote(); }
+
+bool world::advance_to_next() {
+  const auto in = next_due();
+  if (in) advance(*in);
+  return in.has_value();
+}
+
+drained world::drain(std::uint32_t limit) { return parts_->drain({}, limit); }
+
+drained world::drain(const queue_name& queue, std::uint32_t limit) {
+  parts_->check_served(queue);
+  return parts_->drain(queue, limit);
+}
+
+std::optional<job> world::run_next(const queue_name& queue) {
+  parts_->check_served(queue);
+  const auto next = parts_->claim(queue);
+  if (!next) return std::nullopt;
+  parts_->run(*next);
+  return parts_->get(next->about.id);
+}
+
+job world::run(new_job asked) {
+  const auto id = value_of(parts_->client.enqueue(std::move(asked)), "run");
+  const auto waiting = parts_->get(id);
+  if (waiting.state != job_state::enqueued) fail("job ", id.value, " cannot start: it is ", name_of(waiting.state));
+  parts_->check_served(waiting.queue);
+  std::vector<start> before;
+  auto next = parts_->claim(waiting.queue);
+  for (; next && next->about.id != id; next = parts_->claim(waiting.queue))
+    before.push_back(std::move(*next));
+  for (const auto& s : before)
+    parts_->give_back(s);
+  if (!next && !parts_->types->contains(waiting.type.value))
+    fail("job ", id.value, " cannot start: there is no handler for type ", waiting.type.value);
+  if (!next) fail("job ", id.value, " cannot start: queue ", waiting.queue.value, " is paused");
+  parts_->run(*next);
+  return parts_->get(id);
+}
+
+std::optional<job> world::lose_next(const queue_name& queue) {
+  parts_->check_served(queue);
+  const auto next = parts_->claim(queue);
+  if (!next) return std::nullopt;
+  (void)parts_->run_body(*next);
+  const storage::expired_lease lease{next->key(), 0, parts_->options.lease, false};
+  parts_->ask<storage::reap_answer>(storage::reap_request{{lease}, parts_->options.max_losses});
+  return parts_->get(next->about.id);
+}
+
+std::vector<job> world::jobs(const job_filter& which) const {
+  auto all = parts_->list(std::nullopt, which.queue);
+  std::erase_if(all, [&](const job& j) {
+    return (!which.type.empty() && j.type != which.type) || (which.state && j.state != *which.state);
+  });
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+job world::only(const std::string& type) const {
+  auto all = jobs({.type = job_type(type)});
+  if (all.size() != 1) fail("there are ", all.size(), " jobs of type ", type, ", not one");
+  return std::move(all[0]);
+}
+
+}  // namespace sluice::testing

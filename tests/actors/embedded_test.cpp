@@ -1,0 +1,454 @@
+#include <sluice/json.hpp>
+
+#include <deque>
+#include <latch>
+#include <set>
+
+#include "actors/host_world.hpp"
+#include "support/catch.hpp"
+
+struct greeting {
+  std::string name;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(greeting, name)
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, greeting& g) {
+  return f(caf::meta::type_name("greeting"), g.name);
+}
+
+namespace sluice::test {
+namespace {
+
+using caf::behavior;
+using caf::event_based_actor;
+
+// Answers each job with its attempt.
+behavior counting(event_based_actor*) {
+  return {[](const run_job& start) { return "run " + std::to_string(start.attempt()); }};
+}
+
+// Takes jobs and never answers; `has` counts them.
+auto silent(std::atomic<int>& has) {
+  return [&has](event_based_actor* self) -> behavior {
+    return {[self, &has, held = std::vector<caf::response_promise>()](const run_job&) mutable {
+      held.push_back(self->make_response_promise());
+      ++has;
+      return held.back();
+    }};
+  };
+}
+
+}  // namespace
+
+TEST_CASE("a host's actor enqueues by message and is told of the outcome") {
+  host_world w;
+  w.handlers.handle("greet", [](job_context& c) { return "hello " + c.args(); });
+  w.start();
+  const auto id = w.send_enqueue(w.job_of("greet", "\"host\""), true);
+  REQUIRE(id.ok());
+  REQUIRE(eventually([&] { return w.ends.size() == 1; }));
+  const auto end = w.ends.all().at(0);
+  CHECK(end.known);
+  CHECK(end.about.id == *id);
+  CHECK(end.about.state == job_state::succeeded);
+  CHECK(end.about.result == "hello \"host\"");
+}
+
+TEST_CASE("what is wrong with a job is answered to the host as an error that names it") {
+  host_world w;
+  w.start();
+  const auto refused = w.send_enqueue(w.job_of("no type!"), true);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == errc::invalid_argument);
+  CHECK(refused.error().message.find("no type!") != std::string::npos);
+  auto one = w.job_of("greet");
+  one.id = job_id("same");
+  REQUIRE(w.send_enqueue(one).ok());
+  one.args = "[1]";
+  const auto other = w.send_enqueue(one, true);
+  REQUIRE_FALSE(other.ok());
+  CHECK(other.error().code == errc::id_conflict);
+  CHECK(w.ends.size() == 0);
+}
+
+TEST_CASE("a watched job that a person deletes is told within a sweep, one that was never there at once") {
+  host_world w;
+  w.start();
+  const auto id = w.enqueue("unknown_type");
+  caf::anon_send(w.embedded->handle(), watch_atom::value, id, w.observer);
+  caf::anon_send(w.embedded->handle(), watch_atom::value, job_id("nobody"), w.observer);
+  REQUIRE(eventually([&] { return w.ends.size() == 1; }));
+  CHECK(w.ends.all()[0].about.id == job_id("nobody"));
+  CHECK_FALSE(w.ends.all()[0].known);
+  REQUIRE(w.client->remove(id).ok());
+  REQUIRE(eventually([&] { return w.ends.size() == 2; }));
+  CHECK(w.ends.all()[1].about.id == id);
+  CHECK(w.ends.all()[1].about.state == job_state::deleted);
+}
+
+TEST_CASE("a job is found by message") {
+  host_world w;
+  w.start();
+  const auto id = w.enqueue("unknown_type", "[7]");
+  caf::scoped_actor self{w.system};
+  std::string args;
+  self->request(w.embedded->handle(), 10s, find_atom::value, id)
+      .receive([&](const job& found) { args = found.args; }, [](caf::error&) {});
+  CHECK(args == "[7]");
+  error refused;
+  self->request(w.embedded->handle(), 10s, find_atom::value, job_id("nobody"))
+      .receive([](const job&) {}, [&](caf::error& e) { refused = error_of(e); });
+  CHECK(refused.code == errc::not_found);
+}
+
+TEST_CASE("an actor of the host handles a job type, and its answer is the outcome") {
+  host_world w;
+  w.options.retry.attempts = 0;
+  const auto actor = w.spawn([](event_based_actor*) -> behavior {
+    return {[](const run_job& start) -> caf::result<std::string> {
+      if (start.args() == "\"refuse\"") return to_caf({errc::refused, "not today"});
+      return "did " + start.args();
+    }};
+  });
+  const auto quiet = w.spawn([](event_based_actor*) -> behavior { return {[](const run_job&) {}}; });
+  const auto outcomes = w.spawn([](event_based_actor*) -> behavior {
+    return {[](const run_job& start) {
+      return start.attempt() == 1 ? outcome::retry_in(1ms, "once more") : outcome::succeeded("second");
+    }};
+  });
+  const auto numbers = w.spawn([](event_based_actor*) -> behavior { return {[](const run_job&) { return 42; }}; });
+  const auto deaf = w.spawn([](event_based_actor* self) -> behavior {
+    self->set_default_handler(caf::drop);
+    return {[](int) {}};
+  });
+  handle_by_actor(w.handlers, "text", actor);
+  handle_by_actor(w.handlers, "quiet", quiet);
+  handle_by_actor(w.handlers, "outcome", outcomes);
+  handle_by_actor(w.handlers, "number", numbers);
+  handle_by_actor(w.handlers, "deaf", deaf);
+  w.start();
+
+  const auto fine = w.enqueue("text", "\"this\"");
+  const auto refused = w.enqueue("text", "\"refuse\"");
+  const auto nothing = w.enqueue("quiet");
+  const auto again = w.enqueue("outcome");
+  const auto number = w.enqueue("number");
+  const auto unheard = w.enqueue("deaf");
+  REQUIRE(w.becomes(fine, job_state::succeeded));
+  CHECK(w.get(fine).result == "did \"this\"");
+  REQUIRE(w.becomes(refused, job_state::failed));
+  CHECK(w.get(refused).reason.find("not today") != std::string::npos);
+  CHECK(w.becomes(nothing, job_state::succeeded));
+  REQUIRE(w.becomes(again, job_state::succeeded));
+  CHECK(w.get(again).result == "second");
+  CHECK(w.get(again).attempt == 2);
+  REQUIRE(w.becomes(number, job_state::failed));
+  CHECK(w.get(number).reason.find("no outcome") != std::string::npos);
+  CHECK(w.becomes(unheard, job_state::failed));
+}
+
+TEST_CASE("an actor may be sent its own args struct, and args that do not fit are a failed run that says why") {
+  host_world w;
+  w.options.retry.attempts = 0;
+  const auto actor =
+      w.spawn([](event_based_actor*) -> behavior { return {[](const greeting& g) { return "hello " + g.name; }}; });
+  handle_by_actor<greeting>(w.handlers, "greet", actor);
+  w.start();
+  const auto fine = w.enqueue("greet", R"({"name": "Ada"})");
+  const auto bad = w.enqueue("greet", R"({"nom": "Ada"})");
+  REQUIRE(w.becomes(fine, job_state::succeeded));
+  CHECK(w.get(fine).result == "hello Ada");
+  REQUIRE(w.becomes(bad, job_state::failed));
+  CHECK(w.get(bad).reason.find("do not fit") != std::string::npos);
+}
+
+TEST_CASE("an actor that gives no answer in time is a failed run, and its worker is free for the next") {
+  host_world w;
+  w.options.queues["default"].workers = 1;
+  w.options.retry.attempts = 0;
+  w.options.jobs["silent"].timeout = 50ms;
+  std::atomic<int> has{0};
+  handle_by_actor(w.handlers, "silent", w.spawn(silent(has)));
+  handle_by_actor(w.handlers, "counting", w.spawn(counting));
+  w.start();
+  const auto bad = w.enqueue("silent");
+  const auto good = w.enqueue("counting");
+  REQUIRE(w.becomes(bad, job_state::failed));
+  CHECK(w.get(bad).history.back().cause == "timed_out");
+  CHECK(w.becomes(good, job_state::succeeded));
+}
+
+TEST_CASE("functions and actors share a queue's workers") {
+  host_world w;
+  w.options.queues["default"].workers = 3;
+  std::atomic<int> functions{0};
+  w.handlers.handle("function", [&](job_context&) { ++functions; });
+  handle_by_actor(w.handlers, "actor", w.spawn(counting));
+  w.start();
+  std::vector<new_job> batch;
+  for (int i = 0; i < 600; ++i)
+    batch.push_back(w.job_of(i % 3 == 0 ? "function" : "actor"));
+  for (const auto& stored : w.client->enqueue(std::move(batch)))
+    REQUIRE(stored.ok());
+  CHECK(eventually([&] { return w.counts().succeeded == 600; }));
+  CHECK(functions == 200);
+}
+
+TEST_CASE("never more jobs are with a host's actors than the queue has workers") {
+  host_world w;
+  w.options.queues["default"].workers = 3;
+  auto now = std::make_shared<std::atomic<int>>(0);
+  auto most = std::make_shared<std::atomic<int>>(0);
+  auto held = std::make_shared<std::deque<caf::response_promise>>();
+  const auto actor = w.spawn([=](event_based_actor* self) -> behavior {
+    return {[=](const run_job&) {
+              most->store(std::max(most->load(), ++*now));
+              held->push_back(self->make_response_promise());
+              self->delayed_send(self, 2ms, caf::tick_atom::value);
+              return held->back();
+            },
+            [=](caf::tick_atom) {
+              --*now;
+              held->front().deliver(caf::unit);
+              held->pop_front();
+            }};
+  });
+  handle_by_actor(w.handlers, "slow", actor);
+  w.start();
+  for (const auto& stored : w.client->enqueue(std::vector<new_job>(60, w.job_of("slow"))))
+    REQUIRE(stored.ok());
+  CHECK(eventually([&] { return w.counts().succeeded == 60; }));
+  CHECK(*most == 3);
+}
+
+TEST_CASE("the death of a host's actor fails what it had in hand, and its type waits for another") {
+  host_world w;
+  w.options.queues["default"].workers = 2;
+  w.options.retry = {.attempts = 1, .backoff = {}, .delay = 1ms, .max_delay = {}, .jitter = {}, .then = {}};
+  std::atomic<int> has{0};
+  const auto first = w.spawn(silent(has));
+  handle_by_actor(w.handlers, "mine", first);
+  w.start();
+  const auto id = w.enqueue("mine");
+  REQUIRE(eventually([&] { return has == 1; }));
+  caf::anon_send_exit(first, caf::exit_reason::kill);
+  // It failed, was made ready again by its retry, and nobody here knows its type now.
+  REQUIRE(eventually([&] { return w.get(id).line == "type:mine"; }));
+  CHECK(w.get(id).history.back().cause == "handler_died");
+  const auto waiting = w.enqueue("mine");
+  REQUIRE(eventually([&] { return w.get(waiting).line == "type:mine"; }));
+  CHECK(w.get(waiting).history.empty());
+
+  caf::anon_send(w.embedded->handle(), handler_atom::value, job_type("mine"), w.spawn(counting));
+  REQUIRE(w.becomes(id, job_state::succeeded));
+  CHECK(w.get(id).result == "run 2");
+  REQUIRE(w.becomes(waiting, job_state::succeeded));
+  CHECK(w.get(waiting).history.size() == 1);
+}
+
+TEST_CASE("a thousand jobs survive the death and rebirth of the actor that handles them") {
+  host_world w;
+  w.options.queues["default"].workers = 8;
+  w.options.retry = {.attempts = 20, .backoff = {}, .delay = 1ms, .max_delay = {}, .jitter = {}, .then = {}};
+  constexpr std::size_t jobs = 1'000;
+  auto runs = std::make_shared<std::atomic<int>>(0);
+  const auto make = [&] {
+    return w.spawn([runs](event_based_actor* self) -> behavior {
+      // Answers a little later, so that its death finds it with jobs in hand.
+      auto held = std::make_shared<std::deque<std::pair<caf::response_promise, run_job>>>();
+      return {[=](const run_job& start) {
+                ++*runs;
+                held->emplace_back(self->make_response_promise(), start);
+                self->delayed_send(self, 1ms, caf::tick_atom::value);
+                return held->back().first;
+              },
+              [=](caf::tick_atom) {
+                auto& [promise, start] = held->front();
+                promise.deliver(std::to_string(start.fence().value));
+                held->pop_front();
+              }};
+    });
+  };
+  auto actor = make();
+  handle_by_actor(w.handlers, "mine", actor);
+  w.start();
+  for (const auto& stored : w.client->enqueue(std::vector<new_job>(jobs, w.job_of("mine"))))
+    REQUIRE(stored.ok());
+  for (const int killed_at : {200, 500, 800}) {
+    while (*runs < killed_at)
+      std::this_thread::yield();
+    caf::anon_send_exit(actor, caf::exit_reason::kill);
+    actor = make();
+    caf::anon_send(w.embedded->handle(), handler_atom::value, job_type("mine"), actor);
+  }
+  REQUIRE(eventually([&] { return w.counts().succeeded == jobs; }, 60s));
+
+  std::set<std::uint64_t> fences;
+  std::size_t starts = 0, died = 0;
+  job_query query;
+  query.limit = 200;
+  do {
+    const auto page = w.client->list(query);
+    REQUIRE(page.ok());
+    for (const auto& j : page->jobs) {
+      for (const auto& start : j.history) {
+        ++starts;
+        fences.insert(start.fence.value);
+        if (start.cause == "handler_died") ++died;
+        else if (start.cause == "succeeded") CHECK(j.result == std::to_string(start.fence.value));
+        else CHECK(start.cause == "given_back");
+      }
+      CHECK(j.history.back().cause == "succeeded");
+    }
+    query.after = page->next;
+  } while (!query.after.empty());
+  CHECK(fences.size() == starts);  // each start has one outcome
+  CHECK(died > 0);
+}
+
+TEST_CASE("a host whose scheduler is busy for five leases loses none") {
+  host_world w;
+  w.options.lease = 2s;
+  w.options.queues["default"].workers = 2;
+  std::atomic<int> runs{0};
+  std::latch running(2);
+  std::atomic<bool> release{false};
+  w.handlers.handle("long", [&](job_context&) {
+    ++runs;
+    running.count_down();
+    release.wait(false);
+  });
+  handle_by_actor(w.handlers, "actor", w.spawn(counting));
+  w.start();
+  // It serves another queue and takes back whatever looks lost.
+  auto others = w.options;
+  others.queues = {{"elsewhere", {1, 0, {}, {}}}};
+  server other(others);
+  REQUIRE(other.start().ok());
+  const auto first = w.enqueue("long");
+  const auto second = w.enqueue("long");
+  running.wait();
+  const auto queued = w.enqueue("actor");
+
+  std::latch busy(2), over(2);
+  for (int i = 0; i < 2; ++i) {
+    const auto hog = w.spawn([&](event_based_actor*) -> behavior {
+      return {[&](int) {
+        busy.count_down();
+        std::this_thread::sleep_for(10s);  // not a wait: the fault itself
+        over.count_down();
+      }};
+    });
+    caf::anon_send(hog, 1);
+  }
+  busy.wait();
+  CHECK(w.get(first).state == job_state::processing);
+  over.wait();
+  release = true;
+  release.notify_all();
+  REQUIRE(w.becomes(first, job_state::succeeded));
+  REQUIRE(w.becomes(second, job_state::succeeded));
+  REQUIRE(w.becomes(queued, job_state::succeeded));
+  CHECK(runs == 2);
+  for (const auto& id : {first, second, queued}) {
+    CHECK(w.get(id).losses == 0);
+    CHECK(w.get(id).history.size() == 1);
+  }
+}
+
+TEST_CASE("an embedded server stops when it is told by message, and is gone then") {
+  host_world w;
+  w.start();
+  const auto handle = w.embedded->handle();
+  caf::scoped_actor self{w.system};
+  std::optional<std::uint32_t> unfinished;
+  self->request(handle, 10s, stop_atom::value).receive([&](std::uint32_t n) { unfinished = n; }, [](caf::error&) {});
+  CHECK(unfinished == 0u);
+  self->monitor(handle);
+  self->receive([](const caf::down_msg&) {});
+  const auto late = w.send_enqueue(w.job_of("late"));
+  REQUIRE_FALSE(late.ok());
+  CHECK(late.error().code == errc::not_running);
+  w.embedded->stop();  // again: nothing
+  CHECK(w.client->servers()->empty());
+}
+
+TEST_CASE("an exit message stops an embedded server as well") {
+  host_world w;
+  w.start();
+  caf::anon_send_exit(w.embedded->handle(), caf::exit_reason::user_shutdown);
+  CHECK(eventually([&] { return w.client->servers()->empty(); }));
+}
+
+TEST_CASE("a stop gives back what a host's actor has not answered, and only as the last act") {
+  host_world w;
+  w.options.grace = 50ms;
+  std::atomic<int> has{0};
+  handle_by_actor(w.handlers, "silent", w.spawn(silent(has)));
+  w.start();
+  const auto id = w.enqueue("silent");
+  REQUIRE(eventually([&] { return has == 1; }));
+  CHECK(w.embedded->stop().unfinished == 1);
+  CHECK(w.get(id).state == job_state::processing);
+  w.embedded->give_up_unfinished();
+  CHECK(w.get(id).state == job_state::enqueued);
+  CHECK(w.get(id).attempt == 0);
+}
+
+TEST_CASE("an embedded server may be started and stopped on threads that outlive the system") {
+  std::latch go_home(1);
+  std::thread starter, stopper;
+  {
+    host_world w;
+    w.handlers.handle("noop", [](job_context&) {});
+    std::latch started(1), stopped(1);
+    starter = std::thread([&] {
+      w.start();
+      started.count_down();
+      go_home.wait();
+    });
+    started.wait();
+    const auto id = w.enqueue("noop");
+    CHECK(w.becomes(id, job_state::succeeded));
+    stopper = std::thread([&] {
+      w.embedded->stop();
+      stopped.count_down();
+      go_home.wait();
+    });
+    stopped.wait();
+  }  // the system ends here
+  go_home.count_down();
+  starter.join();
+  stopper.join();
+}
+
+TEST_CASE("one host may spawn and stop servers again and again while jobs run") {
+  host_world w;
+  w.options.grace = 5s;
+  handle_by_actor(w.handlers, "actor", w.spawn(counting));
+  w.handlers.handle("function", [](job_context&) {});
+  constexpr std::size_t cycles = 60, each = 20;
+  for (std::size_t i = 0; i < cycles; ++i) {
+    w.start();
+    std::vector<new_job> batch;
+    for (std::size_t n = 0; n < each; ++n)
+      batch.push_back(w.job_of(n % 2 == 0 ? "actor" : "function"));
+    for (const auto& stored : w.client->enqueue(std::move(batch)))
+      REQUIRE(stored.ok());
+    CHECK(w.embedded->stop().unfinished == 0);
+    w.embedded.reset();
+  }
+  w.start();
+  REQUIRE(eventually([&] { return w.counts().succeeded == cycles * each; }));
+}
+
+TEST_CASE("a server with a system of its own refuses handlers that are actors of another") {
+  host_world w;
+  handle_by_actor(w.handlers, "actor", w.spawn(counting));
+  server own(w.options, w.handlers);
+  const auto refused = own.start();
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.find("spawn_server") != std::string::npos);
+}
+
+}  // namespace sluice::test

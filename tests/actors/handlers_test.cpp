@@ -1,0 +1,127 @@
+// What a handler may take, say and return.
+#include <sluice/json.hpp>
+
+#include <cmath>
+
+#include "actors/server_world.hpp"
+#include "support/catch.hpp"
+
+namespace sluice::test {
+namespace {
+
+struct sum_of {
+  int a = 0, b = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(sum_of, a, b)
+struct sum {
+  int value = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(sum, value)
+
+void deep_below(const job_context& job) {
+  if (job.attempt() == 1) job.retry_in(1ms, "not yet");
+}
+
+}  // namespace
+
+TEST_CASE("a handler takes a struct and returns one, and both are JSON in the store") {
+  server_world w;
+  w.server = std::make_unique<server>(w.options);
+  w.server->handle<sum_of>("sum", [](const sum_of& args) { return sum{args.a + args.b}; });
+  w.server->handle<sum_of>("with_context", [](const sum_of& args, job_context& job) {
+    return std::to_string(args.a) + " in run " + std::to_string(job.attempt());
+  });
+  REQUIRE(w.server->start().ok());
+  const auto id = w.client->enqueue("sum", sum_of{2, 40});
+  REQUIRE(id.ok());
+  const auto done = w.client->wait(*id, 10s);
+  REQUIRE(done.ok());
+  CHECK(done->args == R"({"a":2,"b":40})");
+  CHECK(done->result == R"({"value":42})");
+  CHECK(result_of<sum>(*done)->value == 42);
+  CHECK(args_of<sum_of>(*done)->b == 40);
+  CHECK(args_of<std::string>(*done).error().code == errc::invalid_argument);
+  const auto other = w.client->wait(*w.client->enqueue("with_context", sum_of{5, 0}), 10s);
+  REQUIRE(other.ok());
+  CHECK(other->result == "5 in run 1");
+}
+
+TEST_CASE("args that do not fit a handler are a failed run that names what is missing") {
+  server_world w;
+  w.options.retry.attempts = 0;
+  w.handlers.handle<sum_of>("sum", [](const sum_of& args) { return sum{args.a + args.b}; });
+  w.start();
+  const auto id = w.enqueue("sum", R"({"a": 1})");
+  REQUIRE(w.becomes(id, job_state::failed));
+  CHECK(w.get(id).reason.find("do not fit") != std::string::npos);
+  CHECK(w.get(id).reason.find("'b'") != std::string::npos);
+}
+
+TEST_CASE("a run may end early from any depth, and set its result on the way") {
+  server_world w;
+  w.handlers.handle("later", [](job_context& job) {
+    deep_below(job);
+    job.set_result("done in run " + std::to_string(job.attempt()));
+  });
+  w.handlers.handle("given_up", [](job_context& job) { job.end_as(outcome::do_not_retry("there is no such game")); });
+  w.start();
+  const auto later = w.enqueue("later");
+  REQUIRE(w.becomes(later, job_state::succeeded));
+  CHECK(w.get(later).result == "done in run 2");
+  CHECK(w.get(later).history.at(0).cause == "retry");
+  const auto given_up = w.enqueue("given_up");
+  REQUIRE(w.becomes(given_up, job_state::failed));
+  CHECK(w.get(given_up).attempt == 1);
+  CHECK(w.get(given_up).reason.find("no such game") != std::string::npos);
+}
+
+TEST_CASE("what a running handler says of its progress can be seen while it runs") {
+  server_world w;
+  std::atomic<bool> release{false};
+  w.handlers.handle("pages", [&](job_context& job) {
+    for (int page = 1; page <= 10; ++page)
+      job.progress(page / 40.0, "page " + std::to_string(page));
+    release.wait(false);
+  });
+  w.start();
+  const auto id = w.enqueue("pages");
+  CHECK(eventually([&] {
+    const auto j = w.get(id);
+    return j.state == job_state::processing && j.progress && j.progress->text == "page 10" && j.progress->done == 0.25;
+  }));
+  release = true;
+  release.notify_all();
+  CHECK(w.becomes(id, job_state::succeeded));
+}
+
+TEST_CASE("progress that is no fraction or too long is cut to what is kept") {
+  server_world w;
+  std::atomic<bool> release{false};
+  w.handlers.handle("strange", [&](job_context& job) {
+    job.progress(job.args() == "1" ? 1e9 : std::nan(""), std::string(5'000, 'x'));
+    release.wait(false);
+  });
+  w.start();
+  const auto more = w.enqueue("strange", "1");
+  const auto none = w.enqueue("strange", "0");
+  CHECK(eventually([&] { return w.get(more).progress && w.get(none).progress; }));
+  CHECK(w.get(more).progress->done == 1);
+  CHECK(w.get(none).progress->done == 0);
+  CHECK(w.get(more).progress->text.size() < 1'100);  // 1 KiB, and that it was cut
+  release = true;
+  release.notify_all();
+}
+
+TEST_CASE("waiting for a job ends when it is final, when patience does, or when there is no such job") {
+  server_world w;
+  const auto id = w.enqueue("nobody_knows");
+  const auto waited = w.client->wait(id, 20ms);
+  REQUIRE_FALSE(waited.ok());
+  CHECK(waited.error().code == errc::timed_out);
+  CHECK(waited.error().message.find("enqueued") != std::string::npos);
+  REQUIRE(w.client->remove(id).ok());
+  CHECK(w.client->wait(id, 10s)->state == job_state::deleted);
+  CHECK(w.client->wait(job_id("nobody"), 10s).error().code == errc::not_found);
+}
+
+}  // namespace sluice::test
