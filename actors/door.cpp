@@ -1,6 +1,7 @@
 // The door: what a host's actors speak to. It enqueues, tells observers of ends, and minds the actors of the
 // host that handle jobs.
-#include <unordered_map>
+#include <algorithm>
+#include <set>
 
 #include "actors/spawn.hpp"
 #include "core/log.hpp"
@@ -28,7 +29,7 @@ namespace {
 // What the store has not answered yet, in this process; a host that sends faster is told so.
 constexpr std::size_t most_waiting = 100'000;
 // Jobs that one sweep looks after: bounds what watching costs.
-constexpr std::size_t looked_at_once = 500;
+constexpr std::size_t looked_at_once = 100;
 constexpr std::size_t looked_in_a_sweep = 5'000;
 
 struct door_state {
@@ -39,10 +40,11 @@ struct door_state {
     std::vector<storage::request> asked;
     answered told;
   };
-  struct watch {
-    std::vector<caf::actor> observers;
-    bool stored = true;  // false: its enqueue is not answered yet
+  struct observer_entry {
+    caf::actor who;
+    bool stored = true;  // false: its own enqueue is not answered yet
   };
+  using watch = std::vector<observer_entry>;
 
   door_actor::pointer self = nullptr;
   engine_ptr e;
@@ -53,12 +55,21 @@ struct door_state {
   std::map<std::uint64_t, waiting_order> waiting;
   std::map<job_id, watch> watches;
   job_id looked_until;
+  std::size_t looks = 0;  // not answered yet
   std::vector<caf::typed_response_promise<std::uint32_t>> stoppers;
+  std::optional<std::uint32_t> unfinished;  // once the server has stopped: what waits is answered, then we end
+  std::set<caf::actor_id> minded;
 
-  // A promise that is dropped is never answered.
+  // Ended by somebody who did not ask: what is promised is answered, and the server stops without its door.
   ~door_state() {
+    const error gone{errc::unknown_outcome, "the server's actor was ended; ask again with the same id"};
+    for (auto& [number, order] : std::exchange(waiting, {})) {
+      std::vector<storage::answer> answers(order.asked.size(), storage::answer(gone));
+      order.told(answers);
+    }
     for (auto& p : stoppers)
       p.deliver(to_caf({errc::not_running, "the server's actor was ended"}));
+    ask_to_stop();
   }
 
   // --- The store.
@@ -66,7 +77,7 @@ struct door_state {
   void ask(std::vector<storage::request> asked, answered told) {
     auto& order = waiting[++last_order];
     order = {std::move(asked), std::move(told)};
-    if (store) submit(last_order, order);
+    if (store || unfinished) submit(last_order, order);
   }
 
   void submit(std::uint64_t number, const waiting_order& order) {
@@ -75,7 +86,10 @@ struct door_state {
     o->done = [me = door_actor(self), number](answers_ptr answers) {
       caf::anon_send(me, applied_atom::value, number, std::move(answers));
     };
-    caf::anon_send(store, submit_atom::value, std::move(o));
+    if (!unfinished) return caf::anon_send(store, submit_atom::value, std::move(o));
+    e->runner->submit(std::move(o->asked), [done = std::move(o->done)](std::vector<storage::answer> answers) {
+      done(std::make_shared<std::vector<storage::answer>>(std::move(answers)));
+    });
   }
 
   void applied(std::uint64_t number, std::vector<storage::answer>& answers) {
@@ -84,6 +98,7 @@ struct door_state {
     const auto told = std::move(found->second.told);
     waiting.erase(found);
     told(answers);
+    end_when_answered();
   }
 
   // What the old one had taken along is asked again: every request may be.
@@ -95,9 +110,15 @@ struct door_state {
 
   // --- Enqueueing and looking.
 
-  caf::result<job_id> enqueue(new_job job, const caf::actor& observer) {
+  std::optional<error> cannot_ask() const {
+    if (unfinished) return error{errc::not_running, "the server has stopped"};
     if (waiting.size() >= most_waiting)
-      return to_caf({errc::overloaded, "too much is waiting for the store in this process"});
+      return error{errc::overloaded, "too much is waiting for the store in this process"};
+    return std::nullopt;
+  }
+
+  caf::result<job_id> enqueue(new_job job, const caf::actor& observer) {
+    if (auto refused = cannot_ask()) return to_caf(*refused);
     auto ready = pipeline->prepare(std::move(job), e->runner->now());
     if (!ready) return to_caf(ready.error());
     const auto id = ready->id;
@@ -120,6 +141,7 @@ struct door_state {
   }
 
   caf::result<job> find(const job_id& id) {
+    if (auto refused = cannot_ask()) return to_caf(*refused);
     auto promise = self->make_response_promise<job>();
     std::vector<storage::request> asked;
     asked.emplace_back(storage::get_request{id});
@@ -135,21 +157,22 @@ struct door_state {
   // --- Watching.
 
   void add_watch(const job_id& id, const caf::actor& observer, bool stored) {
-    auto& w = watches[id];
-    if (w.observers.empty()) w.stored = stored;
-    w.observers.push_back(observer);
+    watches[id].push_back({observer, stored});
     e->watched.add(id);
   }
 
-  // The enqueue of a watched job was answered.
+  // The enqueue that `observer` watches was answered.
   void settle_watch(const job_id& id, const caf::actor& observer, bool refused) {
     const auto found = watches.find(id);
     if (found == watches.end()) return;
-    found->second.stored = true;
+    auto& all = found->second;
+    const auto at =
+        std::find_if(all.begin(), all.end(), [&](const observer_entry& o) { return !o.stored && o.who == observer; });
+    if (at == all.end()) return;
+    at->stored = true;
     if (!refused) return look_after({id});  // it may have been there before, and final
-    auto& who = found->second.observers;
-    if (const auto at = std::find(who.begin(), who.end(), observer); at != who.end()) who.erase(at);
-    if (who.empty()) forget(found);
+    all.erase(at);
+    if (all.empty()) forget(found);
   }
 
   void forget(std::map<job_id, watch>::iterator at) {
@@ -164,7 +187,9 @@ struct door_state {
     asked.reserve(ids.size());
     for (const auto& id : ids)
       asked.emplace_back(storage::get_request{id});
+    ++looks;
     ask(std::move(asked), [this, ids = std::move(ids)](std::vector<storage::answer>& answers) {
+      --looks;
       for (std::size_t i = 0; i < ids.size(); ++i)
         if (auto* got = std::get_if<storage::get_answer>(&answers.at(i))) seen(ids[i], *got);
       // What could not be asked, the next sweep asks again.
@@ -173,27 +198,32 @@ struct door_state {
 
   void seen(const job_id& id, storage::get_answer& got) {
     const auto found = watches.find(id);
-    if (found == watches.end()) return;
-    if (got.found && !is_final(got.found->state)) return;
-    if (!got.found && !found->second.stored) return;
+    if (found == watches.end() || (got.found && !is_final(got.found->state))) return;
     job_ended end;
     end.known = got.found.has_value();
     if (got.found) end.about = std::move(*got.found);
     end.about.id = id;
-    for (const auto& observer : found->second.observers)
-      caf::anon_send(observer, end);
-    forget(found);
+    auto& all = found->second;
+    std::erase_if(all, [&](const observer_entry& o) {
+      if (!end.known && !o.stored) return false;  // it will be there in a moment
+      caf::anon_send(o.who, end);
+      return true;
+    });
+    if (all.empty()) forget(found);
   }
 
   void sweep() {
+    if (looks > 0) return;  // the store is slow: no more until it has answered
+    look_at_watches(looked_in_a_sweep);
+  }
+
+  void look_at_watches(std::size_t most) {
     std::vector<job_id> ids;
     auto at = watches.upper_bound(looked_until);
-    const auto all = std::min(watches.size(), looked_in_a_sweep);
-    for (std::size_t n = 0; n < all; ++n) {
+    for (std::size_t n = std::min(watches.size(), most); n > 0; --n, ++at) {
       if (at == watches.end()) at = watches.begin();
-      if (at->second.stored) ids.push_back(at->first);
+      ids.push_back(at->first);
       looked_until = at->first;
-      ++at;
       if (ids.size() == looked_at_once) look_after(std::exchange(ids, {}));
     }
     look_after(std::move(ids));
@@ -203,7 +233,12 @@ struct door_state {
 
   void mind_handlers() {
     for (const auto& [type, actor] : e->types->elsewhere())
-      if (actor) self->monitor(actor);
+      if (actor) mind(actor);
+  }
+
+  // One that is dead already is told of as well.
+  void mind(const caf::actor& actor) {
+    if (minded.insert(actor.id()).second) self->monitor(actor);
   }
 
   void name_handler(const job_type& type, const caf::actor& actor) {
@@ -211,12 +246,13 @@ struct door_state {
       return log::error("no actor handles jobs of type ", printable(type.value, 200),
                         ": name it with handle_by_actor before the server is spawned");
     if (!actor) return;
-    self->monitor(actor);
+    mind(actor);
     if (store) caf::anon_send(store, hint_atom::value);  // its jobs may wait
   }
 
   void handler_died(const caf::down_msg& down) {
     const auto id = down.source.id();
+    minded.erase(id);
     auto types = e->types->actor_gone(id);
     // A worker whose request came back may have noted it before us.
     for (const auto& [type, actor] : e->types->elsewhere())
@@ -227,7 +263,11 @@ struct door_state {
       for (const auto& type : types)
         p->give_back_type(type, cat("the actor that handles ", type, " is gone"));
     }
-    log::warn("an actor that handles jobs died (", self->system().render(down.reason), ")");
+    std::string names;
+    for (const auto& type : types)
+      names += cat(names.empty() ? "" : ", ", type);
+    log::warn("an actor that handles jobs died (", self->system().render(down.reason),
+              names.empty() ? ")" : "); these types wait for another: ", names);
   }
 
   // --- Stopping.
@@ -237,9 +277,21 @@ struct door_state {
     std::exchange(stop, nullptr)();
   }
 
-  void stopped(std::uint32_t unfinished) {
+  // The storage actor is gone; what it may have taken along is asked again, and all watched jobs once more.
+  void stopped(std::uint32_t bodies) {
+    if (unfinished) return;
+    stop = nullptr;
+    unfinished = bodies;
+    for (const auto& [number, order] : waiting)
+      submit(number, order);
+    look_at_watches(watches.size());
+    end_when_answered();
+  }
+
+  void end_when_answered() {
+    if (!unfinished || !waiting.empty()) return;
     for (auto& p : std::exchange(stoppers, {}))
-      p.deliver(unfinished);
+      p.deliver(*unfinished);
     self->quit();
   }
 };
@@ -265,7 +317,7 @@ door_actor::behavior_type door(door_actor::stateful_pointer<door_state> self, co
       },
       [self](watch_atom, const job_id& id, const caf::actor& observer) {
         self->state.add_watch(id, observer, true);
-        self->state.look_after({id});
+        if (!self->state.cannot_ask()) self->state.look_after({id});  // else the sweep does
       },
       [self](find_atom, const job_id& id) { return self->state.find(id); },
       [self](handler_atom, const job_type& type, const caf::actor& actor) { self->state.name_handler(type, actor); },
@@ -287,6 +339,7 @@ door_actor::behavior_type door(door_actor::stateful_pointer<door_state> self, co
 }  // namespace
 
 door_actor spawn_door(caf::actor_system& system, engine_ptr e, std::function<void()> stop) {
+  enlist(e);
   return system.spawn(door, std::move(e), std::move(stop));
 }
 

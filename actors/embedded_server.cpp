@@ -96,6 +96,7 @@ result<embedded_server> spawn_server(caf::actor_system& system, server_options o
   auto made = std::make_shared<embedded_server::parts>();
   made->running = std::move(*opened);
   on_short_thread([&] {
+    std::lock_guard hold(made->mutex);
     made->door = actors::spawn_door(system, made->running->engine(), [weak = std::weak_ptr(made)] {
       if (const auto alive = weak.lock()) alive->stop_in_background();
     });

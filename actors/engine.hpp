@@ -29,14 +29,24 @@ struct engine : std::enable_shared_from_this<engine> {
   std::atomic<bool> suspect_taken{false};
   std::atomic<std::uint64_t> next_op{1};
 
-  // Called once, with why the server can go on no more.
+  // Set by a stop: who begins after it does nothing.
+  std::atomic<bool> stopped{false};
+
+  // Why the server can go on no more; the first time counts, and is told once.
   void fatal(const error& why) {
-    if (failed_.exchange(true)) return;
-    const auto tell = on_fatal_.load();
-    if (tell && *tell) (*tell)(why);
+    std::unique_lock hold(fatal_mutex_);
+    if (fatal_) return;
+    fatal_ = why;
+    const auto tell = on_fatal_;
+    hold.unlock();
+    if (tell) tell(why);
   }
   void on_fatal(std::function<void(const error&)> told) {
-    on_fatal_.store(std::make_shared<std::function<void(const error&)>>(std::move(told)));
+    std::unique_lock hold(fatal_mutex_);
+    on_fatal_ = told;
+    const auto already = fatal_;
+    hold.unlock();
+    if (already && told) told(*already);
   }
 
   // The queue's pool, made when missing.
@@ -52,8 +62,9 @@ struct engine : std::enable_shared_from_this<engine> {
   std::shared_ptr<lease_keeper> keeper;
 
 private:
-  std::atomic<bool> failed_{false};
-  std::atomic<std::shared_ptr<std::function<void(const error&)>>> on_fatal_{};
+  std::mutex fatal_mutex_;
+  std::optional<error> fatal_;
+  std::function<void(const error&)> on_fatal_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<pool>> pools_;
 };

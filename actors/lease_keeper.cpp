@@ -14,6 +14,8 @@ using namespace std::chrono_literals;
 // How long a body may go on after it was asked to stop, before its worker is replaced.
 constexpr duration stop_patience = 10s;
 
+constexpr duration overdue_again = 1s;
+
 // What is said of progress within this time is stored as one.
 constexpr duration progress_delay = 200ms;
 
@@ -89,10 +91,12 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
         const auto replaced = course.stop_asked + (start->elsewhere ? 0s : patience);
         if (now < replaced) {
           next = std::min(next, replaced);
-        } else if (p->report_once(start)) {
-          log::error("job ", start->about.id.value, " (", start->about.type.value,
-                     ") ignores its stop request; its worker is replaced");
-          overdue_(p, start->about.fence);
+        } else {
+          if (p->report_once(start))
+            log::error("job ", start->about.id.value, " (", start->about.type.value,
+                       ") ignores its stop request; its worker is replaced");
+          overdue_(p, start->about.fence);  // again at every look: a message may meet an actor that dies
+          next = std::min(next, now + overdue_again);
         }
       }
     }

@@ -25,6 +25,11 @@ ended_start never_begun(const start_ptr& start, const std::string& why) {
 pool::pool(queue_name name, queue_options o, std::shared_ptr<const bodies> runs)
     : queue(std::move(name)), options(o), can_run_(std::move(runs)) {}
 
+pool::~pool() {
+  for (auto& [id, w] : workers_)
+    if (w->thread.joinable()) w->thread.detach();  // its thread has ended: it would hold us else
+}
+
 void pool::accept(std::vector<start_ptr> starts) {
   std::lock_guard hold(mutex_);
   const auto now = steady_clock::now();
@@ -166,18 +171,22 @@ bool pool::wait_until_empty(steady_point deadline) {
 }
 
 void pool::mute() {
+  std::vector<worker_calls> over;  // ends without our lock
+  std::function<void()> told;
   std::lock_guard hold(mutex_);
   muted_ = true;
-  on_ended_ = nullptr;
+  told = std::exchange(on_ended_, nullptr);
   for (auto& [id, w] : workers_)
-    w->calls = {};
+    over.push_back(std::exchange(w->calls, {}));
 }
 
 void pool::close(steady_point deadline) {
   std::unique_lock hold(mutex_);
-  for (auto& [id, w] : workers_)
+  closed_ = true;
+  for (auto& [id, w] : workers_) {
     w->retired = true;
-  work_.notify_all();
+    w->work.notify_one();
+  }
   settled_.wait_until(hold, deadline, [&] {
     return std::all_of(workers_.begin(), workers_.end(), [](const auto& e) { return e.second->finished; });
   });
@@ -200,6 +209,7 @@ void pool::give_back_type(const std::string& type, const std::string& why) {
 
 void pool::file_locked(ended_start end) {
   end.start->now.at = phase::ended;
+  end.settlement.progress = std::exchange(end.start->now.progress, std::nullopt);
   end.start->now.end = end.settlement;
   out_tray_.push_back(std::move(end));
   if (!std::exchange(told_, true) && on_ended_) on_ended_();

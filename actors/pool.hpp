@@ -59,6 +59,7 @@ struct pool_load {
 class pool : public std::enable_shared_from_this<pool> {
 public:
   pool(queue_name queue, queue_options options, std::shared_ptr<const bodies> can_run);
+  ~pool();
 
   const queue_name queue;
   const queue_options options;
@@ -123,7 +124,7 @@ public:
   bool wait_until_empty(steady_point deadline);
   // Calls nobody back and files no end any more: what was called may be gone.
   void mute();
-  // Retires all workers; joins those that end, lets go of those that do not by `deadline`.
+  // No worker is made any more. Retires all; joins those that end, lets go of those that do not by `deadline`.
   void close(steady_point deadline);
 
 private:
@@ -131,7 +132,9 @@ private:
     std::thread thread;
     bool retired = false;
     bool finished = false;
+    std::condition_variable work{};
     bool resting = false;  // its thread waits for work
+    bool called = false;   // it was woken and has not looked yet
     start_ptr current{};
     worker_calls calls{};
   };
@@ -141,8 +144,8 @@ private:
   start_ptr next(worker_id id);
   void put(worker_id id, const start_ptr& start, outcome result);
   void begin_locked(worker& w);
-  void leave_locked(worker& w);
   void rest_locked(worker& w);
+  void unrest_locked(worker& w);
   void wake_locked();
   void hand_over_locked();
   void ran_locked(const start_ptr& start);
@@ -153,7 +156,6 @@ private:
 
   const std::shared_ptr<const bodies> can_run_;
   mutable std::mutex mutex_;
-  std::condition_variable work_;
   std::condition_variable settled_;
   std::deque<start_ptr> run_queue_;
   std::vector<ended_start> out_tray_;
@@ -164,11 +166,11 @@ private:
   std::unordered_map<sluice::fence, start_ptr> held_;
   std::unordered_map<worker_id, std::unique_ptr<worker>> workers_;
   worker_id last_worker_ = 0;
-  std::uint32_t resting_ = 0;
-  std::uint32_t away_ = 0;  // workers whose start runs elsewhere
+  std::vector<worker*> resting_;  // the last to rest is called first
   std::uint32_t running_ = 0;
   bool waking_ = false;  // somebody was woken and has not looked yet
   bool draining_ = false;
+  bool closed_ = false;
   bool claim_open_ = false;
   bool muted_ = false;
   double typical_us_ = 0;

@@ -24,6 +24,7 @@ pool::worker_id pool::add_worker(worker_calls calls) {
   std::unique_lock hold(mutex_);
   join_finished(hold);
   const auto id = ++last_worker_;
+  if (closed_) return id;  // a worker that never had a thread
   auto& made = workers_[id];
   made = std::make_unique<worker>();
   made->calls = std::move(calls);
@@ -44,15 +45,17 @@ void pool::retire_worker(worker_id id, const std::string& why) {
   auto& w = *found->second;
   w.retired = true;
   if (w.calls.gone) w.calls.gone();
-  work_.notify_all();
+  w.work.notify_one();
   const auto start = w.current;
-  if (start && start->elsewhere) leave_locked(w);
+  if (start && start->elsewhere) w.current = nullptr;
   if (muted_ || !start || start->now.at != phase::running) return;
   start->now.at = phase::ended;
   --running_;
-  const bool unanswered = start->elsewhere && start->now.stopping != stop_cause::none;
+  const bool unanswered = start->elsewhere && start->now.stopping == stop_cause::timeout;
   auto result = outcome::failed(unanswered ? "the actor that handles it gave no answer in time" : why);
-  result.cause = start->now.stopping == stop_cause::timeout ? "timed_out" : "worker_died";
+  // Perhaps somebody else has it by now: then this end is refused. It is no failure of the job's.
+  if (start->now.stopping == stop_cause::lost) result = outcome::give_back("its lease was lost");
+  else result.cause = start->now.stopping == stop_cause::timeout ? "timed_out" : "worker_died";
   end_locked(hold, start, std::move(result));
   hold.unlock();
   start->stop.request_stop();
@@ -81,7 +84,7 @@ void pool::run(worker_id id) {
         p.end_locked(hold, start, std::move(result));
       }
       if (!std::exchange(w.retired, true) && w.calls.gone) w.calls.gone();
-      p.leave_locked(w);
+      w.current = nullptr;
       w.finished = true;
       p.settled_.notify_all();
     }
@@ -98,8 +101,13 @@ start_ptr pool::next(worker_id id) {
   std::unique_lock hold(mutex_);
   auto& w = *workers_.at(id);
   for (;;) {
+    if (std::exchange(w.called, false)) {
+      waking_ = false;
+      if (w.current) wake_locked();  // our actor was given something meanwhile: then it is another's turn
+    }
     if (w.retired) {
-      if (std::exchange(w.resting, false)) --resting_;
+      unrest_locked(w);
+      wake_locked();  // somebody else, for what we were called for
       return nullptr;
     }
     if (!w.current && !run_queue_.empty()) {
@@ -109,9 +117,7 @@ start_ptr pool::next(worker_id id) {
       if (w.calls.handed_over) w.calls.handed_over();
     }
     if (!w.current) rest_locked(w);
-    work_.wait(hold);
-    waking_ = false;
-    if (w.current) wake_locked();  // we cannot take what we were woken for
+    w.work.wait(hold);
   }
 }
 
@@ -121,38 +127,34 @@ void pool::begin_locked(worker& w) {
   run_queue_.pop_front();
   start->now.at = phase::running;
   start->now.began = steady_clock::now();
-  if (std::exchange(w.resting, false)) --resting_;
-  if (start->elsewhere) ++away_;
+  unrest_locked(w);
   w.current = std::move(start);
   ++running_;
 }
 
-// The worker has nothing in hand any more.
-void pool::leave_locked(worker& w) {
-  if (w.current && w.current->elsewhere) --away_;
-  w.current = nullptr;
-}
-
 void pool::rest_locked(worker& w) {
-  if (!w.retired && !std::exchange(w.resting, true)) ++resting_;
+  if (!w.retired && !std::exchange(w.resting, true)) resting_.push_back(&w);
 }
 
-// Wakes one thread for the first of the run queue. Each who finds work wakes the next, so that short bodies
-// do not wake sixty threads for nothing.
+void pool::unrest_locked(worker& w) {
+  if (std::exchange(w.resting, false)) std::erase(resting_, &w);
+}
+
+// Calls one thread for the first of the run queue. Each who finds work calls the next, so that short bodies do
+// not wake sixty threads for nothing.
 void pool::wake_locked() {
-  if (run_queue_.empty() || resting_ == 0 || waking_) return;
+  if (run_queue_.empty() || resting_.empty() || waking_) return;
   waking_ = true;
-  if (away_ > 0) work_.notify_all();  // one alone might be that of a worker who is away
-  else work_.notify_one();
+  resting_.back()->called = true;
+  resting_.back()->work.notify_one();
 }
 
 // What runs elsewhere needs no thread to begin.
 void pool::hand_over_locked() {
-  for (auto& [id, w] : workers_) {
-    if (resting_ == 0 || run_queue_.empty() || !run_queue_.front()->elsewhere) return;
-    if (!w->resting || w->retired) continue;
-    begin_locked(*w);
-    if (w->calls.handed_over) w->calls.handed_over();
+  while (!resting_.empty() && !run_queue_.empty() && run_queue_.front()->elsewhere) {
+    auto& w = *resting_.back();
+    begin_locked(w);
+    if (w.calls.handed_over) w.calls.handed_over();
   }
 }
 
@@ -168,7 +170,7 @@ void pool::ran_locked(const start_ptr& start) {
 
 void pool::put(worker_id id, const start_ptr& start, outcome result) {
   std::unique_lock hold(mutex_);
-  leave_locked(*workers_.at(id));
+  workers_.at(id)->current = nullptr;
   if (muted_ || start->now.at != phase::running) return;  // nobody asks, or its end is filed already
   ran_locked(start);
   end_locked(hold, start, as_stopped(std::move(result), start->now.stopping));
@@ -200,7 +202,7 @@ start_ptr pool::put_elsewhere(worker_id id, const start_ptr& start, outcome resu
     w = has_it();  // it may have been retired while the filters had their say
     if (!w) return nullptr;
   }
-  leave_locked(*w);
+  w->current = nullptr;
   if (w->retired || muted_) return nullptr;
   if (!run_queue_.empty() && run_queue_.front()->elsewhere) {
     begin_locked(*w);
@@ -218,7 +220,7 @@ void pool::handler_died(std::uint64_t actor, const std::string& why) {
   for (auto& [id, w] : workers_) {
     const auto start = w->current;
     if (!start || !start->elsewhere || start->now.at != phase::running || start->now.handled_by != actor) continue;
-    leave_locked(*w);
+    w->current = nullptr;
     rest_locked(*w);
     ran_locked(start);
     lost.push_back(start);
@@ -253,6 +255,7 @@ void pool::join_finished(std::unique_lock<std::mutex>& hold) {
   hold.unlock();
   for (auto& w : over)
     if (w->thread.joinable()) w->thread.join();
+  over.clear();  // with what they would call, which may end actors: not under our lock
   hold.lock();
 }
 

@@ -30,6 +30,7 @@ struct root_state {
   std::uint64_t look = 0;
 
   void start_up() {
+    if (e->stopped) return;  // stopped before we began
     for (const auto& [named, options] : e->options.queues) {
       if (named.find('*') == std::string::npos) queues[named].desk = make_desk(named, options);
       else has_patterns = true;
@@ -46,6 +47,7 @@ struct root_state {
 
   // Spawns whatever is not there.
   void replace_missing() {
+    if (e->stopped) return;
     last_replacement = steady_clock::now();
     if (!store) {
       store = spawn_storage(self, e);
@@ -156,6 +158,7 @@ root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, en
 }  // namespace
 
 root_actor spawn_root(caf::actor_system& system, engine_ptr e, door_actor door) {
+  enlist(e);
   return system.spawn(root, std::move(e), std::move(door));
 }
 

@@ -36,6 +36,7 @@ stop_report running_server::stop(const std::function<void(crew&)>& wait_for_acto
   if (!engine_) return {};
   stop_report report;
   engine_->quiet = true;
+  engine_->stopped = true;
   const auto asked = steady_clock::now();
   for (const auto& p : engine_->pools())
     p->drain(asked);

@@ -36,6 +36,7 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<su
 }  // namespace
 
 supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_desk_ptr desk, storage_actor store) {
+  enlist(e);
   auto made = parent->system().spawn(supervisor, std::move(e), std::move(desk), store);
   parent->monitor(made);
   caf::anon_send(store, listen_atom::value, hinted_actor(made));
@@ -43,7 +44,6 @@ supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_
 }
 
 void arm(caf::scheduled_actor* self, const engine_ptr& e, const char* name) {
-  e->all_actors->enter();
   self->attach_functor([all = e->all_actors](const caf::error&) { all->leave(); });
   self->set_exception_handler([name](std::exception_ptr& thrown) -> caf::error {
     try {
@@ -56,7 +56,11 @@ void arm(caf::scheduled_actor* self, const engine_ptr& e, const char* name) {
     return caf::exit_reason::unhandled_exception;
   });
   self->set_default_handler([name](caf::scheduled_actor*, caf::message_view& message) -> caf::result<caf::message> {
-    log::error("the ", name, " actor does not understand ", caf::to_string(message.content()));
+    try {
+      log::error("the ", name, " actor does not understand ", caf::to_string(message.content()));
+    } catch (...) {  // a type of the host's that cannot be shown
+      log::error("the ", name, " actor does not understand a message that cannot be shown");
+    }
     return caf::sec::unexpected_message;
   });
 }

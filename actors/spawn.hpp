@@ -24,6 +24,9 @@ root_actor spawn_root(caf::actor_system& system, engine_ptr e, door_actor door);
 // `stop` is called once, when the host asks for it by message; it must not block.
 door_actor spawn_door(caf::actor_system& system, engine_ptr e, std::function<void()> stop);
 
+// Counts an actor of `e` from before it is spawned: what is not begun yet is there too. `arm` counts its end.
+inline void enlist(const engine_ptr& e) { e->all_actors->enter(); }
+
 // The first act of every actor of `e`. Its end is loud, never CAF's line on stdout: unknown messages are logged, an
 // exception ends the actor with `unhandled_exception` and whoever monitors it replaces it.
 void arm(caf::scheduled_actor* self, const engine_ptr& e, const char* name);

@@ -44,6 +44,7 @@ storage_actor::behavior_type storage(storage_actor::stateful_pointer<storage_sta
 }  // namespace
 
 storage_actor spawn_storage(caf::local_actor* parent, engine_ptr e) {
+  enlist(e);
   auto made = parent->system().spawn(storage, std::move(e));
   parent->monitor(made);
   return made;

@@ -140,20 +140,20 @@ void supervisor_state::take_claimed(storage::claim_answer& claimed) {
 
 void supervisor_state::end_one(const ended_start& ended, errc answer) {
   const auto& about = ended.start->about;
-  desk->pool->release(about.fence);
   if (about.losses > 0) {
     e->suspect_taken = false;
     caf::anon_send(store, hint_atom::value);  // the next suspect may wait on any queue
   }
-  if (answer != errc::none) {
+  if (answer == errc::none) {
+    if (ended.settlement.failure)
+      log::info("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason);
+    tell_applied(*e->can_run, about, ended.elected);
+    using how = storage::settlement::how;
+    if (const auto end = ended.settlement.end; end != how::retry && end != how::given_back) e->watched.ended(about.id);
+  } else {
     log::warn("the end (", ended.settlement.cause, ") of job ", about.id.value, " was refused: ", describe(answer));
-    return;
   }
-  if (ended.settlement.failure)
-    log::info("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason);
-  tell_applied(*e->can_run, about, ended.elected);
-  using how = storage::settlement::how;
-  if (const auto end = ended.settlement.end; end != how::retry && end != how::given_back) e->watched.ended(about.id);
+  desk->pool->release(about.fence);  // at last: a stop waits for this
 }
 
 void supervisor_state::again(std::uint64_t number) {

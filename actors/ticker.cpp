@@ -25,7 +25,7 @@ struct ticker_state {
 
   // Does what is due, one order at a time, and sets the timer for the rest.
   void tick() {
-    if (waiting) return;
+    if (waiting || e->stopped) return;
     const auto now = steady_clock::now();
     std::vector<storage::request> asked;
     for (const auto d : agenda->take_due(now)) {
@@ -145,6 +145,7 @@ ticker_actor::behavior_type ticker(ticker_actor::stateful_pointer<ticker_state> 
 }  // namespace
 
 ticker_actor spawn_ticker(caf::local_actor* parent, engine_ptr e, storage_actor store, root_actor root) {
+  enlist(e);
   auto made = parent->system().spawn(ticker, std::move(e), store, std::move(root));
   parent->monitor(made);
   caf::anon_send(store, listen_atom::value, hinted_actor(made));

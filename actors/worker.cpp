@@ -20,6 +20,10 @@ struct worker_state {
   void run_elsewhere(start_ptr start) {
     while (start) {
       const auto& type = start->about.type.value;
+      if (start->stop.stop_requested()) {
+        start = of->put_elsewhere(id, start, outcome::give_back("stopped before it began"));
+        continue;
+      }
       const auto place = e->types->place_of(type);
       if (!place.actor) {
         start = of->put_elsewhere(id, start, outcome::give_back(cat("the actor that handles ", type, " is gone")));
@@ -32,6 +36,10 @@ struct worker_state {
       } catch (const std::exception& failed) {
         start = of->put_elsewhere(id, start, outcome::failed(failed.what()));
         continue;
+      } catch (...) {
+        start = of->put_elsewhere(
+            id, start, outcome::failed("the conversion of its args threw something that is no std::exception"));
+        continue;
       }
       ask(place.actor, start, std::move(content));
       return;
@@ -40,7 +48,10 @@ struct worker_state {
 
   void ask(const caf::actor& actor, const start_ptr& start, caf::message content) {
     of->asked(start, actor.id());
-    const auto ended = [this, start](outcome how) { run_elsewhere(of->put_elsewhere(id, start, std::move(how))); };
+    // Weak: an answer that never comes must not hold the job for ever.
+    const auto ended = [this, asked_for = std::weak_ptr(start)](outcome how) {
+      if (const auto still = asked_for.lock()) run_elsewhere(of->put_elsewhere(id, still, std::move(how)));
+    };
     const auto asked = self->request(actor, caf::infinite, std::move(content));
     // Not `then`: several kinds of answers are welcome.
     self->add_multiplexed_response_handler(
@@ -48,19 +59,20 @@ struct worker_state {
                         [ended] { ended(outcome::succeeded()); },
                         [ended](std::string& text) { ended(outcome::succeeded(std::move(text))); },
                         [ended](outcome& how) { ended(std::move(how)); },
-                        [this, ended, who = actor.id()](caf::error& failed) { ended(failure(failed, who)); },
+                        [this, ended, actor](caf::error& failed) { ended(failure(failed, actor)); },
                     });
   }
 
-  outcome failure(const caf::error& failed, caf::actor_id who) {
+  outcome failure(const caf::error& failed, const caf::actor& who) {
     if (failed == caf::sec::unexpected_response)
       return outcome::failed(
           "its actor answered what is no outcome; nothing, a text and sluice::outcome are understood");
     auto result = outcome::failed(printable(self->system().render(failed)));
     if (failed.category() == caf::atom("sluice")) result.text = to_string(error_of(failed));
-    if (failed == caf::sec::request_receiver_down) {
-      e->types->actor_gone(who);  // before the next start is sent after it
-      result = outcome::failed("the actor that handles it died");
+    // A living actor may pass on such an error of somebody else's.
+    if (caf::actor_cast<caf::abstract_actor*>(who)->getf(caf::abstract_actor::is_cleaned_up_flag)) {
+      e->types->actor_gone(who.id());  // before the next start is sent after it
+      result = outcome::failed(cat("the actor that handles it died (", result.text, ")"));
       result.cause = "handler_died";
     }
     return result;
@@ -85,6 +97,7 @@ worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> 
 }  // namespace
 
 worker_actor spawn_worker(caf::local_actor* parent, engine_ptr e, std::shared_ptr<pool> p) {
+  enlist(e);
   auto made = parent->system().spawn(worker, std::move(e), std::move(p));
   parent->monitor(made);
   return made;

@@ -14,6 +14,7 @@ constexpr duration longest_pause = 500ms;
 // Between two looks of `wait`.
 constexpr duration first_look = 1ms;
 constexpr duration last_look = 100ms;
+constexpr duration longest_wait = 24h * 365;
 
 }  // namespace
 
@@ -114,7 +115,7 @@ result<job> client::get(const job_id& id) {
 }
 
 result<job> client::wait(const job_id& id, duration patience) {
-  const auto deadline = steady_clock::now() + patience;
+  const auto deadline = steady_clock::now() + std::min(patience, longest_wait);
   for (duration pause = first_look;; pause = std::min(pause * 2, last_look)) {
     auto found = get(id);
     if (!found || is_final(found->state)) return found;

@@ -10,7 +10,8 @@ namespace sluice {
 namespace {
 
 constexpr char content_version = 1;
-constexpr char progress_version = 2;  // 1 had no report
+constexpr char progress_version = 1;
+constexpr char reported_version = 2;  // with a report
 
 class writer {
 public:
@@ -166,12 +167,14 @@ std::optional<job_content> decode_content(const job_id& id, std::string_view byt
 }
 
 std::string encode(const job_id& id, const job_progress& progress) {
-  writer out(progress_version);
+  writer out(progress.reported ? reported_version : progress_version);
   out.text(progress.reason);
   out.text(progress.result);
   out.number(progress.failures);
-  out.maybe(progress.reported ? std::optional(scaled(progress.reported->done)) : std::nullopt);
-  if (progress.reported) out.text(progress.reported->text);
+  if (progress.reported) {
+    out.number(scaled(progress.reported->done));
+    out.text(progress.reported->text);
+  }
   out.number(progress.history.size());
   for (const auto& start : progress.history) {
     out.number(start.fence.value);
@@ -188,13 +191,15 @@ std::string encode(const job_id& id, const job_progress& progress) {
 std::optional<job_progress> decode_progress(const job_id& id, std::string_view bytes) {
   job_progress progress;
   if (bytes.empty()) return progress;
-  reader in(id, bytes, progress_version);
+  reader in(id, bytes, reported_version);
   progress.reason = in.text();
   progress.result = in.text();
   progress.failures = static_cast<std::uint32_t>(in.number());
-  if (in.version() >= 2)
-    if (const auto done = in.maybe())
-      progress.reported = progress_report{static_cast<double>(*done) / scale, in.text()};
+  if (in.version() == reported_version) {
+    auto& report = progress.reported.emplace();
+    report.done = static_cast<double>(in.number()) / scale;
+    report.text = in.text();
+  }
   for (auto n = in.number(); n > 0 && in.good(); --n) {
     start_record start;
     start.fence.value = in.number();

@@ -62,12 +62,13 @@ struct settlement {
   enum class how : std::uint8_t { succeeded, failed, deleted, retry, given_back };
   start_key start;
   how end = how::succeeded;
-  std::string cause;     // one word, for the history
-  std::string text;      // the result, or why not
-  std::string reason;    // why the job is in its new state
-  duration delay{0};     // retry: ready again after this
-  bool failure = false;  // counts as a failed run
-  duration ran{0};       // how long the body ran
+  std::string cause;                          // one word, for the history
+  std::string text;                           // the result, or why not
+  std::string reason;                         // why the job is in its new state
+  duration delay{0};                          // retry: ready again after this
+  bool failure = false;                       // counts as a failed run
+  duration ran{0};                            // how long the body ran
+  std::optional<progress_report> progress{};  // the last that it said, when the store does not have it yet
 };
 struct settle_request {
   std::vector<settlement> starts;

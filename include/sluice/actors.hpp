@@ -34,7 +34,8 @@ public:
   const std::string& args() const { return about_->args; }  ///< JSON text; `args_of<T>(about())` reads it.
   std::uint32_t attempt() const { return about_->attempt; }
   sluice::fence fence() const { return about_->fence; }
-  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted.
+  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted. Ask it; a
+  /// callback on it would run on another thread than your actor.
   const std::stop_token& stop() const { return stop_; }
 
 private:
@@ -132,13 +133,15 @@ result<embedded_server> spawn_server(caf::actor_system& system, server_options o
 class actor_route {
 public:
   using message_maker = std::function<caf::message(const run_job&)>;
-  actor_route(caf::actor to, message_maker make) : to_(std::move(to)), make_(std::move(make)) {}
+  actor_route(const caf::actor& to, message_maker make)
+      : to_(caf::actor_cast<caf::actor_addr>(to)), make_(std::move(make)) {}
 
-  const caf::actor& to() const { return to_; }
+  /// Null when it was so, or is gone.
+  caf::actor to() const { return to_ ? caf::actor_cast<caf::actor>(to_) : caf::actor(); }
   caf::message message_for(const run_job& start) const { return make_(start); }
 
 private:
-  caf::actor to_;
+  caf::actor_addr to_;  // weak: a registry keeps no actor alive
   message_maker make_;
 };
 
@@ -146,8 +149,9 @@ private:
 /// of its queue until it is answered. The answer is the outcome: nothing or a text (the result), a
 /// `sluice::outcome`, or an error, which is a failed run. No answer within the timeout (the job's, the
 /// type's, the queue's or the server's; 10 minutes if none says one) is a failed run with cause
-/// timed_out, and a later answer is dropped. When the actor dies, what it had in hand failed with cause
-/// handler_died, and its type is not claimed until `handler_atom` names another. `to` may be null: then
+/// timed_out, and a later answer is dropped. When the actor dies, what it had in hand failed (cause
+/// handler_died), and its type is not claimed until `handler_atom` names another. The registry does not
+/// keep the actor alive: you do. `to` may be null: then
 /// the type waits for that message from the start. Filters' `around` is not called for such jobs.
 template <class Actor>
 handler_registry& handle_by_actor(handler_registry& handlers, std::string type, const Actor& to,

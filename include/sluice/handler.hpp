@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include <sluice/job.hpp>
@@ -40,14 +41,11 @@ struct outcome {
 
 /// Thrown by `job_context::throw_if_stop_requested`. At shutdown the job goes back to its queue and
 /// no attempt is used; after its timeout it is a failed run.
-struct stopped : std::exception {
-  const char* what() const noexcept override { return "stopped on request"; }
-};
+struct stopped {};
 
-/// Thrown by `job_context::end_as`: ends the run with this outcome from any depth of the handler.
-struct ended_early : std::exception {
-  explicit ended_early(outcome chosen) : how(std::move(chosen)) {}
-  const char* what() const noexcept override { return "the handler ended early"; }
+/// Thrown by `job_context::end_as`: ends the run with this outcome from any depth of the handler. Neither
+/// is a std::exception, so that a handler's own `catch (const std::exception&)` lets them pass.
+struct ended_early {
   outcome how;
 };
 
@@ -86,7 +84,7 @@ public:
   const std::string& result() const { return result_; }
 
   /// Ends this run here with an outcome, by an exception that must not be caught on the way.
-  [[noreturn]] void end_as(outcome how) const { throw ended_early(std::move(how)); }
+  [[noreturn]] void end_as(outcome how) const { throw ended_early{std::move(how)}; }
   /// Not now: run again after `delay`. Counts as a run, not as a failure.
   [[noreturn]] void retry_in(duration delay, std::string why) const {
     end_as(outcome::retry_in(delay, std::move(why)));
@@ -126,10 +124,12 @@ public:
   };
 
   /// Registers `run` for `type`; a second registration replaces the first. `run` is called with the
-  /// `job_context&`, from many threads at once. It may return nothing, a text (the result), an
-  /// `outcome`, or whatever `json_conversion` writes.
+  /// `job_context&`, from many threads at once, and must be copyable. It may return nothing, a text (what
+  /// converts to std::string_view: the result, as it is), an `outcome`, or whatever `json_conversion`
+  /// writes, as JSON.
   template <context_handler F>
   handler_registry& handle(std::string type, F run, handler_options options = {}) {
+    static_assert(std::is_copy_constructible_v<F>, "a handler must be copyable: hold what is not by shared_ptr");
     return add(std::move(type), {[run = std::move(run)](job_context& c) mutable {
                                    return as_outcome([&]() -> decltype(auto) { return run(c); });
                                  },
@@ -140,6 +140,7 @@ public:
   /// one, the `job_context&`. Args that cannot be converted are a failed run that says why.
   template <class Args, args_handler<Args> F>
   handler_registry& handle(std::string type, F run, handler_options options = {}) {
+    static_assert(std::is_copy_constructible_v<F>, "a handler must be copyable: hold what is not by shared_ptr");
     return add(std::move(type), {[run = std::move(run)](job_context& c) mutable {
                                    const Args args = read_args<Args>(c.args());
                                    return as_outcome([&]() -> decltype(auto) {
@@ -177,8 +178,8 @@ private:
       return outcome::succeeded();
     } else if constexpr (std::is_same_v<answer, outcome>) {
       return run();
-    } else if constexpr (std::is_convertible_v<answer, std::string>) {
-      return outcome::succeeded(run());
+    } else if constexpr (std::is_convertible_v<const answer&, std::string_view>) {
+      return outcome::succeeded(std::string(std::string_view(run())));
     } else {
       return outcome::succeeded(json_conversion<answer>::write(run()));
     }

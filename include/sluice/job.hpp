@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <sluice/retry.hpp>
@@ -55,7 +56,7 @@ template <class Args>
 new_job make_job(std::string type, const Args& args) {
   new_job made;
   made.type = job_type(std::move(type));
-  made.args = json_conversion<Args>::write(args);
+  made.args = json_conversion<std::decay_t<const Args>>::write(args);
   return made;
 }
 

@@ -38,7 +38,8 @@ public:
     return *this;
   }
 
-  /// Opens the store and begins to work. Nothing runs when it answers an error.
+  /// Opens the store and begins to work. Nothing runs when it answers an error: invalid_argument (an
+  /// option, or a handler that is an actor), storage_*, io_error.
   result<void> start();
 
   /// Claims nothing new; running jobs go on. Undone only by stop and start.

@@ -46,6 +46,7 @@ errc settle_one(session& s, const settlement& end) {
   remember(*progress,
            {fence{row->fence}, row->attempt, end.cause, row->server, end.end == how::succeeded ? "" : end.text,
             s.now - std::min(end.ran, duration(s.now_us() - row->started)), s.now});
+  if (end.progress) progress->reported = end.progress;
   progress->reason = end.reason;
   progress->result = end.end == how::succeeded ? end.text : std::string();
   if (end.failure) ++progress->failures;

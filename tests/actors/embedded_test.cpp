@@ -252,11 +252,20 @@ TEST_CASE("a thousand jobs survive the death and rebirth of the actor that handl
   w.options.retry = {.attempts = 20, .backoff = {}, .delay = 1ms, .max_delay = {}, .jitter = {}, .then = {}};
   constexpr std::size_t jobs = 1'000;
   auto runs = std::make_shared<std::atomic<int>>(0);
+  struct sent_starts {
+    std::mutex mutex;
+    std::multiset<std::uint64_t> fences;
+  };
+  auto sent = std::make_shared<sent_starts>();
   const auto make = [&] {
-    return w.spawn([runs](event_based_actor* self) -> behavior {
+    return w.spawn([runs, sent](event_based_actor* self) -> behavior {
       // Answers a little later, so that its death finds it with jobs in hand.
       auto held = std::make_shared<std::deque<std::pair<caf::response_promise, run_job>>>();
       return {[=](const run_job& start) {
+                {
+                  std::lock_guard hold(sent->mutex);
+                  sent->fences.insert(start.fence().value);
+                }
                 ++*runs;
                 held->emplace_back(self->make_response_promise(), start);
                 self->delayed_send(self, 1ms, caf::tick_atom::value);
@@ -275,8 +284,7 @@ TEST_CASE("a thousand jobs survive the death and rebirth of the actor that handl
   for (const auto& stored : w.client->enqueue(std::vector<new_job>(jobs, w.job_of("mine"))))
     REQUIRE(stored.ok());
   for (const int killed_at : {200, 500, 800}) {
-    while (*runs < killed_at)
-      std::this_thread::yield();
+    REQUIRE(eventually([&] { return *runs >= killed_at; }));
     caf::anon_send_exit(actor, caf::exit_reason::kill);
     actor = make();
     caf::anon_send(w.embedded->handle(), handler_atom::value, job_type("mine"), actor);
@@ -284,7 +292,7 @@ TEST_CASE("a thousand jobs survive the death and rebirth of the actor that handl
   REQUIRE(eventually([&] { return w.counts().succeeded == jobs; }, 60s));
 
   std::set<std::uint64_t> fences;
-  std::size_t starts = 0, died = 0;
+  std::size_t starts = 0, died = 0, recorded = 0;
   job_query query;
   query.limit = 200;
   do {
@@ -297,12 +305,20 @@ TEST_CASE("a thousand jobs survive the death and rebirth of the actor that handl
         if (start.cause == "handler_died") ++died;
         else if (start.cause == "succeeded") CHECK(j.result == std::to_string(start.fence.value));
         else CHECK(start.cause == "given_back");
+        // What the actor began has ended as a run, and it began nothing twice.
+        std::lock_guard hold(sent->mutex);
+        const auto times = sent->fences.count(start.fence.value);
+        CHECK(times <= 1);
+        if (start.cause == "given_back") CHECK(times == 0);
+        if (start.cause == "succeeded") CHECK(times == 1);
+        recorded += times;
       }
       CHECK(j.history.back().cause == "succeeded");
     }
     query.after = page->next;
   } while (!query.after.empty());
-  CHECK(fences.size() == starts);  // each start has one outcome
+  CHECK(fences.size() == starts);
+  CHECK(recorded == sent->fences.size());  // each start that the actor saw has its one outcome
   CHECK(died > 0);
 }
 
@@ -440,6 +456,124 @@ TEST_CASE("one host may spawn and stop servers again and again while jobs run") 
   }
   w.start();
   REQUIRE(eventually([&] { return w.counts().succeeded == cycles * each; }));
+}
+
+TEST_CASE("a server may go before its actors have begun, and while the host is too busy to let them") {
+  host_world w;
+  const auto spawn_and_go = [&] {
+    auto gone = spawn_server(w.system, w.options, w.handlers);
+    REQUIRE(gone.ok());
+  };
+  SECTION("at rest") {
+    for (int i = 0; i < 200; ++i)
+      spawn_and_go();
+  }
+  SECTION("busy") {
+    std::latch busy(2), go_on(1);
+    for (int i = 0; i < 2; ++i)
+      caf::anon_send(w.spawn([&](event_based_actor*) -> behavior {
+        return {[&](int) {
+          busy.count_down();
+          go_on.wait();
+        }};
+      }),
+                     1);
+    busy.wait();
+    spawn_and_go();
+    go_on.count_down();
+  }
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  CHECK(w.becomes(w.enqueue("noop"), job_state::succeeded));
+}
+
+TEST_CASE("an error that a living actor passes on is a failed run, and its type goes on") {
+  host_world w;
+  w.options.retry.attempts = 0;
+  const auto dead = w.system.spawn([](event_based_actor* self) { self->quit(); });
+  const auto dispatcher = w.spawn([dead](event_based_actor* self) -> behavior {
+    return {[self, dead](const run_job& start) {
+      auto promise = self->make_response_promise();
+      if (start.args() == "2") {
+        promise.deliver(std::string("by myself"));
+      } else {
+        self->request(dead, caf::infinite, start)
+            .then([](const std::string&) {}, [promise](caf::error& e) mutable { promise.deliver(e); });
+      }
+      return promise;
+    }};
+  });
+  handle_by_actor(w.handlers, "mine", dispatcher);
+  w.start();
+  const auto passed_on = w.enqueue("mine", "1");
+  const auto own = w.enqueue("mine", "2");
+  REQUIRE(w.becomes(passed_on, job_state::failed));
+  CHECK(w.get(passed_on).history.back().cause == "failed");
+  CHECK(w.becomes(own, job_state::succeeded));
+}
+
+TEST_CASE("what a host has asked is answered, though the server stops or its actor is killed") {
+  host_world w;
+  w.start();
+  std::atomic<int> asked{0}, answered{0};
+  const auto handle = w.embedded->handle();
+  const auto producer = w.spawn([&, handle](event_based_actor* self) -> behavior {
+    return {[&, self, handle](int) {
+      for (int i = 0; i < 200; ++i) {
+        ++asked;
+        new_job job;
+        job.type = job_type("later");
+        const auto count = [&](const job_id&) { ++answered; };
+        self->request(handle, caf::infinite, enqueue_atom::value, job).then(count, [&](caf::error&) { ++answered; });
+      }
+    }};
+  });
+  for (int i = 0; i < 10; ++i)
+    caf::anon_send(producer, 1);
+  SECTION("stopped") { w.embedded->stop(); }
+  SECTION("killed") { caf::anon_send_exit(handle, caf::exit_reason::kill); }
+  CHECK(eventually([&] { return asked == 2'000 && answered == 2'000; }));
+  CHECK(eventually([&] { return w.client->servers()->empty(); }));
+}
+
+TEST_CASE("each observer of a job is told once of its end, whoever watched before it was there") {
+  host_world w;
+  told_ends first_ends;
+  const auto first =
+      w.spawn([&](event_based_actor*) -> behavior { return {[&](const job_ended& end) { first_ends.add(end); }}; });
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  auto job = w.job_of("noop");
+  for (int i = 0; i < 50; ++i) {
+    job.id = job_id("job" + std::to_string(i));
+    caf::anon_send(w.embedded->handle(), watch_atom::value, job.id, first);
+    REQUIRE(w.send_enqueue(job, true).ok());
+  }
+  REQUIRE(eventually([&] { return w.ends.size() == 50 && first_ends.size() == 50; }));
+  w.embedded->stop();  // everything is told by then
+  for (const auto& end : w.ends.all()) {
+    CHECK(end.known);
+    CHECK(end.about.state == job_state::succeeded);
+  }
+  CHECK(w.ends.size() == 50);
+  CHECK(first_ends.size() == 50);
+}
+
+TEST_CASE("observers of what ends while the server stops are told of it") {
+  host_world w;
+  w.options.grace = 5s;
+  std::latch running(2);
+  w.handlers.handle("until_stopped", [&](job_context& job) {
+    running.count_down();
+    while (!job.stop_requested())
+      std::this_thread::yield();
+  });
+  w.start();
+  REQUIRE(w.send_enqueue(w.job_of("until_stopped"), true).ok());
+  REQUIRE(w.send_enqueue(w.job_of("until_stopped"), true).ok());
+  running.wait();
+  CHECK(w.embedded->stop().unfinished == 0);
+  CHECK(eventually([&] { return w.ends.size() == 2; }));
 }
 
 TEST_CASE("a server with a system of its own refuses handlers that are actors of another") {

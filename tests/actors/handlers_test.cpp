@@ -46,6 +46,63 @@ TEST_CASE("a handler takes a struct and returns one, and both are JSON in the st
   CHECK(other->result == "5 in run 1");
 }
 
+TEST_CASE("a text is the result as it is, whatever kind of text; other values are JSON") {
+  server_world w;
+  w.handlers.handle("string", [](job_context&) { return std::string("text"); });
+  w.handlers.handle("view", [](job_context&) { return std::string_view("text"); });
+  w.handlers.handle("literal", [](job_context&) { return "text"; });
+  w.handlers.handle("json", [](job_context&) { return nlohmann::json{{"value", 42}}; });
+  w.handlers.handle("number", [](job_context&) { return 42; });
+  w.handlers.handle("flag", [](job_context&) { return true; });
+  w.start();
+  for (const auto& [type, result] : {std::pair("string", "text"),
+                                     {"view", "text"},
+                                     {"literal", "text"},
+                                     {"json", R"({"value":42})"},
+                                     {"number", "42"},
+                                     {"flag", "true"}}) {
+    const auto done = w.client->wait(w.enqueue(type), 10s);
+    REQUIRE(done.ok());
+    CHECK(done->result == result);
+  }
+}
+
+TEST_CASE("a literal may be the args") {
+  server_world w;
+  w.handlers.handle<std::string>("greet", [](const std::string& name) { return "hello " + name; });
+  w.start();
+  CHECK(w.client->wait(*w.client->enqueue("greet", "Ada"), 10s)->result == "hello Ada");
+  CHECK(w.client->wait(*w.client->enqueue("greet", "Bob"), duration::max())->result == "hello Bob");
+}
+
+TEST_CASE("the last progress of a job that has ended is kept") {
+  server_world w;
+  w.handlers.handle("quick", [](job_context& job) {
+    job.progress(0.5, "half");
+    job.progress(1, "all done");
+  });
+  w.start();
+  const auto done = w.client->wait(w.enqueue("quick"), 10s);
+  REQUIRE(done.ok());
+  REQUIRE(done->progress);
+  CHECK(done->progress->done == 1);
+  CHECK(done->progress->text == "all done");
+}
+
+TEST_CASE("a handler's own catch of std::exception lets an early end pass") {
+  server_world w;
+  w.handlers.handle("careful", [](job_context& job) {
+    try {
+      if (job.attempt() == 1) job.retry_in(1ms, "not yet");
+    } catch (const std::exception&) {
+      return "swallowed";
+    }
+    return "second run";
+  });
+  w.start();
+  CHECK(w.client->wait(w.enqueue("careful"), 10s)->result == "second run");
+}
+
 TEST_CASE("args that do not fit a handler are a failed run that names what is missing") {
   server_world w;
   w.options.retry.attempts = 0;
