@@ -89,8 +89,8 @@ void embedded_server::on_fatal(std::function<void(const error&)> told) {
   if (parts_->running->engine()) parts_->running->engine()->on_fatal(std::move(told));
 }
 
-result<embedded_server> spawn_server(caf::actor_system& system, server_options options, handler_registry handlers,
-                                     filter_list filters) {
+result<embedded_server> spawn_server(caf::actor_system& system, const server_options& options,
+                                     const handler_registry& handlers, const filter_list& filters) {
   auto opened = actors::running_server::open(options, handlers, filters);
   if (!opened) return opened.error();
   auto made = std::make_shared<embedded_server::parts>();

@@ -26,7 +26,7 @@ server::server(server_options options, handler_registry handlers, filter_list fi
 
 server::~server() { stop(); }
 
-void server::add(handler_registry more) {
+void server::add(const handler_registry& more) {
   std::lock_guard hold(parts_->mutex);
   for (const auto& [type, entry] : more.entries())
     parts_->handlers.add(type, entry);

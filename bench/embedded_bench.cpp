@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
     std::size_t threads, throughput;
   };
   for (const auto& [policy, threads, throughput] :
-       {setting{"stealing", 4, 0}, {"stealing", 2, 0}, {"sharing", 4, 100}, {"sharing", 2, 100}, {"sharing", 1, 100}}) {
+       {setting{"stealing", 4, 0}, {"stealing", 4, 100}, {"sharing", 4, 0}, {"sharing", 4, 100}, {"sharing", 2, 100}}) {
     host_settings settings(policy, threads, throughput);
     const auto name = std::string(policy) + ", " + std::to_string(threads) + " threads, throughput " +
                       (throughput == 0 ? "default" : std::to_string(throughput));

@@ -118,16 +118,18 @@ public:
   void on_fatal(std::function<void(const error&)> told);
 
 private:
-  friend result<embedded_server> spawn_server(caf::actor_system&, server_options, handler_registry, filter_list);
+  friend result<embedded_server> spawn_server(caf::actor_system&, const server_options&, const handler_registry&,
+                                              const filter_list&);
   struct parts;
   explicit embedded_server(std::shared_ptr<parts> p);
   std::shared_ptr<parts> parts_;
 };
 
 /// Opens the store and begins to work inside `system`. May be called from any thread but the system's
-/// own. Errors: as server::start; nothing was spawned then.
-result<embedded_server> spawn_server(caf::actor_system& system, server_options options, handler_registry handlers,
-                                     filter_list filters = {});
+/// own. Errors: as server::start; nothing was spawned then. A registry may go at once: what it holds is
+/// copied, and actors only weakly.
+result<embedded_server> spawn_server(caf::actor_system& system, const server_options& options,
+                                     const handler_registry& handlers, const filter_list& filters = {});
 
 /// How a job is put into a message for the actor that handles its type. Made by `handle_by_actor`.
 class actor_route {
@@ -154,7 +156,7 @@ private:
 /// keep the actor alive: you do. `to` may be null: then
 /// the type waits for that message from the start. Filters' `around` is not called for such jobs.
 template <class Actor>
-handler_registry& handle_by_actor(handler_registry& handlers, std::string type, const Actor& to,
+handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {
   return handlers.add(
       std::move(type),
@@ -166,7 +168,7 @@ handler_registry& handle_by_actor(handler_registry& handlers, std::string type, 
 /// The same, sent as the actor's own args struct, which must be a message element (an `inspect`, or
 /// CAF_ALLOW_UNSAFE_MESSAGE_TYPE). Needs <sluice/json.hpp>.
 template <class Args, class Actor>
-handler_registry& handle_by_actor(handler_registry& handlers, std::string type, const Actor& to,
+handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {
   return handlers.add(
       std::move(type),

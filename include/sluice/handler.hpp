@@ -128,32 +128,31 @@ public:
   /// converts to std::string_view: the result, as it is), an `outcome`, or whatever `json_conversion`
   /// writes, as JSON.
   template <context_handler F>
-  handler_registry& handle(std::string type, F run, handler_options options = {}) {
+  handler_registry& handle(const std::string& type, F run, handler_options options = {}) {
     static_assert(std::is_copy_constructible_v<F>, "a handler must be copyable: hold what is not by shared_ptr");
-    return add(std::move(type), {[run = std::move(run)](job_context& c) mutable {
-                                   return as_outcome([&]() -> decltype(auto) { return run(c); });
-                                 },
-                                 options});
+    return add(type, {[run = std::move(run)](job_context& c) mutable {
+                        return as_outcome([&]() -> decltype(auto) { return run(c); });
+                      },
+                      options});
   }
 
   /// The same with args: `run` is called with a `const Args&` made of the job's JSON and, if it takes
   /// one, the `job_context&`. Args that cannot be converted are a failed run that says why.
   template <class Args, args_handler<Args> F>
-  handler_registry& handle(std::string type, F run, handler_options options = {}) {
+  handler_registry& handle(const std::string& type, F run, handler_options options = {}) {
     static_assert(std::is_copy_constructible_v<F>, "a handler must be copyable: hold what is not by shared_ptr");
-    return add(std::move(type), {[run = std::move(run)](job_context& c) mutable {
-                                   const Args args = read_args<Args>(c.args());
-                                   return as_outcome([&]() -> decltype(auto) {
-                                     if constexpr (std::is_invocable_v<F&, const Args&, job_context&>)
-                                       return run(args, c);
-                                     else return run(args);
-                                   });
-                                 },
-                                 options});
+    return add(type, {[run = std::move(run)](job_context& c) mutable {
+                        const Args args = read_args<Args>(c.args());
+                        return as_outcome([&]() -> decltype(auto) {
+                          if constexpr (std::is_invocable_v<F&, const Args&, job_context&>) return run(args, c);
+                          else return run(args);
+                        });
+                      },
+                      options});
   }
 
-  handler_registry& add(std::string type, entry how) {
-    entries_[std::move(type)] = std::move(how);
+  handler_registry& add(const std::string& type, entry how) {
+    entries_[type] = std::move(how);
     return *this;
   }
 

@@ -31,10 +31,10 @@ public:
   /// As `handler_registry::handle`: `handle("type", f)` or `handle<args_struct>("type", f)`. Counts
   /// from the next start on.
   template <class... Args, class F>
-  server& handle(std::string type, F run, handler_options how = {}) {
+  server& handle(const std::string& type, F run, handler_options how = {}) {
     handler_registry one;
-    one.handle<Args...>(std::move(type), std::move(run), how);
-    add(std::move(one));
+    one.handle<Args...>(type, std::move(run), how);
+    add(one);
     return *this;
   }
 
@@ -57,7 +57,7 @@ public:
   void on_fatal(std::function<void(const error&)> told);
 
 private:
-  void add(handler_registry more);
+  void add(const handler_registry& more);
 
   struct parts;
   std::unique_ptr<parts> parts_;

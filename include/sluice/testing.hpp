@@ -59,9 +59,9 @@ public:
 
   /// As `server::handle`.
   template <class... Args, class F>
-  world& handle(std::string type, F run, handler_options how = {}) {
+  world& handle(const std::string& type, F run, handler_options how = {}) {
     handler_registry one;
-    one.handle<Args...>(std::move(type), std::move(run), how);
+    one.handle<Args...>(type, std::move(run), how);
     return add(one);
   }
   /// All handlers of a registry, functions only: for those that need this world's client.

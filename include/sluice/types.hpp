@@ -20,7 +20,7 @@ struct strong_text {
   explicit strong_text(std::string text) : value(std::move(text)) {}
 
   bool empty() const noexcept { return value.empty(); }
-  auto operator<=>(const strong_text&) const = default;
+  auto operator<=>(const strong_text&) const = default;  // NOLINT(modernize-use-nullptr): of the generated code
 };
 
 using job_id = strong_text<struct job_id_tag>;          ///< One job. Chosen by the enqueuer.
