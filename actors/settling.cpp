@@ -5,6 +5,7 @@
 #include "actors/bodies.hpp"
 #include "core/log.hpp"
 #include "core/queues.hpp"
+#include "core/ranges.hpp"
 #include "core/retry.hpp"
 
 namespace sluice::actors {
@@ -170,7 +171,9 @@ settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures,
   end.end = end_for(candidate.what);
   end.failure = failure;
   end.ran = ran;
-  end.delay = candidate.what == kind::retry ? std::max(candidate.delay, duration::zero()) : duration::zero();
+  constexpr auto longest = ranges::enqueue_delay.most;
+  candidate.delay = std::clamp(candidate.delay, duration::zero(), longest);
+  end.delay = candidate.what == kind::retry ? candidate.delay : duration::zero();
   end.cause = candidate.cause.empty() ? std::string(word_for(candidate.what)) : candidate.cause;
   end.text = bounded_utf8(candidate.text, candidate.what == kind::succeeded ? max_result_bytes : max_error_bytes);
   const auto why = printable(candidate.text, 200);

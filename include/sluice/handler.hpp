@@ -85,7 +85,7 @@ public:
 
   /// Ends this run here with an outcome, by an exception that must not be caught on the way.
   [[noreturn]] void end_as(outcome how) const { throw ended_early{std::move(how)}; }
-  /// Not now: run again after `delay`. Counts as a run, not as a failure.
+  /// Not now: run again after `delay`, 0 to 10 years. Counts as a run, not as a failure.
   [[noreturn]] void retry_in(duration delay, std::string why) const {
     end_as(outcome::retry_in(delay, std::move(why)));
   }

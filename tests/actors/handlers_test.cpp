@@ -132,6 +132,19 @@ TEST_CASE("a run may end early from any depth, and set its result on the way") {
   CHECK(w.get(given_up).reason.find("no such game") != std::string::npos);
 }
 
+TEST_CASE("a run that asks for a later one beyond all bounds is put off by ten years, or not at all") {
+  server_world w;
+  w.handlers.handle("never", [](job_context& job) { job.retry_in(duration::max(), "never"); });
+  w.handlers.handle("before", [](job_context& job) {
+    if (job.attempt() == 1) job.retry_in(-1h, "an hour ago");
+  });
+  w.start();
+  const auto never = w.enqueue("never");
+  REQUIRE(w.becomes(never, job_state::scheduled));
+  CHECK(w.get(never).due_at > w.get(never).created_at + 24h * 365 * 9);
+  CHECK(w.becomes(w.enqueue("before"), job_state::succeeded));
+}
+
 TEST_CASE("what a running handler says of its progress can be seen while it runs") {
   server_world w;
   std::atomic<bool> release{false};
