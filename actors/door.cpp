@@ -234,6 +234,7 @@ struct door_state {
   void mind_handlers() {
     for (const auto& [type, actor] : e->types->elsewhere())
       if (actor) mind(actor);
+      else log::warn("jobs of type ", type, " wait until the host names an actor for them (handler_atom)");
   }
 
   // One that is dead already is told of as well.
@@ -253,10 +254,7 @@ struct door_state {
   void handler_died(const caf::down_msg& down) {
     const auto id = down.source.id();
     minded.erase(id);
-    auto types = e->types->actor_gone(id);
-    // A worker whose request came back may have noted it before us.
-    for (const auto& [type, actor] : e->types->elsewhere())
-      if (!actor) types.push_back(type);
+    const auto types = e->types->actor_gone(id);
     const auto why = cat("the actor that handles it died: ", self->system().render(down.reason));
     for (const auto& p : e->pools()) {
       p->handler_died(id, why);

@@ -59,7 +59,7 @@ void guarded(const char* what, const job& about, F&& call) {
   try {
     call();
   } catch (const std::exception& e) {
-    log::error("a filter's ", what, " threw for job ", about.id.value, ": ", e.what());
+    log::error("a filter's ", what, " threw for job ", about.id.value, ": ", words_of(e));
   } catch (...) {
     log::error("a filter's ", what, " threw something that is no exception for job ", about.id.value);
   }
@@ -138,7 +138,7 @@ __attribute__((no_sanitize("null"))) outcome run_body(const bodies& b, const job
     if (!stop.stop_requested()) return outcome::failed("the handler stopped without being asked to");
     return outcome::give_back("stopped on request");
   } catch (const std::exception& e) {
-    return outcome::failed(e.what());
+    return outcome::failed(words_of(e));
   } catch (const char* text) {
     return outcome::failed(text ? text : "the handler threw a null text");
   } catch (const std::string& text) {

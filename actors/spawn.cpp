@@ -49,7 +49,7 @@ void arm(caf::scheduled_actor* self, const engine_ptr& e, const char* name) {
     try {
       std::rethrow_exception(thrown);
     } catch (const std::exception& thing) {
-      log::error("the ", name, " actor died: ", thing.what());
+      log::error("the ", name, " actor died: ", words_of(thing));
     } catch (...) {
       log::error("the ", name, " actor died of something that is no exception");
     }

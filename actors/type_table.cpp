@@ -5,7 +5,7 @@ namespace sluice::actors {
 type_table::type_table(const handler_registry& handlers) {
   auto known = std::make_shared<std::set<std::string, std::less<>>>();
   for (const auto& [type, entry] : handlers.entries()) {
-    if (entry.route) places_[type] = {entry.route->to(), entry.route};
+    if (entry.route) places_[type] = {entry.route->to(), entry.route, 0};
     if (!entry.route || entry.route->to()) known->insert(type);
   }
   known_ = std::move(known);
@@ -35,6 +35,7 @@ bool type_table::name_actor(const std::string& type, const caf::actor& actor) {
   const auto found = places_.find(type);
   if (found == places_.end()) return false;
   found->second.actor = actor;
+  found->second.was = 0;
   change_known(type, static_cast<bool>(actor));
   return true;
 }
@@ -43,10 +44,12 @@ std::vector<std::string> type_table::actor_gone(caf::actor_id gone) {
   std::lock_guard hold(mutex_);
   std::vector<std::string> types;
   for (auto& [type, where] : places_) {
-    if (!where.actor || where.actor.id() != gone) continue;
-    where.actor = nullptr;
-    change_known(type, false);
-    types.push_back(type);
+    if (where.actor && where.actor.id() == gone) {
+      where.actor = nullptr;
+      where.was = gone;
+      change_known(type, false);
+    }
+    if (where.was == gone) types.push_back(type);
   }
   return types;
 }

@@ -21,6 +21,7 @@ public:
   struct place {
     caf::actor actor;  // null: it is gone
     std::shared_ptr<const actor_route> route;
+    caf::actor_id was = 0;  // whose death made it null
   };
   place place_of(const std::string& type) const;
 
@@ -29,7 +30,7 @@ public:
 
   // From now on this actor runs the type. False: the type is none that an actor runs.
   bool name_actor(const std::string& type, const caf::actor& actor);
-  // The types that this actor ran; they are not known any more.
+  // The types that this actor ran; they are not known any more. Asked again, it answers the same.
   std::vector<std::string> actor_gone(caf::actor_id gone);
 
 private:

@@ -4,6 +4,15 @@
 namespace sluice::actors {
 namespace {
 
+// An actor that ends closes its mailbox, then answers what lay in it, and only then counts as cleaned up.
+bool has_ended(const caf::actor& who) {
+  auto* const actor = caf::actor_cast<caf::abstract_actor*>(who);
+  if (actor->getf(caf::abstract_actor::is_cleaned_up_flag)) return true;
+  if (auto* const scheduled = dynamic_cast<caf::scheduled_actor*>(actor)) return scheduled->mailbox().closed();
+  if (auto* const blocking = dynamic_cast<caf::blocking_actor*>(actor)) return blocking->mailbox().closed();
+  return false;
+}
+
 // The actor and its thread end together: whichever goes first takes the other along.
 struct worker_state {
   static inline const char* name = "worker";
@@ -34,7 +43,7 @@ struct worker_state {
         content = place.route->message_for(
             run_job(std::shared_ptr<const job>(start, &start->about), start->stop.get_token()));
       } catch (const std::exception& failed) {
-        start = of->put_elsewhere(id, start, outcome::failed(failed.what()));
+        start = of->put_elsewhere(id, start, outcome::failed(words_of(failed)));
         continue;
       } catch (...) {
         start = of->put_elsewhere(
@@ -70,7 +79,7 @@ struct worker_state {
     auto result = outcome::failed(printable(self->system().render(failed)));
     if (failed.category() == caf::atom("sluice")) result.text = to_string(error_of(failed));
     // A living actor may pass on such an error of somebody else's.
-    if (caf::actor_cast<caf::abstract_actor*>(who)->getf(caf::abstract_actor::is_cleaned_up_flag)) {
+    if (has_ended(who)) {
       e->types->actor_gone(who.id());  // before the next start is sent after it
       result = outcome::failed(cat("the actor that handles it died (", result.text, ")"));
       result.cause = "handler_died";

@@ -29,7 +29,7 @@ struct client::parts {
   // Asks until the store has carried it out, has refused it for good, or the deadline is near. Every
   // request may be repeated (the store knows it again), so an unknown outcome is asked again.
   storage::answer ask(const storage::request& r) {
-    const auto deadline = steady_clock::now() + options.deadline;
+    const auto deadline = steady_clock::now() + std::min(options.deadline, longest_wait);
     bool unknown = false;
     for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
       auto answers = runner->call({r}, deadline);

@@ -14,7 +14,12 @@ namespace sluice {
 
 result<server_options> load_options(const std::string& path, const std::vector<std::string>& sets) {
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string text;
+  try {
+    text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  } catch (const std::exception&) {  // a folder opens, and cannot be read
+    file.setstate(std::ios::badbit);
+  }
   if (!file.is_open() || file.bad())
     return error{errc::io_error, cat("cannot read ", printable(path, 300), ": ", std::strerror(errno))};
   auto loaded = config::load({text, config::environment(), sets}, {storage::check_url});

@@ -61,7 +61,7 @@ result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) cons
     try {
       if (auto passed = entry.filter->on_enqueue(job); !passed) return passed.error();
     } catch (const std::exception& e) {
-      return error{errc::refused, cat("an enqueue filter threw: ", printable(e.what(), 300))};
+      return error{errc::refused, cat("an enqueue filter threw: ", printable(words_of(e), 300))};
     } catch (...) {
       return error{errc::refused, "an enqueue filter threw something that is no exception"};
     }

@@ -1,6 +1,7 @@
 // Reading and writing what people type and read: durations, instants, names, JSON text.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -33,6 +34,12 @@ bool valid_name(std::string_view name);
 
 // `text` with control characters and invalid UTF-8 as \xNN, at most `most` bytes and then
 // "... (truncated)". For logs and terminals.
+// What an exception says; some say nothing.
+inline std::string words_of(const std::exception& thrown) {
+  const char* const what = thrown.what();
+  return what ? what : "an exception without words";
+}
+
 std::string printable(std::string_view text, std::size_t most = 16 * 1024);
 
 // Valid UTF-8 made of `text`: bad bytes are replaced by '?', too much is cut off with a mark.

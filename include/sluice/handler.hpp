@@ -177,6 +177,9 @@ private:
       return outcome::succeeded();
     } else if constexpr (std::is_same_v<answer, outcome>) {
       return run();
+    } else if constexpr (std::is_pointer_v<answer> && std::is_convertible_v<const answer&, std::string_view>) {
+      const char* const text = run();
+      return text ? outcome::succeeded(text) : outcome::failed("the handler returned a null text");
     } else if constexpr (std::is_convertible_v<const answer&, std::string_view>) {
       return outcome::succeeded(std::string(std::string_view(run())));
     } else {

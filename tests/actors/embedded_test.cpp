@@ -469,18 +469,21 @@ TEST_CASE("a server may go before its actors have begun, and while the host is t
       spawn_and_go();
   }
   SECTION("busy") {
-    std::latch busy(2), go_on(1);
+    struct hold {
+      std::latch busy{2}, go_on{1};
+    };
+    const auto both = std::make_shared<hold>();  // a waiter may look at it once more when all are free
     for (int i = 0; i < 2; ++i)
-      caf::anon_send(w.spawn([&](event_based_actor*) -> behavior {
-        return {[&](int) {
-          busy.count_down();
-          go_on.wait();
+      caf::anon_send(w.spawn([both](event_based_actor*) -> behavior {
+        return {[both](int) {
+          both->busy.count_down();
+          both->go_on.wait();
         }};
       }),
                      1);
-    busy.wait();
+    both->busy.wait();
     spawn_and_go();
-    go_on.count_down();
+    both->go_on.count_down();
   }
   w.handlers.handle("noop", [](job_context&) {});
   w.start();

@@ -67,6 +67,19 @@ TEST_CASE("a text is the result as it is, whatever kind of text; other values ar
   }
 }
 
+TEST_CASE("texts that are null, returned or said by an exception, are failed runs") {
+  struct silent_exception : std::exception {
+    const char* what() const noexcept override { return nullptr; }
+  };
+  server_world w;
+  w.options.retry.attempts = 0;
+  w.handlers.handle("null", [](job_context&) -> const char* { return nullptr; });
+  w.handlers.handle("silent", [](job_context&) { throw silent_exception(); });
+  w.start();
+  for (const auto* type : {"null", "silent"})
+    CHECK(w.client->wait(w.enqueue(type), 10s)->state == job_state::failed);
+}
+
 TEST_CASE("a literal may be the args") {
   server_world w;
   w.handlers.handle<std::string>("greet", [](const std::string& name) { return "hello " + name; });

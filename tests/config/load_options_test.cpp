@@ -32,6 +32,13 @@ TEST_CASE("all faults of a file come as one error, a line each with its place") 
   CHECK(std::count(read.error().message.begin(), read.error().message.end(), '\n') >= 2);
 }
 
+TEST_CASE("a folder is no configuration, and says so") {
+  temp_dir folder;
+  const auto read = load_options(folder.path().string());
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error().code == errc::io_error);
+}
+
 TEST_CASE("a file that is not there is an error that names it") {
   const auto read = load_options("/nonexistent/sluice.json");
   REQUIRE_FALSE(read.ok());
