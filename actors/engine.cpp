@@ -43,7 +43,9 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   auto opened = storage::open_runner(options.storage);
   if (!opened) return opened.error();
   if ((*opened)->durability() < options.require_durability)
-    return bad("the store " + options.storage + " is weaker than require_durability asks; use sqlite:FILE");
+    return bad(cat("the store ", options.storage, " is ", name_of((*opened)->durability()),
+                   ", which is weaker than require_durability asks; use sqlite:FILE, or Redis with appendonly yes and "
+                   "appendfsync always (power_safe) or everysec (crash_safe)"));
 
   auto e = std::make_shared<engine>();
   e->options = options;
@@ -62,8 +64,7 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   first.emplace_back(storage::beat_request{e->self});
   const auto answered = e->runner->call(std::move(first), std::chrono::steady_clock::now() + store_patience);
   if (const auto* refused = std::get_if<error>(&answered.at(0))) return *refused;
-  static constexpr const char* classes[] = {"volatile: lost with this process", "crash-safe", "power-safe"};
-  log::info("store ", options.storage, " is ", classes[static_cast<std::size_t>(e->runner->durability())]);
+  log::info("store ", options.storage, " is ", name_of(e->runner->durability()));
   return e;
 }
 

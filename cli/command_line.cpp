@@ -31,7 +31,8 @@ parsed parse(int argc, char** argv) {
   app.set_version_flag("--version", "sluice " SLUICE_VERSION);
   app.require_subcommand(1);
   app.fallthrough();  // these may stand before or after the command and its words
-  app.add_option("--store", c.store, "The store: sqlite:FILE (or the environment's SLUICE_STORAGE)");
+  app.add_option("--store", c.store,
+                 "The store: sqlite:FILE or redis://host:port/db (or the environment's SLUICE_STORAGE)");
   app.add_flag("--json", c.json, "One JSON object a line");
 
   const auto store_command = [&](const char* name, const char* help) { return app.add_subcommand(name, help); };
@@ -54,7 +55,7 @@ parsed parse(int argc, char** argv) {
   enqueue->add_option("--in", c.in, "Ready only after this time, e.g. 5s");
   enqueue->add_option("--id", c.id, "The job's id (default: a new one)");
 
-  auto* jobs = store_command("jobs", "Lists jobs: the waiting in their order, the final newest first");
+  auto* jobs = store_command("jobs", "Lists jobs state by state: the waiting in their order, the final newest first");
   jobs->add_option("--state", c.state, "enqueued scheduled processing succeeded failed deleted");
   jobs->add_option("--queue", c.queue, "Only this queue");
   jobs->add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
@@ -68,6 +69,8 @@ parsed parse(int argc, char** argv) {
   store_command("delete", "Ends a job as deleted; a running one is asked to stop")->add_option("ID", c.id)->required();
   store_command("pause", "Pauses a queue: it takes jobs and starts none")->add_option("QUEUE", c.queue)->required();
   store_command("resume", "Resumes a paused queue")->add_option("QUEUE", c.queue)->required();
+
+  store_command("audit", "Looks at all that is stored and tells what should not be; exit 1 on a finding");
 
   try {
     app.parse(argc, argv);

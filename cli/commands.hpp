@@ -9,5 +9,6 @@ int check(const command& c);
 int work(const command& c);
 // enqueue, jobs, show, queues, servers, requeue, delete, pause, resume
 int inspect(const command& c);
+int audit(const command& c);
 
 }  // namespace sluice::cli

@@ -17,6 +17,7 @@ void fill_closed_streams() {
 int carry_out(const sluice::cli::command& c) {
   if (c.name == "check") return check(c);
   if (c.name == "work") return work(c);
+  if (c.name == "audit") return audit(c);
   return inspect(c);
 }
 

@@ -108,6 +108,7 @@ std::string json_line(const server_info& s) {
                {"pid", s.pid},
                {"queues", s.queues},
                {"running", s.running},
+               {"store", name_of(s.store)},
                {"started_at", format_time(s.started_at)},
                {"beat_at", format_time(s.beat_at)}});
 }
@@ -136,13 +137,13 @@ std::string queues_table(const std::vector<queue_counts>& queues) {
 }
 
 std::string servers_table(const std::vector<server_info>& servers) {
-  table t({"SERVER", "HOST", "PID", "RUNNING", "QUEUES", "UP", "LAST BEAT"});
+  table t({"SERVER", "HOST", "PID", "RUNNING", "QUEUES", "STORE", "UP", "LAST BEAT"});
   for (const auto& s : servers) {
     std::string queues;
     for (const auto& q : s.queues)
       queues += (queues.empty() ? "" : " ") + printable(q);
     t.add({printable(s.name), printable(s.host), std::to_string(s.pid), std::to_string(s.running), queues,
-           ago(s.started_at), ago(s.beat_at) + " ago"});
+           std::string(name_of(s.store)), ago(s.started_at), ago(s.beat_at) + " ago"});
   }
   return t.text();
 }

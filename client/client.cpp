@@ -141,6 +141,8 @@ result<std::vector<queue_counts>> client::queues() {
 result<std::vector<server_info>> client::servers() {
   auto got = parts_->ask_for<storage::servers_answer>(storage::servers_request{});
   if (!got) return got.error();
+  for (auto& s : got->servers)
+    s.store = parts_->runner->durability();
   return std::move(got->servers);
 }
 

@@ -150,8 +150,14 @@ void read_all(const json& tree, const checks& by, loaded& into) {
     o.retention.deleted = read_rule(kept, "deleted", o.retention.deleted);
   }
   keep(o.require_durability, r.choice("require_durability", {"volatile", "crash_safe", "power_safe"}));
-  if (const auto replicas = r.number("wait_replicas", {0, 100}); replicas && *replicas > 0)
-    r.fault_at("wait_replicas", "needs a Redis store, which is not served yet by this version; remove it");
+  if (const auto replicas = r.number("wait_replicas", {0, 100}); replicas && *replicas > 0) {
+    // The store's URL says it too, for those who have no file.
+    if (!o.storage.starts_with("redis"))
+      r.fault_at("wait_replicas", "needs a Redis store; remove it, or name one as storage");
+    else if (o.storage.find("wait_replicas=") != std::string::npos)
+      r.fault_at("wait_replicas", "is said in the storage URL too; say it once");
+    else o.storage += cat(o.storage.find('?') == std::string::npos ? "?" : "&", "wait_replicas=", *replicas);
+  }
   keep(o.allow_exec, r.flag("allow_exec"));
   // Before any queue is read, since a queue may need them.
   for (auto& [name, q] : o.queues)

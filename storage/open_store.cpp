@@ -2,28 +2,28 @@
 #include <charconv>
 
 #include "core/log.hpp"
+#include "storage/redis/redis_store.hpp"
 #include "storage/sqlite/sqlite_store.hpp"
 
 namespace sluice::storage {
 namespace {
 
 constexpr std::string_view scheme = "sqlite:";
-constexpr std::string_view allowed = "use sqlite:FILE or sqlite::memory:";
+constexpr std::string_view allowed = "use sqlite:FILE, sqlite::memory: or redis://host:port/db";
 
-struct parsed_url {
+struct sqlite_url {
   std::string path;
   std::uint32_t max_pages = 0;
 };
 
-result<parsed_url> parse(const std::string& url) {
+result<sqlite_url> parse_sqlite(const std::string& url) {
   const auto shown = printable(log::redact(url), 200);
   if (url.find('\0') != std::string::npos)
     return error{errc::invalid_argument, "the store's URL '" + shown + "' holds a NUL byte"};
-  if (url.starts_with("redis")) return error{errc::not_served, "Redis stores are not served yet; use sqlite:FILE"};
   if (!url.starts_with(scheme))
     return error{errc::invalid_argument,
                  "the store's URL '" + shown + "' names no known store; " + std::string(allowed)};
-  parsed_url parsed{url.substr(scheme.size())};
+  sqlite_url parsed{url.substr(scheme.size())};
   if (const auto mark = parsed.path.find('?'); mark != std::string::npos) {
     constexpr std::string_view key = "max_pages=";
     const std::string option = parsed.path.substr(mark + 1);
@@ -44,18 +44,30 @@ result<parsed_url> parse(const std::string& url) {
   return parsed;
 }
 
+bool is_redis(const std::string& url) { return url.starts_with("redis") && url.find('\0') == std::string::npos; }
+
 }  // namespace
 
 result<void> check_url(const std::string& url) {
-  auto parsed = parse(url);
+  if (is_redis(url)) {
+    auto parsed = redis::parse_url(url);
+    return parsed ? result<void>() : result<void>(parsed.error());
+  }
+  auto parsed = parse_sqlite(url);
   return parsed ? result<void>() : result<void>(parsed.error());
 }
 
-result<std::unique_ptr<store>> open_store(const std::string& url, const clock& clock) {
-  const auto parsed = parse(url);
+result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time) {
+  if (is_redis(url)) {
+    auto where = redis::parse_url(url);
+    if (!where) return where.error();
+    return redis::open(std::move(*where), time);
+  }
+  const auto parsed = parse_sqlite(url);
   if (!parsed) return parsed.error();
+  static const system_clock wall;
   const bool in_memory = parsed->path.starts_with(":memory:");
-  return sqlite::open(in_memory ? ":memory:" : parsed->path, parsed->max_pages, clock);
+  return sqlite::open(in_memory ? ":memory:" : parsed->path, parsed->max_pages, time ? *time : wall);
 }
 
 }  // namespace sluice::storage

@@ -7,8 +7,17 @@
 namespace sluice::storage {
 namespace {
 
-constexpr std::size_t max_batch_weight = 2'000;      // elements in one commit: bounds how long others wait
-constexpr std::size_t max_waiting_weight = 100'000;  // elements that callers may have waiting
+constexpr std::size_t max_batch_weight = 2'000;                // elements in one commit: bounds how long others wait
+constexpr std::size_t max_waiting_weight = 100'000;            // elements that callers may have waiting
+constexpr auto between_looks = std::chrono::milliseconds(20);  // while the store is away
+
+// Two spellings of one file are one store.
+std::string identity_of(const std::string& url) {
+  if (!url.starts_with("sqlite:")) return url;
+  const auto name = url.substr(url.find(':') + 1, url.find('?') - url.find(':') - 1);
+  std::error_code ignored;
+  return name.starts_with(":memory:") ? name : std::filesystem::weakly_canonical(name, ignored).string();
+}
 
 }  // namespace
 
@@ -23,8 +32,9 @@ std::size_t weight(const request& r) {
 }
 
 runner::runner(std::unique_ptr<store> opened, std::shared_ptr<const clock> time)
-    : time_(time ? std::move(time) : std::make_shared<const system_clock>()), store_(std::move(opened)), durability_(store_->durability()) {
-  watch_ = store_->watch_others([this] { tell_listeners(); });
+    : time_(time ? std::move(time) : std::make_shared<const system_clock>()),
+      store_(std::move(opened)),
+      durability_(store_->durability()) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -40,9 +50,10 @@ runner::~runner() {
 }
 
 void runner::submit(requests asked, answered done) {
-  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0});
+  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}});
   for (const auto& r : order->asked)
     order->weight += weight(r);
+  order->since = std::chrono::steady_clock::now();
   std::lock_guard hold(mutex_);
   waiting_weight_ += order->weight;
   waiting_.push_back(std::move(order));
@@ -67,6 +78,7 @@ runner::answers runner::call(requests asked, steady_point deadline) {
   };
   for (const auto& r : order->asked)
     order->weight += weight(r);
+  order->since = std::chrono::steady_clock::now();
   {
     std::unique_lock hold(mutex_);
     if (!room_.wait_until(hold, deadline, [&] { return waiting_weight_ < max_waiting_weight || stopping_; }))
@@ -85,6 +97,7 @@ runner::answers runner::call(requests asked, steady_point deadline) {
     if (at != waiting_.end()) {
       waiting_weight_ -= order->weight;
       waiting_.erase(at);
+      if (away_) return answers(count, *away_);
       return answers(count,
                      error{errc::storage_busy, "the store did not get to it before the deadline; nothing was stored"});
     }
@@ -105,6 +118,14 @@ void runner::run() {
       std::unique_lock hold(mutex_);
       changed_.wait(hold, [&] { return !waiting_.empty() || stopping_; });
       if (waiting_.empty()) return;
+    }
+    if (const auto up = store_->ready(); !up) {
+      wait_for_store(up.error());
+      continue;
+    }
+    {
+      std::unique_lock hold(mutex_);
+      away_.reset();
       for (std::size_t load = 0;
            !waiting_.empty() && (load == 0 || load + waiting_.front()->weight <= max_batch_weight);) {
         load += waiting_.front()->weight;
@@ -131,6 +152,26 @@ void runner::run() {
   }
 }
 
+// What is asked waits for the store to come back, but not for ever: who waited long is told.
+void runner::wait_for_store(const error& why) {
+  std::vector<std::shared_ptr<job_order>> late;
+  {
+    std::lock_guard hold(mutex_);
+    away_ = why;
+    const auto asked_before = std::chrono::steady_clock::now() - patience_with_others;
+    while (!waiting_.empty() && (stopping_ || waiting_.front()->since < asked_before)) {
+      waiting_weight_ -= waiting_.front()->weight;
+      late.push_back(std::move(waiting_.front()));
+      waiting_.pop_front();
+    }
+  }
+  room_.notify_all();
+  for (const auto& order : late)
+    std::exchange(order->done, nullptr)(answers(order->asked.size(), why));
+  std::unique_lock hold(mutex_);
+  changed_.wait_for(hold, between_looks, [&] { return stopping_; });
+}
+
 void runner::tell_listeners() {
   std::lock_guard hold(listeners_mutex_);
   for (const auto& hint : listeners_)
@@ -142,6 +183,7 @@ std::unique_ptr<runner::subscription> runner::subscribe(listener hint) {
   std::lock_guard hold(listeners_mutex_);
   made->from = this;
   made->at = listeners_.insert(listeners_.end(), std::move(hint));
+  if (!watch_) watch_ = store_->watch_others([this] { tell_listeners(); });
   return made;
 }
 
@@ -153,18 +195,15 @@ runner::subscription::~subscription() {
 result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<runner>> open;
-  static const system_clock wall;
   if (auto known = check_url(url); !known) return known.error();
-  const auto name = url.substr(url.find(':') + 1, url.find('?') - url.find(':') - 1);
-  std::error_code ignored;
-  const auto path = name.starts_with(":memory:") ? name : std::filesystem::weakly_canonical(name, ignored).string();
+  const auto path = identity_of(url);
   std::lock_guard hold(mutex);
   std::erase_if(open, [](const auto& entry) { return entry.second.expired(); });
   if (auto shared = open[path].lock()) {
     if (time) return error{errc::invalid_argument, "the store is open already, and goes by another clock"};
     return shared;
   }
-  auto made = open_store(url, time ? *time : wall);
+  auto made = open_store(url, time.get());
   if (!made) return made.error();
   auto fresh = std::make_shared<runner>(std::move(*made), std::move(time));
   open[path] = fresh;

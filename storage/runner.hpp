@@ -56,9 +56,11 @@ private:
     requests asked;
     answered done;
     std::size_t weight = 0;
+    steady_point since{};
   };
 
   void run();
+  void wait_for_store(const error& why);
   void tell_listeners();
 
   std::shared_ptr<const clock> time_;  // outlives the store
@@ -70,6 +72,7 @@ private:
   std::deque<std::shared_ptr<job_order>> waiting_;
   std::size_t waiting_weight_ = 0;
   bool stopping_ = false;
+  std::optional<error> away_;  // why the store cannot be asked now
   std::mutex listeners_mutex_;
   std::list<listener> listeners_;
   std::unique_ptr<watch> watch_;

@@ -40,7 +40,8 @@ struct enqueue_answer {
 };
 
 // Takes the first ready jobs of a queue: its woken line, then its others by age. A job whose type is
-// not in `types` moves to the line type:NAME, from which only servers that know it claim.
+// not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that
+// may not be taken now stays where it is.
 struct claim_request {
   server_id server;
   queue_name queue;
@@ -206,6 +207,11 @@ using answer = std::variant<error, enqueue_answer, claim_answer, settle_answer, 
                             promote_answer, expired_answer, reap_answer, prune_answer, change_answer, done_answer,
                             get_answer, list_answer, queues_answer, servers_answer>;
 
+// The order in which jobs of all states are listed.
+inline constexpr job_state listing_order[] = {job_state::processing, job_state::enqueued,  job_state::scheduled,
+                                              job_state::awaiting,   job_state::throttled, job_state::failed,
+                                              job_state::succeeded,  job_state::deleted};
+
 // How long a store waits for another process to let go before it answers storage_busy.
 inline constexpr duration patience_with_others = std::chrono::seconds(5);
 
@@ -238,13 +244,22 @@ public:
 
   virtual sluice::durability durability() const = 0;
 
+  // Whether `apply` can be carried out now; connects when it must, within a second or two. While this fails, `apply`
+  // answers storage_unavailable and nothing is stored.
+  virtual result<void> ready() = 0;
+
+  // Looks at everything that is stored, while others go on, and tells what should not be: a job in no line or in two,
+  // a running one without a lease, something that belongs to nobody. Empty: all is well.
+  virtual result<std::vector<std::string>> audit() = 0;
+
   // Set by another thread to make a wait for other processes end with storage_busy.
   virtual void stop_waiting() = 0;
 };
 
-// Opens what the URL names: sqlite:FILE or sqlite::memory:, either with ?max_pages=N to bound its size.
-// Errors: invalid_argument, storage_*, io_error. `clock` must outlive the store.
-result<std::unique_ptr<store>> open_store(const std::string& url, const clock& clock);
+// Opens what the URL names: sqlite:FILE or sqlite::memory:, either with ?max_pages=N to bound its size; or one of
+// storage/redis/url.hpp. Errors: invalid_argument, storage_*, io_error. `time` stands in for the store's own clock and
+// must outlive it.
+result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time = nullptr);
 
 // Whether a URL names a store, without opening it. The error says what is allowed.
 result<void> check_url(const std::string& url);

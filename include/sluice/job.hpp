@@ -106,7 +106,7 @@ struct job {
 };
 
 /// Which jobs to list. Of one state: the waiting in the order they will go, the final newest first. Of all
-/// states: newest first by when they were made.
+/// states: state after state, the running first, then the waiting, failed, succeeded and deleted.
 struct job_query {
   std::optional<job_state> state{};  ///< None: all.
   queue_name queue{};                ///< Empty: all.
@@ -138,6 +138,7 @@ struct server_info {
   std::uint32_t running = 0;
   time_point started_at;
   time_point beat_at;
+  durability store = durability::volatile_;  ///< Of the store that it works on.
 };
 
 }  // namespace sluice

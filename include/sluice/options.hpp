@@ -13,13 +13,6 @@ namespace sluice {
 
 using namespace std::chrono_literals;
 
-/// How much of a store's promises must hold for a server to start on it.
-enum class durability : std::uint8_t {
-  volatile_,   ///< Lost when the process ends.
-  crash_safe,  ///< Survives kill -9 of every process.
-  power_safe,  ///< Survives power loss, when the disk honours fsync.
-};
-
 struct queue_options {
   std::uint32_t workers = 0;     ///< 1 to 1000. 0: special_queue_workers if named *-queue, else the processors.
   std::uint32_t prefetch = 256;  ///< 0 to 1000: most claimed ahead of free workers.

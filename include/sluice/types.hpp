@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sluice {
@@ -37,6 +38,23 @@ struct fence {
 /// All durations and instants are microseconds inside, milliseconds in output.
 using duration = std::chrono::microseconds;
 using time_point = std::chrono::time_point<std::chrono::system_clock, duration>;
+
+/// What a store keeps.
+enum class durability : std::uint8_t {
+  volatile_,   ///< Lost when the store's process ends: SQLite in memory, Redis without an append-only file.
+  crash_safe,  ///< Survives kill -9 of every process: Redis with appendfsync everysec.
+  power_safe,  ///< Survives power loss, when the disk honours fsync: SQLite's file, Redis with appendfsync always.
+};
+
+/// As in configuration: volatile, crash_safe, power_safe.
+constexpr std::string_view name_of(durability d) noexcept {
+  switch (d) {
+    case durability::volatile_: return "volatile";
+    case durability::crash_safe: return "crash_safe";
+    case durability::power_safe: return "power_safe";
+  }
+  return "volatile";
+}
 
 }  // namespace sluice
 

@@ -79,9 +79,9 @@ private:
       s_.quarantine_damaged();
       return;
     }
-    if (!known(r_, content->type.value)) return move_aside(c, content->type.value);
     const bool suspect = c.losses > 0;
-    if (suspect && !suspect_too_) return;
+    if (suspect && !suspect_too_) return;  // nor put aside: else it would depend on how much was read at once
+    if (!known(r_, content->type.value)) return move_aside(c, content->type.value);
     const bool at_once = suspect || (r_.at_once && r_.at_once->contains(content->type.value));
     if (at_once && got_.jobs.size() >= r_.free) {
       full_ = true;  // it and those behind it wait for a free worker: the order of the line holds

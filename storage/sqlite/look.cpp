@@ -11,17 +11,23 @@ namespace {
 
 constexpr std::uint32_t largest_page = 200;
 
+// Where a page ended: "STATE:POS-SEQ".
 struct cursor {
-  std::int64_t pos, seq;
+  std::int64_t state, pos, seq;
 };
 
 std::optional<cursor> parse_cursor(std::string_view text) {
   cursor c{};
+  const auto* at = text.data();
   const auto* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, c.pos);
-  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '-') return std::nullopt;
-  const auto second = std::from_chars(first.ptr + 1, end, c.seq);
-  return second.ec == std::errc{} && second.ptr == end ? std::optional(c) : std::nullopt;
+  const auto number = [&](std::int64_t& into, char mark) {
+    const auto read = std::from_chars(at, end, into);
+    if (read.ec != std::errc{} || (mark != 0 && (read.ptr == end || *read.ptr != mark))) return false;
+    at = mark != 0 ? read.ptr + 1 : read.ptr;
+    return true;
+  };
+  const bool good = number(c.state, ':') && number(c.pos, '-') && number(c.seq, 0) && at == end;
+  return good && c.state >= 0 ? std::optional(c) : std::nullopt;
 }
 
 std::optional<job> whole(session& s, const job_row& row, std::string_view record) {
@@ -48,24 +54,13 @@ void read_line(session& s, job_state state, std::int64_t line, bool newest_first
                 ",record FROM jobs WHERE state=? AND line=? AND (pos,seq)<(?,?) ORDER BY pos DESC,seq DESC LIMIT ?")
           : s.db.prepare("SELECT " SLUICE_JOB_COLUMNS
                          ",record FROM jobs WHERE state=? AND line=? AND (pos,seq)>(?,?) ORDER BY pos,seq LIMIT ?");
-  const auto from = after.value_or(newest_first ? cursor{INT64_MAX, INT64_MAX} : cursor{INT64_MIN, INT64_MIN});
+  const auto from = after.value_or(newest_first ? cursor{0, INT64_MAX, INT64_MAX} : cursor{0, INT64_MIN, INT64_MIN});
   q.with(static_cast<int>(state), line, from.pos, from.seq, limit);
   while (q.step()) {
     auto row = read_row(q);
     const auto pos = row.pos;
     into.push_back({std::move(row), q.text(14), pos});
   }
-}
-
-// Of all states, by the time they were made, newest first.
-void read_all(session& s, const std::string& queue, std::optional<cursor> after, std::uint32_t limit,
-              std::vector<found_row>& into) {
-  auto q = s.db.prepare("SELECT " SLUICE_JOB_COLUMNS
-                        ",record FROM jobs WHERE seq<?1 AND (?2='' OR line IN (SELECT id FROM lines WHERE queue=?2)) "
-                        "ORDER BY seq DESC LIMIT ?3");
-  q.with(after ? after->seq : INT64_MAX, queue, limit);
-  while (q.step())
-    into.push_back({read_row(q), q.text(14), 0});
 }
 
 }  // namespace
@@ -86,28 +81,35 @@ get_answer apply(session& s, const get_request& r) {
 
 list_answer apply(session& s, const list_request& r) {
   const auto limit = std::clamp<std::uint32_t>(r.query.limit, 1, largest_page);
-  const auto after = parse_cursor(r.query.after);
+  auto after = parse_cursor(r.query.after);
   const auto& queue = r.query.queue.value;
-  std::vector<found_row> found;
-  if (!r.query.state) {
-    read_all(s, queue, after, limit + 1, found);
-  } else {
-    const bool newest_first = is_final(*r.query.state);
-    for (const auto& [line, n] : s.counted_lines(static_cast<int>(*r.query.state))) {
+  std::vector<job_state> states(std::begin(listing_order), std::end(listing_order));
+  if (r.query.state) states = {*r.query.state};
+  list_answer answer;
+  std::size_t taken = 0;
+  cursor last{};
+  for (auto n = after ? static_cast<std::size_t>(after->state) : 0; n < states.size(); ++n, after.reset()) {
+    const bool newest_first = is_final(states[n]);
+    const auto wanted = static_cast<std::uint32_t>(limit + 1 - taken);
+    std::vector<found_row> found;
+    for (const auto& [line, count] : s.counted_lines(static_cast<int>(states[n]))) {
       const auto at = s.find_line(line);
       if (queue.empty() || (at && at->queue == queue))
-        read_line(s, *r.query.state, line, newest_first, after, limit + 1, found);
+        read_line(s, states[n], line, newest_first, after, wanted, found);
     }
     std::sort(found.begin(), found.end(), [&](const found_row& a, const found_row& b) {
       const auto key = [](const found_row& f) { return std::pair(f.key, f.row.seq); };
       return newest_first ? key(a) > key(b) : key(a) < key(b);
     });
-  }
-  list_answer answer;
-  for (std::size_t i = 0; i < found.size() && i < limit; ++i) {
-    const auto& f = found[i];
-    if (auto one = whole(s, f.row, f.record)) answer.page.jobs.push_back(std::move(*one));
-    if (i + 1 == limit && found.size() > limit) answer.page.next = cat(f.key, "-", f.row.seq);
+    for (const auto& f : found) {
+      if (taken == limit) {
+        answer.page.next = cat(last.state, ":", last.pos, "-", last.seq);
+        return answer;
+      }
+      last = {static_cast<std::int64_t>(n), f.key, f.row.seq};
+      ++taken;
+      if (auto one = whole(s, f.row, f.record)) answer.page.jobs.push_back(std::move(*one));
+    }
   }
   return answer;
 }

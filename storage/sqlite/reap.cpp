@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/text.hpp"
 #include "storage/sqlite/transitions.hpp"
+#include "storage/words.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
@@ -23,10 +23,9 @@ errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses) {
   const auto losses = row->losses + 1;
   const bool give_up = losses >= max_losses;
   remember(*progress,
-           {fence{row->fence}, row->attempt, "lost", row->server,
-            "its server died, was stopped or was cut off, and the lease ran out", from_micros(row->started), s.now});
-  progress->reason = give_up ? cat("lost: the lease of ", losses, " starts ran out; not started again")
-                             : cat("lost: the lease of start ", row->attempt, " ran out");
+           {fence{row->fence}, row->attempt, "lost", row->server, words::lost_start, from_micros(row->started), s.now});
+  progress->reason =
+      give_up ? words::with_number(words::lost_for_good, losses) : words::with_number(words::lost_again, row->attempt);
   const auto bytes = encode(row->id, *progress);
   const auto state = give_up ? job_state::failed : job_state::enqueued;
   const auto line = give_up ? row->line : s.tail_line(home->queue, losses);

@@ -2,6 +2,7 @@
 
 #include "core/log.hpp"
 #include "storage/sqlite/schema.hpp"
+#include "storage/words.hpp"
 
 namespace sluice::storage::sqlite {
 
@@ -124,7 +125,7 @@ job session::assemble(const job_row& row, job_content content, job_progress prog
       if (at->kind == line_kind::suspect) whole.line = "suspect";
       if (at->kind == line_kind::type) {
         whole.line = "type:" + at->name;
-        whole.reason = "no server that serves the queue knows its type";
+        whole.reason = words::type_unknown;
       }
     }
   }

@@ -115,6 +115,24 @@ public:
 
   sluice::durability durability() const override { return durability_; }
 
+  result<void> ready() override { return {}; }
+
+  result<std::vector<std::string>> audit() override {
+    if (lost_) return *lost_;
+    if (!db_)
+      if (auto again = reopen(); !again) return again.error();
+    try {
+      db_->execute("BEGIN");  // one snapshot
+      session_->begin(clock_.now());
+      auto found = sqlite::audit(*session_);
+      db_->execute("COMMIT");
+      return found;
+    } catch (const failure& f) {
+      recover(f);
+      return to_error(f, false);
+    }
+  }
+
   void stop_waiting() override { stop_ = true; }
 
 private:

@@ -34,6 +34,9 @@ bool finds_work(session& s, const prune_request& r);    // prune.cpp
 // Until the next scheduled job is due; 0 when one is; nothing when there is none.
 std::optional<duration> next_due(session& s);  // promote.cpp
 
+// What should not be in the store.
+std::vector<std::string> audit(session& s);  // audit.cpp
+
 // Adds an ended start to a history, of which the last `history_limit` are kept.
 void remember(job_progress& progress, start_record start);  // settle.cpp
 

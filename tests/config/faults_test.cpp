@@ -86,7 +86,6 @@ TEST_CASE("each broken file tells where and what") {
       {"store of no kind", R"({"storage": "mysql://h/db"})", {{"/storage", "names no known store"}}},
       {"store without a file", R"({"storage": "sqlite:"})", {{"/storage", "names no file"}}},
       {"store as a number", R"({"storage": 6379})", {{"/storage", "must be a text"}}},
-      {"Redis", R"({"storage": "redis://127.0.0.1:6379/0"})", {{"/storage", "not served yet"}}},
       {"server name", R"({"server_name": "web 1"})", {{"/server_name", "200 characters"}}},
       {"empty server name", R"({"server_name": ""})", {{"/server_name", "200 characters"}}},
       {"flag as a text", R"({"allow_exec": "true"})", {{"/allow_exec", "true or false"}}},
@@ -114,7 +113,12 @@ TEST_CASE("each broken file tells where and what") {
       {"unknown key", R"({"leese": "30s"})", {{"/leese", "did you mean 'lease'"}}},
       {"unknown key in a queue", in_default(R"("worker": 2)"), {{"/queues/default/worker", "did you mean 'workers'"}}},
       {"unknown key like no other", in_default(R"("colour": 2)"), {{"/queues/default/colour", "known here: workers"}}},
-      {"replicas", R"({"wait_replicas": 1})", {{"/wait_replicas", "not served yet"}}},
+      {"replicas", R"({"wait_replicas": 1})", {{"/wait_replicas", "needs a Redis store"}}},
+      {"replicas twice",
+       R"({"wait_replicas": 1, "storage": "redis://h/0?wait_replicas=2"})",
+       {{"/wait_replicas", "say it once"}}},
+      {"a Redis URL with a fault", R"({"storage": "redis://h:0"})", {{"/storage", "the port must be 1 to 65535"}}},
+      {"Redis with TLS", R"({"storage": "rediss://h"})", {{"/storage", "run a TLS tunnel"}}},
   };
   for (const auto& file : files)
     check(file);

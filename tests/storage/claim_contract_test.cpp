@@ -5,7 +5,7 @@ using namespace sluice;
 using namespace sluice::test;
 
 TEMPLATE_TEST_CASE("Jobs are claimed in the order they were stored", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b", "c"});
   put_all(w, {"d"});
@@ -17,7 +17,7 @@ TEMPLATE_TEST_CASE("Jobs are claimed in the order they were stored", "[contract]
 }
 
 TEMPLATE_TEST_CASE("The order of a line holds when the clock is set back", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   w.clock.advance(-1h);
@@ -28,7 +28,7 @@ TEMPLATE_TEST_CASE("The order of a line holds when the clock is set back", "[con
 }
 
 TEMPLATE_TEST_CASE("A claimed job is processing, with a fence, an attempt and a lease", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b"});
   const auto got = claim(w, {.free = 2, .server = "srv", .lease = 20s});
@@ -48,7 +48,8 @@ TEMPLATE_TEST_CASE("A claimed job is processing, with a fence, an attempt and a 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A claim takes from its own queue only", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A claim takes from its own queue only", "[contract]", sqlite_file_world, sqlite_memory_world,
+                   redis_world) {
   TestType w;
   REQUIRE(put(w, {.id = "a", .queue = "one"}) == errc::none);
   REQUIRE(put(w, {.id = "b", .queue = "two"}) == errc::none);
@@ -58,7 +59,7 @@ TEMPLATE_TEST_CASE("A claim takes from its own queue only", "[contract]", sqlite
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("The woken line goes first", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("The woken line goes first", "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b", "c", "d"});
   const auto first = claim(w, {.free = 3});
@@ -70,7 +71,7 @@ TEMPLATE_TEST_CASE("The woken line goes first", "[contract]", sqlite_file_world,
 }
 
 TEMPLATE_TEST_CASE("A claim asked again answers as the first time", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b", "c", "d"});
   const auto request = claiming({.free = 2});
@@ -107,7 +108,7 @@ TEMPLATE_TEST_CASE("A claim asked again answers as the first time", "[contract]"
 }
 
 TEMPLATE_TEST_CASE("The same number of another server or queue is another claim", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b"});
   REQUIRE(put(w, {.id = "c", .queue = "other"}) == errc::none);
@@ -118,7 +119,7 @@ TEMPLATE_TEST_CASE("The same number of another server or queue is another claim"
 }
 
 TEMPLATE_TEST_CASE("A job of an unknown type is put aside once, for whoever knows it", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   REQUIRE(put(w, {.id = "m1", .type = "mail"}) == errc::none);
   put_all(w, {"a"});
@@ -145,7 +146,8 @@ TEMPLATE_TEST_CASE("A job of an unknown type is put aside once, for whoever know
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A server that knows no type takes nothing", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A server that knows no type takes nothing", "[contract]", sqlite_file_world, sqlite_memory_world,
+                   redis_world) {
   TestType w;
   put_all(w, {"a"});
   auto request = claiming({.free = 5});
@@ -155,7 +157,7 @@ TEMPLATE_TEST_CASE("A server that knows no type takes nothing", "[contract]", sq
 }
 
 TEMPLATE_TEST_CASE("A given-back job of an unknown type is put aside too", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   REQUIRE(put(w, {.id = "m", .type = "mail"}) == errc::none);
   REQUIRE(settle(w, claim_one(w, {.types = "mail"}), how::given_back) == errc::none);
@@ -167,7 +169,7 @@ TEMPLATE_TEST_CASE("A given-back job of an unknown type is put aside too", "[con
 }
 
 TEMPLATE_TEST_CASE("More jobs of unknown types than one claim moves hold up nobody for long", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   storage::enqueue_request r;
   for (int i = 0; i < 2'500; ++i)
@@ -183,7 +185,8 @@ TEMPLATE_TEST_CASE("More jobs of unknown types than one claim moves hold up nobo
   CHECK(counts(w).enqueued == 2'500);
 }
 
-TEMPLATE_TEST_CASE("A suspect is claimed only when one may be", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A suspect is claimed only when one may be", "[contract]", sqlite_file_world, sqlite_memory_world,
+                   redis_world) {
   TestType w;
   put_suspect(w, "x");
   CHECK(get(w, "x").line == "suspect");
@@ -198,7 +201,7 @@ TEMPLATE_TEST_CASE("A suspect is claimed only when one may be", "[contract]", sq
 }
 
 TEMPLATE_TEST_CASE("One claim takes at most one suspect, in its turn", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"x", "y"});
   REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
@@ -209,7 +212,8 @@ TEMPLATE_TEST_CASE("One claim takes at most one suspect, in its turn", "[contrac
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A suspect is never claimed ahead", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A suspect is never claimed ahead", "[contract]", sqlite_file_world, sqlite_memory_world,
+                   redis_world) {
   TestType w;
   SECTION("when nobody is free") {
     put_suspect(w, "x");
@@ -231,7 +235,7 @@ TEMPLATE_TEST_CASE("A suspect is never claimed ahead", "[contract]", sqlite_file
 }
 
 TEMPLATE_TEST_CASE("Suspects of an unknown type keep the rules in their type's line", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   for (const auto* id : {"x", "y"})
     REQUIRE(put(w, {.id = id, .type = "mail"}) == errc::none);
@@ -249,7 +253,7 @@ TEMPLATE_TEST_CASE("Suspects of an unknown type keep the rules in their type's l
 }
 
 TEMPLATE_TEST_CASE("A type that starts at once is never claimed ahead", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   const claim_words known{.types = "work exec", .at_once = "exec"};
   for (const auto* id : {"e1", "e2", "e3"})
@@ -268,7 +272,7 @@ TEMPLATE_TEST_CASE("A type that starts at once is never claimed ahead", "[contra
 }
 
 TEMPLATE_TEST_CASE("A paused queue takes jobs and starts none; running ones go on", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b"});
   REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
@@ -289,7 +293,7 @@ TEMPLATE_TEST_CASE("A paused queue takes jobs and starts none; running ones go o
 }
 
 TEMPLATE_TEST_CASE("Looking for work where there is none says that none was made", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   CHECK(w.store().made_work());

@@ -246,9 +246,11 @@ inline std::string portrait(const job& j) {
   out << j.id.value << ' ' << j.type.value << ' ' << j.queue.value << ' ' << j.args << ' ' << name_of(j.state)
       << " attempt " << j.attempt << " losses " << j.losses << " fence " << j.fence.value << " line " << j.line
       << " server " << j.server << " reason " << j.reason << " result " << j.result << " due " << time(j.due_at)
-      << " lease " << time(j.lease_until) << " finished " << time(j.finished_at);
+      << " started " << time(j.started_at) << " lease " << time(j.lease_until) << " finished " << time(j.finished_at);
+  if (j.progress) out << " progress " << j.progress->done << ' ' << j.progress->text;
   for (const auto& h : j.history)
-    out << " [" << h.fence.value << ' ' << h.attempt << ' ' << h.cause << ' ' << h.error << ']';
+    out << " [" << h.fence.value << ' ' << h.attempt << ' ' << h.cause << ' ' << h.server << ' ' << h.error << ' '
+        << micros(h.started) << ' ' << micros(h.ended) << ']';
   return out.str();
 }
 inline std::string portrait(world& w) {
@@ -290,6 +292,9 @@ inline void audit(world& w) {
     }
   }
   CHECK(recount.empty());  // a queue that is not told of
+  const auto findings = w.store().audit();
+  REQUIRE(findings.ok());
+  CHECK(*findings == names{});
 }
 
 }  // namespace sluice::test

@@ -248,7 +248,7 @@ TEST_CASE("A file with random bytes in it is answered or refused, and never a cr
     for (int n = 0; n < 60; ++n)
       bytes[100 + random() % (bytes.size() - 100)] = static_cast<char>(random());
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-    auto opened = storage::open_store("sqlite:" + path, w.clock);
+    auto opened = storage::open_store("sqlite:" + path, &w.clock);
     if (!opened) continue;
     const std::vector<storage::request> all = {storage::queues_request{},
                                                storage::list_request{},

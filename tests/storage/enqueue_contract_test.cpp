@@ -6,7 +6,7 @@ using namespace sluice;
 using namespace sluice::test;
 
 TEMPLATE_TEST_CASE("A new job waits in its queue with all that its enqueuer said", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   new_job said;
   said.id = job_id("a");
@@ -42,7 +42,7 @@ TEMPLATE_TEST_CASE("A new job waits in its queue with all that its enqueuer said
 }
 
 TEMPLATE_TEST_CASE("Many jobs of one request are stored in order, and each answers for itself", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   REQUIRE(put(w, {.id = "taken", .args = "1"}) == errc::none);
   storage::enqueue_request r;
@@ -57,7 +57,7 @@ TEMPLATE_TEST_CASE("Many jobs of one request are stored in order, and each answe
 }
 
 TEMPLATE_TEST_CASE("The same id with the same content is one job, whatever has become of it", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   const job_words same{.id = "a", .args = "[1]", .headers = {{"k", "v"}}};
   REQUIRE(put(w, same) == errc::none);
@@ -80,7 +80,7 @@ TEMPLATE_TEST_CASE("The same id with the same content is one job, whatever has b
 }
 
 TEMPLATE_TEST_CASE("An id with other content is refused, and nothing changes", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   const job_words first{.id = "a", .args = "[1]", .headers = {{"k", "v"}}};
   REQUIRE(put(w, first) == errc::none);
@@ -98,7 +98,8 @@ TEMPLATE_TEST_CASE("An id with other content is refused, and nothing changes", "
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A delayed job is scheduled and not claimed", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A delayed job is scheduled and not claimed", "[contract]", sqlite_file_world, sqlite_memory_world,
+                   redis_world) {
   TestType w;
   REQUIRE(put(w, {.id = "later", .delay = 5s}) == errc::none);
   const auto found = get(w, "later");
@@ -111,7 +112,7 @@ TEMPLATE_TEST_CASE("A delayed job is scheduled and not claimed", "[contract]", s
 }
 
 TEMPLATE_TEST_CASE("A batch is carried out in order, and each request sees the ones before it", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   const storage::get_request look_at_a{job_id("a")};
   const std::vector<storage::request> batch = {
@@ -138,7 +139,7 @@ TEMPLATE_TEST_CASE("A batch is carried out in order, and each request sees the o
 }
 
 TEMPLATE_TEST_CASE("Counts told in a batch hold what the batch has done so far", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   const std::vector<storage::request> batch = {storage::enqueue_request{{prepared({.id = "a"}), prepared({.id = "b"})}},
                                                claiming({}), storage::queues_request{}, storage::list_request{}};
@@ -151,7 +152,7 @@ TEMPLATE_TEST_CASE("Counts told in a batch hold what the batch has done so far",
 }
 
 TEMPLATE_TEST_CASE("What is written in names and args is data to the store", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   // The doors refuse such names; a store that is handed them all the same keeps them as they are.
   const names odd = {"x'); DROP TABLE jobs; --", "%s%n", "../../etc/passwd", "{x}:type:woken", "\xff\xfe", "a b\n"};
@@ -179,7 +180,7 @@ TEMPLATE_TEST_CASE("What is written in names and args is data to the store", "[c
 }
 
 TEMPLATE_TEST_CASE("The largest args that are allowed come back byte for byte", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   const auto args = '"' + std::string(max_args_bytes - 2, 'x') + '"';
   REQUIRE(put(w, {.id = "big", .args = args}) == errc::none);

@@ -5,7 +5,7 @@ using namespace sluice;
 using namespace sluice::test;
 
 TEMPLATE_TEST_CASE("A renewed start is held for another lease from now", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   const auto running = claim_one(w, {.lease = 30s});
@@ -24,7 +24,7 @@ TEMPLATE_TEST_CASE("A renewed start is held for another lease from now", "[contr
 }
 
 TEMPLATE_TEST_CASE("A renewal is refused for whoever holds the job no more, and changes nothing", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   const auto old = claim_one(w);
@@ -43,7 +43,7 @@ TEMPLATE_TEST_CASE("A renewal is refused for whoever holds the job no more, and 
 }
 
 TEMPLATE_TEST_CASE("Of many renewals each is carried out or refused alone", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});
@@ -57,7 +57,7 @@ TEMPLATE_TEST_CASE("Of many renewals each is carried out or refused alone", "[co
 }
 
 TEMPLATE_TEST_CASE("Leases that ran out are told of, and looking changes nothing", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b"});
   REQUIRE(put(w, {.id = "c", .queue = "other"}) == errc::none);
@@ -93,7 +93,7 @@ TEMPLATE_TEST_CASE("Leases that ran out are told of, and looking changes nothing
 }
 
 TEMPLATE_TEST_CASE("At most as many leases are told of as were asked for", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b", "c"});
   REQUIRE(put(w, {.id = "d", .queue = "other"}) == errc::none);
@@ -104,7 +104,7 @@ TEMPLATE_TEST_CASE("At most as many leases are told of as were asked for", "[con
 }
 
 TEMPLATE_TEST_CASE("Leases from before the clock was set back are told of", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b"});
   const auto old = claim_one(w, {.lease = 30s});
@@ -121,7 +121,7 @@ TEMPLATE_TEST_CASE("Leases from before the clock was set back are told of", "[co
 }
 
 TEMPLATE_TEST_CASE("A clock that stepped back a little takes nobody's lease", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   claim_one(w);
@@ -130,7 +130,7 @@ TEMPLATE_TEST_CASE("A clock that stepped back a little takes nobody's lease", "[
 }
 
 TEMPLATE_TEST_CASE("A start is taken away only when its renewals are still those seen", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   const auto running = claim_one(w);
@@ -167,7 +167,7 @@ TEMPLATE_TEST_CASE("A start is taken away only when its renewals are still those
 }
 
 TEMPLATE_TEST_CASE("A lost start is a loss, uses no attempt and makes its job a suspect at the tail", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b"});
   REQUIRE(settle(w, claim_one(w), how::given_back) == errc::none);
@@ -191,7 +191,7 @@ TEMPLATE_TEST_CASE("A lost start is a loss, uses no attempt and makes its job a 
 }
 
 TEMPLATE_TEST_CASE("A job that loses its start too often is failed as lost", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   for (std::uint32_t i = 1; i <= 3; ++i) {
@@ -211,7 +211,7 @@ TEMPLATE_TEST_CASE("A job that loses its start too often is failed as lost", "[c
 }
 
 TEMPLATE_TEST_CASE("A suspect that runs, fails and is retried waits as a suspect", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_suspect(w, "x");
   REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::retry, 5s) == errc::none);
@@ -226,7 +226,7 @@ TEMPLATE_TEST_CASE("A suspect that runs, fails and is retried waits as a suspect
 }
 
 TEMPLATE_TEST_CASE("Many lost starts are taken away in one request, each for itself", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});

@@ -121,7 +121,7 @@ private:
 }  // namespace
 
 TEMPLATE_TEST_CASE("Jobs move along legal transitions only, and the books stay right", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   const std::uint64_t seed = GENERATE(1, 2, 3);
   CAPTURE(seed);

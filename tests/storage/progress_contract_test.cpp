@@ -13,7 +13,7 @@ errc report(world& w, const job& running, double done, const std::string& text) 
 }  // namespace
 
 TEMPLATE_TEST_CASE("The progress of a running job is kept, and stays when it has ended", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   CHECK_FALSE(get(w, "a").progress);
@@ -30,7 +30,7 @@ TEMPLATE_TEST_CASE("The progress of a running job is kept, and stays when it has
 }
 
 TEMPLATE_TEST_CASE("Progress is refused for whoever holds the job no more, and changes nothing", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   const auto old = claim_one(w);

@@ -44,7 +44,7 @@ struct gate {
 
 class gated_store final : public storage::store {
 public:
-  explicit gated_store(gate& g) : gate_(g), inner_(std::move(*storage::open_store("sqlite::memory:", wall))) {}
+  explicit gated_store(gate& g) : gate_(g), inner_(std::move(*storage::open_store("sqlite::memory:", &wall))) {}
 
   std::vector<storage::answer> apply(std::span<const storage::request> batch) override {
     gate_.pass(batch.size());
@@ -57,6 +57,8 @@ public:
   }
   sluice::durability durability() const override { return inner_->durability(); }
   void stop_waiting() override { gate_.set(true); }
+  result<void> ready() override { return {}; }
+  result<std::vector<std::string>> audit() override { return inner_->audit(); }
 
 private:
   gate& gate_;

@@ -5,7 +5,7 @@ using namespace sluice;
 using namespace sluice::test;
 
 TEMPLATE_TEST_CASE("A settled start leaves its job where the outcome says", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   const auto running = claim_one(w);
@@ -59,7 +59,7 @@ TEMPLATE_TEST_CASE("A settled start leaves its job where the outcome says", "[co
 }
 
 TEMPLATE_TEST_CASE("A job given back goes first and has used no attempt", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b"});
   const auto running = claim_one(w);
@@ -76,7 +76,8 @@ TEMPLATE_TEST_CASE("A job given back goes first and has used no attempt", "[cont
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A suspect given back is a suspect still", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A suspect given back is a suspect still", "[contract]", sqlite_file_world, sqlite_memory_world,
+                   redis_world) {
   TestType w;
   put_suspect(w, "x");
   REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::given_back) == errc::none);
@@ -88,7 +89,7 @@ TEMPLATE_TEST_CASE("A suspect given back is a suspect still", "[contract]", sqli
 }
 
 TEMPLATE_TEST_CASE("A retry without delay goes to the tail, and its failures are counted", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b"});
   REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
@@ -109,7 +110,7 @@ TEMPLATE_TEST_CASE("A retry without delay goes to the tail, and its failures are
 }
 
 TEMPLATE_TEST_CASE("A retry with delay is scheduled, and promoted to the tail when due", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   REQUIRE(settle(w, claim_one(w), how::retry, 10s) == errc::none);
@@ -125,7 +126,7 @@ TEMPLATE_TEST_CASE("A retry with delay is scheduled, and promoted to the tail wh
 }
 
 TEMPLATE_TEST_CASE("A settle asked again answers as the first time and changes nothing", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   const auto running = claim_one(w);
@@ -144,7 +145,7 @@ TEMPLATE_TEST_CASE("A settle asked again answers as the first time and changes n
 }
 
 TEMPLATE_TEST_CASE("A settle asked again leaves the job's next start alone", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   const auto first = claim_one(w);
@@ -160,7 +161,7 @@ TEMPLATE_TEST_CASE("A settle asked again leaves the job's next start alone", "[c
 }
 
 TEMPLATE_TEST_CASE("An old start is refused once there is a newer one, and changes nothing", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   const auto old = claim_one(w);
@@ -182,7 +183,8 @@ TEMPLATE_TEST_CASE("An old start is refused once there is a newer one, and chang
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A start that never was is refused", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A start that never was is refused", "[contract]", sqlite_file_world, sqlite_memory_world,
+                   redis_world) {
   TestType w;
   put_all(w, {"a"});
   auto running = claim_one(w);
@@ -197,7 +199,7 @@ TEMPLATE_TEST_CASE("A start that never was is refused", "[contract]", sqlite_fil
 }
 
 TEMPLATE_TEST_CASE("A job that was never started is not settled by the fence of no start", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   CHECK(settle(w, get(w, "a")) == errc::stale_fence);
@@ -205,7 +207,7 @@ TEMPLATE_TEST_CASE("A job that was never started is not settled by the fence of 
 }
 
 TEMPLATE_TEST_CASE("Of many settlements each is carried out or refused alone", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});
@@ -223,7 +225,7 @@ TEMPLATE_TEST_CASE("Of many settlements each is carried out or refused alone", "
 }
 
 TEMPLATE_TEST_CASE("A settle may claim in the same step, and both can be asked again", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a", "b", "c"});
   const auto first = claim_one(w);
@@ -241,7 +243,8 @@ TEMPLATE_TEST_CASE("A settle may claim in the same step, and both can be asked a
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("The history keeps the last twenty starts", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("The history keeps the last twenty starts", "[contract]", sqlite_file_world, sqlite_memory_world,
+                   redis_world) {
   TestType w;
   put_all(w, {"a"});
   fence last;
@@ -261,7 +264,7 @@ TEMPLATE_TEST_CASE("The history keeps the last twenty starts", "[contract]", sql
 }
 
 TEMPLATE_TEST_CASE("Fences grow, whatever the clock does and across reopening", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   fence last;

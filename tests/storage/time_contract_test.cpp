@@ -45,7 +45,7 @@ server_info named(const std::string& id) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("Due jobs are promoted oldest first, whatever their queue", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   REQUIRE(put(w, {.id = "c", .delay = 30s}) == errc::none);
   REQUIRE(put(w, {.id = "a", .delay = 10s}) == errc::none);
@@ -64,7 +64,8 @@ TEMPLATE_TEST_CASE("Due jobs are promoted oldest first, whatever their queue", "
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A promotion tells when the next is due", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A promotion tells when the next is due", "[contract]", sqlite_file_world, sqlite_memory_world,
+                   redis_world) {
   TestType w;
   CHECK_FALSE(promote(w).next_in.has_value());
   REQUIRE(put(w, {.id = "b", .queue = "other", .delay = 20s}) == errc::none);
@@ -89,7 +90,7 @@ TEMPLATE_TEST_CASE("A promotion tells when the next is due", "[contract]", sqlit
 }
 
 TEMPLATE_TEST_CASE("A promoted job stands behind those that waited already", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   REQUIRE(put(w, {.id = "later", .delay = 1s}) == errc::none);
   put_all(w, {"a"});
@@ -101,7 +102,7 @@ TEMPLATE_TEST_CASE("A promoted job stands behind those that waited already", "[c
 }
 
 TEMPLATE_TEST_CASE("A job in a paused queue is promoted and not started", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   REQUIRE(put(w, {.id = "a", .delay = 1s}) == errc::none);
   pause(w, "default");
@@ -112,7 +113,7 @@ TEMPLATE_TEST_CASE("A job in a paused queue is promoted and not started", "[cont
 }
 
 TEMPLATE_TEST_CASE("Final jobs are pruned when they are older than they may be", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   finish(w, {"a", "b"});
   finish(w, {"c"}, how::succeeded, "other");
@@ -129,7 +130,7 @@ TEMPLATE_TEST_CASE("Final jobs are pruned when they are older than they may be",
 }
 
 TEMPLATE_TEST_CASE("Final jobs are pruned oldest first when they are too many, over all queues", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   finish(w, {"a"});
   finish(w, {"b"}, how::succeeded, "other");
@@ -147,7 +148,7 @@ TEMPLATE_TEST_CASE("Final jobs are pruned oldest first when they are too many, o
 }
 
 TEMPLATE_TEST_CASE("Whatever of age and number is exceeded first removes", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   finish(w, {"a", "b", "c", "d"});  // 4, 3, 2 and 1 seconds ago
   SECTION("the number") { CHECK(prune(w, {duration(4s), 2}).removed == 2); }
@@ -157,7 +158,7 @@ TEMPLATE_TEST_CASE("Whatever of age and number is exceeded first removes", "[con
 }
 
 TEMPLATE_TEST_CASE("Pruning goes on in steps and says whether more is to do", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   finish(w, {"a", "b", "c", "d", "e"});
   auto told = prune(w, {{}, 0}, 2);
@@ -173,7 +174,7 @@ TEMPLATE_TEST_CASE("Pruning goes on in steps and says whether more is to do", "[
 }
 
 TEMPLATE_TEST_CASE("Each final state has its own rule, and a state without one is kept for ever", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   finish(w, {"s"});
   finish(w, {"f"}, how::failed);
@@ -197,7 +198,8 @@ TEMPLATE_TEST_CASE("Each final state has its own rule, and a state without one i
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A requeued job is no longer old", "[contract]", sqlite_file_world, sqlite_memory_world) {
+TEMPLATE_TEST_CASE("A requeued job is no longer old", "[contract]", sqlite_file_world, sqlite_memory_world,
+                   redis_world) {
   TestType w;
   finish(w, {"a"});
   w.clock.advance(1h);
@@ -207,7 +209,7 @@ TEMPLATE_TEST_CASE("A requeued job is no longer old", "[contract]", sqlite_file_
 }
 
 TEMPLATE_TEST_CASE("The id of a pruned job is free again, and its old starts are refused", "[contract]",
-                   sqlite_file_world, sqlite_memory_world) {
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
   put_all(w, {"a"});
   const auto old = claim_one(w);
@@ -222,7 +224,7 @@ TEMPLATE_TEST_CASE("The id of a pruned job is free again, and its old starts are
 }
 
 TEMPLATE_TEST_CASE("Servers that have been silent too long are forgotten", "[contract]", sqlite_file_world,
-                   sqlite_memory_world) {
+                   sqlite_memory_world, redis_world) {
   TestType w;
   beat(w, named("old"));
   w.clock.advance(30s);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "storage/store.hpp"
+#include "support/redis_server.hpp"
 #include "support/temp_dir.hpp"
 
 namespace sluice::test {
@@ -30,7 +31,7 @@ public:
 
   void reopen() {
     store_.reset();
-    auto opened = storage::open_store(url_, clock);
+    auto opened = storage::open_store(url_, &clock);
     if (!opened) throw std::runtime_error(to_string(opened.error()));
     store_ = std::move(*opened);
   }
@@ -61,6 +62,20 @@ struct folder_holder {
 struct sqlite_file_world : folder_holder, world {
   static constexpr bool survives_reopen = true;
   sqlite_file_world() : world(folder.url()) {}
+};
+
+// One server for all tests of a program; each world has the prefix of its own.
+struct redis_world : world {
+  static constexpr bool survives_reopen = true;
+  redis_world() : world(server().url() + "&prefix=w" + std::to_string(++worlds)) {}
+
+  static redis_server& server() {
+    static redis_server one;
+    return one;
+  }
+
+private:
+  static inline int worlds = 0;
 };
 
 }  // namespace sluice::test

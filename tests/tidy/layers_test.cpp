@@ -32,7 +32,7 @@ TEST_CASE("every include of the tree points down") {
 TEST_CASE("every quoted include of the tree is a file under the root") {
   const std::filesystem::path root = SLUICE_SOURCE_DIR;
   for (const auto& i : tree()) {
-    if (!i.quoted) continue;
+    if (!i.quoted || i.target == "storage/redis/lua_texts.hpp") continue;  // that one is made by the build
     CAPTURE(i.file, i.target);
     CHECK(std::filesystem::exists(root / i.target));
   }
@@ -69,7 +69,8 @@ TEST_CASE("a room may not include what is above or beside it") {
   CHECK_FALSE(allowed("scheduler/a.cpp", "throttling/b.hpp"));
   CHECK_FALSE(allowed("client/a.cpp", "actors/b.hpp"));
   CHECK_FALSE(allowed("actors/a.cpp", "client/b.hpp"));
-  CHECK_FALSE(allowed("bench/a.cpp", "tests/support/b.hpp"));
+  CHECK(allowed("bench/a.cpp", "tests/support/b.hpp"));
+  CHECK_FALSE(allowed("bench/a.cpp", "tests/storage/b.hpp"));
   CHECK_FALSE(allowed("dashboard/a.cpp", "cli/b.hpp"));
 }
 
@@ -90,6 +91,8 @@ TEST_CASE("an outside library is seen in its place only") {
   CHECK(allowed_outside("bench/a.cpp", "sqlite3.h"));
   CHECK(allowed_outside("tests/storage/a.cpp", "sqlite3.h"));
   CHECK_FALSE(allowed_outside("storage/open_store.cpp", "sqlite3.h"));
+  CHECK(allowed_outside("storage/redis/a.cpp", "hiredis/hiredis.h"));
+  CHECK(allowed_outside("tests/support/a.cpp", "hiredis/hiredis.h"));
   CHECK_FALSE(allowed_outside("storage/sqlite/a.cpp", "hiredis/hiredis.h"));
   CHECK(allowed_outside("core/log.cpp", "spdlog/spdlog.h"));
   CHECK_FALSE(allowed_outside("core/text.cpp", "spdlog/spdlog.h"));

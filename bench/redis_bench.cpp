@@ -1,0 +1,249 @@
+// What Sluice reaches on one Redis beside what the same transitions reach from a bare pipelined hiredis loop, in the
+// same run. It starts a redis-server of its own. Figures travel between machines as the ratio.
+//
+//   redis_bench [--jobs N] [--seconds S] [--appendonly no|everysec|always] [--curve]
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include <hiredis/hiredis.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sluice/client.hpp>
+#include <sluice/server.hpp>
+
+#include "bench/measure.hpp"
+#include "tests/support/fault_proxy.hpp"
+#include "tests/support/redis_server.hpp"
+
+namespace {
+
+using namespace bench;
+
+// ---- The limit: the shortest scripts that make the same transitions, 100 jobs each, several in flight.
+class bare {
+public:
+  explicit bare(const std::string& socket) : c_(redisConnectUnix(socket.c_str())) {
+    if (!c_ || c_->err != 0) die("cannot connect to " + socket);
+    enqueue_ = load(R"(
+      local h, z = {}, {}
+      for i = 1, #ARGV, 3 do
+        h[#h + 1] = ARGV[i] h[#h + 1] = ARGV[i + 2] z[#z + 1] = ARGV[i + 1] z[#z + 1] = ARGV[i]
+      end
+      redis.call('HSET', '{b}:jobs', unpack(h))
+      redis.call('ZADD', '{b}:ready', unpack(z)))");
+    // Settles what ARGV names, by id and fence, and claims 100 more.
+    process_ = load(R"(
+      local t = redis.call('TIME')
+      local now = string.format('%.0f', t[1] * 1000000 + t[2])
+      local ids, z, p = {}, {}, {}
+      for i = 2, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end
+      if #ids > 0 then
+        local rows = redis.call('HMGET', '{b}:starts', unpack(ids))
+        for i, id in ipairs(ids) do
+          if string.match(rows[i], '^(%d+) ') == ARGV[2 * i + 1] then
+            z[#z + 1] = now z[#z + 1] = id
+            p[#p + 1] = id p[#p + 1] = '1 0 ' .. ARGV[2 * i + 1] .. ' 0 succeeded ' .. rows[i]
+          end
+        end
+        redis.call('ZREM', '{b}:processing', unpack(ids))
+        redis.call('HDEL', '{b}:starts', unpack(ids))
+        redis.call('HSET', '{b}:past', unpack(p))
+        redis.call('ZADD', '{b}:succeeded', unpack(z))
+      end
+      local got = redis.call('ZRANGE', '{b}:ready', 0, 99)
+      if #got == 0 then return {} end
+      local records = redis.call('HMGET', '{b}:jobs', unpack(got))
+      local last = tonumber(redis.call('GET', '{b}:number') or '0')
+      local h, l, answer = {}, {}, {}
+      for i, id in ipairs(got) do
+        local fence = string.format('%.0f', last + i)
+        h[#h + 1] = id h[#h + 1] = fence .. ' 1 ' .. now .. ' ' .. ARGV[1]
+        l[#l + 1] = now l[#l + 1] = id
+        answer[#answer + 1] = id answer[#answer + 1] = fence answer[#answer + 1] = records[i]
+      end
+      redis.call('ZREM', '{b}:ready', unpack(got))
+      redis.call('HSET', '{b}:starts', unpack(h))
+      redis.call('ZADD', '{b}:processing', unpack(l))
+      redis.call('SET', '{b}:number', string.format('%.0f', last + #got))
+      return answer)");
+  }
+  ~bare() { redisFree(c_); }
+
+  double enqueue(int jobs) {
+    const std::string record(40, 'r');
+    const auto begin = steady::now();
+    for (int i = 0, sent = 0, answered = 0; answered < jobs / 100;) {
+      if (i < jobs && sent - answered < in_flight) {
+        std::vector<std::string> words{"EVALSHA", enqueue_, "0"};
+        for (int n = 0; n < 100; ++n, ++i) {
+          words.push_back("01hqzx3v5t8w9yabcd" + std::to_string(10'000'000 + i));
+          words.push_back(std::to_string(1'780'000'000'000'000 + i));
+          words.push_back(record);
+        }
+        append(words);
+        ++sent;
+        continue;
+      }
+      next();
+      ++answered;
+    }
+    return jobs / seconds_since(begin);
+  }
+
+  double process(int jobs) {
+    const auto begin = steady::now();
+    for (int i = 0; i < in_flight; ++i)
+      append({"EVALSHA", process_, "0", "server-1"});
+    for (int done = 0, open = in_flight; open > 0;) {
+      const auto got = next();
+      --open;
+      if (got->elements == 0 && done >= jobs) continue;
+      std::vector<std::string> words{"EVALSHA", process_, "0", "server-1"};
+      for (std::size_t i = 0; i + 2 < got->elements; i += 3) {
+        words.emplace_back(got->element[i]->str, got->element[i]->len);
+        words.emplace_back(got->element[i + 1]->str, got->element[i + 1]->len);
+      }
+      done += static_cast<int>(got->elements / 3);
+      if (got->elements == 0) continue;
+      append(words);
+      ++open;
+    }
+    return jobs / seconds_since(begin);
+  }
+
+private:
+  static constexpr int in_flight = 4;
+  struct free_reply {
+    void operator()(redisReply* r) const { freeReplyObject(r); }
+  };
+  using reply = std::unique_ptr<redisReply, free_reply>;
+
+  std::string load(const char* lua) {
+    append({"SCRIPT", "LOAD", lua});
+    const auto got = next();
+    return {got->str, got->len};
+  }
+  void append(const std::vector<std::string>& words) {
+    std::vector<const char*> argv;
+    std::vector<std::size_t> lengths;
+    for (const auto& w : words) {
+      argv.push_back(w.data());
+      lengths.push_back(w.size());
+    }
+    redisAppendCommandArgv(c_, static_cast<int>(argv.size()), argv.data(), lengths.data());
+  }
+  reply next() {
+    void* got = nullptr;
+    if (redisGetReply(c_, &got) != REDIS_OK) die(c_->errstr);
+    reply r(static_cast<redisReply*>(got));
+    if (r->type == REDIS_REPLY_ERROR) die(r->str);
+    return r;
+  }
+
+  redisContext* c_;
+  std::string enqueue_, process_;
+};
+
+using sluice::test::redis_server;
+
+// From the first run to the last settle, by the clock of this machine.
+double process(redis_server& redis, const std::string& url, int jobs, unsigned workers, unsigned prefetch) {
+  std::atomic<int> ran{0};
+  std::atomic<std::int64_t> first{0};
+  sluice::handler_registry handlers;
+  handlers.handle("noop", [&](sluice::job_context&) {
+    if (ran.fetch_add(1, std::memory_order_relaxed) == 0)
+      first = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+                  .count();
+    ran.notify_one();
+  });
+  sluice::server server(options_for(url, workers, prefetch), handlers);
+  if (const auto started = server.start(); !started) die(sluice::to_string(started.error()));
+  for (int seen = 0; (seen = ran.load()) < jobs;)
+    ran.wait(seen);
+  server.stop();
+  if (redis.command({"ZCARD", "{sluice}:succeeded:default"}).integer != jobs) die("not all jobs were settled");
+  const auto last = redis.command({"ZRANGE", "{sluice}:succeeded:default", "-1", "-1", "WITHSCORES"});
+  return jobs * 1e6 / (std::stod(last.elements.at(1).text) - static_cast<double>(first.load()));
+}
+
+// The other process of the pick-up test: a job every 5 ms that carries the instant before its enqueue.
+int produce(const std::string& url, int jobs) {
+  auto client = open_client(url);
+  auto next = steady::now();
+  for (int i = 0; i < jobs; ++i) {
+    std::this_thread::sleep_until(next += 5ms);
+    auto job = noop();
+    job.args = std::to_string(monotonic_us());
+    must(client.enqueue(std::move(job)));
+  }
+  return 0;
+}
+
+double enqueue_one_by_one(const std::string& url, double seconds) {
+  auto client = open_client(url);
+  int n = 0;
+  const auto begin = steady::now();
+  for (; seconds_since(begin) < seconds; ++n)
+    must(client.enqueue(noop()));
+  return n / seconds_since(begin);
+}
+
+double own_cpu_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+void clear(redis_server& redis) { redis.command({"FLUSHALL"}); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::mallopt(M_TRIM_THRESHOLD, 256 * 1024 * 1024);  // as `sluice work` does
+  if (argc == 4 && std::strcmp(argv[1], "--produce") == 0) return produce(argv[2], std::stoi(argv[3]));
+  int jobs = 200'000;
+  double seconds = 5;
+  sluice::test::redis_options options;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string option = argv[i];
+    if (option == "--jobs") jobs = std::stoi(argv[i + 1]) / 1000 * 1000;
+    else if (option == "--seconds") seconds = std::stod(argv[i + 1]);
+    else if (option == "--appendonly") options.appendonly = argv[i + 1];
+    else die("unknown option " + option + "; known: --jobs, --seconds, --appendonly");
+  }
+  options.tcp = true;
+  redis_server redis(options);
+  std::printf("Redis %s, appendonly %s; %u processors\n\n", redis.info("redis_version").c_str(),
+              options.appendonly.c_str(), std::thread::hardware_concurrency());
+  double limit_many = 0, limit_process = 0;
+  {
+    bare b(redis.socket());
+    limit_many = b.enqueue(jobs);
+    limit_process = b.process(jobs);
+  }
+  row("limit: enqueue, 100 a script", limit_many, "jobs/s");
+  row("limit: process, 100 a script", limit_process, "jobs/s");
+  clear(redis);
+  row("enqueue, one by one", enqueue_one_by_one(redis.url(), std::min(seconds, 3.0)), "jobs/s");
+  clear(redis);
+  const auto empty = std::stod(redis.info("used_memory"));
+  row("enqueue, 1,000 a call", enqueue_many(redis.url(), jobs), "jobs/s", limit_many);
+  row("Redis memory a pending job, args included", (std::stod(redis.info("used_memory")) - empty) / jobs, "bytes");
+  const auto redis_before = redis.cpu_seconds(), here_before = own_cpu_seconds();
+  row("process, 64 workers, prefetch 256", process(redis, redis.url(), jobs, 64, 256), "jobs/s", limit_process);
+  row("processor time a job, Redis", (redis.cpu_seconds() - redis_before) * 1e6 / jobs, "us");
+  row("processor time a job, server process", (own_cpu_seconds() - here_before) * 1e6 / jobs, "us");
+  clear(redis);
+  enqueue_many(redis.url(), jobs);
+  row("process, default workers and prefetch", process(redis, redis.url(), jobs, 0, 256), "jobs/s", limit_process);
+  return 0;
+}

@@ -1,0 +1,12 @@
+# Makes a header of Lua files: each is one string constant, named as its file.
+function(sluice_lua_texts header namespace)
+  set(text "// Made from the Lua files beside the sources; change those.\n#pragma once\n\nnamespace ${namespace} {\n")
+  foreach(file IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(name ${file} NAME_WE)
+    file(READ ${file} lua)
+    string(APPEND text "inline constexpr const char* ${name} = R\"lua(${lua})lua\";\n")
+  endforeach()
+  string(APPEND text "}  // namespace ${namespace}\n")
+  file(CONFIGURE OUTPUT ${header} CONTENT "${text}" @ONLY)
+endfunction()

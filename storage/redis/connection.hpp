@@ -1,0 +1,102 @@
+// One connection to a Redis server: bytes go out, replies come in, each by a deadline. hiredis connects and takes
+// the replies apart; sending and waiting are done here, since hiredis waits per read and may raise SIGPIPE.
+// One error ends a connection: what was asked and not answered is unknown, and nothing is read from it again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <sluice/error.hpp>
+
+#include "core/clock.hpp"
+#include "storage/redis/stop_signal.hpp"
+#include "storage/redis/url.hpp"
+
+struct redisContext;
+struct redisReply;
+
+namespace sluice::storage::redis {
+
+// A reply, or a part of one: looked at, not owned.
+class item {
+public:
+  explicit item(const redisReply* from) : from_(from) {}
+
+  bool is_error() const;
+  bool is_nothing() const;
+  std::size_t size() const;  // of an array
+  item operator[](std::size_t i) const;
+  std::string_view text() const;  // of a string, a status or an error; empty for anything else
+  std::int64_t number() const;    // of an integer, or of a text that is one; else 0
+
+private:
+  const redisReply* from_;
+};
+
+struct free_reply {
+  void operator()(redisReply* r) const;
+};
+using reply_ptr = std::unique_ptr<redisReply, free_reply>;
+
+// A command in the protocol's words.
+class command {
+public:
+  command(std::initializer_list<std::string_view> words) {
+    for (const auto word : words)
+      add(word);
+  }
+  command() = default;
+
+  command& add(std::string_view word);
+  command& add(std::uint64_t n) { return add(std::string_view(std::to_string(n))); }
+  command& add(std::int64_t n) { return add(std::string_view(std::to_string(n))); }
+  command& add(std::uint32_t n) { return add(std::string_view(std::to_string(n))); }
+  std::string encoded() const;
+
+private:
+  std::size_t words_ = 0;
+  std::string body_;
+};
+
+class connection {
+public:
+  // Connects, without a word said. `stop` outlives the connection and ends its waits.
+  static result<std::unique_ptr<connection>> open(const address& to, steady_point deadline, const stop_signal& stop);
+  ~connection();
+  connection(const connection&) = delete;
+
+  // Sends what the socket takes at once and keeps the rest for `next`.
+  void post(std::string_view bytes);
+  // The next reply, in the order of what was posted. Nothing yet by the deadline is an error, too: whoever goes on
+  // reading after it must not take a late reply for another.
+  result<reply_ptr> next(steady_point deadline);
+
+  // Bytes posted, and of these handed to the kernel: a command that ends behind `sent` was never seen by Redis.
+  std::uint64_t posted() const { return posted_; }
+  std::uint64_t sent() const { return sent_; }
+  // Nothing more can come.
+  bool is_broken() const { return !broken_.empty(); }
+  // The other side has closed, or has said something that nobody asked for.
+  bool is_stale() const;
+
+private:
+  connection(redisContext* context, const stop_signal& stop) : context_(context), stop_(stop) {}
+  result<void> wait(short events, steady_point deadline);
+  bool send_some();
+  bool read_some();
+
+  redisContext* context_;
+  const stop_signal& stop_;
+  std::string out_;  // posted and not sent yet, from `out_at_`
+  std::size_t out_at_ = 0;
+  std::uint64_t posted_ = 0;
+  std::uint64_t sent_ = 0;
+  std::string broken_;  // why nothing more comes
+};
+
+// Sends one command and waits for its reply; an error reply is an error.
+result<reply_ptr> ask(connection& c, const command& what, steady_point deadline);
+
+}  // namespace sluice::storage::redis

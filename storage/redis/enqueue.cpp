@@ -1,0 +1,61 @@
+#include "core/codec.hpp"
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+// The same id again: the same job, or another that may not have it.
+errc compare(exchange& x, const prepared_job& wanted, std::string_view stored_record) {
+  if (stored_record.empty()) return errc::none;
+  const auto stored = decode_content(wanted.id, stored_record);
+  const auto offered = decode_content(wanted.id, wanted.record);
+  if (!stored) {
+    x.damaged({wanted.id.value, {}, {}, stored_record, {}, {}});
+    return errc::id_conflict;
+  }
+  return offered && stored->same_job(*offered) ? errc::none : errc::id_conflict;
+}
+
+}  // namespace
+
+void ask(exchange& x, const std::vector<enqueue_part>& together) {
+  struct place {
+    const prepared_job* job;
+    answer* into;
+    std::size_t at;
+  };
+  std::vector<place> all;
+  for (const auto& [request, into] : together) {
+    *into = enqueue_answer{std::vector<errc>(request->jobs.size())};
+    for (std::size_t i = 0; i < request->jobs.size(); ++i)
+      all.push_back({&request->jobs[i], into, i});
+  }
+  for (std::size_t from = 0; from < all.size(); from += jobs_a_script) {
+    const std::vector<place> some(
+        all.begin() + static_cast<std::ptrdiff_t>(from),
+        all.begin() + static_cast<std::ptrdiff_t>(std::min(from + jobs_a_script, all.size())));
+    auto c = x.begin(script::enqueue);
+    for (const auto& p : some)
+      c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
+    x.send(
+        script::enqueue, std::move(c),
+        [&x, some](const item& reply) {
+          for (std::size_t i = 0; i < some.size() && i < reply.size(); ++i) {
+            const auto stored = reply[i].text();
+            if (stored.empty()) x.made_work = true;
+            if (auto* filled = filling<enqueue_answer>(*some[i].into))
+              filled->each[some[i].at] = compare(x, *some[i].job, stored);
+          }
+        },
+        [some](const error& e) {
+          for (const auto& p : some) {
+            // Refused for want of room: others of the request may have been stored.
+            auto* filled = filling<enqueue_answer>(*p.into);
+            if (filled && e.code == errc::storage_full) filled->each[p.at] = e.code;
+            else fails (*p.into)(e);
+          }
+        });
+  }
+}
+
+}  // namespace sluice::storage::redis

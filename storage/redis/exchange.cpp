@@ -1,0 +1,168 @@
+#include "storage/redis/exchange.hpp"
+
+#include "core/log.hpp"
+#include "core/text.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+struct meaning {
+  std::string_view begins;
+  refusal what;
+};
+
+// Redis up to 6 wraps the codes of a script's errors, so they are looked for anywhere in the text.
+constexpr meaning meanings[] = {
+    {"NOSCRIPT", {errc::storage_unavailable, false, true}},
+    {"READONLY", {errc::storage_unavailable, true, false}},
+    {"MASTERDOWN", {errc::storage_unavailable, true, false}},
+    {"UNBLOCKED", {errc::storage_unavailable, true, false}},
+    {"NOREPLICAS", {errc::storage_unavailable, true, false}},
+    {"LOADING", {errc::storage_unavailable, false, false}},
+    {"BUSY", {errc::storage_busy, false, false}},
+    {"TRYAGAIN", {errc::storage_unavailable, false, false}},
+    {"CLUSTERDOWN", {errc::storage_unavailable, false, false}},
+    {"OOM", {errc::storage_full, false, false}},
+    {"MISCONF", {errc::storage_full, false, false}},
+    {"NOAUTH", {errc::storage_unavailable, true, false}},
+    {"WRONGPASS", {errc::storage_unavailable, true, false}},
+    {"NOPERM", {errc::storage_unavailable, false, false}},
+    {"MOVED", {errc::storage_unavailable, false, false}},
+    {"ASK ", {errc::storage_unavailable, false, false}},
+    {"CROSSSLOT", {errc::storage_unavailable, false, false}},
+};
+
+bool only_looks(script s) {
+  switch (s) {
+    case script::get:
+    case script::list:
+    case script::queues:
+    case script::servers:
+    case script::expired:
+    case script::audit: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+refusal read_refusal(std::string_view text) {
+  for (const auto& m : meanings)
+    if (text.starts_with(m.begins) || text.find(std::string("-").append(m.begins)) != std::string_view::npos)
+      return m.what;
+  // A script that stopped half way: what stands in the store is not what it expects.
+  return {errc::storage_damaged, false, false};
+}
+
+command exchange::begin(script s) const {
+  command c{"EVALSHA", shas_[static_cast<std::size_t>(s)], "1"};
+  c.add(prefix_).add(instant_).add(token_);
+  return c;
+}
+
+void exchange::send(script s, command c, std::function<void(const item&)> read,
+                    std::function<void(const error&)> failed) {
+  post({s, c.encoded(), 0, !only_looks(s), std::move(read), std::move(failed)});
+}
+
+void exchange::post(step s) {
+  connection_.post(s.bytes);
+  s.ends_at = connection_.posted();
+  steps_.push_back(std::move(s));
+}
+
+void exchange::wait_for_replicas(std::uint32_t count, duration patience) {
+  command c{"WAIT"};
+  c.add(count).add(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
+  connection_.post(c.encoded());
+  replicas_ = count;
+}
+
+// All that was not answered: certainly not done when Redis never saw its end.
+void exchange::lose(const std::string& why) {
+  for (auto& s : steps_) {
+    const bool unseen = s.ends_at > connection_.sent();
+    s.failed({unseen || !s.writes ? errc::storage_unavailable : errc::unknown_outcome, cat("Redis: ", why)});
+  }
+  steps_.clear();
+}
+
+bool exchange::reload(steady_point deadline) {
+  for (std::size_t i = 0; i < script_count; ++i)
+    connection_.post(command{"SCRIPT", "LOAD", text_of(static_cast<script>(i))}.encoded());
+  for (std::size_t i = 0; i < script_count; ++i)
+    if (const auto got = connection_.next(deadline); !got) return lose(got.error().message), false;
+  return true;
+}
+
+bool exchange::collect(steady_point deadline, std::deque<step>& again) {
+  bool stay = true;
+  // With replicas to wait for, a write is acknowledged only when they have it.
+  std::vector<std::pair<step, reply_ptr>> waiting;
+  while (!steps_.empty()) {
+    auto got = connection_.next(deadline);
+    if (!got) {
+      for (auto& [s, reply] : waiting)
+        s.failed({errc::unknown_outcome, cat("Redis: ", got.error().message)});
+      return lose(got.error().message), false;
+    }
+    auto s = std::move(steps_.front());
+    steps_.pop_front();
+    const item reply(got->get());
+    if (!reply.is_error()) {
+      if (replicas_ > 0 && s.writes) waiting.emplace_back(std::move(s), std::move(*got));
+      else s.read(reply);
+      continue;
+    }
+    const auto why = read_refusal(reply.text());
+    if (why.reload) {
+      again.push_back(std::move(s));
+      continue;
+    }
+    stay = stay && !why.leave;
+    if (why.code == errc::storage_damaged) log::error("Redis refused a script: ", reply.text());
+    s.failed({why.code, cat("Redis: ", printable(reply.text(), 300))});
+  }
+  if (replicas_ > 0) {
+    const auto got = connection_.next(deadline);
+    const bool enough = got && item(got->get()).number() >= static_cast<std::int64_t>(replicas_);
+    for (auto& [s, reply] : waiting) {
+      if (enough) s.read(item(reply.get()));
+      else s.failed({errc::unknown_outcome, cat("fewer than ", replicas_, " replicas have it yet")});
+    }
+    if (!got) return false;
+  }
+  return stay;
+}
+
+bool exchange::finish(steady_point deadline) {
+  std::deque<step> again;
+  bool stay = collect(deadline, again);
+  if (again.empty()) return stay;
+  if (!stay) {
+    for (auto& s : again)
+      s.failed({errc::storage_unavailable, "Redis has forgotten the scripts"});
+    return false;
+  }
+  log::info("Redis has forgotten the scripts; they are loaded again");
+  const auto replicas = replicas_;
+  if (!reload(deadline)) {
+    for (auto& s : again)
+      s.failed({errc::storage_unavailable, "Redis has forgotten the scripts"});
+    return false;
+  }
+  for (auto& s : again)
+    post(std::move(s));
+  if (replicas > 0) wait_for_replicas(replicas, std::chrono::seconds(1));
+  again.clear();
+  stay = collect(deadline, again);
+  for (auto& s : again)
+    s.failed({errc::storage_unavailable, "Redis forgets the scripts at once"});
+  return stay;
+}
+
+void exchange::damaged(const told_job& told) {
+  broken.push_back({std::string(told.id), std::string(told.record), std::string(told.past)});
+}
+
+}  // namespace sluice::storage::redis

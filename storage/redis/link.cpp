@@ -1,0 +1,134 @@
+#include "storage/redis/link.hpp"
+
+#include <charconv>
+#include <chrono>
+
+#include "core/text.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int oldest_major = 6, oldest_minor = 2;
+// One sentinel that does not answer must not use up the time of the others.
+constexpr auto sentinel_patience = 300ms;
+
+// A field of INFO.
+std::string_view field(std::string_view info, std::string_view name) {
+  for (std::size_t at = 0; (at = info.find(name, at)) != std::string_view::npos; at += name.size()) {
+    const bool begins = at == 0 || info[at - 1] == '\n';
+    if (!begins || at + name.size() >= info.size() || info[at + name.size()] != ':') continue;
+    const auto from = at + name.size() + 1;
+    return info.substr(from, info.find_first_of("\r\n", from) - from);
+  }
+  return {};
+}
+
+error refused(const address& a, std::string_view what) {
+  return {errc::storage_unavailable, cat("Redis at ", to_string(a), ": ", printable(what, 300))};
+}
+
+result<address> ask_sentinels(const location& where, steady_point deadline, const stop_signal& stop) {
+  std::string why;
+  for (const auto& sentinel : where.at) {
+    const auto by = std::min(deadline, std::chrono::steady_clock::now() + sentinel_patience);
+    auto opened = connection::open(sentinel, by, stop);
+    if (!opened) {
+      why = opened.error().message;
+      continue;
+    }
+    const auto said = ask(**opened, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", where.master}, by);
+    if (!said) {
+      why = cat("the sentinel at ", to_string(sentinel), ": ", said.error().message);
+      continue;
+    }
+    const item pair(said->get());
+    if (pair.size() == 2) return address{std::string(pair[0].text()), static_cast<std::uint16_t>(pair[1].number()), {}};
+    why = cat("the sentinel at ", to_string(sentinel), " knows no master '", where.master, "'");
+  }
+  return error{errc::storage_unavailable, cat("no sentinel names a master: ", why)};
+}
+
+result<std::pair<std::unique_ptr<connection>, address>> log_in(const location& where, steady_point deadline,
+                                                               const stop_signal& stop) {
+  auto to = where.at.front();
+  if (!where.master.empty()) {
+    auto master = ask_sentinels(where, deadline, stop);
+    if (!master) return master.error();
+    to = std::move(*master);
+  }
+  auto opened = connection::open(to, deadline, stop);
+  if (!opened) return opened.error();
+  auto& c = **opened;
+  if (!where.password.empty() || !where.user.empty()) {
+    command auth{"AUTH"};
+    if (!where.user.empty()) auth.add(where.user);
+    auth.add(where.password);
+    if (const auto said = ask(c, auth, deadline); !said) return refused(to, said.error().message);
+  }
+  if (where.db != 0) {
+    command select{"SELECT"};
+    if (const auto said = ask(c, select.add(where.db), deadline); !said) return refused(to, said.error().message);
+  }
+  return std::pair(std::move(*opened), std::move(to));
+}
+
+result<void> check_version(const address& a, std::string_view info) {
+  const auto version = field(info, "redis_version");
+  int major = 0, minor = 0;
+  const auto* end = version.data() + version.size();
+  const auto first = std::from_chars(version.data(), end, major);
+  if (first.ec == std::errc{} && first.ptr != end) std::from_chars(first.ptr + 1, end, minor);
+  if (major > oldest_major || (major == oldest_major && minor >= oldest_minor)) return {};
+  return error{errc::invalid_argument,
+               cat("Redis at ", to_string(a), " is version ", printable(version, 30), "; 6.2 or newer is needed")};
+}
+
+}  // namespace
+
+promises read_promises(std::string_view info, std::string_view fsync) {
+  promises p;
+  const auto policy = field(info, "maxmemory_policy");
+  // Sluice's keys have no time to live, so only these take them.
+  if (policy.starts_with("allkeys-")) p.evicting = std::string(policy);
+  const auto replicas = field(info, "connected_slaves");
+  std::from_chars(replicas.data(), replicas.data() + replicas.size(), p.replicas);
+  if (field(info, "aof_enabled") != "1") {
+    p.why = "appendonly no: a restart goes back to the last snapshot";
+    return p;
+  }
+  if (fsync == "always") p.durability = durability::power_safe;
+  else if (fsync == "no") p.durability = durability::volatile_;
+  else p.durability = durability::crash_safe;
+  p.why = fsync.empty() ? "appendonly yes; appendfsync may not be asked for, taken for everysec"
+                        : cat("appendonly yes, appendfsync ", fsync);
+  return p;
+}
+
+result<std::unique_ptr<connection>> open_plain(const location& where, steady_point deadline, const stop_signal& stop) {
+  auto in = log_in(where, deadline, stop);
+  if (!in) return in.error();
+  return std::move(in->first);
+}
+
+result<link> open_link(const location& where, steady_point deadline, const stop_signal& stop) {
+  auto in = log_in(where, deadline, stop);
+  if (!in) return in.error();
+  auto& [c, to] = *in;
+  const auto role = ask(*c, {"ROLE"}, deadline);
+  if (!role) return refused(to, role.error().message);
+  if (const item r(role->get()); r.size() > 0 && r[0].text() != "master")
+    return refused(to, cat("it is a ", r[0].text(), ", not a master"));
+  const auto info = ask(*c, {"INFO"}, deadline);
+  if (!info) return refused(to, info.error().message);
+  const auto text = item(info->get()).text();
+  if (auto fine = check_version(to, text); !fine) return fine.error();
+  std::string fsync;
+  if (const auto said = ask(*c, {"CONFIG", "GET", "appendfsync"}, deadline))
+    if (const item pair(said->get()); pair.size() == 2) fsync = pair[1].text();
+  auto says = read_promises(text, fsync);
+  return link{std::move(c), std::move(to), std::move(says)};
+}
+
+}  // namespace sluice::storage::redis

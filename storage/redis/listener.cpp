@@ -1,0 +1,88 @@
+#include "storage/redis/listener.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "core/log.hpp"
+#include "core/text.hpp"
+#include "storage/redis/link.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto connect_patience = 2s;
+constexpr auto first_pause = 50ms;
+constexpr auto last_pause = 1s;
+// A peer that is gone without a word is noticed by its silence.
+constexpr auto ping_every = 5s;
+
+class listener final : public watch {
+public:
+  listener(location where, std::string token, std::function<void()> hint)
+      : where_(std::move(where)), token_(std::move(token)), hint_(std::move(hint)), thread_([this] { run(); }) {}
+
+  ~listener() override {
+    {
+      std::lock_guard hold(mutex_);
+      stop_.set();
+    }
+    stopping_.notify_all();
+    thread_.join();
+  }
+
+private:
+  void run() {
+    auto pause = std::chrono::milliseconds(first_pause);
+    while (!stop_.is_set()) {
+      auto opened = open_plain(where_, steady_clock::now() + connect_patience, stop_);
+      if (opened && attend(**opened)) pause = first_pause;
+      std::unique_lock hold(mutex_);
+      stopping_.wait_for(hold, pause, [&] { return stop_.is_set(); });
+      pause = std::min<std::chrono::milliseconds>(pause * 2, last_pause);
+    }
+  }
+
+  // Until the connection ends. True when it listened at all.
+  bool attend(connection& c) {
+    c.post(command{"SUBSCRIBE", "{" + where_.prefix + "}:work"}.encoded());
+    if (!c.next(steady_clock::now() + connect_patience)) return false;
+    hint_();  // for what was said before we listened
+    auto silent_since = steady_clock::now();
+    bool pinged = false;
+    while (!stop_.is_set()) {
+      auto got = c.next(silent_since + ping_every);
+      if (got) {
+        silent_since = steady_clock::now();
+        pinged = false;
+        const item said(got->get());
+        if (said.size() == 3 && said[0].text() == "message" && said[2].text() != token_) hint_();
+        continue;
+      }
+      if (pinged || c.is_broken()) break;
+      c.post(command{"PING"}.encoded());
+      pinged = true;
+      silent_since = steady_clock::now();
+    }
+    return true;
+  }
+
+  const location where_;
+  const std::string token_;
+  const std::function<void()> hint_;
+  stop_signal stop_{0ms};
+  std::mutex mutex_;
+  std::condition_variable stopping_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<watch> listen(location where, std::string token, std::function<void()> hint) {
+  return std::make_unique<listener>(std::move(where), std::move(token), std::move(hint));
+}
+
+}  // namespace sluice::storage::redis

@@ -1,0 +1,12 @@
+// Listens on its own connection for hints that others made work. A hint may be lost; the sweep is the truth.
+#pragma once
+
+#include "storage/redis/url.hpp"
+#include "storage/store.hpp"
+
+namespace sluice::storage::redis {
+
+// Calls `hint` for what others than `token` made, and whenever it listens again after it could not.
+std::unique_ptr<watch> listen(location where, std::string token, std::function<void()> hint);
+
+}  // namespace sluice::storage::redis

@@ -1,0 +1,115 @@
+// Reading: get, list, queues. Nothing here writes.
+#include <algorithm>
+#include <charconv>
+
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+constexpr std::uint32_t largest_page = 200;
+constexpr std::size_t values_a_queue = 9;
+
+// Where a page ended: "STATE:SCORE-ID".
+struct cursor {
+  std::size_t state;
+  std::string score, id;
+};
+
+std::optional<cursor> parse_cursor(std::string_view text) {
+  const auto colon = text.find(':');
+  const auto dash = text.find('-', colon == std::string_view::npos ? 0 : colon);
+  if (colon == std::string_view::npos || dash == std::string_view::npos) return std::nullopt;
+  cursor c{0, std::string(text.substr(colon + 1, dash - colon - 1)), std::string(text.substr(dash + 1))};
+  const auto read = std::from_chars(text.data(), text.data() + colon, c.state);
+  const bool digits = !c.score.empty() && c.score.find_first_not_of("0123456789") == std::string::npos;
+  return read.ec == std::errc{} && read.ptr == text.data() + colon && digits ? std::optional(c) : std::nullopt;
+}
+
+}  // namespace
+
+void ask(exchange& x, const get_request& r, answer& into) {
+  into = get_answer{std::nullopt, errc::not_found};
+  auto c = x.begin(script::get);
+  c.add(r.id.value);
+  x.send(
+      script::get, std::move(c),
+      [&](const item& reply) {
+        auto* filled = filling<get_answer>(into);
+        if (!filled || reply.size() == 0) return;
+        filled->code = errc::damaged_record;
+        if (reply.size() < told_size) return;
+        const auto told = told_at(reply, 0);
+        if (auto known = read_job(told)) {
+          filled->found = std::move(known->about);
+          filled->code = errc::none;
+        } else {
+          x.damaged(told);
+        }
+      },
+      fails(into));
+}
+
+void ask(exchange& x, const list_request& r, answer& into) {
+  into = list_answer{};
+  const auto limit = std::clamp<std::uint32_t>(r.query.limit, 1, largest_page);
+  std::vector<job_state> states(std::begin(listing_order), std::end(listing_order));
+  if (r.query.state) states = {*r.query.state};
+  const auto after = parse_cursor(r.query.after);
+  const std::size_t first = after ? std::min(after->state, states.size()) : 0;
+  states.erase(states.begin(), states.begin() + static_cast<std::ptrdiff_t>(first));
+
+  auto c = x.begin(script::list);
+  c.add(r.query.queue.value).add(limit + 1).add(after ? after->score : "").add(after ? after->id : "");
+  for (const auto state : states)
+    c.add(name_of(state)).add(is_final(state) ? "1" : "0");
+  x.send(
+      script::list, std::move(c),
+      [&x, &into, limit, first](const item& reply) {
+        auto* filled = filling<list_answer>(into);
+        if (!filled) return;
+        constexpr auto values = 1 + told_size;
+        const auto count = reply.size() / values;
+        for (std::size_t i = 0; i < count && i < limit; ++i) {
+          const auto told = told_at(reply, i * values + 1);
+          if (auto known = read_job(told)) filled->page.jobs.push_back(std::move(known->about));
+          else x.damaged(told);
+          if (i + 1 == limit && count > limit)
+            filled->page.next = std::to_string(first + static_cast<std::size_t>(reply[i * values].number()))
+                                    .append(":")
+                                    .append(told.score)
+                                    .append("-")
+                                    .append(told.id);
+        }
+      },
+      fails(into));
+}
+
+void ask(exchange& x, const queues_request&, answer& into) {
+  into = queues_answer{};
+  x.send(
+      script::queues, x.begin(script::queues),
+      [&](const item& reply) {
+        auto* filled = filling<queues_answer>(into);
+        if (!filled) return;
+        for (std::size_t i = 0; i + values_a_queue <= reply.size(); i += values_a_queue) {
+          const auto n = [&](std::size_t k) { return static_cast<std::uint64_t>(reply[i + k].number()); };
+          queue_counts q;
+          q.queue.value = reply[i].text();
+          q.paused = n(1) != 0;
+          q.enqueued = n(2);
+          q.scheduled = n(3);
+          q.processing = n(4);
+          q.succeeded = n(5);
+          q.failed = n(6);
+          q.deleted = n(7);
+          q.quarantined = n(8);
+          filled->queues.push_back(std::move(q));
+        }
+        std::sort(filled->queues.begin(), filled->queues.end(),
+                  [](const queue_counts& a, const queue_counts& b) { return a.queue.value < b.queue.value; });
+      },
+      fails(into));
+}
+
+}  // namespace sluice::storage::redis

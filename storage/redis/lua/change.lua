@@ -1,0 +1,38 @@
+-- A person's word about one job.
+-- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6], for remove: cause, error and time run of a
+-- start that runs, as in a past.
+-- Answer: none, not_found or damaged; or the state's line when it does not allow that, e.g. processing.
+-- Invariant: the job moves from one line to one other, as docs/job_lifecycle.md draws it.
+begin_freeing()
+local id = ARGV[4]
+local record = call('HGET', jobs, id)
+if not record then return 'not_found' end
+local at = place_of(id, record)
+local p = read_past(call('HGET', past, id))
+if not at or not p then return 'damaged' end
+local waiting = at.kind == 'ready' or at.kind == 'woken' or at.kind == 'suspect' or sub(at.kind, 1, 5) == 'type:'
+local target, score
+if ARGV[3] == 'requeue' then
+  if waiting or at.kind == 'processing' then return at.kind end
+  if at.kind ~= 'scheduled' then  -- a final job starts afresh, with all its attempts
+    p.failures, p.attempt, p.losses = 0, 0, 0
+  end
+  p.result = ''
+  target, score = sorted(tail(at.queue, p.losses)), whole(draw(1))
+else
+  if at.kind == 'deleted' then return 'none' end
+  local start = at.kind == 'processing' and read_start(call('HGET', starts, id) or '')
+  if start then
+    remember(p, start.fence, start.attempt, start.started, start.server, ARGV[6])
+    p.attempt = start.attempt
+  end
+  target, score = sorted(line('deleted', at.queue)), now_text
+end
+p.reason = ARGV[5]
+call('ZREM', at.key, id)
+call('HDEL', starts, id)
+call('HSET', past, id, write_past(p))
+call('ZADD', target, score, id)
+if at.kind == 'scheduled' then refresh_due(at.queue) end
+finish(ARGV[3] == 'requeue')
+return 'none'

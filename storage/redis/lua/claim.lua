@@ -1,0 +1,157 @@
+-- Takes the first ready jobs of a queue: its woken line, then all its others oldest first.
+-- ARGV from `at`: server, queue, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
+-- number of known types, these, the number of types that start at once, these.
+-- Answer: how many jobs were moved aside, which is work for others; then for each job id, end of its lease, record,
+-- past or empty, start.
+-- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
+-- moves to its type's line; an op that got something answers the same when it comes again. A record that cannot be
+-- read is put aside.
+local most_moved = 1000  -- jobs of unknown types moved aside in one claim
+
+local function claimed_before(server, queue, op)
+  local found, ids = {}, call('ZRANGE', line('processing', queue), 0, -1, 'WITHSCORES')
+  for i = 1, #ids, 2 do
+    local row = call('HGET', starts, ids[i])
+    local start = row and read_start(row)
+    if start and start.server == server and start.op == op then
+      found[#found + 1] = {fence = tonumber(start.fence), id = ids[i], until_ = whole(tonumber(ids[i + 1])), row = row}
+    end
+  end
+  table.sort(found, function(a, b) return a.fence < b.fence end)
+  local answer = {0}
+  for _, f in ipairs(found) do
+    local n = #answer
+    answer[n + 1], answer[n + 2], answer[n + 5] = f.id, f.until_, f.row
+    answer[n + 3], answer[n + 4] = call('HGET', jobs, f.id) or '', call('HGET', past, f.id) or ''
+  end
+  return answer
+end
+
+local function claim(at)
+  local server, queue, op = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+  local free, ahead = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+  local suspect_too, lease = ARGV[at + 5] == '1', ARGV[at + 6]
+  local most = free + ahead
+  if most == 0 then return {0} end
+  local known, at_once = {}, {}
+  local types_end = at + 7 + ARGV[at + 7]
+  for i = at + 8, types_end do known[ARGV[i]] = true end
+  for i = types_end + 2, types_end + 1 + ARGV[types_end + 1] do at_once[ARGV[i]] = true end
+
+  local mark = text(queue) .. server
+  local before = call('HGET', claims, mark)
+  if before and tonumber(before) >= tonumber(op) then return claimed_before(server, queue, op) end
+  call('SADD', queues, queue)
+  if call('SISMEMBER', paused, queue) == 1 then return {0} end
+
+  -- Looking: what is taken, what is moved aside, what cannot be read. Nothing is written before all is known.
+  local ids, records, pasts, attempts = {}, {}, {}, {}  -- of those taken
+  local leaving, aside, broken, full = grouped(), {}, {}, false
+
+  local function consider(id, record, before_it, from)
+    local kind = record and type_of(record)
+    local attempt, losses = 0, 0
+    if before_it then
+      local p = read_past(before_it)
+      if p then attempt, losses = p.attempt, p.losses else kind = nil end
+    end
+    if not kind then
+      broken[#broken + 1] = {id, from.key}
+      return
+    end
+    if losses > 0 and not suspect_too then return end  -- it stays where it is
+    if not known[kind] then
+      if not from.of_type then aside[#aside + 1] = {id, kind, from.key} end
+      return
+    end
+    if (losses > 0 or at_once[kind]) and #ids >= free then
+      full = true  -- it and those behind it wait for a free worker: the order of the line holds
+      return
+    end
+    if losses > 0 then suspect_too = false end
+    local n = #ids + 1
+    ids[n], records[n], pasts[n], attempts[n] = id, record, before_it or '', attempt + 1
+    add_one(leaving, from.key, id)
+  end
+
+  -- The next of some lines, at most as many as are wanted: ids, and the line of each.
+  local function first_of(lines)
+    local wanted = most - #ids
+    local found, from = {}, {}
+    if #lines == 1 then
+      local only = lines[1]
+      found = call('ZRANGE', only.key, only.seen, only.seen + wanted - 1)
+      for i = 1, #found do from[i] = only end
+      return found, from
+    end
+    local all = {}
+    for _, l in ipairs(lines) do
+      if not l.suspects or suspect_too then
+        local rows = call('ZRANGE', l.key, l.seen, l.seen + wanted - 1, 'WITHSCORES')
+        for i = 1, #rows, 2 do all[#all + 1] = {rows[i], tonumber(rows[i + 1]), l} end
+      end
+    end
+    table.sort(all, function(a, b) return a[2] < b[2] end)
+    for i = 1, math.min(#all, wanted) do found[i], from[i] = all[i][1], all[i][3] end
+    return found, from
+  end
+
+  local function drain(lines)
+    while not full and #ids < most and #aside < most_moved do
+      local found, from = first_of(lines)
+      if #found == 0 then return end
+      local found_records, found_pasts = many('HMGET', jobs, found), many('HMGET', past, found)
+      for i, id in ipairs(found) do
+        if full then return end
+        from[i].seen = from[i].seen + 1
+        consider(id, found_records[i], found_pasts[i], from[i])
+      end
+    end
+  end
+
+  drain({{key = sorted(line('woken', queue)), seen = 0}})
+  if not full and #ids < most then
+    local lines = {{key = sorted(line('ready', queue)), seen = 0}}
+    if suspect_too and call('EXISTS', line('suspect', queue)) == 1 then
+      lines[2] = {key = sorted(line('suspect', queue)), seen = 0, suspects = true}
+    end
+    for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
+      if known[name] then lines[#lines + 1] = {key = sorted(type_line(queue, name)), seen = 0, of_type = true} end
+    end
+    drain(lines)
+  end
+  if #ids + #aside + #broken == 0 then return {0} end
+
+  -- Writing.
+  local processing = sorted(line('processing', queue))
+  local entering, new_types = grouped(), {}
+  for _, a in ipairs(aside) do
+    add_two(entering, sorted(type_line(queue, a[2])), whole(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
+    add_one(leaving, a[3], a[1])
+    new_types[#new_types + 1] = a[2]
+  end
+  each_list(leaving, 'ZREM')
+  each_list(entering, 'ZADD')
+  many('SADD', types_of(queue), new_types)
+  for _, b in ipairs(broken) do put_aside(b[1], b[2], queue) end
+
+  local answer = {#aside}
+  if #ids > 0 then
+    local fence, until_, rows, leases = draw(#ids), whole(now + lease), {}, {}
+    local rest = ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. mark
+    local answered = 1
+    for i, id in ipairs(ids) do
+      local row = whole(fence + i - 1) .. ' ' .. attempts[i] .. (pasts[i] == '' and ' 0' or ' 1') .. rest
+      rows[2 * i - 1], rows[2 * i] = id, row
+      leases[2 * i - 1], leases[2 * i] = until_, id
+      answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, until_, records[i]
+      answer[answered + 4], answer[answered + 5] = pasts[i], row
+      answered = answered + 5
+    end
+    many('HSET', starts, rows)
+    many('ZADD', processing, leases)
+    call('ZADD', ending, 'LT', until_, queue)
+    call('HSET', claims, mark, op)
+  end
+  return answer
+end

@@ -1,0 +1,51 @@
+-- Removes final jobs beyond their retention, oldest first, and servers silent for too long.
+-- ARGV[3]: at most so many of each state. ARGV[4]: servers whose last beat is older than so many microseconds go (empty: none).
+-- Then for failed, succeeded and deleted: the age in microseconds and the number that are kept, each empty for any.
+-- Answer: how many were removed, and 1 when there is more to do.
+begin_freeing()
+local limit, removed, more = tonumber(ARGV[3]), 0, 0
+local all = call('SMEMBERS', queues)
+for k, kind in ipairs(final_kinds) do
+  local age, keep = tonumber(ARGV[3 + 2 * k]), tonumber(ARGV[4 + 2 * k])
+  if age or keep then
+    local total, old = 0, {}
+    for _, queue in ipairs(all) do total = total + call('ZCARD', line(kind, queue)) end
+    local excess = keep and math.max(0, total - keep) or 0
+    local oldest_kept = age and now - age or -math.huge
+    for _, queue in ipairs(all) do
+      local key = line(kind, queue)
+      local rows = excess > 0 and call('ZRANGE', key, 0, limit - 1, 'WITHSCORES')
+                   or call('ZRANGE', key, '-inf', '(' .. whole(oldest_kept), 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+      for i = 1, #rows, 2 do old[#old + 1] = {id = rows[i], at = tonumber(rows[i + 1]), key = key} end
+    end
+    table.sort(old, function(a, b) return a.at < b.at end)
+    local ids, leaving = {}, grouped()
+    for i, o in ipairs(old) do
+      if i > limit or (i > excess and o.at >= oldest_kept) then break end
+      ids[i] = o.id
+      add_one(leaving, o.key, o.id)
+    end
+    each_list(leaving, 'ZREM')
+    many('HDEL', jobs, ids)
+    many('HDEL', past, ids)
+    removed = removed + #ids
+    if #ids == limit then more = 1 end
+  end
+end
+
+local silent = tonumber(ARGV[4])
+if silent then
+  local gone = {}
+  local rows = call('HGETALL', servers)
+  for i = 1, #rows, 2 do
+    local beat = tonumber(match(rows[i + 1], '^(%d+) ') or '0')
+    if beat < now - silent then
+      gone[rows[i]] = true
+      call('HDEL', servers, rows[i])
+    end
+  end
+  if next(gone) then
+    forget_claims(gone)
+  end
+end
+return {removed, more}

@@ -1,0 +1,43 @@
+-- Takes starts away whose renewals are still those that were seen.
+-- ARGV[3]: losses at which a job is failed. ARGV[4], ARGV[5]: the reason, with %d for the number: of the start when the
+-- job goes back, of the losses when it is failed. ARGV[6]: cause, error and time run of the start, as in a past. From 7,
+-- for each start: id, fence, renewals.
+-- Answer: a digit for each start (0 taken, 1 stale).
+-- Invariants: as for settle; the job waits as a suspect or is failed. Passes when memory is out.
+begin_freeing()
+local ids, codes = {}, {}
+for i = 7, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
+local rows, pasts = many('HMGET', starts, ids), many('HMGET', past, ids)
+local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
+local done = {}
+for i, id in ipairs(ids) do
+  local start = rows[i] and not done[id] and read_start(rows[i])
+  codes[i] = '1'
+  if start and start.fence == ARGV[3 * i + 5] and start.renewals == ARGV[3 * i + 6] then
+    codes[i] = '0'
+    done[id] = true
+    local processing = line('processing', start.queue)
+    local p = read_past(pasts[i])
+    if not p then
+      broken[#broken + 1] = {id = id, key = processing, queue = start.queue}
+    else
+      p.losses = p.losses + 1
+      local give_up = p.losses >= tonumber(ARGV[3])
+      remember(p, start.fence, start.attempt, start.started, start.server, ARGV[6])
+      p.reason = give_up and format(ARGV[5], p.losses) or format(ARGV[4], start.attempt)
+      p.attempt = start.attempt - 1
+      ended[#ended + 1] = id
+      changed[#changed + 1] = id
+      changed[#changed + 1] = write_past(p)
+      add_one(leaving, sorted(processing), id)
+      add_two(entering, sorted(give_up and line('failed', start.queue) or tail(start.queue, p.losses)), whole(give_up and now or draw(1)), id)
+    end
+  end
+end
+each_list(leaving, 'ZREM')
+many('HDEL', starts, ended)
+many('HSET', past, changed)
+each_list(entering, 'ZADD')
+for _, b in ipairs(broken) do put_aside(b.id, b.key, b.queue) end
+finish(#ended > 0)
+return table.concat(codes)

@@ -1,0 +1,127 @@
+-- Ends starts, and may claim in the same step.
+-- ARGV[3]: the number of groups. For each: the number of its starts; how they ended (succeeded, failed, deleted, retry,
+-- given_back); 1 when that is a failed run, else 0; the delay of a retry in microseconds; 1 when they report progress,
+-- else 0; and for each start: id; fence; the reason, the result and the report, if any, each as "length:bytes"; cause,
+-- error and time run, as in a past. Then the claim, if any: see claim.lua.
+-- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before), then the claim's.
+-- Invariants: only the current start ends; it leaves `starts` and its lease, and its job enters one line; what has
+-- ended changes no more. Passes when memory is out.
+begin_freeing()
+local groups, ids, fences, said, ended_how = {}, {}, {}, {}, {}
+local at, n = 4, 0
+for g = 1, tonumber(ARGV[3]) do
+  local count = tonumber(ARGV[at])
+  groups[g] = {from = n + 1, to = n + count, how = ARGV[at + 1], failure = tonumber(ARGV[at + 2]),
+               delay = tonumber(ARGV[at + 3]), reports = ARGV[at + 4] == '1'}
+  at = at + 5
+  for _ = 1, count do
+    n = n + 1
+    ids[n], fences[n], said[n], ended_how[n] = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+    at = at + 4
+  end
+end
+local rows = many('HMGET', starts, ids)
+
+-- What the starts of one claim have in common is taken apart once.
+local common = {}
+local function common_of(rest)
+  local c = common[rest]
+  if c == nil then
+    local claimed, place = match(rest, '^(%d+) %d+ %d+ %d+ ()')
+    local queue, server
+    if claimed then queue, place = text_at(rest, place) end
+    if queue then server = sub(rest, place) end
+    c = queue and {claimed = claimed, queue = queue, server = server, processing = sorted(line('processing', queue)),
+                     middle = ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server), lines = {}} or false
+    common[rest] = c
+  end
+  return c
+end
+
+-- Only a job with a past costs a look at it.
+local attempts, commons, past_ids, looked = {}, {}, {}, {}
+for i = 1, n do
+  local row, fence, has_past = rows[i], fences[i], nil
+  commons[i] = false
+  if row and sub(row, 1, #fence + 1) == fence .. ' ' then
+    local attempt, flag, rest = match(row, '^(%d+) (%d) (.*)$', #fence + 2)
+    if attempt then attempts[i], has_past, commons[i] = attempt, flag, common_of(rest) end
+  end
+  if has_past ~= '0' then past_ids[#past_ids + 1] = ids[i] end
+end
+for k, value in ipairs(many('HMGET', past, past_ids)) do looked[past_ids[k]] = value end
+
+local codes, made_work = {}, false
+local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
+local earliest, done = {}, {}
+local ends, changes = 0, 0
+
+local function target_of(how, delay, losses, c)
+  if how == 'retry' and delay > 0 then
+    earliest[c.queue] = math.min(earliest[c.queue] or now + delay, now + delay)
+    return line('scheduled', c.queue), whole(now + delay)
+  end
+  if how == 'given_back' and losses == 0 then return line('woken', c.queue), whole(draw(1)) end
+  if how == 'given_back' or how == 'retry' then return tail(c.queue, losses), whole(draw(1)) end
+  local key = c.lines[how] or line(how, c.queue)
+  c.lines[how] = key
+  return key, now_text
+end
+
+for _, group in ipairs(groups) do
+  local how, failure = group.how, group.failure
+  local goes_on = how == 'retry' or how == 'given_back'
+  for i = group.from, group.to do
+    local id, fence, c = ids[i], fences[i], commons[i]
+    local before = looked[id]
+    local p = before and read_past(before)
+    if done[id] == fence or (p and p.settled == fence and fence ~= '0') then
+      codes[i] = '2'
+    elseif not c or done[id] or fence == '0' then
+      codes[i] = '1'
+    else
+      codes[i] = '0'
+      done[id] = fence
+      if before and not p then
+        broken[#broken + 1] = {id, c.processing, c.queue}
+      else
+        local losses, attempt = p and p.losses or 0, attempts[i]
+        local target, score = target_of(how, group.delay, losses, c)
+        made_work = made_work or goes_on
+        ends = ends + 1
+        ended[ends] = id
+        add_one(leaving, c.processing, id)
+        add_two(entering, sorted(target), score, id)
+
+        -- A start that was given back does not count as a run.
+        local runs = how == 'given_back' and attempt - 1 or attempt
+        changed[changes + 1] = id
+        changes = changes + 2
+        if p then
+          remember(p, fence, attempt, c.claimed, c.server, ended_how[i])
+          changed[changes] = runs .. ' ' .. losses .. ' ' .. fence .. ' ' .. p.failures + failure .. ' ' .. p.n .. ' ' ..
+                             said[i] .. (group.reports and '' or text(p.reported)) .. p.history
+        else
+          changed[changes] = runs .. ' 0 ' .. fence .. ' ' .. failure .. ' 1 ' .. said[i] ..
+                             (group.reports and '' or '0:') .. text(fence .. ' ' .. attempt .. c.middle .. ended_how[i])
+        end
+      end
+    end
+  end
+end
+
+each_list(leaving, 'ZREM')
+many('HDEL', starts, ended)
+many('HSET', past, changed)
+each_list(entering, 'ZADD')
+for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', whole(instant), queue) end
+for _, b in ipairs(broken) do put_aside(b[1], b[2], b[3]) end
+
+local answer = {table.concat(codes)}
+if ARGV[at] then
+  local got = claim(at)
+  for i = 1, #got do answer[i + 1] = got[i] end
+  made_work = made_work or got[1] > 0
+end
+finish(made_work)
+return answer

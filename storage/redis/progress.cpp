@@ -1,0 +1,22 @@
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+
+void ask(exchange& x, const progress_request& r, answer& into) {
+  into = progress_answer{std::vector<errc>(r.starts.size())};
+  for (std::size_t from = 0; from < r.starts.size(); from += jobs_a_script) {
+    auto c = x.begin(script::progress);
+    for (std::size_t i = from; i < std::min(from + jobs_a_script, r.starts.size()); ++i) {
+      const auto& [start, report] = r.starts[i];
+      c.add(start.id.value).add(start.fence.value).add(write_report(report));
+    }
+    x.send(
+        script::progress, std::move(c),
+        [&into, from](const item& reply) {
+          if (auto* filled = filling<progress_answer>(into)) read_codes(reply.text(), filled->each, from);
+        },
+        fails(into));
+  }
+}
+
+}  // namespace sluice::storage::redis

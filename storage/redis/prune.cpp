@@ -1,0 +1,31 @@
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+void add(command& c, const retention_rule& rule) {
+  rule.age ? c.add(rule.age->count()) : c.add("");
+  rule.count ? c.add(*rule.count) : c.add("");
+}
+
+}  // namespace
+
+void ask(exchange& x, const prune_request& r, answer& into) {
+  into = prune_answer{};
+  auto c = x.begin(script::prune);
+  c.add(r.limit);
+  r.server_age > duration::zero() ? c.add(r.server_age.count()) : c.add("");
+  for (const auto* rule : {&r.retention.failed, &r.retention.succeeded, &r.retention.deleted})  // as final_kinds
+    add(c, *rule);
+  x.send(
+      script::prune, std::move(c),
+      [&](const item& reply) {
+        auto* filled = filling<prune_answer>(into);
+        if (!filled || reply.size() < 2) return;
+        filled->removed = static_cast<std::uint32_t>(reply[0].number());
+        filled->more = reply[1].number() != 0;
+      },
+      fails(into));
+}
+
+}  // namespace sluice::storage::redis

@@ -1,0 +1,56 @@
+#include "storage/redis/transitions.hpp"
+#include "storage/words.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+// No clock runs a lease ahead by itself; more than this and it must have been set back.
+constexpr std::int64_t clock_slack_us = 1'000'000;
+constexpr std::size_t values_a_lease = 3;
+
+}  // namespace
+
+void ask(exchange& x, const expired_request& r, answer& into) {
+  into = expired_answer{};
+  auto c = x.begin(script::expired);
+  c.add(r.limit).add(clock_slack_us);
+  x.send(
+      script::expired, std::move(c),
+      [&](const item& reply) {
+        auto* filled = filling<expired_answer>(into);
+        if (!filled || reply.size() == 0) return;
+        if (!reply[0].text().empty()) filled->next_in = duration(reply[0].number());
+        for (std::size_t i = 1; i + values_a_lease <= reply.size() && filled->leases.size() < r.limit;
+             i += values_a_lease) {
+          const auto start = read_start(reply[i + 1].text());
+          if (!start) continue;
+          filled->leases.push_back({{job_id(std::string(reply[i].text())), fence{start->fence}},
+                                    start->renewals,
+                                    duration(start->lease),
+                                    reply[i + 2].text() == "1"});
+        }
+      },
+      fails(into));
+}
+
+void ask(exchange& x, const reap_request& r, answer& into) {
+  into = reap_answer{std::vector<errc>(r.leases.size())};
+  for (std::size_t from = 0; from < r.leases.size(); from += jobs_a_script) {
+    auto c = x.begin(script::reap);
+    c.add(r.max_losses).add(words::lost_again).add(words::lost_for_good);
+    c.add(write_ended("lost", words::lost_start, duration::max()));
+    for (std::size_t i = from; i < std::min(from + jobs_a_script, r.leases.size()); ++i) {
+      const auto& seen = r.leases[i];
+      c.add(seen.start.id.value).add(seen.start.fence.value).add(seen.renewals);
+    }
+    x.send(
+        script::reap, std::move(c),
+        [&x, &into, from](const item& reply) {
+          if (reply.text().find('0') != std::string_view::npos) x.made_work = true;
+          if (auto* filled = filling<reap_answer>(into)) read_codes(reply.text(), filled->each, from);
+        },
+        fails(into));
+  }
+}
+
+}  // namespace sluice::storage::redis

@@ -1,0 +1,206 @@
+#include "storage/redis/records.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/codec.hpp"
+#include "core/text.hpp"
+#include "storage/words.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+constexpr double millionths = 1e6;
+
+// Reads from the front. After anything wrong `good` is false and all answers are empty.
+class reader {
+public:
+  explicit reader(std::string_view text) : rest_(text) {}
+
+  bool good() const { return good_; }
+  bool finished() const { return good_ && rest_.empty(); }
+  std::string_view rest() const { return rest_; }
+
+  // Digits and the mark behind them.
+  template <class T = std::uint64_t>
+  T number(char mark = ' ') {
+    T n{};
+    const auto* end = rest_.data() + rest_.size();
+    const auto read = std::from_chars(rest_.data(), end, n);
+    if (read.ec != std::errc{} || read.ptr == end || *read.ptr != mark) {
+      fail();
+      return T{};
+    }
+    rest_.remove_prefix(static_cast<std::size_t>(read.ptr - rest_.data()) + 1);
+    return n;
+  }
+  std::string_view text() {
+    const auto size = number<std::size_t>(':');
+    if (size > rest_.size()) return fail();
+    const auto t = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return t;
+  }
+
+private:
+  std::string_view fail() {
+    good_ = false;
+    rest_ = {};
+    return {};
+  }
+
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+struct known_past {
+  std::uint32_t attempt = 0, losses = 0;
+  job_progress progress;
+};
+
+std::optional<known_past> read_past(std::string_view value) {
+  known_past p;
+  if (value.empty()) return p;
+  reader in(value);
+  p.attempt = in.number<std::uint32_t>();
+  p.losses = in.number<std::uint32_t>();
+  in.number();  // the fence that was settled last is the scripts' business
+  p.progress.failures = in.number<std::uint32_t>();
+  const auto n = in.number<std::uint32_t>();
+  p.progress.reason = in.text();
+  p.progress.result = in.text();
+  if (const auto said = in.text(); !said.empty()) {
+    p.progress.reported = read_report(said);
+    if (!p.progress.reported) return std::nullopt;
+  }
+  if (n > history_limit) return std::nullopt;
+  for (std::uint32_t i = 0; i < n && in.good(); ++i) {
+    reader row(in.text());
+    start_record start;
+    start.fence.value = row.number();
+    start.attempt = row.number<std::uint32_t>();
+    const auto claimed = row.number<std::int64_t>();
+    const auto ended = row.number<std::int64_t>();
+    start.server = row.text();
+    start.cause = row.text();
+    start.error = row.text();
+    std::int64_t ran = 0;
+    const auto tail = row.rest();
+    const auto read = std::from_chars(tail.data(), tail.data() + tail.size(), ran);
+    if (!row.good() || read.ec != std::errc{} || read.ptr != tail.data() + tail.size()) return std::nullopt;
+    start.started = from_micros(ended - std::min(ran, ended - claimed));
+    start.ended = from_micros(ended);
+    p.progress.history.push_back(std::move(start));
+  }
+  if (!in.finished()) return std::nullopt;
+  return p;
+}
+
+std::optional<job_state> state_of(std::string_view kind) {
+  if (kind == "ready" || kind == "woken" || kind == "suspect" || kind.starts_with("type:")) return job_state::enqueued;
+  return parse_job_state(std::string(kind));
+}
+
+}  // namespace
+
+std::string counted(std::string_view text) { return std::to_string(text.size()).append(":").append(text); }
+
+std::string write_ended(std::string_view cause, std::string_view error, duration ran) {
+  return counted(cause).append(counted(error)).append(std::to_string(std::max<std::int64_t>(0, ran.count())));
+}
+
+std::string write_report(const progress_report& said) {
+  return std::to_string(std::llround(said.done * millionths)).append(" ").append(said.text);
+}
+
+std::optional<progress_report> read_report(std::string_view text) {
+  reader in(text);
+  progress_report report;
+  report.done = static_cast<double>(in.number()) / millionths;
+  report.text = in.rest();
+  return in.good() ? std::optional(std::move(report)) : std::nullopt;
+}
+
+told_job told_at(const item& reply, std::size_t from) {
+  return {reply[from].text(),     reply[from + 1].text(), reply[from + 2].text(),
+          reply[from + 3].text(), reply[from + 4].text(), reply[from + 5].text()};
+}
+
+std::optional<known_start> read_start(std::string_view row) {
+  reader in(row);
+  known_start s;
+  s.fence = in.number();
+  s.attempt = in.number<std::uint32_t>();
+  in.number();  // whether there is a past
+  s.started = in.number<std::int64_t>();
+  s.lease = in.number<std::int64_t>();
+  s.renewals = in.number();
+  in.number();  // op
+  in.text();    // queue
+  s.server = in.rest();
+  return in.good() ? std::optional(std::move(s)) : std::nullopt;
+}
+
+std::optional<server_info> read_server(std::string_view id, std::string_view said) {
+  reader in(said);
+  server_info info;
+  info.id.value = id;
+  info.beat_at = from_micros(in.number<std::int64_t>());
+  info.started_at = from_micros(in.number<std::int64_t>());
+  info.pid = in.number<std::int64_t>();
+  info.running = in.number<std::uint32_t>();
+  info.name = in.text();
+  info.host = in.text();
+  while (in.good() && !in.finished())
+    info.queues.emplace_back(in.text());
+  return in.good() ? std::optional(std::move(info)) : std::nullopt;
+}
+
+std::optional<known_job> read_job(const told_job& told) {
+  const job_id id{std::string(told.id)};
+  auto content = decode_content(id, told.record);
+  auto past = read_past(told.past);
+  const auto state = state_of(told.kind);
+  if (!content || !past || !state) return std::nullopt;
+  std::int64_t score = 0;
+  std::from_chars(told.score.data(), told.score.data() + told.score.size(), score);
+
+  known_job known;
+  known.failures = past->progress.failures;
+  auto& whole = known.about;
+  whole.id = id;
+  whole.type = std::move(content->type);
+  whole.queue = std::move(content->queue);
+  whole.args = std::move(content->args);
+  whole.headers = std::move(content->headers);
+  whole.retry = content->retry;
+  whole.timeout = content->timeout;
+  whole.created_at = content->created_at;
+  whole.state = *state;
+  whole.attempt = past->attempt;
+  whole.losses = past->losses;
+  whole.reason = std::move(past->progress.reason);
+  whole.result = std::move(past->progress.result);
+  whole.progress = std::move(past->progress.reported);
+  whole.history = std::move(past->progress.history);
+  if (!whole.history.empty()) whole.fence = whole.history.back().fence;
+  if (*state == job_state::scheduled) whole.due_at = from_micros(score);
+  if (is_final(*state)) whole.finished_at = from_micros(score);
+  if (*state == job_state::processing) {
+    auto start = read_start(told.start);
+    if (!start) return std::nullopt;
+    whole.fence.value = start->fence;
+    whole.attempt = start->attempt;
+    whole.started_at = from_micros(start->started);
+    whole.lease_until = from_micros(score);
+    whole.server = std::move(start->server);
+  }
+  if (*state == job_state::enqueued && told.kind != "ready") {
+    whole.line = told.kind;
+    if (told.kind.starts_with("type:")) whole.reason = words::type_unknown;
+  }
+  return known;
+}
+
+}  // namespace sluice::storage::redis

@@ -1,0 +1,51 @@
+// How the values that the scripts write are read (lua/prelude.lua says what they look like). Any bytes are read
+// without harm; nothing is answered when they are not what was written.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <sluice/job.hpp>
+
+#include "storage/redis/connection.hpp"
+
+namespace sluice::storage::redis {
+
+// "length:bytes".
+std::string counted(std::string_view text);
+
+// How a start ended, as it stands at the end of its row in a past. A body that ran for longer than it was claimed ran
+// from its claim on.
+std::string write_ended(std::string_view cause, std::string_view error, duration ran);
+
+// A report as it is kept, and read again.
+std::string write_report(const progress_report& said);
+std::optional<progress_report> read_report(std::string_view text);
+
+// The values by which the scripts tell of a job.
+struct told_job {
+  std::string_view id, kind, score, record, past, start;
+};
+inline constexpr std::size_t told_size = 6;
+told_job told_at(const item& reply, std::size_t from);
+
+struct known_job {
+  job about;
+  std::uint32_t failures = 0;
+};
+std::optional<known_job> read_job(const told_job& told);
+
+struct known_start {
+  std::uint64_t fence = 0;
+  std::uint32_t attempt = 0;
+  std::int64_t started = 0;
+  std::int64_t lease = 0;
+  std::uint64_t renewals = 0;
+  std::string server;
+};
+std::optional<known_start> read_start(std::string_view row);
+
+std::optional<server_info> read_server(std::string_view id, std::string_view said);
+
+}  // namespace sluice::storage::redis

@@ -1,0 +1,214 @@
+#include "storage/redis/redis_store.hpp"
+
+#include <random>
+
+#include "core/log.hpp"
+#include "core/text.hpp"
+#include "storage/redis/audit.hpp"
+#include "storage/redis/link.hpp"
+#include "storage/redis/listener.hpp"
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto schema_version = 1;
+constexpr auto connect_patience = 2s;
+constexpr auto answer_patience = 5s;  // for a whole batch
+constexpr auto replica_patience = 1s;
+constexpr auto first_pause = 50ms;
+constexpr auto last_pause = 1s;
+constexpr auto last_words = 1s;  // for what is asked when the program stops already
+
+class redis_store final : public store {
+public:
+  redis_store(location where, const clock* time)
+      : where_(std::move(where)), prefix_("{" + where_.prefix + "}"), time_(time), token_(random_token()) {}
+
+  result<void> ready() override {
+    if (link_ && !link_->at->is_stale()) return {};
+    if (link_) drop("it closed the connection");
+    if (steady_clock::now() < next_try_) return *why_not_;
+    if (auto up = connect(); !up) {
+      // Not all at the same moment, when Redis comes back.
+      static thread_local std::minstd_rand random{std::random_device{}()};
+      next_try_ = steady_clock::now() + pause_ * std::uniform_int_distribution<int>(50, 100)(random) / 100;
+      pause_ = std::min<std::chrono::milliseconds>(pause_ * 2, last_pause);
+      if (!why_not_ || why_not_->message != up.error().message)
+        log::warn("store ", up.error().message, "; trying again");
+      why_not_ = up.error();
+      return up.error();
+    }
+    if (why_not_) log::info("store: Redis at ", to_string(link_->server), " answers again");
+    why_not_.reset();
+    pause_ = first_pause;
+    return {};
+  }
+
+  std::vector<answer> apply(std::span<const request> batch) override {
+    std::vector<answer> answers(batch.size());
+    made_work_ = false;
+    if (auto up = ready(); !up) {
+      answers.assign(batch.size(), up.error());
+      return answers;
+    }
+    const auto deadline = steady_clock::now() + answer_patience;
+    auto x = start_exchange();
+    for (std::size_t i = 0; i < batch.size();) {
+      if (std::holds_alternative<enqueue_request>(batch[i])) {
+        std::vector<enqueue_part> together;
+        for (; i < batch.size() && std::holds_alternative<enqueue_request>(batch[i]); ++i)
+          together.push_back({&std::get<enqueue_request>(batch[i]), &answers[i]});
+        ask(x, together);
+        continue;
+      }
+      std::visit([&](const auto& one) { ask_one(x, one, answers[i]); }, batch[i]);
+      ++i;
+    }
+    if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
+    bool stay = x.finish(deadline);
+    made_work_ = x.made_work;
+    if (stay && !x.broken.empty()) stay = put_aside(x.broken, deadline);
+    if (!stay) drop("");
+    return answers;
+  }
+
+  bool made_work() const override { return made_work_; }
+  void tidy() override {}
+
+  std::unique_ptr<watch> watch_others(std::function<void()> hint) override {
+    return listen(where_, token_, std::move(hint));
+  }
+
+  sluice::durability durability() const override { return durability_; }
+  void stop_waiting() override { stop_.set(); }
+
+  result<std::vector<std::string>> audit() override {
+    if (auto up = ready(); !up) return up.error();
+    return redis::audit(*link_->at, shas_, prefix_);
+  }
+
+  result<void> open() {
+    if (auto up = connect(); !up) return up;
+    if (link_->says.evicting)
+      return error{errc::invalid_argument,
+                   cat("Redis at ", to_string(link_->server), " has maxmemory-policy ", *link_->says.evicting,
+                       ", which throws jobs away when memory is short; set it to noeviction")};
+    return {};
+  }
+
+private:
+  template <class Request>
+  static void ask_one(exchange& x, const Request& r, answer& into) {
+    if constexpr (!std::is_same_v<Request, enqueue_request>) ask(x, r, into);
+  }
+
+  exchange start_exchange() {
+    return {*link_->at, shas_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(), token_};
+  }
+
+  result<void> connect() {
+    const auto deadline = steady_clock::now() + connect_patience;
+    auto opened = open_link(where_, deadline, stop_);
+    if (!opened) return opened.error();
+    if (auto loaded = load_scripts(*opened, deadline); !loaded) return loaded;
+    link_ = std::move(*opened);
+    if (auto ours = check_schema(deadline); !ours) {
+      link_.reset();
+      return ours;
+    }
+    const auto& says = link_->says;
+    if (!durability_known_ || durability_ != says.durability)
+      log::info("Redis at ", to_string(link_->server), ": ", says.why, "; ", says.replicas, " replicas");
+    if (says.evicting)
+      log::error("Redis at ", to_string(link_->server), " has maxmemory-policy ", *says.evicting,
+                 ": it throws jobs away when memory is short; set it to noeviction");
+    durability_ = says.durability;
+    durability_known_ = true;
+    return {};
+  }
+
+  result<void> load_scripts(const link& l, steady_point deadline) {
+    for (std::size_t i = 0; i < script_count; ++i)
+      l.at->post(command{"SCRIPT", "LOAD", text_of(static_cast<script>(i))}.encoded());
+    for (std::size_t i = 0; i < script_count; ++i) {
+      const auto got = l.at->next(deadline);
+      if (!got)
+        return error{errc::storage_unavailable, cat("Redis at ", to_string(l.server), ": ", got.error().message)};
+      const item said(got->get());
+      if (said.is_error())
+        return error{errc::storage_unavailable,
+                     cat("Redis at ", to_string(l.server), ": ", printable(said.text(), 300))};
+      shas_[i] = said.text();
+    }
+    return {};
+  }
+
+  result<void> check_schema(steady_point deadline) {
+    auto x = start_exchange();
+    result<void> fine;
+    auto c = x.begin(script::open);
+    c.add(static_cast<std::uint32_t>(schema_version));
+    x.send(
+        script::open, std::move(c),
+        [&](const item& reply) {
+          if (reply.number() > schema_version)
+            fine = error{errc::storage_newer, cat("the store under prefix ", prefix_, " has schema ", reply.number(),
+                                                  "; this version knows up to ", schema_version)};
+        },
+        // A full Redis still settles what was begun.
+        [&](const error& e) {
+          if (e.code != errc::storage_full) fine = e;
+        });
+    if (!x.finish(deadline) && fine) fine = error{errc::storage_unavailable, "Redis went away"};
+    return fine;
+  }
+
+  bool put_aside(const std::vector<exchange::broken_record>& broken, steady_point deadline) {
+    auto x = start_exchange();
+    auto c = x.begin(script::put_aside);
+    for (const auto& b : broken) {
+      log::error("the record of job ", b.id, " cannot be decoded; its bytes are kept in quarantine");
+      c.add(b.id).add(b.record).add(b.past);
+    }
+    // When it fails it stays where it is; the next reader finds it again.
+    x.send(
+        script::put_aside, std::move(c), [](const item&) {}, [](const error&) {});
+    return x.finish(deadline);
+  }
+
+  void drop(const std::string& why) {
+    why_not_ = error{errc::storage_unavailable,
+                     cat("Redis at ", to_string(link_->server), " is away", why.empty() ? "" : ": ", why)};
+    log::warn("store: the connection to Redis at ", to_string(link_->server), " is lost; connecting again");
+    link_.reset();
+    next_try_ = {};
+  }
+
+  const location where_;
+  const std::string prefix_;
+  const clock* const time_;
+  const std::string token_;
+  stop_signal stop_{last_words};
+  std::optional<link> link_;
+  exchange::shas shas_;
+  std::optional<error> why_not_;  // while it is away
+  steady_point next_try_{};
+  std::chrono::milliseconds pause_ = first_pause;
+  bool made_work_ = false;
+  bool durability_known_ = false;
+  std::atomic<sluice::durability> durability_{durability::volatile_};
+};
+
+}  // namespace
+
+result<std::unique_ptr<store>> open(location where, const clock* time) {
+  auto made = std::make_unique<redis_store>(std::move(where), time);
+  if (auto opened = made->open(); !opened) return opened.error();
+  return std::unique_ptr<store>(std::move(made));
+}
+
+}  // namespace sluice::storage::redis

@@ -1,0 +1,12 @@
+// The store on Redis 6.2 or newer, or Valkey: one script a transition, those of a batch in one write.
+#pragma once
+
+#include "storage/redis/url.hpp"
+#include "storage/store.hpp"
+
+namespace sluice::storage::redis {
+
+// Connects at once; a store that cannot be reached, or that may throw jobs away, is an error.
+result<std::unique_ptr<store>> open(location where, const clock* time);
+
+}  // namespace sluice::storage::redis

@@ -1,0 +1,21 @@
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+
+void ask(exchange& x, const renew_request& r, answer& into) {
+  into = renew_answer{std::vector<errc>(r.starts.size())};
+  for (std::size_t from = 0; from < r.starts.size(); from += jobs_a_script) {
+    auto c = x.begin(script::renew);
+    c.add(r.lease.count());
+    for (std::size_t i = from; i < std::min(from + jobs_a_script, r.starts.size()); ++i)
+      c.add(r.starts[i].id.value).add(r.starts[i].fence.value);
+    x.send(
+        script::renew, std::move(c),
+        [&into, from](const item& reply) {
+          if (auto* filled = filling<renew_answer>(into)) read_codes(reply.text(), filled->each, from);
+        },
+        fails(into));
+  }
+}
+
+}  // namespace sluice::storage::redis

@@ -1,0 +1,38 @@
+// The transitions as Lua, one file each in lua/, made part of the program when it is built.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sluice::storage::redis {
+
+enum class script : std::uint8_t {
+  open,
+  enqueue,
+  claim,
+  settle,
+  renew,
+  progress,
+  promote,
+  expired,
+  reap,
+  prune,
+  change,
+  pause,
+  beat,
+  leave,
+  servers,
+  get,
+  list,
+  queues,
+  put_aside,
+  audit,
+};
+inline constexpr std::size_t script_count = 20;
+
+// The whole text, as Redis is given it.
+std::string text_of(script s);
+
+}  // namespace sluice::storage::redis

@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "core/text.hpp"
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+// "pid running", then as "length:bytes" the name, the host and each queue.
+std::string written(const server_info& info) {
+  auto text = cat(info.pid, " ", info.running, " ") + counted(info.name) + counted(info.host);
+  for (const auto& q : info.queues)
+    text += counted(q);
+  return text;
+}
+
+}  // namespace
+
+void ask(exchange& x, const beat_request& r, answer& into) {
+  into = done_answer{};
+  auto c = x.begin(script::beat);
+  c.add(r.server.id.value).add(written(r.server));
+  x.send(
+      script::beat, std::move(c), [](const item&) {}, fails(into));
+}
+
+void ask(exchange& x, const leave_request& r, answer& into) {
+  into = done_answer{};
+  auto c = x.begin(script::leave);
+  c.add(r.server.value);
+  x.send(
+      script::leave, std::move(c), [](const item&) {}, fails(into));
+}
+
+void ask(exchange& x, const servers_request&, answer& into) {
+  into = servers_answer{};
+  x.send(
+      script::servers, x.begin(script::servers),
+      [&](const item& reply) {
+        auto* filled = filling<servers_answer>(into);
+        if (!filled) return;
+        auto& all = filled->servers;
+        for (std::size_t i = 0; i + 2 <= reply.size(); i += 2)
+          if (auto info = read_server(reply[i].text(), reply[i + 1].text())) all.push_back(std::move(*info));
+        std::sort(all.begin(), all.end(), [](const server_info& a, const server_info& b) {
+          return std::tie(a.name, a.id.value) < std::tie(b.name, b.id.value);
+        });
+      },
+      fails(into));
+}
+
+}  // namespace sluice::storage::redis

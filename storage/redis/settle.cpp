@@ -1,0 +1,83 @@
+#include <tuple>
+
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+using how = settlement::how;
+
+std::string_view name_of(how end) {
+  switch (end) {
+    case how::succeeded: return "succeeded";
+    case how::failed: return "failed";
+    case how::deleted: return "deleted";
+    case how::retry: return "retry";
+    case how::given_back: return "given_back";
+  }
+  return "failed";
+}
+
+bool goes_on(const settlement& end) { return end.end == how::retry || end.end == how::given_back; }
+
+// What a group of starts has in common.
+auto group_of(const settlement& end) { return std::tuple(end.end, end.failure, end.delay, end.progress.has_value()); }
+
+void add_group(command& c, const settlement& first, std::size_t size) {
+  c.add(static_cast<std::uint64_t>(size)).add(name_of(first.end)).add(first.failure ? "1" : "0");
+  c.add(std::max<std::int64_t>(0, first.delay.count())).add(first.progress ? "1" : "0");
+}
+
+void add_start(command& c, const settlement& end) {
+  const bool succeeded = end.end == how::succeeded;
+  const std::string nothing;
+  auto said = counted(end.reason) + counted(succeeded ? end.text : nothing);
+  if (end.progress) said += counted(write_report(*end.progress));
+  c.add(end.start.id.value).add(end.start.fence.value).add(said);
+  c.add(write_ended(end.cause, succeeded ? nothing : end.text, end.ran));
+}
+
+// Runs of alike ends, in the order they came, since answers are by place.
+void add(command& c, const settlement* from, const settlement* to) {
+  std::vector<std::pair<const settlement*, std::size_t>> groups;
+  for (const auto* end = from; end != to; ++end) {
+    if (groups.empty() || group_of(*groups.back().first) != group_of(*end)) groups.emplace_back(end, 0);
+    ++groups.back().second;
+  }
+  c.add(static_cast<std::uint64_t>(groups.size()));
+  for (const auto& [first, size] : groups) {
+    add_group(c, *first, size);
+    for (std::size_t i = 0; i < size; ++i)
+      add_start(c, first[i]);
+  }
+}
+
+}  // namespace
+
+void ask(exchange& x, const settle_request& r, answer& into) {
+  into = settle_answer{std::vector<errc>(r.starts.size()), {}};
+  const auto count = r.starts.size();
+  std::size_t from = 0;
+  do {
+    const auto some = std::min(jobs_a_script, count - from);
+    const bool claims = r.next && r.next->free + r.next->ahead > 0 && from + some == count;
+    auto c = x.begin(script::settle);
+    add(c, r.starts.data() + from, r.starts.data() + from + some);
+    if (claims) add(c, *r.next);
+    x.send(
+        script::settle, std::move(c),
+        [&x, &r, &into, from, claims](const item& reply) {
+          auto* filled = filling<settle_answer>(into);
+          if (!filled || reply.size() == 0) return;
+          const auto codes = reply[0].text();
+          read_codes(codes, filled->each, from);
+          for (std::size_t i = 0; i < codes.size(); ++i)
+            if (codes[i] == '0' && goes_on(r.starts[from + i])) x.made_work = true;
+          if (claims) read_claim(x, reply, 1, filled->next);
+        },
+        fails(into));
+    from += some;
+  } while (from < count);
+}
+
+}  // namespace sluice::storage::redis

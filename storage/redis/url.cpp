@@ -1,0 +1,184 @@
+#include "storage/redis/url.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include "core/log.hpp"
+#include "core/text.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+constexpr std::uint16_t server_port = 6379;
+constexpr std::uint16_t sentinel_port = 26379;
+constexpr std::uint32_t most_dbs = 1'000'000;
+constexpr std::uint32_t most_replicas = 100;
+constexpr std::size_t longest_socket_path = 107;
+
+template <class T>
+std::optional<T> number(std::string_view text, T most) {
+  T n = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (text.empty() || read.ec != std::errc{} || read.ptr != text.data() + text.size() || n > most) return std::nullopt;
+  return n;
+}
+
+std::optional<std::string> decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    unsigned value = 0;
+    const auto* from = text.data() + i + 1;
+    if (i + 2 >= text.size() || std::from_chars(from, from + 2, value, 16).ptr != from + 2) return std::nullopt;
+    out += static_cast<char>(value);
+    i += 2;
+  }
+  return out;
+}
+
+// What stands before `mark`; the rest stays in `text`. All of it when there is no mark.
+std::string_view cut(std::string_view& text, char mark) {
+  const auto at = text.find(mark);
+  const auto front = text.substr(0, at);
+  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  return front;
+}
+
+class parser {
+public:
+  explicit parser(const std::string& url) : shown_(printable(log::redact(url), 200)) {}
+
+  result<location> run(std::string_view rest, std::string_view scheme) {
+    const auto mark = rest.find('?');
+    std::string_view options = mark == std::string_view::npos ? std::string_view() : rest.substr(mark + 1);
+    rest = rest.substr(0, mark);
+    if (!credentials(rest)) return wrong("its user or password holds a broken %XX");
+    const auto place = scheme == "redis+unix"       ? socket(rest)
+                       : scheme == "redis+sentinel" ? sentinels(rest)
+                                                    : server(rest);
+    if (!place.empty()) return wrong(place);
+    while (!options.empty())
+      if (const auto fault = option(cut(options, '&')); !fault.empty()) return wrong(fault);
+    return std::move(made_);
+  }
+
+private:
+  error wrong(const std::string& what) const {
+    return {errc::invalid_argument, cat("the store's URL '", shown_, "': ", what)};
+  }
+
+  bool credentials(std::string_view& rest) {
+    const auto at = rest.rfind('@');
+    if (at == std::string_view::npos) return true;
+    auto words = rest.substr(0, at);
+    rest = rest.substr(at + 1);
+    const auto user = decoded(words.substr(0, words.find(':')));
+    cut(words, ':');
+    const auto password = decoded(words);
+    if (!user || !password) return false;
+    made_.user = *user;
+    made_.password = *password;
+    return true;
+  }
+
+  // Empty when it is right.
+  std::string add_host(std::string_view text, std::uint16_t port) {
+    address a;
+    a.port = port;
+    std::string_view port_text;
+    if (text.starts_with('[')) {
+      const auto end = text.find(']');
+      if (end == std::string_view::npos) return "an IPv6 address ends with ']'";
+      a.host = text.substr(1, end - 1);
+      text = text.substr(end + 1);
+      if (!text.empty() && text.front() != ':') return "behind ']' only :PORT may stand";
+      port_text = text.empty() ? text : text.substr(1);
+    } else {
+      port_text = text;
+      a.host = cut(port_text, ':');
+    }
+    if (!port_text.empty()) {
+      const auto given = number<std::uint16_t>(port_text, 65535);
+      if (!given || *given == 0) return cat("the port must be 1 to 65535, not '", printable(port_text, 20), "'");
+      a.port = *given;
+    }
+    if (a.host.empty()) return "it names no host; write redis://127.0.0.1:6379/0";
+    made_.at.push_back(std::move(a));
+    return {};
+  }
+
+  std::string set_db(std::string_view text) {
+    const auto db = number(text, most_dbs);
+    if (!db) return cat("the database must be a number, not '", printable(text, 30), "'");
+    made_.db = *db;
+    return {};
+  }
+
+  std::string server(std::string_view rest) {
+    if (auto fault = add_host(cut(rest, '/'), server_port); !fault.empty()) return fault;
+    return rest.empty() ? std::string() : set_db(rest);
+  }
+
+  std::string socket(std::string_view rest) {
+    if (!rest.starts_with('/')) return "it names no socket; write redis+unix:///run/redis/redis.sock";
+    if (rest.size() > longest_socket_path) return cat("a socket's path has at most ", longest_socket_path, " bytes");
+    made_.at.push_back({{}, 0, std::string(rest)});
+    return {};
+  }
+
+  std::string sentinels(std::string_view rest) {
+    auto hosts = cut(rest, '/');
+    do {
+      if (auto fault = add_host(cut(hosts, ','), sentinel_port); !fault.empty()) return fault;
+    } while (!hosts.empty());
+    made_.master = cut(rest, '/');
+    if (made_.master.empty()) return "it names no master; write redis+sentinel://host1,host2/mymaster/0";
+    return rest.empty() ? std::string() : set_db(rest);
+  }
+
+  std::string option(std::string_view text) {
+    const auto name = cut(text, '=');
+    if (name == "db") return set_db(text);
+    if (name == "prefix") {
+      if (!valid_name(text)) return "prefix must be 1 to 200 of letters, digits and _ . : -";
+      made_.prefix = text;
+      return {};
+    }
+    if (name == "wait_replicas") {
+      const auto n = number(text, most_replicas);
+      if (!n) return cat("wait_replicas must be 0 to ", most_replicas);
+      made_.wait_replicas = *n;
+      return {};
+    }
+    return cat("it takes ?prefix=, ?db= and ?wait_replicas=, not ?", printable(name, 60));
+  }
+
+  std::string shown_;
+  location made_;
+};
+
+}  // namespace
+
+std::string to_string(const address& a) {
+  if (!a.path.empty()) return a.path;
+  return a.host.find(':') == std::string::npos ? cat(a.host, ":", a.port) : cat("[", a.host, "]:", a.port);
+}
+
+result<location> parse_url(const std::string& url) {
+  const auto mark = url.find("://");
+  const auto scheme = url.substr(0, mark);
+  if (scheme == "rediss")
+    return error{errc::invalid_argument,
+                 "rediss:// needs TLS, which the Redis client library here does not speak; run a TLS tunnel (stunnel, "
+                 "spiped) beside the program and name its end: redis://127.0.0.1:PORT/0"};
+  if (mark == std::string::npos || (scheme != "redis" && scheme != "redis+unix" && scheme != "redis+sentinel"))
+    return error{errc::invalid_argument, cat("the store's URL '", printable(log::redact(url), 200),
+                                             "' is not understood; use redis://host:port/db, redis+unix:///path or "
+                                             "redis+sentinel://host1,host2/name/db")};
+  return parser(url).run(std::string_view(url).substr(mark + 3), scheme);
+}
+
+}  // namespace sluice::storage::redis

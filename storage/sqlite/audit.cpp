@@ -1,0 +1,44 @@
+#include "core/text.hpp"
+#include "storage/sqlite/transitions.hpp"
+
+namespace sluice::storage::sqlite {
+namespace {
+
+constexpr int most_findings = 1'000;
+
+// Adds a sentence for each row: its first column, then what is wrong with it.
+void each_row(session& s, const std::string& sql, const char* before, const char* wrong,
+              std::vector<std::string>& into) {
+  auto q = s.db.prepare((sql + " LIMIT " + std::to_string(most_findings)).c_str());
+  while (q.step())
+    into.push_back(cat(before, printable(q.text(0), 200), wrong));
+}
+
+}  // namespace
+
+std::vector<std::string> audit(session& s) {
+  std::vector<std::string> found;
+  {
+    auto q = s.db.prepare("PRAGMA integrity_check(100)");
+    while (q.step())
+      if (q.text(0) != "ok") found.push_back(cat("the file: ", printable(q.text(0), 300)));
+  }
+  each_row(s, "SELECT id FROM jobs WHERE line NOT IN (SELECT id FROM lines)", "job ", " is in no line", found);
+  each_row(s, "SELECT id FROM jobs WHERE state NOT BETWEEN 1 AND 8", "job ", " is in no state", found);
+  each_row(s, "SELECT id FROM jobs WHERE state=5 AND (server='' OR fence=0 OR pos=0 OR lease=0)", "job ",
+           " is processing without a lease", found);
+  each_row(s, "SELECT id FROM jobs WHERE fence>(SELECT last FROM numbers)", "job ", " has a fence that was never drawn",
+           found);
+  each_row(s, "SELECT l.queue FROM lines l LEFT JOIN queues q ON q.name=l.queue WHERE q.name IS NULL", "queue ",
+           " has lines but is not known", found);
+  each_row(
+      s,
+      "SELECT line||' in state '||state FROM (SELECT state,line,sum(n) AS n FROM (SELECT state,line,-count(*) AS n "
+      "FROM jobs "
+      "GROUP BY state,line UNION ALL SELECT state,line,n FROM counts WHERE state BETWEEN 1 AND 8) GROUP BY state,line) "
+      "WHERE n<>0",
+      "the count of line ", " is not the number of its jobs", found);
+  return found;
+}
+
+}  // namespace sluice::storage::sqlite

@@ -1,0 +1,37 @@
+// What both stores write into a job when it was not its handler that ended it. Each is one meaning and stands here
+// once; "%d" is a number that only the transition knows.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <sluice/types.hpp>
+
+#include "core/text.hpp"
+
+namespace sluice::storage::words {
+
+inline constexpr const char* type_unknown = "no server that serves the queue knows its type";
+inline constexpr const char* requeued = "requeued by hand";
+inline constexpr const char* deleted = "deleted by hand";
+inline constexpr const char* deleted_running = "deleted by hand while it ran";
+inline constexpr const char* lost_start = "its server died, was stopped or was cut off, and the lease ran out";
+inline constexpr const char* lost_again = "lost: the lease of start %d ran out";
+inline constexpr const char* lost_for_good = "lost: the lease of %d starts ran out; not started again";
+
+inline std::string no_job(const job_id& id) { return cat("there is no job ", printable(id.value, 200)); }
+inline std::string damaged_job(const job_id& id) {
+  return cat("the record of job ", printable(id.value, 200), " cannot be decoded; it is in quarantine");
+}
+inline std::string runs_still(const job_id& id) {
+  return cat("job ", printable(id.value, 200), " is running; delete it first, or wait");
+}
+inline std::string is_already(const job_id& id, std::string_view state) {
+  return cat("job ", printable(id.value, 200), " is ", state, " already");
+}
+
+inline std::string with_number(std::string text, std::uint64_t n) {
+  return text.replace(text.find("%d"), 2, std::to_string(n));
+}
+
+}  // namespace sluice::storage::words

@@ -1,0 +1,86 @@
+// What storage/store.hpp and docs/job_lifecycle.md promise, as a small store in plain memory: slow, obvious, and
+// written from the contract. Random programs compare every store with it (random_programs_test.cpp).
+//
+// It leaves open what the contract leaves open: fences are taken from the store's answers, of jobs that ended in the
+// same instant the store says which it pruned, and the store's own words (reasons, errors) only have to be there.
+#pragma once
+
+#include <functional>
+
+#include "core/codec.hpp"
+#include "storage/contract.hpp"
+
+namespace sluice::test {
+
+// Everything an answer says, to compare. Leases are put in order, since theirs is not promised.
+std::string in_words(const storage::answer& a);
+
+class model {
+public:
+  using still_there = std::function<bool(const std::string&)>;
+
+  model(const clock& clock, still_there kept) : clock_(clock), kept_(std::move(kept)) {}
+
+  // Carries out what the store was asked and answers as the store should have. `told` is the store's answer: its
+  // fences are taken over.
+  storage::answer carry_out(const storage::request& asked, const storage::answer& told);
+
+  // Whether jobs became ready or due since this was asked last.
+  bool made_work() { return std::exchange(made_work_, false); }
+
+  // All that can be looked at: jobs by id, the lines in their order, the counts. The second one looks at a
+  // store.
+  std::string look() const;
+  static std::string look(world& w);
+
+private:
+  struct known_job {
+    job seen;  // as the store should show it
+    job_content content;
+    std::uint32_t failures = 0;
+    sluice::fence settled;  // the last start that was settled
+    std::uint64_t op = 0;   // the claim that took it
+    std::uint64_t renewals = 0;
+    duration lease{0};
+    std::uint64_t place = 0;  // in its line
+  };
+  using known_jobs = std::vector<known_job*>;
+
+  storage::enqueue_answer apply(const storage::enqueue_request& r);
+  storage::claim_answer apply(const storage::claim_request& r, const storage::claim_answer& told);
+  storage::settle_answer apply(const storage::settle_request& r, const storage::settle_answer& told);
+  storage::renew_answer apply(const storage::renew_request& r);
+  storage::progress_answer apply(const storage::progress_request& r);
+  storage::promote_answer apply(const storage::promote_request& r);
+  storage::expired_answer apply(const storage::expired_request& r) const;
+  storage::reap_answer apply(const storage::reap_request& r);
+  storage::prune_answer apply(const storage::prune_request& r);
+  storage::change_answer apply(const storage::requeue_request& r);
+  storage::change_answer apply(const storage::remove_request& r);
+  storage::done_answer apply(const storage::pause_request& r);
+
+  errc enqueue_one(const prepared_job& wanted);
+  errc settle_one(const storage::settlement& end);
+  errc reap_one(const storage::expired_lease& seen, std::uint32_t max_losses);
+  std::uint32_t prune_state(job_state state, const retention_rule& rule, std::uint32_t limit);
+
+  known_job* find(const job_id& id);
+  known_job* running(const storage::start_key& start);  // null when it is no longer the job's current one
+  known_jobs where(const std::function<bool(const known_job&)>& is_one);
+  known_jobs in_turn(const storage::claim_request& r);  // the ready jobs that a claim may meet
+  void start(known_job& j, const storage::claim_request& r, sluice::fence drawn);
+  void move(known_job& j, job_state to, const std::string& line = {});
+  void to_tail(known_job& j) { move(j, job_state::enqueued, j.seen.losses > 0 ? "suspect" : ""); }
+  void remember(known_job& j, const std::string& cause, const std::string& why, duration ran);
+
+  const clock& clock_;
+  still_there kept_;
+  std::map<std::string, known_job> jobs_;
+  std::set<std::string> paused_;
+  std::map<std::pair<server_id, queue_name>, std::uint64_t> last_op_;
+  std::uint64_t places_ = 0;
+  sluice::fence last_fence_;
+  bool made_work_ = false;
+};
+
+}  // namespace sluice::test
