@@ -1,6 +1,10 @@
 #include "cache_refresh/options.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <initializer_list>
+#include <set>
 #include <string_view>
 
 namespace sample {
@@ -9,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t most_seconds = 86'400;
+constexpr std::uint32_t seconds_of_all = 20;
 constexpr sluice::duration shortest_minute = 10ms;
 constexpr sluice::duration longest_minute = 1h;
 
@@ -29,22 +34,91 @@ std::optional<sluice::duration> read_duration(std::string_view text) {
   return sluice::duration(static_cast<std::int64_t>(number * us));
 }
 
+// "a,b"; nothing when a name is empty.
+std::vector<std::string> read_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const auto end = std::min(text.find(',', begin), text.size());
+    if (end == begin) return {};
+    names.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+// "http://127.0.0.1:8099"; a slash at the end is dropped, since resources begin with one.
+std::string read_url(std::string text) {
+  constexpr std::string_view scheme = "http://";
+  while (text.ends_with('/'))
+    text.pop_back();
+  return text.starts_with(scheme) && text.size() > scheme.size() ? text : "";
+}
+
 // What is wrong with the value of this option, or nothing.
 std::string set(run_options& options, const std::string& option, const std::string& value) {
-  if (option == "--pools") {
-    if (value != "one" && value != "isolated") return "--pools is one or isolated, not '" + value + "'";
+  const auto wrong = [&](const std::string& right) { return option + " is " + right + ", not '" + value + "'"; };
+  if (option == "--role") {
+    if (value != "all" && value != "work" && value != "provider") return wrong("work, provider or all");
+    options.role = value;
+  } else if (option == "--pools") {
+    if (value != "one" && value != "isolated") return wrong("one or isolated");
     options.pools = value;
   } else if (option == "--seconds") {
-    if (!read_number(value, options.seconds) || options.seconds < 1 || options.seconds > most_seconds)
-      return "--seconds is a whole number from 1 to 86400, not '" + value + "'";
+    std::uint32_t seconds = 0;
+    if (!read_number(value, seconds) || seconds < 1 || seconds > most_seconds)
+      return wrong("a whole number from 1 to 86400");
+    options.seconds = seconds;
   } else if (option == "--minute") {
     const auto read = read_duration(value);
     if (!read || *read < shortest_minute || *read > longest_minute)
-      return "--minute is a time from 10ms to 60m, as 1s or 250ms, not '" + value + "'";
+      return wrong("a time from 10ms to 60m, as 1s or 250ms");
     options.minute = *read;
+  } else if (option == "--provider-port") {
+    if (!read_number(value, options.provider_port)) return wrong("a port from 1 to 65535, or 0 for any free one");
+  } else if (option == "--provider") {
+    options.provider_url = read_url(value);
+    if (options.provider_url.empty()) return wrong("an address as http://127.0.0.1:8099");
+  } else if (option == "--queues") {
+    options.queues = read_names(value);
+    if (options.queues.empty()) return wrong("names with commas between, as default,game-cache-queue");
   } else {
+    if (value.empty()) return wrong("a URL as sqlite:jobs.db");
     options.store = value;
   }
+  return {};
+}
+
+constexpr std::array valued{"--role",  "--pools",         "--seconds",  "--minute",
+                            "--store", "--provider-port", "--provider", "--queues"};
+
+std::string first_given(const std::set<std::string>& given, std::initializer_list<const char*> options) {
+  for (const auto* option : options)
+    if (given.contains(option)) return option;
+  return {};
+}
+
+std::string misfit_of_work(const std::set<std::string>& given) {
+  std::string missing;
+  if (!given.contains("--provider")) missing = "--provider URL (the address that the provider prints)";
+  if (!given.contains("--store"))
+    missing += std::string(missing.empty() ? "" : " and ") + "--store URL (the provider's store)";
+  if (!missing.empty()) return "--role work needs " + missing;
+  if (given.contains("--provider-port"))
+    return "--provider-port is for --role provider and all; --role work is told the address by --provider URL";
+  if (const auto unfit = first_given(given, {"--minute", "--json"}); !unfit.empty())
+    return unfit + " is for the process that enqueues and reports, not for --role work: leave it out";
+  return {};
+}
+
+// What the role lacks, or has no use for; or nothing.
+std::string misfit(const run_options& options, const std::set<std::string>& given) {
+  if (options.role != "all" && options.store == "sqlite::memory:")
+    return "--store sqlite::memory: is one process's alone: name a store that processes can share, as sqlite:jobs.db";
+  if (options.role == "work") return misfit_of_work(given);
+  if (const auto unfit = first_given(given, {"--provider", "--queues"}); !unfit.empty())
+    return unfit + " is for --role work, not for --role " + options.role + ": leave it out or add --role work";
+  if (const auto unfit = first_given(given, {"--pools", "--minute", "--json"}); !unfit.empty() && !options.enqueues())
+    return unfit + " needs --store URL with --role provider, which enqueues and reports nothing without a store";
   return {};
 }
 
@@ -52,16 +126,32 @@ std::string set(run_options& options, const std::string& option, const std::stri
 
 const char* const usage =
     R"(usage: cache_refresh [--pools isolated|one] [--seconds 20] [--minute 1s] [--store URL] [--json]
+       cache_refresh --role provider [--provider-port N] [--store URL] [and the options above]
+       cache_refresh --role work --provider URL --store URL [--queues A,B] [--pools isolated|one] [--seconds N]
 
 Refreshes thirty caches from one provider: 23 light jobs, 7 heavy ones, eight workers.
 
+  --role all        the provider, the schedule and eight workers in one process (the default)
+  --role provider   the provider's API; with --store also the schedule that enqueues, and the report
+  --role work       eight workers; any number of such processes may share a store
   --pools isolated  one worker for the heavy jobs, seven for the light ones (the default)
   --pools one       one pool of eight for all; only the configuration file differs
-  --seconds N       how long jobs are enqueued; what waits then may end
+  --seconds N       how long jobs are enqueued; what waits then may end. With --role work: how long it works.
+                    Default: 20 with --role all, else until SIGINT or SIGTERM, after which --role provider
+                    waits for the rest, 10 s at most; a second signal ends it at once
   --minute TIME     how long a minute of the intervals lasts, as 1s or 250ms
   --store URL       where the jobs live, as sqlite:jobs.db; it is kept. Default: a file in .run/
-  --json            one line of JSON at the end and nothing else
+  --provider-port N where the provider listens on 127.0.0.1; it prints the address. Default: 0, any free port
+  --provider URL    the provider that --role work calls, as http://127.0.0.1:8099; it waits 10 s for it to answer
+  --queues A,B      the only queues that --role work serves, as game-cache-queue. Default: all
+  --json            one line of JSON at the end and nothing else; the provider's address goes to stderr
   --help            this text
+
+Exactly one process on a store enqueues, all or provider. Three processes on one store:
+
+  cache_refresh --role provider --provider-port 8099 --store sqlite:jobs.db --seconds 20
+  cache_refresh --role work --provider http://127.0.0.1:8099 --store sqlite:jobs.db
+  cache_refresh --role work --provider http://127.0.0.1:8099 --store sqlite:jobs.db --queues game-cache-queue
 
 The configurations stand in cache_refresh.d/ beside the program. The environment overrides them, so
 SLUICE_QUEUES__DEFAULT__WORKERS=20 shows what more workers do to the provider. The cache entries go to .run/cache/.
@@ -69,15 +159,19 @@ SLUICE_QUEUES__DEFAULT__WORKERS=20 shows what more workers do to the provider. T
 
 std::variant<run_options, std::string> parse_options(int count, const char* const* words) {
   run_options options;
+  std::set<std::string> given;
   for (int i = 1; i < count; ++i) {
     const std::string option = words[i];
+    given.insert(option);
     if (option == "--json") options.json = true;
     else if (option == "--help" || option == "-h") options.help = true;
-    else if (option != "--pools" && option != "--seconds" && option != "--minute" && option != "--store")
-      return "unknown option " + option;
+    else if (std::find(valued.begin(), valued.end(), option) == valued.end()) return "unknown option " + option;
     else if (++i == count) return option + " needs a value";
     else if (auto wrong = set(options, option, words[i]); !wrong.empty()) return wrong;
   }
+  if (options.help) return options;
+  if (auto wrong = misfit(options, given); !wrong.empty()) return wrong;
+  if (options.role == "all" && !options.seconds) options.seconds = seconds_of_all;
   return options;
 }
 

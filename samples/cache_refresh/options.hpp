@@ -4,18 +4,26 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <sluice/types.hpp>
 
 namespace sample {
 
 struct run_options {
-  std::string pools = "isolated";  // or "one"
-  std::uint32_t seconds = 20;
+  std::string role = "all";                // or "work" or "provider"
+  std::string pools = "isolated";          // or "one"
+  std::optional<std::uint32_t> seconds{};  // none: until it is told to stop
   sluice::duration minute = std::chrono::seconds(1);
   std::optional<std::string> store{};  // none: what the configuration says
+  std::uint16_t provider_port = 0;     // 0: any
+  std::string provider_url{};          // for the role work
+  std::vector<std::string> queues{};   // for the role work; none: all of the configuration
   bool json = false;
   bool help = false;
+
+  // Whether this process is the one that enqueues, and reports.
+  bool enqueues() const { return role == "all" || (role == "provider" && store); }
 };
 
 extern const char* const usage;

@@ -91,9 +91,10 @@ struct provider::parts {
   }
 };
 
-provider::provider() : parts_(std::make_unique<parts>()) {
+provider::provider(std::uint16_t port) : parts_(std::make_unique<parts>()) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   // Called once when the head of a request is there and once more when all of it is; the latter is answered.
   const auto handle = [](void* self, MHD_Connection* connection, const char* path, const char*, const char*,
@@ -108,7 +109,9 @@ provider::provider() : parts_(std::make_unique<parts>()) {
   // A thread for each connection, since a request is served by sleeping.
   parts_->daemon = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr,
                                     nullptr, +handle, parts_.get(), MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_END);
-  if (!parts_->daemon) throw std::runtime_error("the provider cannot listen on 127.0.0.1");
+  if (!parts_->daemon)
+    throw std::runtime_error("the provider cannot listen on port " + std::to_string(port) +
+                             " of 127.0.0.1: another process may; --provider-port 0 takes any free one");
   const auto* bound = MHD_get_daemon_info(parts_->daemon, MHD_DAEMON_INFO_BIND_PORT);
   parts_->url = "http://127.0.0.1:" + std::to_string(bound->port);
 }

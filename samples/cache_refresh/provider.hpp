@@ -22,8 +22,8 @@ class provider {
 public:
   static constexpr std::uint32_t capacity = 6;
 
-  // Listens on a free port. Throws std::runtime_error when it cannot.
-  provider();
+  // Listens on this port, or on any free one for 0. Throws std::runtime_error when it cannot.
+  explicit provider(std::uint16_t port);
   ~provider();
   provider(const provider&) = delete;
   provider& operator=(const provider&) = delete;

@@ -28,11 +28,12 @@ void count(run_record& record, const sluice::job& job, sluice::time_point due) {
   auto& tally = record.jobs[job.type.value];
   std::uint64_t runs = 0;
   for (const auto& start : job.history) {
-    runs += has_run(start) ? 1 : 0;
+    if (has_run(start)) ++runs, ++record.runs_of_servers[start.server];
     tally.failures += has_failed(start) ? 1 : 0;
   }
   tally.runs += runs;
   record.retries += runs > 1 ? runs - 1 : 0;
+  record.succeeded += job.state == sluice::job_state::succeeded ? 1 : 0;
   record.unfinished += sluice::is_final(job.state) ? 0 : 1;
   const auto* kind = find_job_kind(job.type.value);
   if (!kind || kind->heavy || job.history.empty()) return;
@@ -55,12 +56,23 @@ std::string runs_of_each(const run_record& record, std::size_t columns) {
   return text;
 }
 
-const char* meaning(const run_options& options) {
+std::string runs_of_servers(const run_record& record) {
+  std::string text = "Runs of each server:\n";
+  for (const auto& [name, runs] : record.runs_of_servers)
+    text += format("  %-40s %4u\n", name.c_str(), static_cast<unsigned>(runs));
+  return text;
+}
+
+std::string meaning(const run_options& options, const run_record& record) {
+  // Several processes have several pools, of which the two sentences below do not speak.
+  if (options.role != "all" || record.runs_of_servers.size() > 1) return runs_of_servers(record);
   if (options.pools == "one")
     return R"(Heavy refreshes and light jobs shared one pool: while the heavy ones held its workers, light jobs waited
-for them, and the provider was asked for several catalogues at once. Compare: cache_refresh --pools isolated)";
+for them, and the provider was asked for several catalogues at once. Compare: cache_refresh --pools isolated
+)";
   return R"(Heavy refreshes waited for each other on a queue of their own, so no light job waited for one, and the
-provider was asked for one catalogue at a time. Compare: cache_refresh --pools one)";
+provider was asked for one catalogue at a time. Compare: cache_refresh --pools one
+)";
 }
 
 }  // namespace
@@ -97,7 +109,7 @@ std::string as_json(const run_options& options, const run_record& record, const 
   }
   const auto& waits = record.light_waits_ms;
   const nlohmann::ordered_json line{{"pools", options.pools},
-                                    {"seconds", options.seconds},
+                                    {"seconds", options.seconds ? nlohmann::ordered_json(*options.seconds) : nullptr},
                                     {"jobs", std::move(jobs)},
                                     {"light_wait_ms",
                                      {{"p50", rounded(quantile(waits, 0.5))},
@@ -107,7 +119,11 @@ std::string as_json(const run_options& options, const run_record& record, const 
                                      {{"peak_in_flight", asked.peak_in_flight},
                                       {"heavy_peak_in_flight", asked.heavy_peak_in_flight},
                                       {"rejected", asked.rejected}}},
-                                    {"retries", record.retries}};
+                                    {"retries", record.retries},
+                                    {"enqueued", record.enqueued},
+                                    {"succeeded", record.succeeded},
+                                    {"unfinished", record.unfinished},
+                                    {"runs_of_servers", record.runs_of_servers}};
   return line.dump();
 }
 
@@ -123,7 +139,7 @@ std::string as_text(const run_options& options, const run_record& record, const 
   text += "Runs of each job:" + runs_of_each(record, 4) + "\n";
   text += format("%llu runs were retries; %llu jobs have not ended\n\n",
                  static_cast<unsigned long long>(record.retries), static_cast<unsigned long long>(record.unfinished));
-  return text + meaning(options) + "\n";
+  return text + meaning(options, record);
 }
 
 }  // namespace sample

@@ -51,8 +51,8 @@ timetable::timetable(sluice::client& client, run_plan plan) : client_(client), p
 
 void timetable::enqueue(std::uint32_t minute) {
   for (const auto& stored : client_.enqueue(plan_.due_in(minute))) {
+    ++(stored ? stored_ : refused_);
     if (stored) continue;
-    ++refused_;
     std::fprintf(stderr, "cache_refresh: a job of minute %u was not stored: %s\n", minute,
                  sluice::to_string(stored.error()).c_str());
   }

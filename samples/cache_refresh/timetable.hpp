@@ -32,6 +32,7 @@ public:
 
   // Nothing is enqueued once it has returned.
   void stop() { thread_ = {}; }
+  std::uint64_t stored() const { return stored_; }    // jobs
   std::uint64_t refused() const { return refused_; }  // jobs that could not be stored
 
 private:
@@ -39,7 +40,7 @@ private:
 
   sluice::client& client_;
   const run_plan plan_;
-  std::atomic<std::uint64_t> refused_ = 0;
+  std::atomic<std::uint64_t> stored_ = 0, refused_ = 0;
   std::jthread thread_;
 };
 

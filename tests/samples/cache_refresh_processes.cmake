@@ -1,0 +1,68 @@
+# Runs the main sample as three processes on one store and checks that two of them worked and nothing was lost.
+#   cmake -DPROGRAM=build/bin/cache_refresh -DFOLDER=scratch [-DSTORE=URL] -P cache_refresh_processes.cmake
+# FOLDER is made anew; without STORE the jobs live in a file there.
+cmake_minimum_required(VERSION 3.25)
+
+if(NOT STORE)
+  set(STORE sqlite:${FOLDER}/jobs.db)
+endif()
+
+function(expect what)
+  if(NOT (${ARGN}))
+    message(SEND_ERROR "not so: ${what} (${ARGN})")
+  endif()
+endfunction()
+
+# The words are wrong, and what is said about them names each of these.
+function(refuses words)
+  separate_arguments(words)
+  execute_process(COMMAND ${PROGRAM} ${words} WORKING_DIRECTORY ${FOLDER}
+    OUTPUT_QUIET ERROR_VARIABLE said RESULT_VARIABLE code TIMEOUT 60)
+  expect("${words} is refused" "${code}" EQUAL 2)
+  string(REGEX REPLACE "\n.*" "" said "${said}")  # the rest is the usage
+  foreach(word IN LISTS ARGN)
+    string(FIND "${said}" "${word}" at)
+    expect("'${said}' names ${word}" ${at} GREATER_EQUAL 0)
+  endforeach()
+endfunction()
+
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+
+refuses("--role worker" --role provider all worker)
+refuses("--role work" --provider --store)
+refuses("--role work --provider http://127.0.0.1:1" --store)
+refuses("--role work --store sqlite:jobs.db" --provider)
+refuses("--role work --store sqlite:jobs.db --provider 8099" --provider http://)
+refuses("--role work --store sqlite:jobs.db --provider http://127.0.0.1:1 --queues slow" --queues slow game-cache-queue)
+refuses("--role work --store sqlite:jobs.db --provider http://127.0.0.1:1 --json" --json work)
+refuses("--role provider --json" --json --store)
+refuses("--role provider --provider-port 65536" --provider-port 65535)
+refuses("--queues default" --queues "--role work")
+
+execute_process(COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/cache_refresh_processes.sh ${PROGRAM} ${STORE}
+  WORKING_DIRECTORY ${FOLDER} OUTPUT_VARIABLE said ERROR_VARIABLE log RESULT_VARIABLE code TIMEOUT 120)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "the processes ended with ${code}:\n${said}${log}")
+endif()
+file(READ ${FOLDER}/report.json report)
+message(STATUS "${report}")
+
+string(JSON enqueued GET "${report}" enqueued)
+string(JSON succeeded GET "${report}" succeeded)
+string(JSON unfinished GET "${report}" unfinished)
+expect("jobs were enqueued" ${enqueued} GREATER 0)
+expect("all of them have succeeded" ${succeeded} EQUAL ${enqueued})
+expect("none waits" ${unfinished} EQUAL 0)
+
+string(JSON servers GET "${report}" runs_of_servers)
+string(JSON count LENGTH "${servers}")
+expect("two processes ran jobs" ${count} EQUAL 2)
+string(STRIP "${said}" pids)
+separate_arguments(pids)
+foreach(pid IN LISTS pids)
+  expect("process ${pid} ran some" "${servers}" MATCHES "-${pid}:")
+endforeach()
+
+string(JSON heavy_peak GET "${report}" provider heavy_peak_in_flight)
+expect("a second worker for the heavy jobs ran them beside the first" ${heavy_peak} EQUAL 2)

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Starts a provider, which enqueues, and two workers on one store; stops a worker in the middle of its work, then the
+# provider, then the other worker, each by SIGTERM. Leaves the report in report.json, and what else they said in *.log.
+# Prints the workers' process ids.
+#   sh cache_refresh_processes.sh PROGRAM STORE-URL
+set -eu
+program=$1
+store=$2
+all='' heavy=''
+
+# wait_for COMMAND...
+wait_for() {
+  for _ in $(seq 300); do
+    "$@" && return
+    sleep 0.1
+  done
+  echo "not within 30 s: $*"
+  exit 1
+}
+says() { grep -q "$2" "$1"; }
+has_filled_two() { [ "$(find heavy_cache -name '*Cache.json' | wc -l)" -ge 2 ]; }
+stop() { kill "$1" && wait "$1"; }
+give_up() {
+  kill $provider $all $heavy 2>/dev/null || true
+  cat ./*.log
+}
+
+"$program" --role provider --store "$store" --json >report.json 2>provider.log &
+provider=$!
+trap give_up EXIT
+wait_for says provider.log 'listens on http'
+url=$(sed -n 's/.*listens on //p' provider.log)
+
+"$program" --role work --provider "$url" --store "$store" >all.log 2>&1 &
+all=$!
+mkdir heavy_cache  # a folder of its own shows which entries are this worker's
+(cd heavy_cache && exec "$program" --role work --provider "$url" --store "$store" --queues game-cache-queue) \
+  >heavy.log 2>&1 &
+heavy=$!
+wait_for says all.log 'serves default'
+wait_for says heavy.log 'serves game-cache-queue'
+wait_for has_filled_two
+
+stop $heavy    # while it is busy with the next one
+sleep 2        # so that what is left is surely done in the time that the provider gives it
+stop $provider # the other worker does the rest meanwhile
+stop $all
+trap - EXIT
+if grep 'serves default' heavy.log; then exit 1; fi
+echo "$all $heavy"
