@@ -43,8 +43,9 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   auto opened = storage::open_runner(options.storage);
   if (!opened) return opened.error();
   if ((*opened)->durability() < options.require_durability)
-    return bad(cat("the store ", options.storage, " is ", name_of((*opened)->durability()),
-                   ", which is weaker than require_durability asks; use sqlite:FILE, or Redis with appendonly yes and "
+    return bad(cat("the store ", log::redact(options.storage), " is ", name_of((*opened)->durability()), " (",
+                   (*opened)->settings(),
+                   "), which is weaker than require_durability asks; use sqlite:FILE, or Redis with appendonly yes and "
                    "appendfsync always (power_safe) or everysec (crash_safe)"));
 
   auto e = std::make_shared<engine>();
@@ -64,7 +65,10 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   first.emplace_back(storage::beat_request{e->self});
   const auto answered = e->runner->call(std::move(first), std::chrono::steady_clock::now() + store_patience);
   if (const auto* refused = std::get_if<error>(&answered.at(0))) return *refused;
-  log::info("store ", options.storage, " is ", name_of(e->runner->durability()));
+  const auto keeps = e->runner->durability();
+  const auto said = cat("store ", options.storage, " is ", name_of(keeps), " (", e->runner->settings(), ")");
+  if (keeps == durability::volatile_) log::warn(said, ": jobs are lost when it restarts");
+  else log::info(said);
   return e;
 }
 

@@ -2,16 +2,24 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <sluice/client.hpp>
 #include <sluice/options.hpp>
+#include <sluice/server.hpp>
 
 namespace bench {
 
@@ -105,6 +113,82 @@ inline void row(const char* what, double value, const char* unit, double limit =
   if (limit > 0) std::printf("%-44s %12.0f %-8s %.2f of the limit\n", what, value, unit, value / limit);
   else if (value < 100) std::printf("%-44s %12.2f %s\n", what, value, unit);
   else std::printf("%-44s %12.0f %s\n", what, value, unit);
+  std::fflush(stdout);
+}
+
+inline double enqueue_one_by_one(const std::string& url, double seconds) {
+  auto client = open_client(url);
+  int n = 0;
+  const auto begin = steady::now();
+  for (; seconds_since(begin) < seconds; ++n)
+    must(client.enqueue(noop()));
+  return n / seconds_since(begin);
+}
+
+// The other process of the pick-up test: a job every 5 ms that carries the instant before its enqueue.
+inline int produce(const std::string& url, int jobs) {
+  auto client = open_client(url);
+  auto next = steady::now();
+  for (int i = 0; i < jobs; ++i) {
+    std::this_thread::sleep_until(next += 5ms);
+    auto job = noop();
+    job.args = std::to_string(monotonic_us());
+    must(client.enqueue(std::move(job)));
+  }
+  return 0;
+}
+
+inline pick_up measure_pick_up(const std::string& self, const std::string& url, unsigned workers, unsigned prefetch,
+                               int jobs) {
+  std::mutex mutex;
+  std::vector<double> ms;
+  std::atomic<int> ran{0};
+  sluice::handler_registry handlers;
+  handlers.handle("noop", [&](sluice::job_context& c) {
+    const auto now = monotonic_us();
+    const double waited = static_cast<double>(now - std::stoll(c.args())) / 1000;
+    {
+      std::lock_guard hold(mutex);
+      ms.push_back(waited);
+    }
+    ran.fetch_add(1);
+    ran.notify_one();
+  });
+  sluice::server server(options_for(url, workers, prefetch), handlers);
+  if (const auto started = server.start(); !started) die(sluice::to_string(started.error()));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto n = std::to_string(jobs);
+    ::execl(self.c_str(), self.c_str(), "--produce", url.c_str(), n.c_str(), nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (status != 0) die("the producing process failed");
+  for (int seen = 0; (seen = ran.load()) < jobs;)
+    ran.wait(seen);
+  server.stop();
+  return summarize(std::move(ms));
+}
+
+inline double resident_mib() {
+  std::ifstream statm("/proc/self/statm");
+  long total = 0, resident = 0;
+  statm >> total >> resident;
+  return static_cast<double>(resident * ::sysconf(_SC_PAGESIZE)) / (1024 * 1024);
+}
+
+inline double own_cpu_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+inline void show(const char* what, const pick_up& p) {
+  std::printf("%-44s %8.2f / %.2f / %.2f ms\n", what, p.p50, p.p99, p.most);
   std::fflush(stdout);
 }
 

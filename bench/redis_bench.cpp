@@ -1,22 +1,20 @@
 // What Sluice reaches on one Redis beside what the same transitions reach from a bare pipelined hiredis loop, in the
 // same run. It starts a redis-server of its own. Figures travel between machines as the ratio.
 //
-//   redis_bench [--jobs N] [--seconds S] [--appendonly no|everysec|always] [--curve]
-#include <atomic>
+//   redis_bench [--jobs N] [--seconds S] [--appendonly no|everysec|always] [--curve 1000000]
 #include <cstring>
 #include <memory>
-#include <mutex>
 
 #include <hiredis/hiredis.h>
 #include <malloc.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <sluice/client.hpp>
+#include <sluice/log.hpp>
 #include <sluice/server.hpp>
 
 #include "bench/measure.hpp"
+#include "core/pipeline.hpp"
+#include "storage/store.hpp"
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/redis_server.hpp"
 
@@ -172,45 +170,80 @@ double process(redis_server& redis, const std::string& url, int jobs, unsigned w
   return jobs * 1e6 / (std::stod(last.elements.at(1).text) - static_cast<double>(first.load()));
 }
 
-// The other process of the pick-up test: a job every 5 ms that carries the instant before its enqueue.
-int produce(const std::string& url, int jobs) {
-  auto client = open_client(url);
-  auto next = steady::now();
-  for (int i = 0; i < jobs; ++i) {
-    std::this_thread::sleep_until(next += 5ms);
-    auto job = noop();
-    job.args = std::to_string(monotonic_us());
-    must(client.enqueue(std::move(job)));
-  }
-  return 0;
-}
-
-double enqueue_one_by_one(const std::string& url, double seconds) {
-  auto client = open_client(url);
-  int n = 0;
-  const auto begin = steady::now();
-  for (; seconds_since(begin) < seconds; ++n)
-    must(client.enqueue(noop()));
-  return n / seconds_since(begin);
-}
-
-double own_cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
 void clear(redis_server& redis) { redis.command({"FLUSHALL"}); }
+
+// ---- What a claim and a promotion cost with much in the store.
+class still_clock final : public sluice::clock {
+public:
+  sluice::time_point now() const override { return at; }
+  sluice::time_point at = sluice::from_micros(1'780'000'000'000'000);
+};
+
+namespace storage = sluice::storage;
+
+template <class Answer>
+Answer ask(storage::store& store, storage::request r) {
+  auto answers = store.apply({&r, 1});
+  if (const auto* e = std::get_if<sluice::error>(&answers.at(0))) die(sluice::to_string(*e));
+  return std::get<Answer>(std::move(answers[0]));
+}
+
+void fill(storage::store& store, long from, long to, sluice::duration delay) {
+  const sluice::enqueue_pipeline pipeline({}, {});
+  while (from < to) {
+    storage::enqueue_request r;
+    for (int n = 0; n < 1000 && from < to; ++n, ++from) {
+      auto job = noop();
+      job.delay = delay;
+      r.jobs.push_back(must(pipeline.prepare(std::move(job), sluice::from_micros(1'780'000'000'000'000))));
+    }
+    ask<storage::enqueue_answer>(store, std::move(r));
+  }
+}
+
+void curve(redis_server& redis, long most) {
+  constexpr int rounds = 100, per_round = 100;
+  const auto types =
+      std::make_shared<const std::set<std::string, std::less<>>>(std::set<std::string, std::less<>>{"noop"});
+  std::printf("\n%-12s %-12s %s\n", "pending", "scheduled", "us a job: claim and settle, promote");
+  for (long pending = 1000; pending <= most; pending *= 10) {
+    clear(redis);
+    still_clock clock;
+    auto store = must(storage::open_store(redis.url(), &clock));
+    fill(*store, 0, pending + rounds * per_round, sluice::duration(0));
+    const long scheduled = std::max(1000L, pending / 10);
+    fill(*store, 0, scheduled, 1h);
+    storage::settle_request step;
+    std::uint64_t op = 0;
+    const auto begin = steady::now();
+    for (int i = 0; i < rounds; ++i) {
+      step.next = storage::claim_request{
+          sluice::server_id("bench"), sluice::queue_name("default"), ++op, per_round, 0, false, 30s, types, types};
+      const auto got = ask<storage::settle_answer>(*store, step);
+      step.starts.clear();
+      for (const auto& j : got.next.jobs)
+        step.starts.emplace_back().start = {j.id, j.fence};
+    }
+    const auto claimed = seconds_since(begin) * 1e6 / (rounds * per_round);
+    clock.at += 2h;
+    const auto then = steady::now();
+    long moved = 0;
+    while (moved < scheduled)
+      moved += ask<storage::promote_answer>(*store, storage::promote_request{1000}).moved;
+    const auto promoted = seconds_since(then) * 1e6 / static_cast<double>(moved);
+    std::printf("%-12ld %-12ld %.2f, %.2f\n", pending, scheduled, claimed, promoted);
+    std::fflush(stdout);
+  }
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024 * 1024);  // as `sluice work` does
+  sluice::set_log_level(sluice::log_level::warn);
   if (argc == 4 && std::strcmp(argv[1], "--produce") == 0) return produce(argv[2], std::stoi(argv[3]));
   int jobs = 200'000;
+  long most = 0;
   double seconds = 5;
   sluice::test::redis_options options;
   for (int i = 1; i + 1 < argc; i += 2) {
@@ -218,12 +251,17 @@ int main(int argc, char** argv) {
     if (option == "--jobs") jobs = std::stoi(argv[i + 1]) / 1000 * 1000;
     else if (option == "--seconds") seconds = std::stod(argv[i + 1]);
     else if (option == "--appendonly") options.appendonly = argv[i + 1];
-    else die("unknown option " + option + "; known: --jobs, --seconds, --appendonly");
+    else if (option == "--curve") most = std::stol(argv[i + 1]);
+    else die("unknown option " + option + "; known: --jobs, --seconds, --appendonly, --curve");
   }
-  options.tcp = true;
+  const std::string self = fs::read_symlink("/proc/self/exe").string();
   redis_server redis(options);
   std::printf("Redis %s, appendonly %s; %u processors\n\n", redis.info("redis_version").c_str(),
               options.appendonly.c_str(), std::thread::hardware_concurrency());
+  if (most > 0) {
+    curve(redis, most);
+    return 0;
+  }
   double limit_many = 0, limit_process = 0;
   {
     bare b(redis.socket());
@@ -245,5 +283,18 @@ int main(int argc, char** argv) {
   clear(redis);
   enqueue_many(redis.url(), jobs);
   row("process, default workers and prefetch", process(redis, redis.url(), jobs, 0, 256), "jobs/s", limit_process);
+  clear(redis);
+  enqueue_many(redis.url(), jobs);
+  {
+    sluice::test::fault_proxy far(sluice::test::unix_at(redis.socket()));
+    far.delay(sluice::test::direction::to_server, 1ms);
+    row("process, 1 ms put into each round trip", process(redis, far.tcp_url(), jobs, 64, 256), "jobs/s",
+        limit_process);
+  }
+  for (const auto& [workers, what] : {std::pair(64u, "64 workers"), std::pair(0u, "default workers")}) {
+    clear(redis);
+    const auto p = measure_pick_up(self, redis.url(), workers, 256, static_cast<int>(seconds * 200));
+    show((std::string("pick-up p50 / p99 / max, 200 jobs/s, ") + what).substr(0, 44).c_str(), p);
+  }
   return 0;
 }

@@ -16,7 +16,6 @@
 
 #include <malloc.h>
 #include <sqlite3.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <sluice/client.hpp>
@@ -112,15 +111,6 @@ private:
   sqlite3* db_ = nullptr;
 };
 
-double enqueue_one_by_one(const std::string& url, double seconds) {
-  auto client = open_client(url);
-  int n = 0;
-  const auto begin = steady::now();
-  for (; seconds_since(begin) < seconds; ++n)
-    must(client.enqueue(noop()));
-  return n / seconds_since(begin);
-}
-
 // From the first claim to the last settle, by the store's own record of them.
 double process(const std::string& path, int jobs, unsigned workers, unsigned prefetch) {
   std::atomic<int> ran{0};
@@ -137,52 +127,6 @@ double process(const std::string& path, int jobs, unsigned workers, unsigned pre
   return settled_rate(path, jobs);
 }
 
-// The other process of the pick-up test: a job every 5 ms that carries the instant before its enqueue.
-int produce(const std::string& url, int jobs) {
-  auto client = open_client(url);
-  auto next = steady::now();
-  for (int i = 0; i < jobs; ++i) {
-    std::this_thread::sleep_until(next += 5ms);
-    auto job = noop();
-    job.args = std::to_string(monotonic_us());
-    must(client.enqueue(std::move(job)));
-  }
-  return 0;
-}
-
-pick_up measure_pick_up(const std::string& self, const std::string& url, unsigned workers, unsigned prefetch,
-                        int jobs) {
-  std::mutex mutex;
-  std::vector<double> ms;
-  std::atomic<int> ran{0};
-  sluice::handler_registry handlers;
-  handlers.handle("noop", [&](sluice::job_context& c) {
-    const auto now = monotonic_us();
-    const double waited = static_cast<double>(now - std::stoll(c.args())) / 1000;
-    {
-      std::lock_guard hold(mutex);
-      ms.push_back(waited);
-    }
-    ran.fetch_add(1);
-    ran.notify_one();
-  });
-  sluice::server server(options_for(url, workers, prefetch), handlers);
-  if (const auto started = server.start(); !started) die(sluice::to_string(started.error()));
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const auto n = std::to_string(jobs);
-    ::execl(self.c_str(), self.c_str(), "--produce", url.c_str(), n.c_str(), nullptr);
-    ::_exit(127);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (status != 0) die("the producing process failed");
-  for (int seen = 0; (seen = ran.load()) < jobs;)
-    ran.wait(seen);
-  server.stop();
-  return summarize(std::move(ms));
-}
-
 long voluntary_switches() {
   long sum = 0;
   for (const auto& task : fs::directory_iterator("/proc/self/task")) {
@@ -195,13 +139,6 @@ long voluntary_switches() {
       }
   }
   return sum;
-}
-
-double resident_mib() {
-  std::ifstream statm("/proc/self/statm");
-  long total = 0, resident = 0;
-  statm >> total >> resident;
-  return static_cast<double>(resident * ::sysconf(_SC_PAGESIZE)) / (1024 * 1024);
 }
 
 double idle_wakeups(const std::string& url, double seconds) {
@@ -261,9 +198,7 @@ int main(int argc, char** argv) {
   const int picked = static_cast<int>(seconds * 200);
   for (const auto& [workers, what] : {std::pair(64u, "64 workers"), std::pair(0u, "default workers")}) {
     const auto p = measure_pick_up(self, "sqlite:" + fresh(dir, "pickup.db"), workers, 256, picked);
-    std::printf("%-44s %8.2f / %.2f / %.2f ms\n",
-                (std::string("pick-up p50 / p99 / max, 200 jobs/s, ") + what).substr(0, 44).c_str(), p.p50, p.p99,
-                p.most);
+    show((std::string("pick-up p50 / p99 / max, 200 jobs/s, ") + what).substr(0, 44).c_str(), p);
   }
   row("idle wake-ups, 64 workers", idle_wakeups("sqlite:" + fresh(dir, "idle.db"), seconds), "a second");
   return 0;

@@ -22,7 +22,12 @@ std::string identity_of(const std::string& url) {
 }  // namespace
 
 std::size_t weight(const request& r) {
-  if (const auto* e = std::get_if<enqueue_request>(&r)) return 1 + e->jobs.size();
+  if (const auto* e = std::get_if<enqueue_request>(&r)) {
+    std::size_t sum = 1 + e->jobs.size();
+    for (const auto& job : e->jobs)
+      sum += job.record.size() / 16'384;  // a large job weighs as many small ones
+    return sum;
+  }
   if (const auto* s = std::get_if<settle_request>(&r))
     return 1 + s->starts.size() + (s->next ? s->next->free + s->next->ahead : 0);
   if (const auto* c = std::get_if<claim_request>(&r)) return 1 + c->free + c->ahead;
@@ -34,7 +39,8 @@ std::size_t weight(const request& r) {
 runner::runner(std::unique_ptr<store> opened, std::shared_ptr<const clock> time)
     : time_(time ? std::move(time) : std::make_shared<const system_clock>()),
       store_(std::move(opened)),
-      durability_(store_->durability()) {
+      durability_(store_->durability()),
+      settings_(store_->settings()) {
   thread_ = std::thread([this] { run(); });
 }
 

@@ -46,7 +46,9 @@ public:
   };
   std::unique_ptr<subscription> subscribe(listener hint);
 
+  // As the store was found when it was opened.
   sluice::durability durability() const { return durability_; }
+  const std::string& settings() const { return settings_; }
 
   // By the clock that the store was opened with.
   time_point now() const { return time_->now(); }
@@ -66,6 +68,7 @@ private:
   std::shared_ptr<const clock> time_;  // outlives the store
   std::unique_ptr<store> store_;
   sluice::durability durability_;
+  std::string settings_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable room_;

@@ -147,7 +147,7 @@ struct prune_answer {
   bool more = false;
 };
 
-// A person's words about one job. none, not_found, illegal_transition.
+// A person's words about one job. none (also when it waits because of the same words), not_found, illegal_transition.
 struct requeue_request {
   job_id id;
 };
@@ -212,6 +212,11 @@ inline constexpr job_state listing_order[] = {job_state::processing, job_state::
                                               job_state::awaiting,   job_state::throttled, job_state::failed,
                                               job_state::succeeded,  job_state::deleted};
 
+// No clock runs a lease ahead by itself; more than this and it must have been set back.
+inline constexpr duration clock_slack = std::chrono::seconds(1);
+
+inline constexpr std::uint32_t largest_page = 200;
+
 // How long a store waits for another process to let go before it answers storage_busy.
 inline constexpr duration patience_with_others = std::chrono::seconds(5);
 
@@ -243,6 +248,8 @@ public:
   virtual std::unique_ptr<watch> watch_others(std::function<void()> hint) = 0;
 
   virtual sluice::durability durability() const = 0;
+  // What decides it, for people.
+  virtual std::string settings() const = 0;
 
   // Whether `apply` can be carried out now; connects when it must, within a second or two. While this fails, `apply`
   // answers storage_unavailable and nothing is stored.

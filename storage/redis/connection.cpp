@@ -70,11 +70,11 @@ result<std::unique_ptr<connection>> connection::open(const address& to, steady_p
   std::unique_ptr<connection> made(new connection(context, stop));
   const auto failed = [&](const std::string& why) { return unavailable(cat("Redis at ", to_string(to), ": ", why)); };
   if (context->err != 0) return failed(context->errstr);
+  ::fcntl(context->fd, F_SETFD, FD_CLOEXEC);
   if (auto ready = made->wait(POLLOUT, deadline); !ready) return failed("it does not answer");
   int why = 0;
   socklen_t size = sizeof why;
   if (::getsockopt(context->fd, SOL_SOCKET, SO_ERROR, &why, &size) != 0 || why != 0) return failed(std::strerror(why));
-  ::fcntl(context->fd, F_SETFD, FD_CLOEXEC);
   if (to.path.empty()) {
     set(context->fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set(context->fd, SOL_SOCKET, SO_KEEPALIVE, 1);

@@ -62,7 +62,8 @@ private:
 
 class connection {
 public:
-  // Connects, without a word said. `stop` outlives the connection and ends its waits.
+  // Connects, without a word said. Looking up a host's name is not bounded by the deadline. `stop` outlives the
+  // connection and ends its waits.
   static result<std::unique_ptr<connection>> open(const address& to, steady_point deadline, const stop_signal& stop);
   ~connection();
   connection(const connection&) = delete;

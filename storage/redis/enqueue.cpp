@@ -1,3 +1,5 @@
+#include <set>
+
 #include "core/codec.hpp"
 #include "storage/redis/transitions.hpp"
 
@@ -16,24 +18,50 @@ errc compare(exchange& x, const prepared_job& wanted, std::string_view stored_re
   return offered && stored->same_job(*offered) ? errc::none : errc::id_conflict;
 }
 
+struct place {
+  const prepared_job* job;
+  answer* into;
+  std::size_t at;
+};
+using places = std::vector<place>;
+
+std::vector<places> divide(const std::vector<enqueue_part>& together) {
+  std::vector<places> scripts;
+  std::size_t bytes = 0;
+  for (const auto& [request, into] : together)
+    for (std::size_t i = 0; i < request->jobs.size(); ++i) {
+      const auto size = request->jobs[i].record.size();
+      if (scripts.empty() || scripts.back().size() == jobs_a_script || bytes + size > bytes_a_script) {
+        scripts.emplace_back();
+        bytes = 0;
+      }
+      bytes += size;
+      scripts.back().push_back({&request->jobs[i], into, i});
+    }
+  return scripts;
+}
+
+// Requests that need more than one script: when one of these fails, others may have been carried out.
+std::set<const answer*> spread_over(const std::vector<places>& scripts) {
+  std::set<const answer*> seen, spread;
+  for (const auto& some : scripts) {
+    std::set<const answer*> here;
+    for (const auto& p : some)
+      here.insert(p.into);
+    for (const auto* into : here)
+      if (!seen.insert(into).second) spread.insert(into);
+  }
+  return spread;
+}
+
 }  // namespace
 
 void ask(exchange& x, const std::vector<enqueue_part>& together) {
-  struct place {
-    const prepared_job* job;
-    answer* into;
-    std::size_t at;
-  };
-  std::vector<place> all;
-  for (const auto& [request, into] : together) {
+  for (const auto& [request, into] : together)
     *into = enqueue_answer{std::vector<errc>(request->jobs.size())};
-    for (std::size_t i = 0; i < request->jobs.size(); ++i)
-      all.push_back({&request->jobs[i], into, i});
-  }
-  for (std::size_t from = 0; from < all.size(); from += jobs_a_script) {
-    const std::vector<place> some(
-        all.begin() + static_cast<std::ptrdiff_t>(from),
-        all.begin() + static_cast<std::ptrdiff_t>(std::min(from + jobs_a_script, all.size())));
+  const auto scripts = divide(together);
+  const auto spread = spread_over(scripts);
+  for (const auto& some : scripts) {
     auto c = x.begin(script::enqueue);
     for (const auto& p : some)
       c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
@@ -47,7 +75,7 @@ void ask(exchange& x, const std::vector<enqueue_part>& together) {
               filled->each[some[i].at] = compare(x, *some[i].job, stored);
           }
         },
-        [some](const error& e) {
+        [some, spread](const error& e) {
           for (const auto& p : some) {
             // Refused for want of room: others of the request may have been stored.
             auto* filled = filling<enqueue_answer>(*p.into);

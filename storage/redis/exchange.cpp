@@ -1,5 +1,7 @@
 #include "storage/redis/exchange.hpp"
 
+#include <algorithm>
+
 #include "core/log.hpp"
 #include "core/text.hpp"
 
@@ -32,6 +34,7 @@ constexpr meaning meanings[] = {
     {"CROSSSLOT", {errc::storage_unavailable, false, false}},
 };
 
+// What may be lost without harm: it changes nothing that is asked for.
 bool only_looks(script s) {
   switch (s) {
     case script::get:
@@ -43,6 +46,9 @@ bool only_looks(script s) {
     default: return false;
   }
 }
+
+// Whoever asked for this takes the answer for a promise.
+bool is_promise(script s) { return s == script::enqueue || s == script::change || s == script::pause; }
 
 }  // namespace
 
@@ -72,6 +78,8 @@ void exchange::post(step s) {
 }
 
 void exchange::wait_for_replicas(std::uint32_t count, duration patience) {
+  if (std::none_of(steps_.begin(), steps_.end(), [](const step& s) { return is_promise(s.what); })) return;
+  connection_.post(begin(script::mark).encoded());
   command c{"WAIT"};
   c.add(count).add(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
   connection_.post(c.encoded());
@@ -110,7 +118,7 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     steps_.pop_front();
     const item reply(got->get());
     if (!reply.is_error()) {
-      if (replicas_ > 0 && s.writes) waiting.emplace_back(std::move(s), std::move(*got));
+      if (replicas_ > 0 && is_promise(s.what)) waiting.emplace_back(std::move(s), std::move(*got));
       else s.read(reply);
       continue;
     }
@@ -124,12 +132,17 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     s.failed({why.code, cat("Redis: ", printable(reply.text(), 300))});
   }
   if (replicas_ > 0) {
-    const auto got = connection_.next(deadline);
+    auto got = connection_.next(deadline);      // of the mark
+    if (got) got = connection_.next(deadline);  // of WAIT
     const bool enough = got && item(got->get()).number() >= static_cast<std::int64_t>(replicas_);
+    const auto why =
+        got ? cat("fewer than ", replicas_, " replicas have it yet ", printable(item(got->get()).text(), 200))
+            : got.error().message;
     for (auto& [s, reply] : waiting) {
       if (enough) s.read(item(reply.get()));
-      else s.failed({errc::unknown_outcome, cat("fewer than ", replicas_, " replicas have it yet")});
+      else s.failed({errc::unknown_outcome, cat("Redis: ", why)});
     }
+    replicas_ = 0;
     if (!got) return false;
   }
   return stay;
@@ -137,6 +150,7 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
 
 bool exchange::finish(steady_point deadline) {
   std::deque<step> again;
+  const auto replicas = replicas_;
   bool stay = collect(deadline, again);
   if (again.empty()) return stay;
   if (!stay) {
@@ -145,7 +159,6 @@ bool exchange::finish(steady_point deadline) {
     return false;
   }
   log::info("Redis has forgotten the scripts; they are loaded again");
-  const auto replicas = replicas_;
   if (!reload(deadline)) {
     for (auto& s : again)
       s.failed({errc::storage_unavailable, "Redis has forgotten the scripts"});

@@ -65,7 +65,10 @@ result<std::pair<std::unique_ptr<connection>, address>> log_in(const location& w
     command auth{"AUTH"};
     if (!where.user.empty()) auth.add(where.user);
     auth.add(where.password);
-    if (const auto said = ask(c, auth, deadline); !said) return refused(to, said.error().message);
+    // Only its first word: some errors quote what they were sent.
+    if (const auto said = ask(c, auth, deadline); !said)
+      return refused(to, cat("it refuses the user or password (",
+                             said.error().message.substr(0, said.error().message.find(' ')), ")"));
   }
   if (where.db != 0) {
     command select{"SELECT"};

@@ -49,7 +49,15 @@ private:
   // Until the connection ends. True when it listened at all.
   bool attend(connection& c) {
     c.post(command{"SUBSCRIBE", "{" + where_.prefix + "}:work"}.encoded());
-    if (!c.next(steady_clock::now() + connect_patience)) return false;
+    const auto listens = c.next(steady_clock::now() + connect_patience);
+    if (!listens) return false;
+    if (item(listens->get()).is_error()) {
+      if (!refused_)
+        log::warn("Redis refuses to tell of new work (", printable(item(listens->get()).text(), 200),
+                  "); it is looked for every sweep_interval");
+      refused_ = true;
+      return false;
+    }
     hint_();  // for what was said before we listened
     auto silent_since = steady_clock::now();
     bool pinged = false;
@@ -74,6 +82,7 @@ private:
   const std::string token_;
   const std::function<void()> hint_;
   stop_signal stop_{0ms};
+  bool refused_ = false;
   std::mutex mutex_;
   std::condition_variable stopping_;
   std::thread thread_;

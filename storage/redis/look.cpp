@@ -7,7 +7,6 @@
 namespace sluice::storage::redis {
 namespace {
 
-constexpr std::uint32_t largest_page = 200;
 constexpr std::size_t values_a_queue = 9;
 
 // Where a page ended: "STATE:SCORE-ID".

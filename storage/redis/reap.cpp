@@ -4,8 +4,6 @@
 namespace sluice::storage::redis {
 namespace {
 
-// No clock runs a lease ahead by itself; more than this and it must have been set back.
-constexpr std::int64_t clock_slack_us = 1'000'000;
 constexpr std::size_t values_a_lease = 3;
 
 }  // namespace
@@ -13,7 +11,7 @@ constexpr std::size_t values_a_lease = 3;
 void ask(exchange& x, const expired_request& r, answer& into) {
   into = expired_answer{};
   auto c = x.begin(script::expired);
-  c.add(r.limit).add(clock_slack_us);
+  c.add(r.limit).add(clock_slack.count());
   x.send(
       script::expired, std::move(c),
       [&](const item& reply) {

@@ -17,9 +17,10 @@ using namespace std::chrono_literals;
 
 constexpr auto schema_version = 1;
 constexpr auto connect_patience = 2s;
-constexpr auto answer_patience = 5s;  // for a whole batch
+constexpr auto answer_patience = 5s;  // for a whole batch, and a second more for each
+constexpr std::size_t bytes_a_second = 10 * 1024 * 1024;
 constexpr auto replica_patience = 1s;
-constexpr auto first_pause = 50ms;
+constexpr std::chrono::milliseconds first_pause = 50ms;
 constexpr auto last_pause = 1s;
 constexpr auto last_words = 1s;  // for what is asked when the program stops already
 
@@ -33,10 +34,7 @@ public:
     if (link_) drop("it closed the connection");
     if (steady_clock::now() < next_try_) return *why_not_;
     if (auto up = connect(); !up) {
-      // Not all at the same moment, when Redis comes back.
-      static thread_local std::minstd_rand random{std::random_device{}()};
-      next_try_ = steady_clock::now() + pause_ * std::uniform_int_distribution<int>(50, 100)(random) / 100;
-      pause_ = std::min<std::chrono::milliseconds>(pause_ * 2, last_pause);
+      back_off();
       if (!why_not_ || why_not_->message != up.error().message)
         log::warn("store ", up.error().message, "; trying again");
       why_not_ = up.error();
@@ -44,7 +42,6 @@ public:
     }
     if (why_not_) log::info("store: Redis at ", to_string(link_->server), " answers again");
     why_not_.reset();
-    pause_ = first_pause;
     return {};
   }
 
@@ -55,24 +52,30 @@ public:
       answers.assign(batch.size(), up.error());
       return answers;
     }
-    const auto deadline = steady_clock::now() + answer_patience;
+    const auto posted = link_->at->posted();
     auto x = start_exchange();
+    std::vector<std::vector<enqueue_part>> joined;
     for (std::size_t i = 0; i < batch.size();) {
       if (std::holds_alternative<enqueue_request>(batch[i])) {
         std::vector<enqueue_part> together;
         for (; i < batch.size() && std::holds_alternative<enqueue_request>(batch[i]); ++i)
           together.push_back({&std::get<enqueue_request>(batch[i]), &answers[i]});
         ask(x, together);
+        if (together.size() > 1) joined.push_back(std::move(together));
         continue;
       }
       std::visit([&](const auto& one) { ask_one(x, one, answers[i]); }, batch[i]);
       ++i;
     }
     if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
+    const auto deadline =
+        steady_clock::now() + answer_patience + std::chrono::seconds((link_->at->posted() - posted) / bytes_a_second);
     bool stay = x.finish(deadline);
     made_work_ = x.made_work;
+    if (stay) stay = ask_alone(joined, deadline);
     if (stay && !x.broken.empty()) stay = put_aside(x.broken, deadline);
-    if (!stay) drop("");
+    if (stay) pause_ = 0ms;
+    else drop("");
     return answers;
   }
 
@@ -84,11 +87,14 @@ public:
   }
 
   sluice::durability durability() const override { return durability_; }
+  std::string settings() const override { return settings_; }
   void stop_waiting() override { stop_.set(); }
 
   result<std::vector<std::string>> audit() override {
     if (auto up = ready(); !up) return up.error();
-    return redis::audit(*link_->at, shas_, prefix_);
+    auto found = redis::audit(*link_->at, shas_, prefix_);
+    if (!found) drop(found.error().message);  // a late answer must not be taken for another
+    return found;
   }
 
   result<void> open() {
@@ -106,6 +112,20 @@ private:
     if constexpr (!std::is_same_v<Request, enqueue_request>) ask(x, r, into);
   }
 
+  // What one job spoilt must not cost those that came with it.
+  bool ask_alone(const std::vector<std::vector<enqueue_part>>& joined, steady_point deadline) {
+    for (const auto& together : joined)
+      for (const auto& part : together) {
+        const auto* failed = std::get_if<error>(part.into);
+        if (!failed || failed->code != errc::storage_damaged) continue;
+        auto x = start_exchange();
+        ask(x, std::vector{part});
+        if (!x.finish(deadline)) return false;
+        made_work_ = made_work_ || x.made_work;
+      }
+    return true;
+  }
+
   exchange start_exchange() {
     return {*link_->at, shas_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(), token_};
   }
@@ -121,13 +141,13 @@ private:
       return ours;
     }
     const auto& says = link_->says;
-    if (!durability_known_ || durability_ != says.durability)
-      log::info("Redis at ", to_string(link_->server), ": ", says.why, "; ", says.replicas, " replicas");
+    if (!settings_.empty() && durability_ > says.durability)
+      log::error("Redis at ", to_string(link_->server), " keeps less than it did: ", says.why);
     if (says.evicting)
       log::error("Redis at ", to_string(link_->server), " has maxmemory-policy ", *says.evicting,
                  ": it throws jobs away when memory is short; set it to noeviction");
     durability_ = says.durability;
-    durability_known_ = true;
+    settings_ = cat(says.why, "; ", says.replicas, says.replicas == 1 ? " replica" : " replicas");
     return {};
   }
 
@@ -155,6 +175,9 @@ private:
     x.send(
         script::open, std::move(c),
         [&](const item& reply) {
+          if (reply.number() < 1)
+            fine = error{errc::storage_damaged,
+                         cat("what stands under prefix ", prefix_, " is not Sluice's; choose another prefix")};
           if (reply.number() > schema_version)
             fine = error{errc::storage_newer, cat("the store under prefix ", prefix_, " has schema ", reply.number(),
                                                   "; this version knows up to ", schema_version)};
@@ -185,7 +208,14 @@ private:
                      cat("Redis at ", to_string(link_->server), " is away", why.empty() ? "" : ": ", why)};
     log::warn("store: the connection to Redis at ", to_string(link_->server), " is lost; connecting again");
     link_.reset();
-    next_try_ = {};
+    back_off();
+  }
+
+  // The first time at once: most often it was only the connection. Not all at the same moment, when Redis comes back.
+  void back_off() {
+    static thread_local std::minstd_rand random{std::random_device{}()};
+    next_try_ = steady_clock::now() + pause_ * std::uniform_int_distribution<int>(50, 100)(random) / 100;
+    pause_ = pause_ == 0ms ? first_pause : std::min<std::chrono::milliseconds>(pause_ * 2, last_pause);
   }
 
   const location where_;
@@ -197,10 +227,10 @@ private:
   exchange::shas shas_;
   std::optional<error> why_not_;  // while it is away
   steady_point next_try_{};
-  std::chrono::milliseconds pause_ = first_pause;
+  std::chrono::milliseconds pause_{0};
   bool made_work_ = false;
-  bool durability_known_ = false;
-  std::atomic<sluice::durability> durability_{durability::volatile_};
+  sluice::durability durability_ = durability::volatile_;
+  std::string settings_;
 };
 
 }  // namespace

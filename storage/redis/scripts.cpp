@@ -37,6 +37,7 @@ std::string text_of(script s) {
     case script::list: return joined({lua::prelude, lua::list});
     case script::queues: return joined({lua::prelude, lua::queues});
     case script::put_aside: return joined({lua::prelude, lua::put_aside});
+    case script::mark: return joined({lua::prelude, lua::mark});
     case script::audit: return joined({lua::prelude, lua::audit});
   }
   return {};

@@ -28,9 +28,10 @@ enum class script : std::uint8_t {
   list,
   queues,
   put_aside,
-  audit,
+  mark,
+  audit,  // the last
 };
-inline constexpr std::size_t script_count = 20;
+inline constexpr std::size_t script_count = static_cast<std::size_t>(script::audit) + 1;
 
 // The whole text, as Redis is given it.
 std::string text_of(script s);

@@ -8,6 +8,7 @@ namespace sluice::storage::redis {
 
 // At most this many jobs in one script: bounds how long Redis does nothing else.
 inline constexpr std::size_t jobs_a_script = 100;
+inline constexpr std::size_t bytes_a_script = 4 * 1024 * 1024;
 
 // Several requests of the same kind that came together are one.
 struct enqueue_part {

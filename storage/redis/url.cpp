@@ -3,7 +3,6 @@
 #include <charconv>
 #include <optional>
 
-#include "core/log.hpp"
 #include "core/text.hpp"
 
 namespace sluice::storage::redis {
@@ -47,15 +46,23 @@ std::string_view cut(std::string_view& text, char mark) {
   return front;
 }
 
+// For errors: what stands before the last '@' may be a password, however it was meant.
+std::string without_credentials(const std::string& url) {
+  const auto at = url.rfind('@');
+  return printable(at == std::string::npos ? url : url.substr(0, url.find("://")) + "://***" + url.substr(at), 200);
+}
+
 class parser {
 public:
-  explicit parser(const std::string& url) : shown_(printable(log::redact(url), 200)) {}
+  explicit parser(const std::string& url) : shown_(without_credentials(url)) {}
 
   result<location> run(std::string_view rest, std::string_view scheme) {
     const auto mark = rest.find('?');
+    if (mark != std::string_view::npos && rest.find('@', mark) != std::string_view::npos)
+      return wrong("in a user or password, write ? as %3F and @ as %40");
     std::string_view options = mark == std::string_view::npos ? std::string_view() : rest.substr(mark + 1);
     rest = rest.substr(0, mark);
-    if (!credentials(rest)) return wrong("its user or password holds a broken %XX");
+    if (!credentials(rest)) return wrong("in a user or password, write each of / @ ' \" and space as %XX");
     const auto place = scheme == "redis+unix"       ? socket(rest)
                        : scheme == "redis+sentinel" ? sentinels(rest)
                                                     : server(rest);
@@ -75,6 +82,7 @@ private:
     if (at == std::string_view::npos) return true;
     auto words = rest.substr(0, at);
     rest = rest.substr(at + 1);
+    if (words.find_first_of("/'\" @") != std::string_view::npos) return false;
     const auto user = decoded(words.substr(0, words.find(':')));
     cut(words, ':');
     const auto password = decoded(words);
@@ -102,7 +110,7 @@ private:
     }
     if (!port_text.empty()) {
       const auto given = number<std::uint16_t>(port_text, 65535);
-      if (!given || *given == 0) return cat("the port must be 1 to 65535, not '", printable(port_text, 20), "'");
+      if (!given || *given == 0) return "the port must be 1 to 65535";
       a.port = *given;
     }
     if (a.host.empty()) return "it names no host; write redis://127.0.0.1:6379/0";
@@ -175,7 +183,7 @@ result<location> parse_url(const std::string& url) {
                  "rediss:// needs TLS, which the Redis client library here does not speak; run a TLS tunnel (stunnel, "
                  "spiped) beside the program and name its end: redis://127.0.0.1:PORT/0"};
   if (mark == std::string::npos || (scheme != "redis" && scheme != "redis+unix" && scheme != "redis+sentinel"))
-    return error{errc::invalid_argument, cat("the store's URL '", printable(log::redact(url), 200),
+    return error{errc::invalid_argument, cat("the store's URL '", without_credentials(url),
                                              "' is not understood; use redis://host:port/db, redis+unix:///path or "
                                              "redis+sentinel://host1,host2/name/db")};
   return parser(url).run(std::string_view(url).substr(mark + 3), scheme);

@@ -13,6 +13,9 @@ change_answer apply(session& s, const requeue_request& r) {
   auto row = s.find(r.id);
   if (!row) return missing(r.id);
   if (row->state == job_state::processing) return {errc::illegal_transition, words::runs_still(r.id)};
+  if (row->state == job_state::enqueued)
+    if (const auto before = decode_progress(row->id, row->progress); before && before->reason == words::requeued)
+      return {};  // asked again
   if (!may_become(row->state, job_state::enqueued))
     return {errc::illegal_transition, words::is_already(r.id, name_of(row->state))};
   auto progress = decode_progress(row->id, row->progress);

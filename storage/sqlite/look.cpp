@@ -9,8 +9,6 @@
 namespace sluice::storage::sqlite {
 namespace {
 
-constexpr std::uint32_t largest_page = 200;
-
 // Where a page ended: "STATE:POS-SEQ".
 struct cursor {
   std::int64_t state, pos, seq;

@@ -6,9 +6,6 @@
 namespace sluice::storage::sqlite {
 namespace {
 
-// No clock runs a lease ahead by itself; more than this and it must have been set back.
-constexpr std::int64_t clock_slack_us = 1'000'000;
-
 errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses) {
   const auto row = s.find(seen.start.id);
   if (!row || row->state != job_state::processing || row->fence != seen.start.fence.value ||
@@ -66,7 +63,7 @@ expired_answer apply(session& s, const expired_request& r) {
     auto q = s.db.prepare(
                      "SELECT id,fence,renewals,lease FROM jobs WHERE state=5 AND line=? AND pos>?+lease ORDER BY pos "
                      "DESC LIMIT ?")
-                 .with(line, s.now_us() + clock_slack_us, r.limit);
+                 .with(line, s.now_us() + clock_slack.count(), r.limit);
     while (q.step()) {
       answer.leases.push_back(read(q));
       answer.leases.back().clock_went_back = true;

@@ -115,6 +115,8 @@ public:
 
   sluice::durability durability() const override { return durability_; }
 
+  std::string settings() const override { return in_memory() ? "in memory" : "journal_mode WAL, synchronous FULL"; }
+
   result<void> ready() override { return {}; }
 
   result<std::vector<std::string>> audit() override {

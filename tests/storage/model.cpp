@@ -234,6 +234,7 @@ errc model::settle_one(const storage::settlement& end) {
   remember(*j, end.cause, succeeded_now ? "" : end.text, end.ran);
   j->settled = end.start.fence;
   j->seen.reason = end.reason;
+  j->requeued = false;
   j->seen.result = succeeded_now ? end.text : "";
   if (end.progress) j->seen.progress = end.progress;
   if (end.failure) ++j->failures;
@@ -320,6 +321,7 @@ errc model::reap_one(const storage::expired_lease& seen, std::uint32_t max_losse
   if (!j || j->renewals != seen.renewals) return errc::stale_fence;
   remember(*j, "lost", stores_words, clock_.now() - *j->seen.started_at);
   j->seen.reason = stores_words;
+  j->requeued = false;
   j->seen.attempt -= 1;
   j->seen.losses += 1;
   j->seen.losses >= max_losses ? move(*j, failed) : to_tail(*j);
@@ -357,6 +359,7 @@ std::uint32_t model::prune_state(job_state state, const retention_rule& rule, st
 storage::change_answer model::apply(const storage::requeue_request& r) {
   auto* j = find(r.id);
   if (!j) return {errc::not_found, ""};
+  if (j->seen.state == enqueued && j->requeued) return {};  // asked again
   if (j->seen.state == enqueued || j->seen.state == processing) return {errc::illegal_transition, ""};
   if (is_final(j->seen.state)) {  // afresh, with all its attempts
     j->failures = 0;
@@ -364,6 +367,7 @@ storage::change_answer model::apply(const storage::requeue_request& r) {
     j->seen.losses = 0;
   }
   j->seen.reason = stores_words;
+  j->requeued = true;
   j->seen.result.clear();
   to_tail(*j);
   return {};
@@ -375,6 +379,7 @@ storage::change_answer model::apply(const storage::remove_request& r) {
   if (j->seen.state == deleted) return {};
   if (j->seen.state == processing) remember(*j, "deleted", stores_words, clock_.now() - *j->seen.started_at);
   j->seen.reason = stores_words;
+  j->requeued = false;
   move(*j, deleted);
   return {};
 }

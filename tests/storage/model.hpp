@@ -43,6 +43,7 @@ private:
     std::uint64_t renewals = 0;
     duration lease{0};
     std::uint64_t place = 0;  // in its line
+    bool requeued = false;    // by hand, and nothing has been said of it since
   };
   using known_jobs = std::vector<known_job*>;
 

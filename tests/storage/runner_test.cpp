@@ -56,6 +56,7 @@ public:
     return inner_->watch_others(std::move(hint));
   }
   sluice::durability durability() const override { return inner_->durability(); }
+  std::string settings() const override { return inner_->settings(); }
   void stop_waiting() override { gate_.set(true); }
   result<void> ready() override { return {}; }
   result<std::vector<std::string>> audit() override { return inner_->audit(); }

@@ -6,13 +6,13 @@ local answer = {}
 local function wrong(...) answer[#answer + 1] = table.concat({...}) end
 local what = ARGV[3]
 
-local function places(id)
-  local found, seen = {}, {}
-  for _, queue in ipairs(call('SMEMBERS', queues)) do
-    local kinds, keys = lines_of(queue)
-    for i, key in ipairs(keys) do
-      if call('ZSCORE', key, id) then found[#found + 1] = {kind = kinds[i], queue = queue} end
-    end
+-- Of its own queue; that a line holds jobs of its own queue only is looked at with the lines.
+local function places(id, record)
+  local found, queue = {}, queue_of(record)
+  if not queue then return found end
+  local kinds, keys = lines_of(queue)
+  for i, key in ipairs(keys) do
+    if call('ZSCORE', key, id) then found[#found + 1] = {kind = kinds[i], queue = queue} end
   end
   return found
 end
@@ -22,7 +22,7 @@ if what == 'jobs' then
     local id = ARGV[i]
     local record = call('HGET', jobs, id)
     if record then
-      local at = places(id)
+      local at = places(id, record)
       local row = call('HGET', starts, id)
       if #at == 0 then wrong('job ', id, ' is in no line') end
       if #at > 1 then
@@ -62,8 +62,15 @@ elseif what == 'starts' or what == 'past' then
   end
 elseif what == 'line' then
   for i = 5, #ARGV do
-    if call('ZSCORE', ARGV[4], ARGV[i]) and call('HEXISTS', jobs, ARGV[i]) == 0 then
-      wrong('job ', ARGV[i], ' is in ', ARGV[4], ' but does not exist')
+    if call('ZSCORE', ARGV[4], ARGV[i]) then
+      local record = call('HGET', jobs, ARGV[i])
+      if not record then
+        wrong('job ', ARGV[i], ' is in ', ARGV[4], ' but does not exist')
+      else
+        local mine, _, keys = false, lines_of(queue_of(record) or '')
+        for _, key in ipairs(keys) do mine = mine or key == ARGV[4] end
+        if not mine then wrong('job ', ARGV[i], ' is in ', ARGV[4], ', which is not of its queue') end
+      end
     end
   end
 elseif what == 'key' then

@@ -9,10 +9,14 @@ local record = call('HGET', jobs, id)
 if not record then return 'not_found' end
 local at = place_of(id, record)
 local p = read_past(call('HGET', past, id))
-if not at or not p then return 'damaged' end
+if not at or not p then
+  put_aside(id, at and at.key, at and at.queue or queue_of(record) or 'default')
+  return 'damaged'
+end
 local waiting = at.kind == 'ready' or at.kind == 'woken' or at.kind == 'suspect' or sub(at.kind, 1, 5) == 'type:'
 local target, score
 if ARGV[3] == 'requeue' then
+  if waiting and p.reason == ARGV[5] then return 'none' end  -- asked again
   if waiting or at.kind == 'processing' then return at.kind end
   if at.kind ~= 'scheduled' then  -- a final job starts afresh, with all its attempts
     p.failures, p.attempt, p.losses = 0, 0, 0

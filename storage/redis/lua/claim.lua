@@ -6,7 +6,7 @@
 -- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
 -- moves to its type's line; an op that got something answers the same when it comes again. A record that cannot be
 -- read is put aside.
-local most_moved = 1000  -- jobs of unknown types moved aside in one claim
+local most_moved = 1000  -- jobs that one claim looks at and does not take
 
 local function claimed_before(server, queue, op)
   local found, ids = {}, call('ZRANGE', line('processing', queue), 0, -1, 'WITHSCORES')
@@ -44,9 +44,9 @@ local function claim(at)
   call('SADD', queues, queue)
   if call('SISMEMBER', paused, queue) == 1 then return {0} end
 
-  -- Looking: what is taken, what is moved aside, what cannot be read. Nothing is written before all is known.
+  -- Looking: what is taken, what is moved aside, what cannot be read. Of jobs, nothing is written before all is known.
   local ids, records, pasts, attempts = {}, {}, {}, {}  -- of those taken
-  local leaving, aside, broken, full = grouped(), {}, {}, false
+  local leaving, aside, broken, full, looked = grouped(), {}, {}, false, 0
 
   local function consider(id, record, before_it, from)
     local kind = record and type_of(record)
@@ -97,13 +97,14 @@ local function claim(at)
   end
 
   local function drain(lines)
-    while not full and #ids < most and #aside < most_moved do
+    while not full and #ids < most and looked - #ids < most_moved do
       local found, from = first_of(lines)
       if #found == 0 then return end
       local found_records, found_pasts = many('HMGET', jobs, found), many('HMGET', past, found)
       for i, id in ipairs(found) do
         if full then return end
         from[i].seen = from[i].seen + 1
+        looked = looked + 1
         consider(id, found_records[i], found_pasts[i], from[i])
       end
     end
@@ -124,6 +125,8 @@ local function claim(at)
 
   -- Writing.
   local processing = sorted(line('processing', queue))
+  sorted(line('quarantined', queue))
+  call('SCARD', types_of(queue))
   local entering, new_types = grouped(), {}
   for _, a in ipairs(aside) do
     add_two(entering, sorted(type_line(queue, a[2])), whole(tonumber(call('ZSCORE', a[3], a[1]))), a[1])

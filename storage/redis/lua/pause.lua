@@ -1,4 +1,5 @@
 -- ARGV[3]: queue. ARGV[4]: 1 to pause, 0 to resume.
+begin_freeing()
 call('SADD', queues, ARGV[3])
 if ARGV[4] == '1' then
   call('SADD', paused, ARGV[3])

@@ -32,6 +32,11 @@ local ending = P .. ':ending'          -- sorted set: queue -> no later than the
 local schema = P .. ':schema'
 local channel = P .. ':work'           -- told whenever there may be work
 
+-- What is of another type than it should be stops a script here, before its first write.
+for _, key in ipairs({jobs, past, starts, quarantine, claims, servers}) do call('HLEN', key) end
+for _, key in ipairs({queues, paused}) do call('SCARD', key) end
+for _, key in ipairs({due, ending}) do call('ZCARD', key) end
+
 -- A job is in exactly one line, and the line is its state. Lines are sorted sets of ids: ready, woken, suspect and
 -- type by place in line; scheduled by due time; processing by end of lease; final states and quarantined by the
 -- instant they were entered.
@@ -68,7 +73,8 @@ end
 -- The last writes of every script.
 local function finish(made_work)
   if drawn then call('SET', number_key, whole(last)) end
-  if made_work then call('PUBLISH', channel, ARGV[2]) end
+  -- Who may not publish is heard by the sweep.
+  if made_work then redis.pcall('PUBLISH', channel, ARGV[2]) end
 end
 
 -- Lists by key, in the order the keys came, for one variadic command each.

@@ -19,6 +19,7 @@ for i, id in ipairs(ids) do
     local processing = line('processing', start.queue)
     local p = read_past(pasts[i])
     if not p then
+      sorted(line('quarantined', start.queue))
       broken[#broken + 1] = {id = id, key = processing, queue = start.queue}
     else
       p.losses = p.losses + 1

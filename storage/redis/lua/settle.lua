@@ -83,6 +83,7 @@ for _, group in ipairs(groups) do
       codes[i] = '0'
       done[id] = fence
       if before and not p then
+        sorted(line('quarantined', c.queue))
         broken[#broken + 1] = {id, c.processing, c.queue}
       else
         local losses, attempt = p and p.losses or 0, attempts[i]

@@ -1,0 +1,6 @@
+-- A write for replicas to acknowledge: a request that was carried out before writes nothing, and WAIT would wait for
+-- nothing. Passes when memory is out.
+begin_freeing()
+draw(1)
+finish(false)
+return 'OK'
