@@ -53,6 +53,18 @@ bool process::alive() { return !wait(0ms).has_value(); }
 
 void process::signal(int what) const { ::kill(pid_, what); }
 
+bool process::stop() {
+  signal(SIGSTOP);
+  // The signal reaches each thread in its own time; the parent is told when all have stopped.
+  return eventually([&] {
+    int status = 0;
+    if (status_ || ::waitpid(pid_, &status, WUNTRACED | WNOHANG) != pid_) return false;
+    if (WIFSTOPPED(status)) return true;
+    status_ = status;  // it had ended
+    return false;
+  });
+}
+
 std::optional<int> process::wait(std::chrono::milliseconds patience) {
   eventually(
       [&] {

@@ -27,6 +27,8 @@ public:
   pid_t pid() const { return pid_; }
   bool alive();
   void signal(int what) const;
+  // SIGSTOP: from when this returns it does nothing, until SIGCONT. False when it does not stop.
+  bool stop();
   // The wait status, if it ended by then.
   std::optional<int> wait(std::chrono::milliseconds patience);
   // The exit code, or -signal; nothing when it did not end by then.

@@ -2,7 +2,6 @@
 
 #include <hiredis/hiredis.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -178,14 +177,8 @@ void redis_server::restart() {
 }
 
 void redis_server::stop_process() {
-  const pid_t who = pid();
-  process_->signal(SIGSTOP);
-  // The signal reaches each thread in its own time; the parent is told when all have stopped.
-  const bool stopped = eventually([&] {
-    int status = 0;
-    return ::waitpid(who, &status, WUNTRACED | WNOHANG) == who && WIFSTOPPED(status);
-  });
-  if (!stopped) fail("the server does not stop");
+  pid();
+  if (!process_->stop()) fail("the server does not stop");
 }
 
 void redis_server::continue_process() {

@@ -1,4 +1,5 @@
-// A folder with a configuration and a store, real `sluice work` processes on it, and a client beside.
+// A folder with a configuration, a store (an SQLite file in the folder, or wherever a URL says), real server processes
+// on it, and a client beside.
 #pragma once
 
 #include <dirent.h>
@@ -19,22 +20,32 @@ namespace sluice::test {
 class work_world {
 public:
   temp_dir folder;
+  const std::string url;
 
-  explicit work_world(const nlohmann::json& settings = nlohmann::json::object()) {
-    nlohmann::json config{
-        {"storage", folder.url()}, {"allow_exec", true}, {"lease", "2s"}, {"queues", {{"default", {{"workers", 4}}}}}};
-    config.update(settings);
-    write_file(folder.file("sluice.json"), config.dump());
-    auto opened = sluice::client::open({folder.url(), 20s, {}, {}});
+  explicit work_world(const nlohmann::json& settings = nlohmann::json::object(), const std::string& store = {})
+      : url(store.empty() ? folder.url() : store) {
+    configure("sluice.json", settings);
+    auto opened = sluice::client::open({url, 20s, {}, {}});
     if (!opened) throw std::runtime_error(to_string(opened.error()));
     client = std::make_unique<sluice::client>(std::move(*opened));
   }
 
   std::unique_ptr<sluice::client> client;
 
+  void configure(const std::string& file, const nlohmann::json& settings) {
+    nlohmann::json config{
+        {"storage", url}, {"allow_exec", true}, {"lease", "2s"}, {"queues", {{"default", {{"workers", 4}}}}}};
+    config.update(settings);
+    write_file(folder.file(file), config.dump());
+  }
+
+  process work(const std::string& log = "work.log", const std::string& config = "sluice.json") {
+    return serve({SLUICE_PROGRAM, "work", folder.file(config)}, log);
+  }
+
   // Started, and known to the store.
-  process work(const std::string& log = "work.log") {
-    process p({SLUICE_PROGRAM, "work", folder.file("sluice.json")}, folder.file(log));
+  process serve(std::vector<std::string> argv, const std::string& log) {
+    process p(std::move(argv), folder.file(log));
     const bool up = eventually([&] {
       if (!p.alive()) return true;
       const auto servers = client->servers();
@@ -43,13 +54,13 @@ public:
           if (s.pid == p.pid()) return true;
       return false;
     });
-    if (!up || !p.alive()) throw std::runtime_error("sluice work did not start: " + p.log());
+    if (!up || !p.alive()) throw std::runtime_error("the server did not start: " + p.log());
     return p;
   }
 
   ran sluice(std::vector<std::string> words) {
     words.insert(words.begin(), SLUICE_PROGRAM);
-    words.insert(words.end(), {"--store", folder.url()});
+    words.insert(words.end(), {"--store", url});
     return run(words, folder.path().string());
   }
 

@@ -1,0 +1,65 @@
+// noop_worker CONFIG LOG: a server until SIGTERM. Its handler `noop` writes "begin ID FENCE" and "end ID FENCE" to the
+// log, each with the monotonic microseconds. Between them it takes as long as its args say: {"ms": 5}, or
+// {"until_told": true} for until LOG.go is there, and otherwise no time.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include <sluice/server.hpp>
+
+#include "config/load.hpp"
+#include "storage/store.hpp"
+
+namespace {
+
+using std::chrono::steady_clock;
+
+// One write each, so that lines of many threads do not mix and a kill leaves none half.
+void note(int log, const char* what, const sluice::job_context& c) {
+  const auto at = std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now().time_since_epoch());
+  const auto line = std::string(what) + " " + c.id().value + " " + std::to_string(c.fence().value) + " " +
+                    std::to_string(at.count()) + "\n";
+  if (::write(log, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::abort();
+}
+
+void run(int log, const std::string& told, const sluice::job_context& c) {
+  note(log, "begin", c);
+  const auto args = nlohmann::json::parse(c.args());
+  std::this_thread::sleep_for(std::chrono::milliseconds(args.value("ms", 0)));
+  while (args.value("until_told", false) && ::access(told.c_str(), F_OK) != 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  note(log, "end", c);
+}
+
+int fail(const std::string& why) { return std::fprintf(stderr, "noop_worker: %s\n", why.c_str()), 1; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return fail("noop_worker CONFIG LOG");
+  sigset_t stop;
+  ::sigemptyset(&stop);
+  ::sigaddset(&stop, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before any thread, so that only we wait for it
+  std::ifstream file(argv[1], std::ios::binary);
+  const auto got =
+      sluice::config::load({{std::istreambuf_iterator<char>(file), {}}, {}, {}}, {sluice::storage::check_url});
+  if (!got.faults.empty()) return fail(got.faults.front().pointer + ": " + got.faults.front().problem);
+  const int log = ::open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (log < 0) return fail("cannot open the log");
+  sluice::server server(got.options);
+  server.handle("noop", [log, told = argv[2] + std::string(".go")](sluice::job_context& c) { run(log, told, c); });
+  if (const auto up = server.start(); !up) return fail(to_string(up.error()));
+  int signal = 0;
+  ::sigwait(&stop, &signal);
+  server.stop();
+  return 0;
+}

@@ -1,0 +1,479 @@
+// Server processes on one Redis: what runs and how often, whatever is killed, stopped or not heard.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <sstream>
+
+#include "support/catch.hpp"
+#include "support/fault_proxy.hpp"
+#include "support/redis_server.hpp"
+#include "system/work_world.hpp"
+
+namespace sluice::test {
+namespace {
+
+using nlohmann::json;
+using std::chrono::steady_clock;
+using steady_time = steady_clock::time_point;
+
+// What the handler of one start did, by the log of its process.
+struct seen_run {
+  std::string id;
+  std::string by;  // the process
+  steady_time begin;
+  std::optional<steady_time> end;
+};
+using seen_runs = std::map<std::uint64_t, seen_run>;  // by fence
+
+struct redis_home {
+  redis_server redis;
+};
+
+struct redis_work_world : redis_home, work_world {
+  explicit redis_work_world(const json& settings = json::object(), const redis_options& redis_as = {})
+      : redis_home{redis_server(redis_as)}, work_world(settings, redis.url()), settings_(settings) {}
+
+  // A noop_worker (support/noop_worker.cpp) called `name`, with `name`.runs as its log of what ran.
+  process worker(const std::string& name, const json& its_own = json::object()) {
+    auto mine = settings_;
+    mine.update(its_own);
+    mine["server_name"] = name;
+    configure(name + ".json", mine);
+    return serve({SLUICE_NOOP_WORKER, folder.file(name + ".json"), folder.file(name + ".runs")}, name + ".log");
+  }
+
+  // Its jobs that run until they are told may end.
+  void tell(const std::string& name) { write_file(folder.file(name + ".runs.go"), ""); }
+
+  // How often a handler noted "begin" or "end"; no store is asked.
+  int noted(const std::string& what, const std::vector<std::string>& names) {
+    int found = 0;
+    for (const auto& name : names) {
+      std::istringstream lines(read_file(folder.file(name + ".runs")));
+      for (std::string line; std::getline(lines, line);)
+        found += line.starts_with(what);
+    }
+    return found;
+  }
+
+  seen_runs runs(const std::vector<std::string>& names) {
+    seen_runs found;
+    for (const auto& name : names) {
+      std::istringstream lines(read_file(folder.file(name + ".runs")));
+      std::string what, id;
+      std::uint64_t fence = 0;
+      std::int64_t us = 0;
+      while (lines >> what >> id >> fence >> us) {
+        const steady_time at{std::chrono::microseconds(us)};
+        if (what == "begin") {
+          if (!found.try_emplace(fence, seen_run{id, name, at, {}}).second)
+            throw std::runtime_error("two runs have the fence " + std::to_string(fence));
+        } else {
+          found.at(fence).end = at;
+        }
+      }
+    }
+    return found;
+  }
+
+  bool all_succeeded(std::uint64_t count) { return counts().succeeded == count; }
+
+private:
+  json settings_;
+};
+
+new_job noop(const std::string& id, const json& args = json::object(), const std::string& queue = "default") {
+  new_job j;
+  j.type = job_type("noop");
+  j.queue = queue_name(queue);
+  j.id = job_id(id);
+  j.args = args.dump();
+  return j;
+}
+
+std::vector<new_job> noops(int count, const json& args = json::object()) {
+  std::vector<new_job> jobs;
+  for (int i = 0; i < count; ++i)
+    jobs.push_back(noop("job" + std::to_string(i), args));
+  return jobs;
+}
+
+// A server's id is its name, a colon and what makes it one of its own.
+template <class Start>
+bool was_on(const Start& start, const std::string& server) {
+  return start.server.starts_with(server + ":");
+}
+
+std::map<std::string, int> runs_of_each(const seen_runs& runs) {
+  std::map<std::string, int> times;
+  for (const auto& [fence, run] : runs)
+    ++times[run.id];
+  return times;
+}
+
+// What must hold whatever happened, as sentences about where it does not. Each job succeeded in its last start and in
+// no other; each start that a handler ran has one outcome in the store, lost or succeeded; each success ran to its end.
+std::vector<std::string> faults_of(work_world& w, const seen_runs& runs) {
+  std::vector<std::string> faults;
+  std::set<std::uint64_t> known;
+  for (const auto& j : w.all(job_state::succeeded)) {
+    for (std::size_t i = 0; i < j.history.size(); ++i) {
+      const auto& start = j.history[i];
+      const auto about = j.id.value + ", fence " + std::to_string(start.fence.value) + ": " + start.cause;
+      if (!known.insert(start.fence.value).second) faults.push_back(about + ": the second outcome of one fence");
+      const bool last = i + 1 == j.history.size();
+      if (last != (start.cause == "succeeded")) faults.push_back(about + ": no job ends so");
+      const auto run = runs.find(start.fence.value);
+      if (run != runs.end() && (run->second.id != j.id.value || !was_on(start, run->second.by)))
+        faults.push_back(about + ": was run as " + run->second.id + " by " + run->second.by);
+      if (last && (run == runs.end() || !run->second.end)) faults.push_back(about + ": did not run to its end");
+      if (run != runs.end() && !last && start.cause != "lost") faults.push_back(about + ": ran, and was not lost");
+    }
+  }
+  for (const auto& [fence, run] : runs)
+    if (!known.contains(fence)) faults.push_back(run.id + ", fence " + std::to_string(fence) + ": the store knows not");
+  if (faults.size() > 20) faults.resize(20);  // enough to see what is wrong
+  return faults;
+}
+
+const std::vector<std::string> none;
+
+}  // namespace
+
+TEST_CASE("two processes on one Redis run each of 20,000 jobs once") {
+  constexpr int count = 20'000;
+  redis_work_world w;
+  auto one = w.worker("one");
+  auto two = w.worker("two");
+  w.enqueue(noops(count));
+  REQUIRE(eventually([&] { return w.all_succeeded(count); }, 60s));
+  const auto runs = w.runs({"one", "two"});
+  CHECK(runs.size() == count);
+  CHECK(runs_of_each(runs).size() == count);
+  CHECK(w.noted("begin", {"one"}) > 0);
+  CHECK(w.noted("begin", {"two"}) > 0);
+  CHECK(faults_of(w, runs) == none);
+  const auto audit = w.sluice({"audit"});
+  CHECK(audit.out == "nothing is wrong\n");
+  CHECK(audit.exit_code == 0);
+}
+
+TEST_CASE("two sluice work processes on one Redis run each command once") {
+  constexpr int count = 200;
+  redis_work_world w;
+  auto one = w.work("one.log");
+  auto two = w.work("two.log");
+  std::vector<new_job> jobs;
+  for (int i = 0; i < count; ++i)
+    jobs.push_back(work_world::exec("echo " + std::to_string(i) + " >> " + w.folder.file("ran") + "; echo $PPID >> " +
+                                    w.folder.file("guards")));
+  w.enqueue(std::move(jobs));
+  REQUIRE(eventually([&] { return w.all_succeeded(count); }, 60s));
+  const auto ran = lines_of(w.folder.file("ran"));
+  CHECK(ran.size() == count);
+  for (const auto& [job, times] : ran)
+    CHECK(times == 1);
+  CHECK(lines_of(w.folder.file("guards")).size() == 2);  // both had a share
+  CHECK(w.sluice({"audit"}).exit_code == 0);
+}
+
+// Allowed: a job runs a second time if the process held it when it was killed or stopped, that is, if a start of it
+// that this process had was lost. What it had begun and not ended by then must be among these. Nobody else loses a
+// start. In time: two leases after the process fell silent, or after the other jobs were done, since suspects wait
+// behind them.
+TEST_CASE(
+    "when one of two processes falls silent the other runs what it held, within two leases and nothing else twice") {
+  constexpr int count = 20'000;
+  constexpr auto lease = 2s;
+  constexpr int workers = 8, prefetch = 256;
+  redis_work_world w(json{{"sweep_interval", "200ms"}, {"queues", {{"default", {{"workers", workers}}}}}});
+  auto other = w.worker("other");
+  auto victim = w.worker("victim");
+  const int how = GENERATE(SIGKILL, SIGSTOP);
+  CAPTURE(how);
+  w.enqueue(noops(count, {{"ms", 1}}));
+  REQUIRE(eventually([&] { return w.noted("end", {"victim"}) > count / 10; }));
+  const auto silent = steady_clock::now();
+  if (how == SIGSTOP) REQUIRE(victim.stop());
+  else {
+    victim.signal(SIGKILL);
+    REQUIRE(victim.exit_code(5s) == -SIGKILL);
+  }
+  REQUIRE(w.noted("end", {"other", "victim"}) < count);
+  const auto begun = w.runs({"victim"});
+  REQUIRE(eventually([&] { return w.all_succeeded(count); }, 60s));
+
+  // What it says when it goes on is refused, or it would not be known as lost below.
+  if (how == SIGSTOP) {
+    victim.signal(SIGCONT);
+    victim.signal(SIGTERM);
+    CHECK(victim.exit_code(20s) == 0);
+  }
+  const auto runs = w.runs({"other", "victim"});
+  CHECK(faults_of(w, runs) == none);
+  CHECK(w.sluice({"audit"}).out == "nothing is wrong\n");
+
+  std::set<std::string> held;
+  for (const auto& j : w.all(job_state::succeeded)) {
+    CHECK(j.losses <= 1);
+    for (const auto& start : j.history)
+      if (start.cause == "lost") {
+        CHECK(was_on(start, "victim"));
+        held.insert(j.id.value);
+      }
+  }
+  CHECK(held.size() <= workers + prefetch);
+  int unfinished = 0, doubles = 0;
+  for (const auto& [fence, run] : begun)
+    if (!run.end) {
+      ++unfinished;
+      CHECK(held.contains(run.id));
+    }
+  const auto times = runs_of_each(runs);
+  CHECK(times.size() == count);
+  for (const auto& [id, n] : times)
+    if (n > 1) {
+      ++doubles;
+      CHECK(n == 2);
+      CHECK(held.contains(id));
+    }
+
+  steady_time others_done = silent, all_done = silent;
+  for (const auto& [fence, run] : runs) {
+    if (run.by != "other") continue;
+    all_done = std::max(all_done, *run.end);
+    if (!held.contains(run.id)) others_done = std::max(others_done, *run.end);
+  }
+  CHECK(all_done - others_done < 2 * lease);
+  const auto seconds = [&](steady_time t) { return std::chrono::duration<double>(t - silent).count(); };
+  std::printf(
+      "signal %d: held %zu, begun and not ended %d, run twice %d; the others' jobs done after %.2f s, its after %.2f "
+      "s\n",
+      how, held.size(), unfinished, doubles, seconds(others_done), seconds(all_done));
+}
+
+TEST_CASE("the ends that a process tells after it was stopped past its leases are refused, and it works on") {
+  redis_work_world w;
+  constexpr int held = 4;
+  auto stopped = w.worker("stopped");
+  w.enqueue(noops(held, {{"until_told", true}}));
+  REQUIRE(eventually([&] { return w.noted("begin", {"stopped"}) == held; }));
+  REQUIRE(stopped.stop());
+  auto other = w.worker("other");
+  // A server runs one suspect at a time, so the late ends meet one job that runs again and three that wait to.
+  REQUIRE(eventually([&] { return w.noted("begin", {"other"}) == 1 && w.counts().enqueued == held - 1; }));
+  const auto runs_again = w.runs({"other"}).begin()->second.id;
+  w.tell("stopped");
+  stopped.signal(SIGCONT);
+  const auto refused = [&](const std::string& id) {
+    return stopped.log().find("the end (succeeded) of job " + id + " was refused") != std::string::npos;
+  };
+  for (int i = 0; i < held; ++i)
+    CHECK(eventually([&] { return refused("job" + std::to_string(i)); }));
+  CHECK(w.get(runs_again).state == job_state::processing);
+  CHECK(was_on(w.get(runs_again), "other"));
+  CHECK(w.sluice({"audit"}).out == "nothing is wrong\n");
+  w.tell("other");
+  REQUIRE(eventually([&] { return w.all_succeeded(held); }));
+  for (int i = 0; i < held; ++i) {
+    const auto history = w.get("job" + std::to_string(i)).history;
+    REQUIRE(history.size() == 2);
+    CHECK(history[0].cause == "lost");
+    CHECK(was_on(history[0], "stopped"));
+    CHECK(history[1].cause == "succeeded");
+    CHECK(history[0].fence < history[1].fence);
+  }
+  CHECK(faults_of(w, w.runs({"stopped", "other"})) == none);
+  CHECK(w.sluice({"audit"}).out == "nothing is wrong\n");
+
+  other.signal(SIGTERM);
+  REQUIRE(other.exit_code(10s) == 0);
+  w.enqueue({noop("later")});
+  REQUIRE(eventually([&] { return w.get("later").state == job_state::succeeded; }));
+  CHECK(was_on(w.get("later").history.front(), "stopped"));
+}
+
+TEST_CASE("a job that runs for longer than its lease stays with its process while another looks for lost ones") {
+  redis_work_world w(json{{"lease", "1s"}, {"sweep_interval", "100ms"}});
+  auto one = w.worker("one");
+  auto two = w.worker("two");
+  w.enqueue(noops(4, {{"ms", 2500}}));
+  REQUIRE(eventually([&] { return w.all_succeeded(4); }));
+  const auto runs = w.runs({"one", "two"});
+  CHECK(runs.size() == 4);
+  CHECK(faults_of(w, runs) == none);
+}
+
+TEST_CASE("audit names what was harmed by hand, and exits 1") {
+  redis_server redis;
+  struct harm {
+    std::string what;
+    std::vector<std::string> command;  // with the prefix in the place of P
+    std::string finding;
+  };
+  const std::vector<harm> harms{
+      {"out of its line", {"ZREM", "P:ready:default", "a"}, "job a is in no line"},
+      {"in two lines",
+       {"ZADD", "P:failed:default", "1", "a"},
+       "job a is in several lines: failed of default, ready of default"},
+      {"in two queues",
+       {"ZADD", "P:ready:heavy-queue", "1", "late"},
+       "job late is in several lines: ready of heavy-queue, scheduled of default"},
+      {"a start of nobody", {"HSET", "P:starts", "ghost", "x"}, "there is a start of job ghost, which does not exist"},
+      {"a past of nobody", {"HSET", "P:past", "ghost", "x"}, "there is a past of job ghost, which does not exist"},
+      {"a place of nobody",
+       {"ZADD", "P:ready:default", "1", "ghost"},
+       "job ghost is in P:ready:default but does not exist"},
+      {"a key of nobody", {"SET", "P:orphan", "x"}, "key P:orphan belongs to nobody"},
+      {"a start and no lease", {"HSET", "P:starts", "a", "x"}, "job a has a start but is ready"},
+      {"a lease and no start", {"HDEL", "P:starts", "running"}, "job running is processing without a start"},
+      {"a broken start", {"HSET", "P:starts", "running", "x"}, "job running has a start that cannot be read"},
+      {"a broken record", {"HSET", "P:jobs", "a", ""}, "job a has a record that cannot be read"},
+      {"a broken past", {"HSET", "P:past", "a", "x"}, "job a has a past that cannot be read"},
+      {"a fence never drawn", {"SET", "P:number", "1"}, "job running has a fence that was never drawn"},
+      {"leases not looked at", {"DEL", "P:ending"}, "queue default has leases that nobody looks at"},
+      {"due jobs not looked at", {"DEL", "P:due"}, "queue default has due jobs that nobody looks at"}};
+  int stores = 0;
+  for (const auto& h : harms) {
+    INFO(h.what);
+    const auto prefix = "w" + std::to_string(++stores);
+    work_world w(json::object(), redis.url() + "&prefix=" + prefix);
+    const auto in_keys = [&](std::string text) {
+      for (auto at = text.find("P:"); at != std::string::npos; at = text.find("P:", at + 1))
+        text.replace(at, 1, "{" + prefix + "}");
+      return text;
+    };
+    auto late = noop("late");
+    late.delay = 1h;
+    w.enqueue(
+        {work_world::exec("sleep 60", "running"), noop("elsewhere", json::object(), "heavy-queue"), std::move(late)});
+    auto p = w.work();
+    REQUIRE(eventually([&] { return w.get("running").state == job_state::processing; }));
+    p.signal(SIGKILL);
+    REQUIRE(p.exit_code(5s) == -SIGKILL);
+    w.enqueue({noop("a")});
+    const auto before = w.sluice({"audit"});
+    CHECK(before.out == "nothing is wrong\n");
+    CHECK(before.exit_code == 0);
+    std::vector<std::string> words;
+    for (const auto& word : h.command)
+      words.push_back(in_keys(word));
+    CHECK_FALSE(redis.command(words).is_error());
+    const auto after = w.sluice({"audit"});
+    CHECK(after.out == in_keys(h.finding) + "\n");
+    CHECK(after.exit_code == 1);
+  }
+}
+
+namespace {
+
+// From the call of enqueue to the handler's first line.
+double milliseconds_to_start(redis_work_world& w, const std::string& id, std::chrono::milliseconds patience) {
+  const auto asked = steady_clock::now();
+  w.enqueue({noop(id)});
+  double found = -1;
+  const bool began = eventually(
+      [&] {
+        for (const auto& [fence, run] : w.runs({"worker"}))
+          if (run.id == id) found = std::chrono::duration<double, std::milli>(run.begin - asked).count();
+        return found >= 0;
+      },
+      patience);
+  if (!began) throw std::runtime_error(id + " does not start");
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("what another process enqueues starts at once, and long before the next sweep") {
+  redis_work_world w(json{{"sweep_interval", "60s"}});
+  auto worker = w.worker("worker");
+  std::vector<double> took;
+  for (int i = 0; i < 100; ++i)
+    took.push_back(milliseconds_to_start(w, "quick" + std::to_string(i), 10s));
+  std::sort(took.begin(), took.end());
+  std::printf("enqueue to start, ms: p50 %.2f, p99 %.2f, max %.2f\n", took[50], took[98], took[99]);
+  CHECK(took.back() < 1000);
+}
+
+TEST_CASE("a job whose hint nobody heard starts within 5 s") {
+  redis_work_world w;
+  fault_proxy proxy(unix_at(w.redis.socket()));
+  const auto listeners = [&] { return w.redis.command({"PUBSUB", "NUMSUB", "{sluice}:work"}).elements.at(1).integer; };
+  // Its requests go on; only where it listens is cut, and stays cut until the proxy takes connections again.
+  const auto deafen = [&] {
+    REQUIRE(eventually([&] { return listeners() == 1; }));
+    proxy.refuse(true);
+    w.redis.command({"CLIENT", "KILL", "TYPE", "pubsub"});
+    REQUIRE(eventually([&] { return proxy.refused() > 0; }));
+    REQUIRE(listeners() == 0);
+  };
+
+  SECTION("as soon as the process listens again, however rarely it sweeps") {
+    auto worker = w.worker("worker", {{"storage", proxy.tcp_url()}, {"sweep_interval", "60s"}});
+    deafen();
+    const auto asked = steady_clock::now();
+    w.enqueue({noop("unheard")});
+    REQUIRE(listeners() == 0);
+    proxy.heal();
+    REQUIRE(eventually([&] { return w.noted("begin", {"worker"}) == 1; }, 10s));
+    CHECK(w.runs({"worker"}).begin()->second.begin - asked < 5s);
+  }
+  SECTION("with its next sweep, when it cannot listen") {
+    auto worker = w.worker("worker", {{"storage", proxy.tcp_url()}, {"sweep_interval", "2s"}});
+    deafen();
+    CHECK(milliseconds_to_start(w, "unheard", 10s) < 5000);
+    CHECK(listeners() == 0);
+  }
+  SECTION("wherever between a cut and the next listening it is told") {
+    auto worker = w.worker("worker", {{"sweep_interval", "60s"}});
+    double longest = 0;
+    for (int i = 0; i < 40; ++i) {
+      const auto cut = steady_clock::now();
+      w.redis.command({"CLIENT", "KILL", "TYPE", "pubsub"});
+      // It listens again after some 50 ms: all moments before, at and after that.
+      eventually([&] { return steady_clock::now() - cut > i * 2ms; });
+      longest = std::max(longest, milliseconds_to_start(w, "job" + std::to_string(i), 10s));
+    }
+    std::printf("enqueue to start around a cut of the hints, ms: max %.2f\n", longest);
+    CHECK(longest < 5000);
+  }
+}
+
+TEST_CASE("a server takes jobs of the queues it serves only, and all tell how durable their Redis is") {
+  constexpr int count = 50;
+  redis_options everysec;
+  everysec.appendonly = "everysec";
+  redis_work_world w(json::object(), everysec);
+  auto light = w.worker("light");
+  auto heavy = w.worker("heavy", {{"queues", {{"heavy-queue", {{"workers", 1}}}}}});
+  std::vector<new_job> jobs;
+  for (int i = 0; i < count; ++i) {
+    jobs.push_back(noop("light" + std::to_string(i)));
+    jobs.push_back(noop("heavy" + std::to_string(i), json::object(), "heavy-queue"));
+  }
+  w.enqueue(std::move(jobs));
+  REQUIRE(eventually([&] { return w.all_succeeded(count) && w.counts("heavy-queue").succeeded == count; }));
+  const auto runs = w.runs({"light", "heavy"});
+  CHECK(runs.size() == 2 * count);
+  for (const auto& [fence, run] : runs)
+    CHECK(run.id.starts_with(run.by));
+  CHECK(faults_of(w, runs) == none);
+
+  std::map<std::string, json> told;
+  std::istringstream lines(w.sluice({"servers", "--json"}).out);
+  for (std::string line; std::getline(lines, line);) {
+    const auto server = json::parse(line);
+    told[server.at("name")] = server;
+  }
+  REQUIRE(told.size() == 2);
+  CHECK(told["light"].at("queues") == json{"default:4"});
+  CHECK(told["heavy"].at("queues") == json{"heavy-queue:1"});
+  for (const auto& [name, server] : told)
+    CHECK(server.at("store") == "crash_safe");
+  const auto table = w.sluice({"servers"}).out;
+  for (const char* word : {"light", "heavy", "default:4", "heavy-queue:1", "crash_safe"})
+    CHECK(table.find(word) != std::string::npos);
+}
+
+}  // namespace sluice::test
