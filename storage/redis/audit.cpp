@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr auto slice_patience = 10s;
 constexpr std::size_t most_findings = 1'000;
+constexpr int most_reloads = 3;  // of the script, each time Redis has forgotten it
 
 class auditor {
 public:
@@ -82,6 +83,11 @@ private:
     for (const auto& id : ids)
       c.add(id);
     auto got = ask(connection_, c, steady_clock::now() + slice_patience);
+    for (int tries = 0; !got && read_refusal(got.error().message).reload && tries < most_reloads; ++tries) {
+      const command load{"SCRIPT", "LOAD", text_of(script::audit)};
+      if (auto loaded = ask(connection_, load, steady_clock::now() + slice_patience); !loaded) return loaded.error();
+      got = ask(connection_, c, steady_clock::now() + slice_patience);
+    }
     if (!got) return got.error();
     const item reply(got->get());
     for (std::size_t i = 0; i < reply.size(); ++i)

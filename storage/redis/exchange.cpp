@@ -34,6 +34,8 @@ constexpr meaning meanings[] = {
     {"CROSSSLOT", {errc::storage_unavailable, false, false}},
 };
 
+constexpr int most_reloads = 3;  // somebody may make Redis forget the scripts again while they are loaded
+
 // What may be lost without harm: it changes nothing that is asked for.
 bool only_looks(script s) {
   switch (s) {
@@ -78,12 +80,14 @@ void exchange::post(step s) {
 }
 
 void exchange::wait_for_replicas(std::uint32_t count, duration patience) {
+  replicas_ = 0;
   if (std::none_of(steps_.begin(), steps_.end(), [](const step& s) { return is_promise(s.what); })) return;
   connection_.post(begin(script::mark).encoded());
   command c{"WAIT"};
   c.add(count).add(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
   connection_.post(c.encoded());
   replicas_ = count;
+  replica_patience_ = patience;
 }
 
 // All that was not answered: certainly not done when Redis never saw its end.
@@ -142,36 +146,30 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
       if (enough) s.read(item(reply.get()));
       else s.failed({errc::unknown_outcome, cat("Redis: ", why)});
     }
-    replicas_ = 0;
     if (!got) return false;
   }
   return stay;
 }
 
 bool exchange::finish(steady_point deadline) {
-  std::deque<step> again;
-  const auto replicas = replicas_;
-  bool stay = collect(deadline, again);
-  if (again.empty()) return stay;
-  if (!stay) {
+  for (int reloads = 0;; ++reloads) {
+    std::deque<step> again;
+    bool stay = collect(deadline, again);
+    if (again.empty()) return stay;
+    if (stay && reloads < most_reloads) {
+      log::info("Redis has forgotten the scripts; they are loaded again");
+      stay = reload(deadline);
+      if (stay) {
+        for (auto& s : again)
+          post(std::move(s));
+        if (replicas_ > 0) wait_for_replicas(replicas_, replica_patience_);
+        continue;
+      }
+    }
     for (auto& s : again)
       s.failed({errc::storage_unavailable, "Redis has forgotten the scripts"});
-    return false;
+    return stay;
   }
-  log::info("Redis has forgotten the scripts; they are loaded again");
-  if (!reload(deadline)) {
-    for (auto& s : again)
-      s.failed({errc::storage_unavailable, "Redis has forgotten the scripts"});
-    return false;
-  }
-  for (auto& s : again)
-    post(std::move(s));
-  if (replicas > 0) wait_for_replicas(replicas, std::chrono::seconds(1));
-  again.clear();
-  stay = collect(deadline, again);
-  for (auto& s : again)
-    s.failed({errc::storage_unavailable, "Redis forgets the scripts at once"});
-  return stay;
 }
 
 void exchange::damaged(const told_job& told) {

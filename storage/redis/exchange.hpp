@@ -71,6 +71,7 @@ private:
   std::string prefix_, instant_, token_;
   std::deque<step> steps_;
   std::uint32_t replicas_ = 0;
+  duration replica_patience_{0};
 };
 
 }  // namespace sluice::storage::redis

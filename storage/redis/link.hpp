@@ -24,7 +24,7 @@ struct link {
 };
 
 // Asks the sentinels, if there are any; connects, authenticates, selects the database, and refuses a replica.
-// storage_unavailable, or invalid_argument when no waiting will help (an old version, a wrong password).
+// storage_unavailable, or invalid_argument when no waiting will help (an old version).
 result<link> open_link(const location& where, steady_point deadline, const stop_signal& stop);
 
 // Only connected and logged in: for listening.

@@ -2,15 +2,16 @@
 -- ARGV[3]: at most so many. ARGV[4]: microseconds that a clock may be off without having been set back.
 -- Answer: in how many microseconds the next lease ends (empty: none), then for each start: id, start, 1 when the
 -- clock went back.
--- Invariant: changes nothing but `ending`, which no lease ends before; a job whose start cannot be read is put aside.
+-- Invariant: changes nothing but `ending`, which no lease ends before. A job whose start cannot be read would run for
+-- ever, since nobody can end it: it is put aside.
 begin_freeing()
 local limit, slack = tonumber(ARGV[3]), tonumber(ARGV[4])
-local answer, next_end = {''}, nil
-local function add(queue, id, back)
+local answer, next_end, broken = {''}, nil, {}
+local function add(id, back, queue)
   local row = call('HGET', starts, id)
   local start = row and read_start(row)
-  if not start then
-    if not back then put_aside(id, line('processing', queue), queue) end  -- else it would run for ever
+  if not start or start.queue ~= queue then
+    broken[#broken + 1] = {id, queue}
     return
   end
   if back then
@@ -23,14 +24,15 @@ local function add(queue, id, back)
 end
 for _, queue in ipairs(call('ZRANGE', ending, 0, -1)) do
   local processing = line('processing', queue)
-  for _, id in ipairs(call('ZRANGE', processing, '-inf', now_text, 'BYSCORE', 'LIMIT', 0, limit)) do add(queue, id, false) end
+  for _, id in ipairs(call('ZRANGE', processing, '-inf', now_text, 'BYSCORE', 'LIMIT', 0, limit)) do add(id, false, queue) end
   local coming = call('ZRANGE', processing, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
   if coming[2] then next_end = math.min(next_end or math.huge, tonumber(coming[2])) end
   for _, id in ipairs(call('ZRANGE', processing, '+inf', '(' .. whole(now + slack), 'BYSCORE', 'REV', 'LIMIT', 0, 1000)) do
-    add(queue, id, true)
+    add(id, true, queue)
   end
   local first = call('ZRANGE', processing, 0, 0, 'WITHSCORES')
   if first[2] then call('ZADD', ending, first[2], queue) else call('ZREM', ending, queue) end
 end
+for _, b in ipairs(broken) do put_aside(b[1], line('processing', b[2]), b[2]) end
 if next_end then answer[1] = whole(next_end - now) end
 return answer

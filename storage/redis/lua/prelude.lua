@@ -166,6 +166,7 @@ end
 
 -- The past: "attempt losses settled failures n ", then as "length:bytes" each the reason, the result, the reported
 -- progress, and the last n starts, oldest first. No past is that of a job that nothing has happened to.
+local history_limit = 20  -- as in core/codec.hpp
 local function read_past(value)
   if not value then
     return {attempt = 0, losses = 0, settled = '0', failures = 0, n = 0, reason = '', result = '', reported = '',
@@ -176,6 +177,7 @@ local function read_past(value)
   if not attempt then return nil end
   p.attempt, p.losses, p.settled = tonumber(attempt), tonumber(losses), settled
   p.failures, p.n = tonumber(failures), tonumber(n)
+  if p.n > history_limit then return nil end  -- nobody wrote that, and `remember` would count down from it
   p.reason, at = text_at(value, at)
   if not at then return nil end
   p.result, at = text_at(value, at)
@@ -189,7 +191,6 @@ local function write_past(p)
   return p.attempt .. ' ' .. p.losses .. ' ' .. p.settled .. ' ' .. p.failures .. ' ' .. p.n .. ' ' .. text(p.reason) ..
          text(p.result) .. text(p.reported) .. p.history
 end
-local history_limit = 20  -- as in core/codec.hpp
 -- An ended start: "fence attempt claimed ended ", then as "length:bytes" its server, the cause and the error, and last
 -- how many microseconds its body ran.
 local function remember(p, fence, attempt, claimed, server, how)

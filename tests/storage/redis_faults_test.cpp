@@ -1,0 +1,779 @@
+// What faults of a real Redis, and of the way to it, lead to: a truthful answer in bounded time, and nothing lost.
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include <sluice/client.hpp>
+#include <sluice/log.hpp>
+
+#include "storage/contract.hpp"
+#include "support/fault_proxy.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+using std::chrono::steady_clock;
+
+namespace {
+
+// A store on a Redis of its own, which the test may harm.
+struct server_holder {
+  redis_server server;
+};
+struct fault_world : server_holder, world {
+  explicit fault_world(redis_options o = {}) : server_holder{redis_server(std::move(o))}, world(server.url()) {}
+};
+
+// A store that is reached through a proxy, and the way beside it.
+struct proxy_holder : server_holder {
+  fault_proxy proxy{unix_at(server.socket())};
+};
+struct proxied_world : proxy_holder, world {
+  proxied_world() : world(proxy.tcp_url()), beside(server.url()) {}
+  world beside;
+};
+
+sluice::client client_of(const std::string& url, duration deadline) {
+  auto opened = sluice::client::open({url, deadline, {}, {}});
+  if (!opened) throw std::runtime_error(to_string(opened.error()));
+  return std::move(*opened);
+}
+
+new_job work(const std::string& id) {
+  new_job j;
+  j.id = job_id(id);
+  j.type = job_type("work");
+  j.args = "{}";
+  return j;
+}
+
+errc enqueue(sluice::client& c, const std::string& id) {
+  const auto said = c.enqueue(work(id));
+  return said ? errc::none : said.error().code;
+}
+
+storage::answer answer_of(storage::store& s, const storage::request& r) { return s.apply({&r, 1}).at(0); }
+
+bool is_there(world& w, const std::string& id) { return look(w, id).code == errc::none; }
+
+// As long as the connection is made anew, an answer may be that there is none.
+template <class Answer>
+Answer ask_until(storage::store& s, const storage::request& r) {
+  std::optional<storage::answer> got;
+  REQUIRE(eventually([&] { return !std::holds_alternative<error>(got.emplace(answer_of(s, r))); }));
+  return std::get<Answer>(std::move(*got));
+}
+
+// Nothing was done, or nobody knows; never that it was refused for another reason.
+bool is_away(errc code) {
+  return code == errc::storage_unavailable || code == errc::storage_busy || code == errc::unknown_outcome;
+}
+
+double cpu_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) { return double(t.tv_sec) + double(t.tv_usec) / 1e6; };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+double seconds_since(steady_clock::time_point from) {
+  return std::chrono::duration<double>(steady_clock::now() - from).count();
+}
+
+// Counts what is logged while it lives.
+struct log_counter {
+  std::shared_ptr<std::atomic<int>> lines = std::make_shared<std::atomic<int>>(0);
+  log_counter() {
+    set_log_sink([n = lines](log_level, std::string_view) { ++*n; });
+    set_log_level(log_level::info);
+  }
+  ~log_counter() {
+    set_log_level(log_level::off);
+    set_log_sink({});
+  }
+};
+
+// Something that takes connections and answers whatever it is told with the same words, or not at all.
+class other_server {
+public:
+  explicit other_server(std::string words) : socket_(listen_on(local_at(0))), words_(std::move(words)) {}
+  ~other_server() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    ::close(socket_);
+  }
+  int start() {
+    thread_ = std::thread([this] { run(); });
+    return port_of(socket_);
+  }
+
+private:
+  void run() {
+    std::vector<int> taken;
+    while (!stop_) {
+      pollfd p{socket_, POLLIN, 0};
+      if (::poll(&p, 1, 20) > 0)
+        if (const int c = ::accept(socket_, nullptr, nullptr); c >= 0) {
+          taken.push_back(c);
+          [[maybe_unused]] const auto n = ::send(c, words_.data(), words_.size(), MSG_NOSIGNAL);
+        }
+    }
+    for (const int c : taken)
+      ::close(c);
+  }
+  int socket_;
+  std::string words_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+// With what, and how soon, a store that cannot be used is refused.
+error refused_open(const std::string& url, double within_seconds = 3) {
+  const auto from = steady_clock::now();
+  const auto opened = storage::open_store(url);
+  CHECK(seconds_since(from) < within_seconds);
+  REQUIRE(!opened.ok());
+  CHECK(!opened.error().message.empty());
+  return opened.error();
+}
+
+}  // namespace
+
+TEST_CASE("A Redis that has forgotten the scripts is told them again and nobody notices", "[redis]") {
+  fault_world w;
+  const auto forget = [&] { w.server.command({"SCRIPT", "FLUSH"}); };
+  forget();
+  CHECK(put(w, {.id = "a"}) == errc::none);
+  CHECK(put(w, {.id = "b", .delay = 1s}) == errc::none);
+  forget();
+  const auto a = claim_one(w);
+  forget();
+  CHECK(renew(w, a) == errc::none);
+  forget();
+  CHECK(settle(w, a, how::retry, 1s) == errc::none);
+  w.clock.advance(2s);
+  forget();
+  CHECK(promote(w).moved == 2);
+  forget();
+  const auto again = claim(w, {.free = 2}).jobs;
+  CHECK(again.size() == 2);
+  w.clock.advance(1min);
+  forget();
+  const auto leases = expired(w).leases;
+  forget();
+  CHECK(reap(w, leases).each == std::vector<errc>(2, errc::none));
+  forget();
+  CHECK(list(w).size() == 2);
+  forget();
+  CHECK(counts(w).enqueued == 2);
+  forget();
+  CHECK(remove(w, "a").code == errc::none);
+  forget();
+  CHECK(requeue(w, "a").code == errc::none);
+  forget();
+  CHECK(w.store().audit().ok());
+  audit(w);
+}
+
+TEST_CASE("Scripts forgotten in the middle of a batch cost none of its requests", "[redis]") {
+  fault_world w;
+  constexpr int rounds = 300;
+  std::atomic<int> round{0};
+  // About once a batch, whenever that is.
+  std::thread nemesis([&] {
+    for (int seen = 0; seen < rounds; seen = round)
+      if (round > seen || seen == 0) w.server.command({"SCRIPT", "FLUSH"});
+  });
+  int failed = 0;
+  std::set<std::string> started;
+  for (int i = 0; i < rounds; ++i) {
+    const auto n = std::to_string(i);
+    const std::vector<storage::request> batch = {enqueue_of("a" + n),        get_of("a" + n),
+                                                 enqueue_of("b" + n),        claiming({.free = 2}),
+                                                 storage::promote_request{}, enqueue_of("c" + n)};
+    const auto answers = w.store().apply(batch);
+    for (const auto& a : answers)
+      failed += code_of(a) != errc::none;
+    if (const auto* got = std::get_if<storage::claim_answer>(&answers[3]))
+      for (const auto& j : got->jobs)
+        CHECK(started.insert(j.id.value).second);
+    ++round;
+  }
+  nemesis.join();
+  CHECK(failed == 0);
+  CHECK(list(w).size() == 3 * rounds);
+  audit(w);
+}
+
+TEST_CASE("An idle connection that was closed is noticed before anything is sent", "[redis]") {
+  fault_world w;
+  for (int i = 0; i < 50; ++i) {
+    w.server.command({"CLIENT", "KILL", "TYPE", "normal"});
+    CHECK(put(w, {.id = "j" + std::to_string(i)}) == errc::none);
+  }
+  audit(w);
+}
+
+TEST_CASE("Connections closed while they are used are answered truthfully", "[redis]") {
+  fault_world w;
+  constexpr int rounds = 400;
+  std::atomic<int> round{0};
+  std::thread nemesis([&] {
+    for (int seen = 0; seen < rounds; seen = round)
+      if (round > seen) w.server.command({"CLIENT", "KILL", "TYPE", "normal"});
+  });
+  std::map<std::string, errc> said;
+  while (round < rounds) {
+    REQUIRE(eventually([&] { return w.store().ready().ok(); }));
+    ++round;
+    const auto id = "j" + std::to_string(round);
+    const auto got = answer_of(w.store(), enqueue_of(id));
+    const auto* stored = std::get_if<storage::enqueue_answer>(&got);
+    said[id] = stored ? stored->each.at(0) : code_of(got);
+  }
+  nemesis.join();
+  w.reopen();
+  int lost = 0, unknown = 0;
+  for (const auto& [id, code] : said) {
+    INFO(id << ' ' << name_of(code));
+    CHECK((code == errc::none || is_away(code)));
+    if (code != errc::unknown_outcome) CHECK(is_there(w, id) == (code == errc::none));
+    lost += code != errc::none;
+    unknown += code == errc::unknown_outcome;
+    CHECK(put(w, {.id = id}) == errc::none);
+  }
+  CHECK(list(w).size() == rounds);
+  WARN(lost << " of 400 were not acknowledged, " << unknown << " of these unknown");
+  audit(w);
+}
+
+TEST_CASE("A full Redis refuses new jobs at once and lets go on what is there", "[redis]") {
+  fault_world w;
+  put_all(w, {"settled", "retried", "renewed", "lost", "failed", "removed"});
+  const auto running = claim(w, {.free = 6}).jobs;
+  REQUIRE(running.size() == 6);
+  REQUIRE(settle(w, running[4], how::failed) == errc::none);
+  put_all(w, {"waiting", "next"});
+  REQUIRE(put(w, {.id = "due", .delay = 10s}) == errc::none);
+  const auto beside = client_of(w.server.url(), 10s);
+
+  w.server.command({"CONFIG", "SET", "maxmemory", "1"});
+  CHECK(put(w, {.id = "new"}) == errc::storage_full);
+  auto c = client_of(w.server.url(), 10s);
+  const auto from = steady_clock::now();
+  CHECK(enqueue(c, "new") == errc::storage_full);
+  CHECK(seconds_since(from) < 1);
+  CHECK(!is_there(w, "new"));
+
+  CHECK(settle(w, running[0]) == errc::none);
+  CHECK(settle(w, running[1], how::retry, 5s) == errc::none);
+  CHECK(renew(w, running[2], 1h) == errc::none);
+  CHECK(ids(claim(w)) == names{"waiting"});
+  CHECK(ids(ask(w, storage::settle_request{{}, claiming({.free = 1})}).next) == names{"next"});
+  CHECK(remove(w, "removed").code == errc::none);
+  CHECK(requeue(w, "failed").code == errc::none);
+  w.clock.advance(31s);
+  CHECK(promote(w).moved == 2);
+  CHECK(reap(w, expired(w).leases).each == std::vector<errc>(3, errc::none));
+  CHECK(get(w, "lost").losses == 1);
+  CHECK(get(w, "settled").state == job_state::succeeded);
+  server_info info;
+  info.id = server_id("s1");
+  info.name = "s1";
+  beat(w, info);
+  CHECK(servers(w).size() == 1);
+  pause(w, "default");
+  pause(w, "default", false);
+  leave(w, info.id);
+  storage::prune_request prune;
+  prune.retention.succeeded.count = 0;
+  prune.retention.deleted.count = 0;
+  CHECK(ask(w, prune).removed == 2);
+  w.reopen();  // one who comes meanwhile may work, too
+  CHECK(claim(w, {.free = 2}).jobs.size() == 2);
+  audit(w);
+
+  w.server.command({"CONFIG", "SET", "maxmemory", "0"});
+  CHECK(put(w, {.id = "new"}) == errc::none);
+  CHECK(enqueue(c, "newer") == errc::none);
+  audit(w);
+}
+
+TEST_CASE("A replica is no store", "[redis]") {
+  redis_server master({.tcp = true});
+  redis_server replica({.replica_of = local_at(master.port())});
+  const auto why = refused_open(replica.url());
+  CHECK(why.code == errc::storage_unavailable);
+  CHECK(why.message.find("not a master") != std::string::npos);
+}
+
+TEST_CASE("A master that becomes a replica is used no more and nothing stale is read for a claim", "[redis]") {
+  fault_world w;
+  redis_server other({.tcp = true});
+  put_all(w, {"a", "b"});
+  const auto a = claim_one(w);
+  REQUIRE(!w.server.command({"REPLICAOF", "127.0.0.1", std::to_string(other.port())}).is_error());
+  SECTION("a claim") { CHECK(refusal(w, claiming({.free = 5})) == errc::storage_unavailable); }
+  SECTION("a claim where nothing waits") {
+    CHECK(refusal(w, claiming({.free = 5, .queue = "empty"})) == errc::storage_unavailable);
+  }
+  SECTION("a settle") {
+    CHECK(refusal(w, storage::settle_request{{ended(a, how::succeeded)}, {}}) == errc::storage_unavailable);
+  }
+  SECTION("a renewal") { CHECK(refusal(w, storage::renew_request{{start_of(a)}, 30s}) == errc::storage_unavailable); }
+  SECTION("an enqueue") { CHECK(refusal(w, enqueue_of("c")) == errc::storage_unavailable); }
+  // From now on it is not even asked.
+  CHECK(eventually([&] { return refusal(w, storage::queues_request{}) == errc::storage_unavailable; }));
+  REQUIRE(!w.server.command({"REPLICAOF", "NO", "ONE"}).is_error());
+  CHECK(eventually([&] { return refusal(w, enqueue_of("d")) == errc::none; }));
+  CHECK(is_there(w, "d"));
+}
+
+TEST_CASE("A Redis that cannot be used is refused with the reason in bounded time", "[redis]") {
+  SECTION("a wrong password, which is not shown") {
+    redis_server server({.password = "right4711"});
+    const auto why = refused_open(redis_url(unix_at(server.socket()), 0, "wrong0815"));
+    CHECK(why.message.find("WRONGPASS") != std::string::npos);
+    CHECK(why.message.find("wrong0815") == std::string::npos);
+    CHECK(refused_open(redis_url(unix_at(server.socket()))).message.find("NOAUTH") != std::string::npos);
+    CHECK(storage::open_store(server.url()).ok());
+  }
+  SECTION("one that throws jobs away") {
+    redis_server server;
+    server.command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+    const auto why = refused_open(server.url());
+    CHECK(why.code == errc::invalid_argument);
+    CHECK(why.message.find("noeviction") != std::string::npos);
+    server.command({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});  // our keys do not expire
+    CHECK(storage::open_store(server.url()).ok());
+  }
+  SECTION("a newer schema") {
+    fault_world w;
+    w.server.command({"SET", "{sluice}:schema", "99"});
+    CHECK(refused_open(w.server.url()).code == errc::storage_newer);
+    w.server.command({"CLIENT", "KILL", "TYPE", "normal"});
+    CHECK(refusal(w, enqueue_of("a")) == errc::storage_newer);
+    w.server.command({"SET", "{sluice}:schema", "1"});
+    CHECK(eventually([&] { return refusal(w, enqueue_of("a")) == errc::none; }));
+  }
+  SECTION("a port where something else speaks") {
+    other_server http("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+    const auto why = refused_open(redis_url(local_at(http.start())));
+    CHECK(why.code == errc::storage_unavailable);
+    CHECK(why.message.find("not the Redis protocol") != std::string::npos);
+  }
+  SECTION("a port where something says yes to everything") {
+    other_server yes(std::string(200 * 5, ' ').replace(0, 5, "+OK\r\n"));
+    refused_open(redis_url(local_at(yes.start())));
+  }
+  SECTION("a port where nobody answers") {
+    other_server silent("");
+    const auto why = refused_open(redis_url(local_at(silent.start())));
+    CHECK(why.code == errc::storage_unavailable);
+    CHECK(why.message.find("no answer in time") != std::string::npos);
+  }
+  SECTION("a port where nobody listens") {
+    const auto why = refused_open(redis_url(local_at(free_port())), 1);
+    CHECK(why.code == errc::storage_unavailable);
+    CHECK(why.message.find("refused") != std::string::npos);
+  }
+  SECTION("a socket that is not there") {
+    temp_dir folder;
+    CHECK(refused_open(redis_url(unix_at(folder.file("none.sock"))), 1).code == errc::storage_unavailable);
+  }
+  SECTION("sentinels that are not there") {
+    const auto url = "redis+sentinel://127.0.0.1:" + std::to_string(free_port()) + "/jobs/0";
+    CHECK(refused_open(url, 1).code == errc::storage_unavailable);
+  }
+}
+
+TEST_CASE("What Redis promises to keep is read from its settings", "[redis]") {
+  const auto [appendonly, promised] = GENERATE(table<std::string, durability>(
+      {{"no", durability::volatile_}, {"everysec", durability::crash_safe}, {"always", durability::power_safe}}));
+  fault_world w({.appendonly = appendonly});
+  CHECK(w.store().durability() == promised);
+}
+
+TEST_CASE("A Redis that stands still is answered for by the deadline, and what was asked happens once", "[redis]") {
+  redis_server server;
+  auto c = client_of(server.url(), 1500ms);
+  REQUIRE(enqueue(c, "before") == errc::none);
+  log_counter log;
+  server.stop_process();
+  const auto from = steady_clock::now();
+  const double used = cpu_seconds();
+  const names all = {"a", "b", "c", "d", "e", "f"};
+  for (const auto& id : all) {
+    const auto asked = steady_clock::now();
+    const auto code = enqueue(c, id);
+    INFO(id << ' ' << name_of(code));
+    CHECK(is_away(code));
+    CHECK(seconds_since(asked) < 2);
+  }
+  CHECK((cpu_seconds() - used) / seconds_since(from) < 0.5);
+  WARN("processor while it stood still: " << (cpu_seconds() - used) / seconds_since(from) << " of a core, log lines "
+                                          << *log.lines);
+  CHECK(*log.lines < 20);
+  server.continue_process();
+  for (const auto& id : all)
+    CHECK(eventually([&] { return enqueue(c, id) == errc::none; }));
+  world w(server.url());
+  CHECK(list(w).size() == all.size() + 1);
+  CHECK(counts(w).enqueued == all.size() + 1);
+  audit(w);
+}
+
+namespace {
+
+// One way of a connection, cut behind its k-th byte.
+struct sweep {
+  int done = 0, unknown = 0, unavailable = 0, other = 0;
+  void count(errc code) {
+    done += code == errc::none;
+    unknown += code == errc::unknown_outcome;
+    unavailable += code == errc::storage_unavailable;
+    other += code != errc::none && code != errc::unknown_outcome && code != errc::storage_unavailable;
+  }
+};
+
+// How many bytes a request or its answer is.
+std::uint64_t length_of(proxied_world& w, direction way, const storage::request& r) {
+  const auto before = w.proxy.bytes(way);
+  REQUIRE(code_of(answer_of(w.store(), r)) == errc::none);
+  return w.proxy.bytes(way) - before;
+}
+
+}  // namespace
+
+TEST_CASE("A settle that is cut off at any byte is told truthfully and asked again has one outcome", "[redis]") {
+  const auto way = GENERATE(direction::to_server, direction::to_client);
+  proxied_world w;
+  const auto from = steady_clock::now();
+  // Each round settles the job of the round before and claims the next in the same step.
+  REQUIRE(put(w.beside, {.id = "j10000"}) == errc::none);
+  auto running = claim_one(w.beside);
+  int n = 10'000;
+  const auto round = [&] {
+    REQUIRE(put(w.beside, {.id = "j" + std::to_string(++n)}) == errc::none);
+    return storage::settle_request{{ended(running, how::succeeded)}, claiming({.free = 1})};
+  };
+  const auto first = round();
+  const auto length = length_of(w, way, first);
+  running = get(w.beside, "j" + std::to_string(n));
+
+  sweep seen;
+  for (std::uint64_t k = 0; k <= length; ++k) {
+    CAPTURE(k, length);
+    const auto r = round();
+    w.proxy.cut_after(way, k);
+    const auto said = answer_of(w.store(), r);
+    w.proxy.heal();
+    const auto code = code_of(said);
+    seen.count(code);
+    const auto id = running.id.value;
+    if (code == errc::storage_unavailable) REQUIRE(get(w.beside, id).state == job_state::processing);
+    if (code == errc::none) REQUIRE(get(w.beside, id).state == job_state::succeeded);
+
+    const auto again = ask_until<storage::settle_answer>(w.store(), r);
+    REQUIRE(again.each == std::vector<errc>{errc::none});
+    REQUIRE(ids(again.next) == names{"j" + std::to_string(n)});
+    if (const auto* once = std::get_if<storage::settle_answer>(&said)) {
+      CHECK(once->each == again.each);
+      CHECK(portrait(once->next.jobs.at(0)) == portrait(again.next.jobs.at(0)));
+    }
+    const auto ended_job = get(w.beside, id);
+    REQUIRE(ended_job.state == job_state::succeeded);
+    REQUIRE(ended_job.history.size() == 1);
+    running = again.next.jobs.at(0);
+  }
+  CHECK(seen.other == 0);
+  CHECK(seen.unknown > 0);
+  WARN((way == direction::to_server ? "request of " : "answer of ")
+       << length << " bytes: done " << seen.done << ", unknown " << seen.unknown << ", not done " << seen.unavailable
+       << ", in " << seconds_since(from) << " s");
+  CHECK(seconds_since(from) < 30);
+  audit(w.beside);
+}
+
+TEST_CASE("An enqueue that is cut off at any byte is never told the wrong way round", "[redis]") {
+  const auto way = GENERATE(direction::to_server, direction::to_client);
+  proxied_world w;
+  int n = 10'000;
+  const auto length = length_of(w, way, enqueue_of("j" + std::to_string(n)));
+  sweep seen;
+  for (std::uint64_t k = 0; k <= length; ++k) {
+    CAPTURE(k, length);
+    const auto id = "j" + std::to_string(++n);
+    w.proxy.cut_after(way, k);
+    const auto code = code_of(answer_of(w.store(), enqueue_of(id)));
+    w.proxy.heal();
+    seen.count(code);
+    // A request that was on its way may arrive yet; one that is said not to be stored never does.
+    if (code == errc::none) REQUIRE(is_there(w.beside, id));
+    if (code == errc::storage_unavailable) REQUIRE(!is_there(w.beside, id));
+    REQUIRE(ask_until<storage::enqueue_answer>(w.store(), enqueue_of(id)).each == std::vector<errc>{errc::none});
+  }
+  CHECK(seen.other == 0);
+  CHECK(counts(w.beside).enqueued == length + 2);
+  audit(w.beside);
+}
+
+TEST_CASE("A connection that drips or says nothing does not stretch a deadline", "[redis]") {
+  proxied_world w;
+  auto c = client_of(w.proxy.tcp_url(), 1500ms);
+  REQUIRE(enqueue(c, "before") == errc::none);
+  const auto fault = GENERATE(0, 1, 2, 3);
+  if (fault == 0) w.proxy.drip(direction::to_client, 1, 300ms);
+  if (fault == 1) w.proxy.drip(direction::to_server, 1, 300ms);
+  if (fault == 2) w.proxy.black_hole(true);
+  if (fault == 3) w.proxy.refuse(true), w.proxy.cut_all();
+  CAPTURE(fault);
+  for (const auto* id : {"a", "b", "c"}) {
+    const auto from = steady_clock::now();
+    CHECK(is_away(enqueue(c, id)));
+    CHECK(seconds_since(from) < 2);
+  }
+  // The store's own deadline, for those who have none; a short answer may have dripped in by then.
+  const auto from = steady_clock::now();
+  const auto code = code_of(answer_of(w.store(), enqueue_of("d")));
+  CHECK((is_away(code) || (fault == 0 && code == errc::none)));
+  CHECK(seconds_since(from) < 6);
+  w.proxy.heal();
+  for (const auto* id : {"a", "b", "c"})
+    CHECK(eventually([&] { return enqueue(c, id) == errc::none; }));
+  ask_until<storage::enqueue_answer>(w.store(), enqueue_of("d"));
+  CHECK(counts(w.beside).enqueued == 5);
+  audit(w.beside);
+}
+
+TEST_CASE("Fences grow over a restart of Redis and over the loss of all that it held", "[redis]") {
+  redis_server server({.appendonly = "always"});
+  auto opened = storage::open_store(server.url());  // by the clock of Redis
+  REQUIRE(opened.ok());
+  auto& s = **opened;
+  const auto start_one = [&](const std::string& id) {
+    ask_until<storage::enqueue_answer>(s, enqueue_of(id));
+    const auto got = ask_until<storage::claim_answer>(s, claiming({.free = 1}));
+    REQUIRE(ids(got) == names{id});
+    return got.jobs.at(0);
+  };
+  const auto settle_code = [&](const job& j) {
+    return ask_until<storage::settle_answer>(s, storage::settle_request{{ended(j, how::succeeded)}, {}}).each.at(0);
+  };
+  std::vector<job> jobs{start_one("a")};
+  for (int i = 0; i < 3; ++i) {
+    server.restart();
+    jobs.push_back(start_one("b" + std::to_string(i)));
+    CHECK(jobs.back().fence.value > jobs[jobs.size() - 2].fence.value);
+  }
+  CHECK(settle_code(jobs[0]) == errc::none);
+  server.command({"FLUSHALL"});
+  CHECK(settle_code(jobs[1]) == errc::stale_fence);
+  jobs.push_back(start_one("a"));
+  CHECK(jobs.back().fence.value > jobs[jobs.size() - 2].fence.value);
+  CHECK(settle_code(jobs[0]) == errc::stale_fence);
+  CHECK(settle_code(jobs.back()) == errc::none);
+  CHECK(s.audit().value() == names{});
+}
+
+namespace {
+
+std::string key_of(const std::string& name) { return "{sluice}:" + name; }
+
+std::string stored(fault_world& w, const std::string& hash, const std::string& id) {
+  return w.server.command({"HGET", key_of(hash), id}).text;
+}
+void overwrite(fault_world& w, const std::string& hash, const std::string& id, const std::string& bytes) {
+  REQUIRE(!w.server.command({"HSET", key_of(hash), id, bytes}).is_error());
+}
+
+std::uint64_t quarantined(world& w) {
+  std::uint64_t n = 0;
+  for (const auto& q : queues(w))
+    n += q.quarantined;
+  return n;
+}
+
+// Overwrites some bytes, sometimes cuts or lengthens.
+std::string harmed(std::string bytes, std::mt19937_64& random) {
+  for (auto n = 1 + random() % 5; n > 0; --n)
+    bytes[random() % bytes.size()] = static_cast<char>(random());
+  if (random() % 8 == 0) bytes.resize(1 + random() % bytes.size());
+  if (random() % 8 == 0) bytes.append(1 + random() % 20, static_cast<char>(random()));
+  return bytes;
+}
+
+// 80 jobs that have run before: 20 running, 20 scheduled, 20 succeeded, 20 ready.
+std::vector<job> stock(world& w) {
+  names all;
+  for (int i = 0; i < 80; ++i)
+    all.push_back("j" + std::to_string(i));
+  put_all(w, all);
+  for (const auto& j : claim(w, {.free = 80}).jobs)
+    REQUIRE(settle(w, j, how::retry) == errc::none);
+  const auto again = claim(w, {.free = 60}).jobs;
+  for (std::size_t i = 20; i < 60; ++i)
+    REQUIRE(settle(w, again[i], i < 40 ? how::retry : how::succeeded, 1h) == errc::none);
+  return {again.begin(), again.begin() + 20};
+}
+
+}  // namespace
+
+TEST_CASE("Of harmed hashes each job is read or put aside, and all others go on", "[redis]") {
+  const std::string hash = GENERATE("jobs", "past", "starts");
+  const auto seed = GENERATE(range(1, 6));
+  CAPTURE(hash, seed);
+  fault_world w;
+  const auto running = stock(w);
+  std::map<std::string, std::string> before;
+  for (const auto& j : list(w))
+    before[j.id.value] = portrait(j);
+  std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+  std::set<std::string> victims;
+  for (const auto& [id, was] : before)
+    if (const auto bytes = stored(w, hash, id); !bytes.empty() && random() % 2 == 0) {
+      // The name of a queue is left whole: nothing tells one from another.
+      const auto names_at = hash == "starts" ? bytes.find(':') - 1 : bytes.size();
+      overwrite(w, hash, id, harmed(bytes.substr(0, names_at), random) + bytes.substr(names_at));
+      victims.insert(id);
+    }
+  REQUIRE(!victims.empty());
+
+  for (const auto& j : running) {
+    const auto code = settle(w, j);
+    if (!victims.contains(j.id.value)) CHECK(code == errc::none);
+  }
+  w.clock.advance(2h);
+  promote(w);
+  std::set<std::string> claimed;
+  for (int i = 0; i < 3; ++i)
+    for (const auto& j : claim(w, {.free = 1000, .suspect_too = true}).jobs) {
+      claimed.insert(j.id.value);
+      const auto code = settle(w, j);
+      if (!victims.contains(j.id.value)) CHECK(code == errc::none);
+    }
+  reap(w, expired(w).leases);
+  std::set<std::string> listed;
+  for (const auto& j : list(w))
+    listed.insert(j.id.value);
+  for (const auto& [id, was] : before) {
+    INFO(id << ": " << was);
+    const auto got = look(w, id);
+    CHECK((got.code == errc::none || (victims.contains(id) && got.code == errc::damaged_record)));
+    CHECK(listed.contains(id) == (got.code == errc::none));
+    const bool waited = was.find(" enqueued ") != std::string::npos || was.find(" scheduled ") != std::string::npos;
+    if (!victims.contains(id)) CHECK(claimed.contains(id) == waited);
+  }
+  CHECK(quarantined(w) == before.size() - listed.size());
+  audit(w);
+  CHECK(put(w, {.id = "new"}) == errc::none);
+  CHECK(claim(w, {.free = 10}).jobs.size() >= 1);
+}
+
+TEST_CASE("A running job whose start cannot be read is put aside when its lease would be looked at", "[redis]") {
+  fault_world w;
+  put_all(w, {"a", "b"});
+  REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
+  SECTION("its start is broken") { overwrite(w, "starts", "a", "what is this"); }
+  SECTION("its start is gone") { w.server.command({"HDEL", key_of("starts"), "a"}); }
+  SECTION("its record is gone") { w.server.command({"HDEL", key_of("jobs"), "a"}); }
+  w.clock.advance(31s);
+  reap(w, expired(w).leases);
+  CHECK(ids(claim(w, {.free = 2, .suspect_too = true})) == names{"b"});
+  CHECK(counts(w).quarantined == 1);
+  CHECK(counts(w).processing == 1);
+  CHECK(look(w, "a").code == errc::damaged_record);
+  audit(w);
+}
+
+TEST_CASE("A past that claims an endless history does not keep Redis busy", "[redis]") {
+  fault_world w;
+  put_all(w, {"a", "b"});
+  REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
+  const auto running = claim(w, {.free = 2}).jobs;
+  REQUIRE(running.size() == 2);
+  overwrite(w, "past", "a", "1 0 0 0 400000000 0:0:0:");
+  const auto from = steady_clock::now();
+  for (const auto& j : running)
+    CHECK(settle(w, j) == errc::none);
+  CHECK(seconds_since(from) < 1);
+  CHECK(look(w, "a").code == errc::damaged_record);
+  CHECK(counts(w).quarantined == 1);
+  CHECK(get(w, "b").state == job_state::succeeded);
+  audit(w);
+}
+
+TEST_CASE("An id in a line without a record is put aside by whoever comes upon it", "[redis]") {
+  fault_world w;
+  put_all(w, {"a", "b"});
+  const auto lose = [&](const std::string& id) { w.server.command({"HDEL", key_of("jobs"), id}); };
+  SECTION("claim") {
+    lose("a");
+    CHECK(ids(claim(w, {.free = 5})) == names{"b"});
+  }
+  SECTION("list") {
+    lose("a");
+    CHECK(ids(list(w)) == names{"b"});
+  }
+  SECTION("promote, then claim") {
+    REQUIRE(settle(w, claim_one(w), how::retry, 1s) == errc::none);
+    lose("a");
+    w.clock.advance(2s);
+    CHECK(promote(w).moved == 1);
+    CHECK(ids(claim(w, {.free = 5})) == names{"b"});
+  }
+  SECTION("settle, then list") {
+    const auto a = claim_one(w);
+    lose("a");
+    settle(w, a);
+    CHECK(ids(list(w)) == names{"b"});
+  }
+  CHECK(counts(w).quarantined == 1);
+  CHECK(look(w, "a").code == errc::damaged_record);
+  CHECK(look(w, "b").code == errc::none);
+  audit(w);
+}
+
+TEST_CASE("A key of the wrong type stops only the queue that it belongs to", "[redis]") {
+  const std::string kind = GENERATE("ready", "woken", "suspect", "scheduled", "processing", "succeeded");
+  CAPTURE(kind);
+  fault_world w;
+  const auto busy = [&](const std::string& queue) {
+    for (const auto* id : {"1", "2", "3"})
+      REQUIRE(put(w, {.id = queue + id, .queue = queue}) == errc::none);
+    REQUIRE(settle(w, claim_one(w, {.queue = queue}), how::retry, 1s) == errc::none);
+    return claim_one(w, {.queue = queue});
+  };
+  const auto harmed_job = busy("harmed");
+  const auto healthy_job = busy("healthy");
+  const auto key = key_of(kind + ":harmed");
+  w.server.command({"DEL", key});
+  REQUIRE(!w.server.command({"SET", key, "a text"}).is_error());
+
+  w.clock.advance(2s);
+  // What looks at all queues says so, too; nothing of it is done by halves.
+  for (const storage::request& r : std::vector<storage::request>{
+           storage::promote_request{}, storage::expired_request{}, storage::queues_request{}, storage::list_request{},
+           storage::prune_request{}, claiming({.free = 5, .suspect_too = true, .queue = "harmed"}),
+           storage::settle_request{{ended(harmed_job, how::succeeded)}, {}},
+           storage::enqueue_request{{prepared({.id = "new", .queue = "harmed"})}}}) {
+    const auto code = refusal(w, r);
+    CHECK((code == errc::none || code == errc::storage_damaged));
+  }
+  CHECK(settle(w, healthy_job) == errc::none);
+  CHECK(put(w, {.id = "another", .queue = "healthy"}) == errc::none);
+  CHECK(claim(w, {.free = 5, .queue = "healthy"}).jobs.size() >= 2);
+
+  w.server.command({"DEL", key});
+  promote(w);
+  expired(w);
+  for (const auto* id : {"harmed1", "harmed2", "harmed3"}) {
+    const auto code = look(w, id).code;
+    CHECK((code == errc::none || code == errc::damaged_record));
+  }
+  audit(w);
+}
