@@ -28,4 +28,12 @@ inline claim_size plan_claim(const pool_load& load, std::uint32_t prefetch) {
   return size;
 }
 
+// How long the pool needs for what it has claimed, when that is not worth an order of its own.
+inline std::optional<duration> through_in(const pool_load& load) {
+  constexpr std::int64_t hand_over_us = 3, longest_us = 1'000;
+  const auto side_by_side = std::max(1u, std::min(load.workers, std::thread::hardware_concurrency()));
+  const auto us = (load.typical_body.count() + hand_over_us) * load.queued / side_by_side;
+  return load.measured && us > 0 && us <= longest_us ? std::optional<duration>(duration(us)) : std::nullopt;
+}
+
 }  // namespace sluice::actors

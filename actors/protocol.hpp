@@ -23,6 +23,7 @@ using applied_atom = caf::atom_constant<caf::atom("applied")>;
 using hint_atom = caf::atom_constant<caf::atom("hint")>;
 using listen_atom = caf::atom_constant<caf::atom("listen")>;
 using ended_atom = caf::atom_constant<caf::atom("ended")>;
+using pump_atom = caf::atom_constant<caf::atom("pump")>;
 using store_atom = caf::atom_constant<caf::atom("store")>;
 using again_atom = caf::atom_constant<caf::atom("again")>;
 using overdue_atom = caf::atom_constant<caf::atom("overdue")>;
@@ -53,6 +54,8 @@ using supervisor_actor = caf::typed_actor<
     caf::reacts_to<hint_atom>,
     // From the pool: the out-tray has something.
     caf::reacts_to<ended_atom>,
+    // A handful of ends has gathered: ask the store now.
+    caf::reacts_to<pump_atom>,
     // The store's answers to the order with this number.
     caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
     // Its own timer: send the order with this number again.

@@ -41,6 +41,13 @@ void supervisor_state::look_for_work() {
   pump();
 }
 
+// Bodies that are through in no time are settled as one handful: to ask for the first alone would make the others
+// wait for two round trips.
+void supervisor_state::ended() {
+  if (const auto soon = through_in(desk->pool->load())) self->delayed_send(self, *soon, pump_atom::value);
+  else pump();
+}
+
 void supervisor_state::pump() {
   if (desk->order) return;
   auto ended = desk->pool->take_ended();

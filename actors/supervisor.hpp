@@ -28,6 +28,7 @@ struct supervisor_state {
 
   void start_up();
   void look_for_work();
+  void ended();
   // Settles what has ended and claims what fits; one order at a time.
   void pump();
   void send_order();
