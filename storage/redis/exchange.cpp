@@ -56,8 +56,11 @@ bool is_promise(script s) { return s == script::enqueue || s == script::change |
 
 refusal read_refusal(std::string_view text) {
   for (const auto& m : meanings)
-    if (text.starts_with(m.begins) || text.find(std::string("-").append(m.begins)) != std::string_view::npos)
-      return m.what;
+    if (text.starts_with(m.begins) || text.find(std::string("-").append(m.begins)) != std::string_view::npos) {
+      auto found = m.what;
+      found.word = m.begins;
+      return found;
+    }
   // A script that stopped half way: what stands in the store is not what it expects.
   return {errc::storage_damaged, false, false};
 }
@@ -92,6 +95,7 @@ void exchange::wait_for_replicas(std::uint32_t count, duration patience) {
 
 // All that was not answered: certainly not done when Redis never saw its end.
 void exchange::lose(const std::string& why) {
+  why_not_stay = why;
   for (auto& s : steps_) {
     const bool unseen = s.ends_at > connection_.sent();
     s.failed({unseen || !s.writes ? errc::storage_unavailable : errc::unknown_outcome, cat("Redis: ", why)});
@@ -132,6 +136,7 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
       continue;
     }
     stay = stay && !why.leave;
+    if (why.leave) why_not_stay = cat("it answers ", why.word);
     if (why.code == errc::storage_damaged) log::error("Redis refused a script: ", reply.text());
     s.failed({why.code, cat("Redis: ", printable(reply.text(), 300))});
   }
@@ -146,7 +151,7 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
       if (enough) s.read(item(reply.get()));
       else s.failed({errc::unknown_outcome, cat("Redis: ", why)});
     }
-    if (!got) return false;
+    if (!got) return why_not_stay = got.error().message, false;
   }
   return stay;
 }

@@ -18,6 +18,7 @@ struct refusal {
   errc code = errc::storage_unavailable;
   bool leave = false;   // this server is the wrong one: connect anew
   bool reload = false;  // it has forgotten the scripts
+  std::string_view word = {};
 };
 refusal read_refusal(std::string_view text);
 
@@ -46,7 +47,8 @@ public:
   // A record that cannot be read, to be put aside.
   void damaged(const told_job& told);
 
-  bool made_work = false;  // work that this process should look for
+  bool made_work = false;    // work that this process should look for
+  std::string why_not_stay;  // when the connection is of no more use
   struct broken_record {
     std::string id, record, past;
   };

@@ -35,12 +35,10 @@ public:
     if (steady_clock::now() < next_try_) return *why_not_;
     if (auto up = connect(); !up) {
       back_off();
-      if (!why_not_ || why_not_->message != up.error().message)
-        log::warn("store ", up.error().message, "; trying again");
+      tell(up.error().message);
       why_not_ = up.error();
       return up.error();
     }
-    if (why_not_) log::info("store: Redis at ", to_string(link_->server), " answers again");
     why_not_.reset();
     return {};
   }
@@ -73,9 +71,10 @@ public:
     bool stay = x.finish(deadline);
     made_work_ = x.made_work;
     if (stay) stay = ask_alone(joined, deadline);
+    if (stay) tell_of_return();
     if (stay && !x.broken.empty()) stay = put_aside(x.broken, deadline);
     if (stay) pause_ = 0ms;
-    else drop("");
+    else drop(x.why_not_stay);
     return answers;
   }
 
@@ -206,7 +205,7 @@ private:
   void drop(const std::string& why) {
     why_not_ = error{errc::storage_unavailable,
                      cat("Redis at ", to_string(link_->server), " is away", why.empty() ? "" : ": ", why)};
-    log::warn("store: the connection to Redis at ", to_string(link_->server), " is lost; connecting again");
+    tell(cat("the connection to Redis at ", to_string(link_->server), " is lost", why.empty() ? "" : ": ", why));
     link_.reset();
     back_off();
   }
@@ -218,6 +217,18 @@ private:
     pause_ = pause_ == 0ms ? first_pause : std::min<std::chrono::milliseconds>(pause_ * 2, last_pause);
   }
 
+  // Each reason once, however often it is tried again.
+  void tell(const std::string& trouble) {
+    if (told_ == trouble) return;
+    log::warn("store: ", trouble, "; trying again");
+    told_ = trouble;
+  }
+  void tell_of_return() {
+    if (!told_) return;
+    log::info("store: Redis at ", to_string(link_->server), " answers again");
+    told_.reset();
+  }
+
   const location where_;
   const std::string prefix_;
   const clock* const time_;
@@ -225,7 +236,8 @@ private:
   stop_signal stop_{last_words};
   std::optional<link> link_;
   exchange::shas shas_;
-  std::optional<error> why_not_;  // while it is away
+  std::optional<error> why_not_;     // while it is away
+  std::optional<std::string> told_;  // the last trouble that was logged, until an answer came
   steady_point next_try_{};
   std::chrono::milliseconds pause_{0};
   bool made_work_ = false;
