@@ -137,7 +137,7 @@ int enqueue_and_report(const sample::run_options& options, const sluice::server_
   if (options.json) std::printf("%s\n", as_json(options, record, provider.counts()).c_str());
   else
     std::printf("\n%sThe jobs are kept in %s\n", as_text(options, record, provider.counts()).c_str(),
-                served.storage.c_str());
+                served.storage.find('@') == std::string::npos ? served.storage.c_str() : "the store");  // no passwords
   return broken() || timetable.refused() > 0 ? 1 : 0;
 }
 
