@@ -28,12 +28,14 @@ inline claim_size plan_claim(const pool_load& load, std::uint32_t prefetch) {
   return size;
 }
 
-// How long the pool needs for what it has claimed, when that is not worth an order of its own.
-inline std::optional<duration> through_in(const pool_load& load) {
+// How long the pool needs for what it has claimed, when that is less than an order to the store takes and so not worth
+// one of its own.
+inline std::optional<duration> through_in(const pool_load& load, duration round_trip) {
   constexpr std::int64_t hand_over_us = 3, longest_us = 1'000;
   const auto side_by_side = std::max(1u, std::min(load.workers, std::thread::hardware_concurrency()));
   const auto us = (load.typical_body.count() + hand_over_us) * load.queued / side_by_side;
-  return load.measured && us > 0 && us <= longest_us ? std::optional<duration>(duration(us)) : std::nullopt;
+  const bool soon = us > 0 && us <= longest_us && us < round_trip.count();
+  return load.measured && soon ? std::optional<duration>(duration(us)) : std::nullopt;
 }
 
 }  // namespace sluice::actors

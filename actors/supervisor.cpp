@@ -44,7 +44,7 @@ void supervisor_state::look_for_work() {
 // Bodies that are through in no time are settled as one handful: to ask for the first alone would make the others
 // wait for two round trips.
 void supervisor_state::ended() {
-  if (const auto soon = through_in(desk->pool->load())) self->delayed_send(self, *soon, pump_atom::value);
+  if (const auto soon = through_in(desk->pool->load(), quickest)) self->delayed_send(self, *soon, pump_atom::value);
   else pump();
 }
 
@@ -104,6 +104,10 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
       log::warn("queue ", desk->pool->queue.value, ": the store refused (", to_string(*failed), "); asking again");
     self->delayed_send(self, delay, again_atom::value, number);
     return;
+  }
+  if (order->failures == 0) {
+    const auto took = std::chrono::duration_cast<duration>(steady_clock::now() - order->sent);
+    quickest = quickest == 0us ? took : std::min(quickest + quickest / 16, took);
   }
   storage::claim_answer claimed;
   if (auto* settled = std::get_if<storage::settle_answer>(&answers[0])) {

@@ -24,7 +24,8 @@ struct supervisor_state {
   queue_desk_ptr desk;
   storage_actor store;
   steady_point last_refill{};
-  bool look = true;  // there may be work that we have not asked for
+  bool look = true;      // there may be work that we have not asked for
+  duration quickest{0};  // what an order took of late, at the least
 
   void start_up();
   void look_for_work();
