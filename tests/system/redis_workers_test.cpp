@@ -318,7 +318,7 @@ TEST_CASE("audit names what was harmed by hand, and exits 1") {
        "job a is in several lines: failed of default, ready of default"},
       {"in two queues",
        {"ZADD", "P:ready:heavy-queue", "1", "late"},
-       "job late is in several lines: ready of heavy-queue, scheduled of default"},
+       "job late is in P:ready:heavy-queue, which is not of its queue"},
       {"a start of nobody", {"HSET", "P:starts", "ghost", "x"}, "there is a start of job ghost, which does not exist"},
       {"a past of nobody", {"HSET", "P:past", "ghost", "x"}, "there is a past of job ghost, which does not exist"},
       {"a place of nobody",

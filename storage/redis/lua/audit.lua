@@ -9,7 +9,6 @@ local what = ARGV[3]
 -- Of its own queue; that a line holds jobs of its own queue only is looked at with the lines.
 local function places(id, record)
   local found, queue = {}, queue_of(record)
-  if not queue then return found end
   local kinds, keys = lines_of(queue)
   for i, key in ipairs(keys) do
     if call('ZSCORE', key, id) then found[#found + 1] = {kind = kinds[i], queue = queue} end
@@ -21,7 +20,9 @@ if what == 'jobs' then
   for i = 4, #ARGV do
     local id = ARGV[i]
     local record = call('HGET', jobs, id)
-    if record then
+    if record and not queue_of(record) then
+      wrong('job ', id, ' has a record that cannot be read')
+    elseif record then
       local at = places(id, record)
       local row = call('HGET', starts, id)
       if #at == 0 then wrong('job ', id, ' is in no line') end
@@ -31,7 +32,6 @@ if what == 'jobs' then
         table.sort(names)
         wrong('job ', id, ' is in several lines: ', table.concat(names, ', '))
       end
-      if not type_of(record) then wrong('job ', id, ' has a record that cannot be read') end
       if not read_past(call('HGET', past, id)) then wrong('job ', id, ' has a past that cannot be read') end
       if #at == 1 then
         local runs = at[1].kind == 'processing'
@@ -66,8 +66,8 @@ elseif what == 'line' then
       local record = call('HGET', jobs, ARGV[i])
       if not record then
         wrong('job ', ARGV[i], ' is in ', ARGV[4], ' but does not exist')
-      else
-        local mine, _, keys = false, lines_of(queue_of(record) or '')
+      elseif queue_of(record) then
+        local mine, _, keys = false, lines_of(queue_of(record))
         for _, key in ipairs(keys) do mine = mine or key == ARGV[4] end
         if not mine then wrong('job ', ARGV[i], ' is in ', ARGV[4], ', which is not of its queue') end
       end
