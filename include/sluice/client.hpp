@@ -50,7 +50,7 @@ public:
   result<std::vector<server_info>> servers();
 
   /// Brings a final or scheduled job to the tail of its queue now; a final one starts afresh, with
-  /// no attempt and no loss. not_found, illegal_transition (it waits already, or runs).
+  /// no attempt and no loss. not_found, illegal_transition (it runs, or waits for another reason).
   result<void> requeue(const job_id& id);
   /// Ends a job as deleted. A running one is asked to stop and its outcome is refused.
   result<void> remove(const job_id& id);

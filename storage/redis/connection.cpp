@@ -30,7 +30,6 @@ void set(int fd, int level, int option, int value) { ::setsockopt(fd, level, opt
 }  // namespace
 
 bool item::is_error() const { return from_->type == REDIS_REPLY_ERROR; }
-bool item::is_nothing() const { return from_->type == REDIS_REPLY_NIL; }
 std::size_t item::size() const { return from_->type == REDIS_REPLY_ARRAY ? from_->elements : 0; }
 item item::operator[](std::size_t i) const { return item(from_->element[i]); }
 std::string_view item::text() const {

@@ -25,7 +25,6 @@ public:
   explicit item(const redisReply* from) : from_(from) {}
 
   bool is_error() const;
-  bool is_nothing() const;
   std::size_t size() const;  // of an array
   item operator[](std::size_t i) const;
   std::string_view text() const;  // of a string, a status or an error; empty for anything else

@@ -141,9 +141,10 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     s.failed({why.code, cat("Redis: ", printable(reply.text(), 300))});
   }
   if (replicas_ > 0) {
-    auto got = connection_.next(deadline);      // of the mark
+    auto got = connection_.next(deadline);  // of the mark, without which WAIT may have nothing to wait for
+    const bool marked = got && !item(got->get()).is_error();
     if (got) got = connection_.next(deadline);  // of WAIT
-    const bool enough = got && item(got->get()).number() >= static_cast<std::int64_t>(replicas_);
+    const bool enough = marked && got && item(got->get()).number() >= static_cast<std::int64_t>(replicas_);
     const auto why =
         got ? cat("fewer than ", replicas_, " replicas have it yet ", printable(item(got->get()).text(), 200))
             : got.error().message;

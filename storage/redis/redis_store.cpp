@@ -119,6 +119,7 @@ private:
         if (!failed || failed->code != errc::storage_damaged) continue;
         auto x = start_exchange();
         ask(x, std::vector{part});
+        if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
         if (!x.finish(deadline)) return false;
         made_work_ = made_work_ || x.made_work;
       }
