@@ -5,8 +5,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <sluice/retry.hpp>
+#include <sluice/throttling.hpp>
 #include <sluice/types.hpp>
 
 namespace sluice {
@@ -24,6 +26,13 @@ struct type_options {
   queue_name queue{};  ///< Where jobs of this type go when the enqueuer names no queue.
   retry_policy retry{};
   std::optional<duration> timeout{};
+  /// All of these must let a job in: `KIND:NAME`, where a mutex's name may be a template over args, as
+  /// `mutex:order:{order_id}`. At most 8.
+  std::vector<std::string> throttle{};
+  throttle_action when_throttled = throttle_action::wait;
+  duration throttle_delay = 1min;  ///< throttle_action::retry: 15 s to 1 day.
+  /// Permits stay with the job until it is final, through its retries. Else they go back at the end of each run.
+  bool strict = false;
 };
 
 /// How long final jobs are kept. Whatever is exceeded first removes the oldest.
@@ -57,6 +66,9 @@ struct server_options {
   /// Served queues by name, or by pattern with '*': one pool for each queue that matches.
   std::map<std::string, queue_options> queues{{"default", {}}};
   std::map<std::string, type_options> jobs{};
+  /// Stored at the start of a server when they differ from what was stored last time; never removed by leaving them
+  /// out.
+  std::vector<throttler> throttlers{};
 };
 
 }  // namespace sluice
