@@ -22,14 +22,9 @@
 
 #include "core/clock.hpp"
 #include "core/pipeline.hpp"
+#include "storage/admission.hpp"
 
 namespace sluice::storage {
-
-// One start, named so that an old one cannot be taken for a new one.
-struct start_key {
-  job_id id;
-  sluice::fence fence;
-};
 
 // Stores new jobs at the tail of their queues, or as scheduled. Per job: none, id_conflict.
 struct enqueue_request {
@@ -56,6 +51,8 @@ struct claim_request {
 struct claim_answer {
   std::vector<job> jobs;                // as they are now: processing, with fence and attempt
   std::vector<std::uint32_t> failures;  // failed runs of each so far
+  // What each has already: permits that were reserved for it or are its own, and slots that have not lapsed.
+  std::vector<std::vector<std::string>> admitted;
 };
 
 // Ends one start. none, or stale_fence when the start is no longer the job's current one.
@@ -101,13 +98,15 @@ struct progress_answer {
   std::vector<errc> each;
 };
 
-// Moves due scheduled jobs to the tails of their queues, oldest first.
+// Moves due scheduled jobs to the tails of their queues, oldest first, and passes on what was reserved too long.
 struct promote_request {
   std::uint32_t limit = 1000;
+  duration reservation = std::chrono::seconds(30);
 };
 struct promote_answer {
   std::uint32_t moved = 0;
   std::optional<duration> next_in;  // until the next is due; 0 when more are due now
+  std::vector<std::string> open;    // cells with a line that may be looked at again, until a swap says otherwise
 };
 
 // Starts that look lost: past their lease, or with a lease so far ahead that the clock must have
@@ -194,18 +193,21 @@ struct servers_answer {
   std::vector<server_info> servers;
 };
 
-using request =
-    std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request, promote_request,
-                 expired_request, reap_request, prune_request, requeue_request, remove_request, pause_request,
-                 beat_request, leave_request, get_request, list_request, queues_request, servers_request>;
+using request = std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request,
+                             promote_request, expired_request, reap_request, prune_request, requeue_request,
+                             remove_request, pause_request, beat_request, leave_request, get_request, list_request,
+                             queues_request, servers_request, take_request, cell_request, swap_request, define_request,
+                             undefine_request, throttlers_request, throttler_request, rouse_request, explain_request>;
 
 // Nothing to say but that it happened.
 struct done_answer {};
 
 // An error means that the request as a whole was not carried out (unknown_outcome: may have been).
-using answer = std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer,
-                            promote_answer, expired_answer, reap_answer, prune_answer, change_answer, done_answer,
-                            get_answer, list_answer, queues_answer, servers_answer>;
+using answer =
+    std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer, promote_answer,
+                 expired_answer, reap_answer, prune_answer, change_answer, done_answer, get_answer, list_answer,
+                 queues_answer, servers_answer, take_answer, cell_answer, swap_answer, define_answer, throttlers_answer,
+                 throttler_answer, rouse_answer, explain_answer>;
 
 // The order in which jobs of all states are listed.
 inline constexpr job_state listing_order[] = {job_state::processing, job_state::enqueued,  job_state::scheduled,

@@ -108,7 +108,8 @@ public:
 private:
   template <class Request>
   static void ask_one(exchange& x, const Request& r, answer& into) {
-    if constexpr (!std::is_same_v<Request, enqueue_request>) ask(x, r, into);
+    if constexpr (requires { ask(x, r, into); }) ask(x, r, into);
+    else into = error{errc::not_served, "throttlers are not served on Redis yet"};
   }
 
   // What one job spoilt must not cost those that came with it.

@@ -146,7 +146,12 @@ private:
       return error{errc::storage_busy, "others were kept from renewing; look again"};
     if (std::holds_alternative<enqueue_request>(r) && !has_room())
       return error{errc::storage_full, cat(path_, " holds as much as max_pages allows")};
-    return std::visit([&](const auto& one) { return answer(sqlite::apply(*session_, one)); }, r);
+    return std::visit(
+        [&](const auto& one) -> answer {
+          if constexpr (requires { sqlite::apply(*session_, one); }) return sqlite::apply(*session_, one);
+          else return error{errc::not_served, "throttlers are not served on SQLite yet"};
+        },
+        r);
   }
 
   // New jobs leave room for the ends of those that are there.
@@ -274,7 +279,7 @@ private:
                 finds_work(s, c) ? void(all = false) : void(answers.emplace_back(claim_answer{}));
               },
               [&](const promote_request& p) {
-                finds_work(s, p) ? void(all = false) : void(answers.emplace_back(promote_answer{0, next_due(s)}));
+                finds_work(s, p) ? void(all = false) : void(answers.emplace_back(promote_answer{0, next_due(s), {}}));
               },
               [&](const prune_request& p) {
                 finds_work(s, p) ? void(all = false) : void(answers.emplace_back(prune_answer{}));

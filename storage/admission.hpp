@@ -1,0 +1,192 @@
+// What throttlers need of a store: permits and cells. A part of the contract in storage/store.hpp.
+//
+// A resource is a throttler's id, "KIND:NAME" in lower case; a dynamic window has one for each of its keys,
+// "KIND:NAME/KEY".
+//
+// Permits. A mutex has one, a semaphore as many as its definition says. They are held by a job's start, in a set, never
+// in a counter. `take` gives a start all that it asks for or none: then the job is parked, as throttled, in the line of
+// the first that is busy. Whatever makes room (a settled, lost or deleted job, a higher limit) hands the permit to the
+// oldest waiter whose queue runs, in the same step: it is reserved for that job, counts as held, and the job enters its
+// queue's woken line. A claim turns what is reserved into held, and says so. A queue runs when it is not paused and
+// some server has claimed from it or beaten for it of late.
+// - A line is ordered by the number that the job drew when it was first parked and keeps until it is admitted.
+// - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail.
+// - A job that was parked again after `vain_wakes` wakes keeps, from then on, what it could take in the order of names.
+// - Permits go back when the job leaves processing; strict ones when it is final: until then they belong to the job.
+//
+// Cells. A small versioned value for each window or custom limiter, swapped against the version that was read and only
+// within the span of store time that it was computed for. The same step parks those who were deferred, wakes as many
+// waiters as the new value counts, and says when each line may be looked at again (its opening).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sluice/error.hpp>
+#include <sluice/job.hpp>
+
+namespace sluice::storage {
+
+// One start, named so that an old one cannot be taken for a new one.
+struct start_key {
+  job_id id;
+  sluice::fence fence;
+};
+
+inline constexpr std::uint32_t vain_wakes = 3;
+
+// How long a queue counts as served after a server's last sign.
+inline constexpr duration served_for = std::chrono::seconds(30);
+
+// Permits for starts that are processing. Asking again is the same grant.
+struct take_request {
+  struct start {
+    start_key key;
+    std::vector<std::string> permits;  // in the order of names, each once
+    bool strict = false;
+    bool park = true;  // false: when it cannot have them, it is only told so
+  };
+  std::vector<start> starts;
+};
+struct take_answer {
+  enum class how : std::uint8_t {
+    granted,
+    parked,     // also when it was parked by the same request before
+    busy,       // would have been parked
+    undefined,  // there is no such semaphore: nothing was changed
+    stale,      // the start is no longer the job's current one
+  };
+  struct one {
+    how what = how::stale;
+    std::string resource;  // parked, busy, undefined: which
+  };
+  std::vector<one> each;
+};
+
+// A cell as it is now.
+struct cell_view {
+  std::uint64_t version = 0;  // 0: never written
+  std::string state;
+  time_point now{};        // the store's clock
+  std::string definition;  // empty: there is none
+  struct line {
+    std::string resource;
+    std::uint64_t waiting = 0;  // those whose queues run
+  };
+  std::vector<line> lines;  // of the cell and its keys, those with waiters, by name; at most 1000
+};
+struct cell_request {
+  std::string cell;
+};
+struct cell_answer {
+  cell_view cell;
+};
+
+struct swap_request {
+  std::string cell;
+  std::uint64_t version = 0;  // as it was read
+  std::string state;
+  time_point from{}, until{};  // the span, of which the end is outside
+  struct wake {
+    std::string resource;
+    std::uint64_t count = 0;  // at most; the oldest whose queues run. Their slots are good before `until`.
+  };
+  std::vector<wake> wakes;
+  struct park {
+    start_key start;
+    std::string resource;
+  };
+  std::vector<park> parks;  // their permits go back, as in `take_request`
+  struct opening {
+    std::string resource;
+    std::optional<time_point> at{};  // none: nobody need look
+  };
+  std::vector<opening> openings;
+};
+struct swap_answer {
+  bool swapped = false;  // false: nothing was changed
+  cell_view cell;        // afterwards
+  std::uint64_t woken = 0;
+  std::vector<take_answer::one> parked;
+};
+
+// Adds or changes a definition. With `config` (the text of a configuration) only when that is another one than last
+// time.
+struct define_request {
+  std::string resource;
+  std::string text;                      // core/throttlers.hpp
+  std::optional<std::uint64_t> permits;  // of a semaphore; a mutex has one without a definition. Unlimited: see below.
+  std::string config;
+};
+inline constexpr std::uint64_t unlimited_permits = std::uint64_t{1} << 52;
+struct define_answer {
+  enum class how : std::uint8_t { unchanged, added, changed } what = how::unchanged;
+};
+
+// none (also when there is none), illegal_transition when it is held or waited for.
+struct undefine_request {
+  std::string resource;
+};
+
+// What is defined, held or waited for, by name.
+struct throttlers_request {
+  std::uint32_t limit = 200;
+  std::string after;  // resources behind this one
+};
+struct throttler_row {
+  std::string resource;
+  std::string definition;  // empty: a mutex, or one that was removed
+  std::uint64_t held = 0;  // reserved ones included
+  std::uint64_t waiting = 0;
+  std::optional<time_point> next_at;  // its line's next opening
+};
+struct throttlers_answer {
+  std::vector<throttler_row> throttlers;
+  std::string next;  // empty: that was all
+};
+
+// One resource with the first of its holders and waiters.
+struct throttler_request {
+  std::string resource;
+  std::uint32_t limit = 20;
+};
+struct throttler_answer {
+  throttler_row about;
+  struct holder {
+    job_id id;
+    sluice::fence fence;  // 0: the job does not run
+    bool reserved = false;
+    time_point since{};
+  };
+  std::vector<holder> holders;  // the oldest first
+  std::vector<job_id> waiters;  // in line
+  std::string state;            // of its cell
+};
+
+// Wakes whoever fits and was not woken: a queue runs again, or its server came back. `after`: resources behind this
+// one.
+struct rouse_request {
+  std::uint32_t limit = 1000;
+  std::string after;
+};
+struct rouse_answer {
+  std::uint64_t woken = 0;
+  std::string next;  // empty: that was all
+};
+
+// What a job waits for, besides what `job` says.
+struct explain_request {
+  job_id id;
+};
+struct explain_answer {
+  std::optional<job> found;
+  errc code = errc::none;      // not_found, damaged_record
+  bool paused = false;         // its queue
+  bool served = false;         // its queue, by a server that is alive
+  std::uint64_t before = 0;    // enqueued: those of its queue that go first. throttled: those of its line.
+  std::uint64_t running = 0;   // of its queue
+  throttler_answer waits_for;  // throttled
+};
+
+}  // namespace sluice::storage
