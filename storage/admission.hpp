@@ -36,6 +36,9 @@ struct start_key {
 
 inline constexpr std::uint32_t vain_wakes = 3;
 
+// How soon a line that is open is told of again, when no swap has moved its opening.
+inline constexpr duration look_again = std::chrono::seconds(1);
+
 // How long a queue counts as served after a server's last sign.
 inline constexpr duration served_for = std::chrono::seconds(30);
 

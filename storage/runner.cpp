@@ -33,6 +33,13 @@ std::size_t weight(const request& r) {
   if (const auto* c = std::get_if<claim_request>(&r)) return 1 + c->free + c->ahead;
   if (const auto* n = std::get_if<renew_request>(&r)) return 1 + n->starts.size();
   if (const auto* p = std::get_if<progress_request>(&r)) return 1 + p->starts.size();
+  if (const auto* t = std::get_if<take_request>(&r)) return 1 + t->starts.size();
+  if (const auto* w = std::get_if<swap_request>(&r)) {
+    std::size_t sum = 1 + w->parks.size();
+    for (const auto& wake : w->wakes)
+      sum += wake.count;
+    return sum;
+  }
   return 1;
 }
 

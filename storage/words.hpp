@@ -30,6 +30,16 @@ inline std::string is_already(const job_id& id, std::string_view state) {
   return cat("job ", printable(id.value, 200), " is ", state, " already");
 }
 
+inline std::string waits_for(const std::string& resource) { return cat("waits for ", resource); }
+inline std::string waits_still(const job_id& id, const std::string& resource) {
+  return cat("job ", printable(id.value, 200), " waits for ", printable(resource, 200),
+             "; raise its limit, or delete the job");
+}
+inline std::string in_use(const std::string& resource, std::uint64_t held, std::uint64_t waiting) {
+  return cat(printable(resource, 200), " is held by ", held, held == 1 ? " job" : " jobs", " and ", waiting,
+             waiting == 1 ? " waits" : " wait", " for it; set its mode to release and wait until it is drained");
+}
+
 inline std::string with_number(std::string text, std::uint64_t n) {
   return text.replace(text.find("%d"), 2, std::to_string(n));
 }

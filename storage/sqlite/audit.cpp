@@ -29,6 +29,23 @@ std::vector<std::string> audit(session& s) {
            " is processing without a lease", found);
   each_row(s, "SELECT id FROM jobs WHERE fence>(SELECT last FROM numbers)", "job ", " has a fence that was never drawn",
            found);
+  each_row(s, "SELECT j.id FROM jobs j LEFT JOIN parked p ON p.seq=j.seq WHERE (j.state=4)<>(p.seq IS NOT NULL)",
+           "job ", " waits for a throttler and stands in no line, or the other way round", found);
+  each_row(s, "SELECT resource FROM parked WHERE seq NOT IN (SELECT seq FROM jobs)", "the line of ",
+           " holds a job that is not there", found);
+  each_row(s,
+           "SELECT p.resource FROM permits p LEFT JOIN jobs j ON j.seq=p.seq WHERE j.seq IS NULL OR j.state>5 OR "
+           "(p.kind=0 AND (j.state<>5 OR j.fence<>p.fence)) OR (p.kind=2 AND j.state<>1)",
+           "", " is held by a job that has no right to it", found);
+  each_row(s,
+           "SELECT resource FROM (SELECT resource,count(*) AS n FROM permits GROUP BY resource UNION ALL SELECT "
+           "resource,-n FROM held) GROUP BY resource HAVING sum(n)<>0",
+           "the number of permits of ", " is not that of its holders", found);
+  each_row(
+      s,
+      "SELECT seq FROM (SELECT seq FROM permits UNION SELECT seq FROM slots UNION SELECT seq FROM parked) WHERE seq "
+      "NOT IN (SELECT seq FROM admissions)",
+      "job number ", " has to do with a throttler and is not listed so", found);
   each_row(s, "SELECT l.queue FROM lines l LEFT JOIN queues q ON q.name=l.queue WHERE q.name IS NULL", "queue ",
            " has lines but is not known", found);
   each_row(

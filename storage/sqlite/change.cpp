@@ -1,4 +1,5 @@
 // What a person says about one job or queue: requeue, remove, pause.
+#include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/transitions.hpp"
 #include "storage/words.hpp"
 
@@ -16,6 +17,8 @@ change_answer apply(session& s, const requeue_request& r) {
   if (row->state == job_state::enqueued)
     if (const auto before = decode_progress(row->id, row->progress); before && before->reason == words::requeued)
       return {};  // asked again
+  if (row->state == job_state::throttled)
+    return {errc::illegal_transition, words::waits_still(r.id, line_of(s, row->seq))};
   if (!may_become(row->state, job_state::enqueued))
     return {errc::illegal_transition, words::is_already(r.id, name_of(row->state))};
   auto progress = decode_progress(row->id, row->progress);
@@ -57,13 +60,16 @@ change_answer apply(session& s, const remove_request& r) {
   const auto bytes = encode(row->id, *progress);
   s.db.prepare("UPDATE jobs SET progress=? WHERE seq=?").with(query::blob{bytes}, row->seq).run();
   s.move(*row, job_state::deleted, s.line_id(home->queue, line_kind::main), s.now_us());
+  leave_admission(s, row->seq, true);
   return {};
 }
 
 done_answer apply(session& s, const pause_request& r) {
   s.line_id(r.queue.value, line_kind::main);
   s.db.prepare("UPDATE queues SET paused=? WHERE name=?").with(r.paused ? 1 : 0, r.queue.value).run();
-  if (!r.paused) s.made_work = true;
+  if (r.paused) return {};
+  s.made_work = true;
+  apply(s, rouse_request{});
   return {};
 }
 

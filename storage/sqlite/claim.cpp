@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/transitions.hpp"
 
 namespace sluice::storage::sqlite {
@@ -32,6 +33,7 @@ public:
     }
     drain(woken);
     drain(others);
+    if (!got_.jobs.empty()) mark_served(s_, r_.queue.value);
     if (!got_.jobs.empty())
       s_.db
           .prepare("INSERT INTO claims(server,queue,op) VALUES(?1,?2,?3) ON CONFLICT(server,queue) DO UPDATE SET op=?3")
@@ -109,6 +111,7 @@ private:
     s_.count(job_state::enqueued, c.from.id, -1);
     s_.count(job_state::processing, main_, +1);
     got_.failures.push_back(progress->failures);
+    got_.admitted.push_back(admit_claimed(s_, row.seq, row.fence));
     got_.jobs.push_back(s_.assemble(row, std::move(*content), std::move(*progress)));
   }
 
@@ -149,6 +152,7 @@ claim_answer repeat(session& s, const claim_request& r) {
       continue;
     }
     answer.failures.push_back(progress->failures);
+    answer.admitted.push_back(admitted(s, row.seq));
     answer.jobs.push_back(s.assemble(row, std::move(*content), std::move(*progress)));
   }
   return answer;

@@ -1,8 +1,23 @@
 #include <algorithm>
+#include <set>
 
+#include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/transitions.hpp"
 
 namespace sluice::storage::sqlite {
+namespace {
+
+// When the next scheduled job is due.
+std::optional<std::int64_t> next_due(session& s) {
+  std::optional<std::int64_t> first;
+  for (const auto& [line, n] : s.counted_lines(static_cast<int>(job_state::scheduled))) {
+    auto q = s.db.prepare("SELECT pos FROM jobs WHERE state=2 AND line=? ORDER BY pos LIMIT 1").with(line);
+    if (q.step() && (!first || q.number(0) < *first)) first = q.number(0);
+  }
+  return first;
+}
+
+}  // namespace
 
 promote_answer apply(session& s, const promote_request& r) {
   struct due {
@@ -31,24 +46,44 @@ promote_answer apply(session& s, const promote_request& r) {
     s.move(row, job_state::enqueued, s.tail_line(home->queue, d.losses), static_cast<std::int64_t>(s.draw()));
     ++answer.moved;
   }
+  pass_on_reservations(s, r);
   if (answer.moved > 0) s.made_work = true;
-  answer.next_in = next_due(s);
+  const auto seen = look(s, r);
+  answer.next_in = seen.next_in;
+  answer.open = seen.open;
   return answer;
 }
 
-bool finds_work(session& s, const promote_request&) {
-  const auto next = next_due(s);
-  return next && *next == duration::zero();
+bool finds_work(session& s, const promote_request& r) {
+  const auto due = next_due(s);
+  const auto lapse = next_lapse(s, r);
+  return (due && *due <= s.now_us()) || (lapse && *lapse <= s.now_us());
 }
 
-std::optional<duration> next_due(session& s) {
-  std::optional<std::int64_t> first;
-  for (const auto& [line, n] : s.counted_lines(static_cast<int>(job_state::scheduled))) {
-    auto q = s.db.prepare("SELECT pos FROM jobs WHERE state=2 AND line=? ORDER BY pos LIMIT 1").with(line);
-    if (q.step() && (!first || q.number(0) < *first)) first = q.number(0);
+promote_answer look(session& s, const promote_request& r) {
+  promote_answer answer;
+  std::optional<std::int64_t> next;
+  const auto sooner = [&](std::optional<std::int64_t> instant) {
+    if (instant && (!next || *instant < *next)) next = instant;
+  };
+  sooner(next_due(s));
+  sooner(next_lapse(s, r));
+  std::set<std::string> open;
+  {
+    auto q = s.db.prepare("SELECT resource,at FROM openings ORDER BY at LIMIT ?").with(r.limit);
+    while (q.step()) {
+      if (q.number(1) > s.now_us()) {
+        sooner(q.number(1));
+        break;
+      }
+      open.insert(cell_of(q.text(0)));
+    }
   }
-  if (!first) return std::nullopt;
-  return duration(std::max<std::int64_t>(0, *first - s.now_us()));
+  // Whoever is told of them moves them; when nobody does, they are told again.
+  if (!open.empty()) sooner(s.now_us() + look_again.count());
+  answer.open.assign(open.begin(), open.end());
+  if (next) answer.next_in = duration(std::max<std::int64_t>(0, *next - s.now_us()));
+  return answer;
 }
 
 }  // namespace sluice::storage::sqlite

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/transitions.hpp"
 #include "storage/words.hpp"
 
@@ -34,6 +35,7 @@ errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses) {
   s.count(row->state, row->line, -1);
   s.count(state, line, +1);
   s.made_work = true;
+  leave_admission(s, row->seq, give_up);
   return errc::none;
 }
 

@@ -1,5 +1,6 @@
 #include <sstream>
 
+#include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/transitions.hpp"
 
 namespace sluice::storage::sqlite {
@@ -13,6 +14,8 @@ done_answer apply(session& s, const beat_request& r) {
           "ON CONFLICT(id) DO UPDATE SET queues=?5,running=?6,beat=?7")
       .with(r.server.id.value, r.server.name, r.server.host, r.server.pid, queues, r.server.running, s.now_us())
       .run();
+  for (const auto& q : r.server.queues)
+    mark_served(s, q.substr(0, q.rfind(':')));
   return {};
 }
 

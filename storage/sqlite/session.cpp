@@ -1,6 +1,7 @@
 #include "storage/sqlite/session.hpp"
 
 #include "core/log.hpp"
+#include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/schema.hpp"
 #include "storage/words.hpp"
 
@@ -119,6 +120,10 @@ job session::assemble(const job_row& row, job_content content, job_progress prog
     whole.server = row.server;
   }
   if (is_final(row.state)) whole.finished_at = from_micros(row.pos);
+  if (row.state == job_state::throttled) {
+    whole.line = line_of(*this, row.seq);
+    whole.reason = words::waits_for(whole.line);
+  }
   if (row.state == job_state::enqueued) {
     if (const auto at = find_line(row.line)) {
       if (at->kind == line_kind::woken) whole.line = "woken";
@@ -153,6 +158,7 @@ void session::quarantine_damaged() {
           "WHERE seq=?")
         .with(now_us(), seq)
         .run();
+    leave_admission(*this, seq, true);
     db.prepare("DELETE FROM jobs WHERE seq=?").with(seq).run();
     count(state, at_line, -1);
     const auto home = find_line(at_line);
@@ -164,6 +170,7 @@ void session::quarantine_damaged() {
 void session::begin(time_point at) {
   now = at;
   made_work = false;
+  admissions.reset();
   last_number_.reset();
   drawn_ = false;
 }

@@ -46,6 +46,7 @@ public:
   database& db;
   time_point now{};
   bool made_work = false;
+  std::optional<bool> admissions;  // whether any job has to do with a throttler, once that was asked
 
   std::int64_t now_us() const { return micros(now); }
 

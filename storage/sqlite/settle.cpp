@@ -1,3 +1,4 @@
+#include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/transitions.hpp"
 
 namespace sluice::storage::sqlite {
@@ -57,6 +58,7 @@ errc settle_one(session& s, const settlement& end) {
   s.count(row->state, row->line, -1);
   s.count(to.state, to.line, +1);
   if (!is_final(to.state)) s.made_work = true;
+  leave_admission(s, row->seq, is_final(to.state));
   return errc::none;
 }
 

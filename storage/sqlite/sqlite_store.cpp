@@ -146,12 +146,7 @@ private:
       return error{errc::storage_busy, "others were kept from renewing; look again"};
     if (std::holds_alternative<enqueue_request>(r) && !has_room())
       return error{errc::storage_full, cat(path_, " holds as much as max_pages allows")};
-    return std::visit(
-        [&](const auto& one) -> answer {
-          if constexpr (requires { sqlite::apply(*session_, one); }) return sqlite::apply(*session_, one);
-          else return error{errc::not_served, "throttlers are not served on SQLite yet"};
-        },
-        r);
+    return std::visit([&](const auto& one) { return answer(sqlite::apply(*session_, one)); }, r);
   }
 
   // New jobs leave room for the ends of those that are there.
@@ -273,25 +268,31 @@ private:
     db_->execute("BEGIN");
     bool all = true;
     for (const auto& r : batch) {
-      std::visit(
-          overloaded{
-              [&](const claim_request& c) {
-                finds_work(s, c) ? void(all = false) : void(answers.emplace_back(claim_answer{}));
-              },
-              [&](const promote_request& p) {
-                finds_work(s, p) ? void(all = false) : void(answers.emplace_back(promote_answer{0, next_due(s), {}}));
-              },
-              [&](const prune_request& p) {
-                finds_work(s, p) ? void(all = false) : void(answers.emplace_back(prune_answer{}));
-              },
-              [&](const expired_request& e) { answers.emplace_back(sqlite::apply(s, e)); },
-              [&](const get_request& g) { answers.emplace_back(sqlite::apply(s, g)); },
-              [&](const list_request& l) { answers.emplace_back(sqlite::apply(s, l)); },
-              [&](const queues_request& q) { answers.emplace_back(sqlite::apply(s, q)); },
-              [&](const servers_request& v) { answers.emplace_back(sqlite::apply(s, v)); },
-              [&](const auto&) { all = false; },
-          },
-          r);
+      std::visit(overloaded{
+                     [&](const claim_request& c) {
+                       finds_work(s, c) ? void(all = false) : void(answers.emplace_back(claim_answer{}));
+                     },
+                     [&](const promote_request& p) {
+                       finds_work(s, p) ? void(all = false) : void(answers.emplace_back(sqlite::look(s, p)));
+                     },
+                     [&](const rouse_request& w) {
+                       finds_work(s, w) ? void(all = false) : void(answers.emplace_back(rouse_answer{}));
+                     },
+                     [&](const prune_request& p) {
+                       finds_work(s, p) ? void(all = false) : void(answers.emplace_back(prune_answer{}));
+                     },
+                     [&](const expired_request& e) { answers.emplace_back(sqlite::apply(s, e)); },
+                     [&](const get_request& g) { answers.emplace_back(sqlite::apply(s, g)); },
+                     [&](const list_request& l) { answers.emplace_back(sqlite::apply(s, l)); },
+                     [&](const queues_request& q) { answers.emplace_back(sqlite::apply(s, q)); },
+                     [&](const servers_request& v) { answers.emplace_back(sqlite::apply(s, v)); },
+                     [&](const cell_request& c) { answers.emplace_back(sqlite::apply(s, c)); },
+                     [&](const throttlers_request& t) { answers.emplace_back(sqlite::apply(s, t)); },
+                     [&](const throttler_request& t) { answers.emplace_back(sqlite::apply(s, t)); },
+                     [&](const explain_request& x) { answers.emplace_back(sqlite::apply(s, x)); },
+                     [&](const auto&) { all = false; },
+                 },
+                 r);
       if (!all) break;
     }
     db_->execute("COMMIT");
