@@ -3,20 +3,12 @@
 #include <algorithm>
 
 #include "config/reader.hpp"
+#include "config/throttlers.hpp"
 #include "core/queues.hpp"
 #include "core/text.hpp"
 
 namespace sluice::config {
 namespace {
-
-template <class T, class Got>
-void keep(T& field, Got&& got) {
-  if (got) field = static_cast<T>(*got);
-}
-template <class T, class Got>
-void keep(std::optional<T>& field, Got&& got) {
-  if (got) field = static_cast<T>(*got);
-}
 
 retry_policy read_retry(reader& from) {
   retry_policy retry;
@@ -77,8 +69,6 @@ void read_queues(reader& from, server_options& options) {
   }
 }
 
-constexpr const char* throttlers_not_served = "throttlers are not served yet by this version; remove it";
-
 void read_jobs(reader& from, server_options& options) {
   const auto* at = from.any("jobs");
   if (!at) return;
@@ -95,13 +85,7 @@ void read_jobs(reader& from, server_options& options) {
       job.queue = queue_name(*queue);
     job.retry = read_retry(r);
     keep(job.timeout, r.time("timeout", ranges::timeout));
-    if (const auto* list = r.any("throttle")) {
-      const bool texts =
-          list->is_array() && std::all_of(list->begin(), list->end(), [](const json& one) { return one.is_string(); });
-      r.fault_at("throttle", texts ? throttlers_not_served : "must be a list of texts like \"semaphore:NAME\"");
-    }
-    if (r.choice("when_throttled", {"wait", "retry", "delete"})) r.fault_at("when_throttled", throttlers_not_served);
-    if (r.flag("strict")) r.fault_at("strict", throttlers_not_served);
+    read_throttling(r, job);
     options.jobs[type] = job;
   }
 }
@@ -164,7 +148,7 @@ void read_all(const json& tree, const checks& by, loaded& into) {
     q.workers = default_workers(name, o.special_queue_workers);
   read_queues(r, o);
   read_jobs(r, o);
-  refuse_later(r, "throttlers", "kind", throttlers_not_served);
+  read_throttlers(r, by, o);
   refuse_later(r, "recurring", "job", "recurring jobs are not served yet by this version; remove it");
 }
 

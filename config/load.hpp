@@ -28,6 +28,8 @@ struct source {
 // Checks that other rooms own; the composition root hands them in.
 struct checks {
   std::function<result<void>(const std::string&)> store_url;
+  // Of a definition whose values are each in their range: whether they make sense together.
+  std::function<result<void>(const sluice::throttler&)> throttler{};
 };
 
 struct loaded {

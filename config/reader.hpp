@@ -9,6 +9,16 @@
 
 namespace sluice::config {
 
+// What was given and is right replaces the default.
+template <class T, class Got>
+void keep(T& field, Got&& got) {
+  if (got) field = static_cast<T>(*got);
+}
+template <class T, class Got>
+void keep(std::optional<T>& field, Got&& got) {
+  if (got) field = static_cast<T>(*got);
+}
+
 class reader {
 public:
   // A value that is no object is one fault and reads as empty.

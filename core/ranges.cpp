@@ -1,8 +1,12 @@
 #include "core/ranges.hpp"
 
 #include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
 
 #include "core/text.hpp"
+#include "core/throttlers.hpp"
 
 namespace sluice {
 namespace {
@@ -35,6 +39,64 @@ result<void> check_queue(const std::string& name, const queue_options& q) {
                  check_timeout(q.timeout, where + "timeout")});
 }
 
+result<void> check_type(const std::string& type, const type_options& t) {
+  const auto where = cat("jobs.", type, ".");
+  auto fine = all_of({check(t.retry, where + "retry"), check_timeout(t.timeout, where + "timeout"),
+                      within(ranges::throttlers_of_type, t.throttle.size(), where + "throttle: their number"),
+                      within(ranges::throttle_delay, t.throttle_delay, where + "throttle_delay")});
+  throttle_list list;
+  for (std::size_t i = 0; fine && i < t.throttle.size(); ++i)
+    if (const auto known = list.add(t.throttle[i]); !known)
+      fine = bad(cat(where, "throttle[", i, "] ", known.error().message));
+  return fine;
+}
+
+// A field that is given and that the kind does not use; nobody would obey it.
+const char* strange_field(const throttler& t) {
+  const std::array<std::pair<const char*, bool>, 8> given{{{"limit", t.limit != 0},
+                                                           {"interval", t.interval != 0s},
+                                                           {"buckets", t.buckets != 0},
+                                                           {"compatible", t.compatible},
+                                                           {"key", !t.key.empty()},
+                                                           {"capacity", t.capacity != 0},
+                                                           {"min_limit", t.min_limit != 0},
+                                                           {"max_limit", t.max_limit != 0}}};
+  const auto* found =
+      std::find_if(given.begin(), given.end(), [&](const auto& f) { return f.second && !uses(t.kind, f.first); });
+  return found == given.end() ? nullptr : found->first;
+}
+
+// Each value by itself; 0 is one that was not given.
+result<void> check_throttler(const throttler& t) {
+  if (!valid_throttler_name(t.name))
+    return bad(cat("throttler '", printable(t.name, 60), "' must have a name of 1 to 100 printable characters"));
+  const auto where = cat("throttler ", t.name, ": ");
+  const auto number = [&](const ranges::range<std::uint64_t>& allowed, std::uint64_t value, const char* what) {
+    return value == 0 ? result<void>() : within(allowed, value, where + what);
+  };
+  if (const auto* field = strange_field(t))
+    return bad(cat(where, field, " is nothing that a ", name_of(t.kind), " has"));
+  if (!t.key.empty())
+    if (const auto key = parse_args_template(t.key); !key) return bad(cat(where, "key ", key.error().message));
+  return all_of({number(ranges::throttle_limit, t.limit, "limit"),
+                 t.interval == 0s ? result<void>() : within(ranges::throttle_interval, t.interval, where + "interval"),
+                 number(ranges::throttle_buckets, t.buckets, "buckets"),
+                 number(ranges::throttle_limit, t.capacity, "capacity"),
+                 number(ranges::throttle_limit, t.min_limit, "min_limit"),
+                 number(ranges::throttle_limit, t.max_limit, "max_limit")});
+}
+
+result<void> check_throttlers(const std::vector<throttler>& all) {
+  std::set<std::string> known;
+  for (const auto& t : all) {
+    if (auto fine = check_throttler(t); !fine) return fine;
+    if (!known.insert(resource_of(t.kind, t.name)).second)
+      return bad(
+          cat("throttler ", t.name, ": another ", name_of(t.kind), " has this name, in which case does not count"));
+  }
+  return {};
+}
+
 }  // namespace
 
 result<void> check(const retry_policy& retry, const std::string& where) {
@@ -64,10 +126,8 @@ result<void> check(const server_options& o) {
   for (const auto& [name, q] : o.queues)
     if (fine) fine = check_queue(name, q);
   for (const auto& [type, t] : o.jobs)
-    if (fine)
-      fine = all_of(
-          {check(t.retry, cat("jobs.", type, ".retry")), check_timeout(t.timeout, cat("jobs.", type, ".timeout"))});
-  return fine;
+    if (fine) fine = check_type(type, t);
+  return fine ? check_throttlers(o.throttlers) : fine;
 }
 
 }  // namespace sluice

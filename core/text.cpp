@@ -117,8 +117,8 @@ std::string format_duration(duration d) {
   const auto us = d.count();
   if (us == 0) return "0s";
   for (const auto& u : units)
-    if (u.name != "d" && us % u.micros == 0) return cat(us / u.micros, u.name);
-  return cat(us, "us");
+    if (u.name != "d" && us % u.micros == 0) return std::to_string(us / u.micros).append(u.name);
+  return std::to_string(us) + "us";
 }
 
 std::string format_time(time_point at) {

@@ -29,6 +29,8 @@ void check(const broken& file) {
   CHECK(pointers == wanted);
 }
 
+std::string one_throttler(const std::string& keys) { return R"({"throttlers": {"a": {)" + keys + "}}}"; }
+std::string one_job(const std::string& keys) { return R"({"jobs": {"t": {)" + keys + "}}}"; }
 std::string in_default(const std::string& keys) { return R"({"queues": {"default": {)" + keys + "}}}"; }
 
 const std::string workers = "/queues/default/workers";
@@ -124,26 +126,152 @@ TEST_CASE("each broken file tells where and what") {
     check(file);
 }
 
+TEST_CASE("each broken throttler tells where and what") {
+  const std::string all_kinds = "mutex, semaphore, fixed_window, sliding_window, dynamic_window, custom";
+  const std::string limits = "a whole number from 1 to 1000000000";
+  const std::vector<broken> files{
+      {"a list of throttlers", R"({"throttlers": []})", {{"/throttlers", "must be an object"}}},
+      {"throttlers as a text", R"({"throttlers": "semaphore"})", {{"/throttlers", "must be an object"}}},
+      {"a throttler that is a number", R"({"throttlers": {"a": 4}})", {{"/throttlers/a", "must be an object"}}},
+      {"no kind", one_throttler(""), {{"/throttlers/a/kind", "must be given: one of " + all_kinds}}},
+      {"no kind, and more",
+       one_throttler(R"("limit": 0)"),
+       {{"/throttlers/a/kind", "must be given"}, {"/throttlers/a/limit", limits}}},
+      {"a kind like another", one_throttler(R"("kind": "semafore")"), {{"/throttlers/a/kind", "mean 'semaphore'"}}},
+      {"a kind like no other", one_throttler(R"("kind": "banana")"), {{"/throttlers/a/kind", all_kinds}}},
+      {"a kind that is a number", one_throttler(R"("kind": 1)"), {{"/throttlers/a/kind", "must be one of"}}},
+      {"a kind that is null", one_throttler(R"("kind": null)"), {{"/throttlers/a/kind", "must be one of"}}},
+      {"an empty name", R"({"throttlers": {"": {"kind": "mutex"}}})", {{"/throttlers/", "empty name"}}},
+      {"a long name",
+       R"({"throttlers": {")" + std::string(101, 'n') + R"(": {"kind": "mutex"}}})",
+       {{"/throttlers/" + std::string(101, 'n'), "1 to 100 characters"}}},
+      {"a name with a control character",
+       R"({"throttlers": {"a\nb": {"kind": "mutex"}}})",
+       {{"/throttlers/a\nb", "control character"}}},
+      {"one name in two cases",
+       R"({"throttlers": {"API": {"kind": "mutex"}, "api": {"kind": "mutex"}}})",
+       {{"/throttlers/api", "is the mutex 'API' in other letters"}}},
+      {"one name in two cases, and more",
+       R"({"throttlers": {"API": {"kind": "mutex", "x": 1}, "api": {"kind": "mutex"}}})",
+       {{"/throttlers/api", "in other letters"}, {"/throttlers/API/x", "not known"}}},
+      {"no limit at all", one_throttler(R"("kind": "semaphore", "limit": 0)"), {{"/throttlers/a/limit", limits}}},
+      {"too high a limit",
+       one_throttler(R"("kind": "semaphore", "limit": 1000000001)"),
+       {{"/throttlers/a/limit", limits}}},
+      {"a limit as a text", one_throttler(R"("kind": "semaphore", "limit": "4")"), {{"/throttlers/a/limit", limits}}},
+      {"a negative limit", one_throttler(R"("kind": "semaphore", "limit": -1)"), {{"/throttlers/a/limit", limits}}},
+      {"an interval that is too short",
+       one_throttler(R"("kind": "fixed_window", "interval": "999ms")"),
+       {{"/throttlers/a/interval", "a time from \"1s\""}}},
+      {"an interval that is too long",
+       one_throttler(R"("kind": "fixed_window", "interval": "367d")"),
+       {{"/throttlers/a/interval", "a time from \"1s\""}}},
+      {"an interval without a unit",
+       one_throttler(R"("kind": "fixed_window", "interval": 60)"),
+       {{"/throttlers/a/interval", "a time from"}}},
+      {"buckets",
+       one_throttler(R"("kind": "sliding_window", "buckets": 1001)"),
+       {{"/throttlers/a/buckets", "from 1 to 1000"}}},
+      {"compatible",
+       one_throttler(R"("kind": "sliding_window", "compatible": "yes")"),
+       {{"/throttlers/a/compatible", "true or false"}}},
+      {"capacity", one_throttler(R"("kind": "dynamic_window", "capacity": 0)"), {{"/throttlers/a/capacity", limits}}},
+      {"min_limit",
+       one_throttler(R"("kind": "dynamic_window", "min_limit": 0)"),
+       {{"/throttlers/a/min_limit", limits}}},
+      {"max_limit",
+       one_throttler(R"("kind": "dynamic_window", "max_limit": 1.5)"),
+       {{"/throttlers/a/max_limit", limits}}},
+      {"a key that is not closed",
+       one_throttler(R"("kind": "dynamic_window", "key": "tenant:{id")"),
+       {{"/throttlers/a/key", "byte 8 of 'tenant:{id' is not closed"}}},
+      {"an empty key", one_throttler(R"("kind": "dynamic_window", "key": "")"), {{"/throttlers/a/key", "empty"}}},
+      {"a key that is a number",
+       one_throttler(R"("kind": "dynamic_window", "key": 1)"),
+       {{"/throttlers/a/key", "must be a text"}}},
+      {"mode",
+       one_throttler(R"("kind": "mutex", "mode": "relase")"),
+       {{"/throttlers/a/mode", "did you mean 'release'"}}},
+      {"an unknown key",
+       one_throttler(R"("kind": "semaphore", "limits": 4)"),
+       {{"/throttlers/a/limits", "did you mean 'limit'"}}},
+      {"a key of another kind",
+       one_throttler(R"("kind": "semaphore", "limit": 4, "interval": "1h")"),
+       {{"/throttlers/a/interval", "nothing that a semaphore has"}}},
+      {"a limit of a mutex",
+       one_throttler(R"("kind": "mutex", "limit": 1)"),
+       {{"/throttlers/a/limit", "nothing that a mutex has"}}},
+      {"buckets of a fixed window",
+       one_throttler(R"("kind": "fixed_window", "buckets": 3)"),
+       {{"/throttlers/a/buckets", "nothing that a fixed_window has"}}},
+      {"throttlers of a type as a text", one_job(R"("throttle": "mutex:a")"), {{"/jobs/t/throttle", "list of texts"}}},
+      {"throttlers of a type as numbers",
+       one_job(R"("throttle": ["mutex:a", 1, null])"),
+       {{"/jobs/t/throttle/1", "must be a text"}, {"/jobs/t/throttle/2", "must be a text"}}},
+      {"no kind in front", one_job(R"("throttle": ["provider-api"])"), {{"/jobs/t/throttle/0", "KIND:NAME"}}},
+      {"a wrong kind in front",
+       one_job(R"("throttle": ["mutex:a", "semafore:a"])"),
+       {{"/jobs/t/throttle/1", "did you mean 'semaphore'"}}},
+      {"no name behind", one_job(R"("throttle": ["semaphore:"])"), {{"/jobs/t/throttle/0", "must not be empty"}}},
+      {"a placeholder of a semaphore",
+       one_job(R"("throttle": ["semaphore:{id}"])"),
+       {{"/jobs/t/throttle/0", "only a mutex may have {placeholders}"}}},
+      {"a template with a fault", one_job(R"("throttle": ["mutex:{id"])"), {{"/jobs/t/throttle/0", "byte 1 of '{id'"}}},
+      {"a throttler twice",
+       one_job(R"("throttle": ["semaphore:a", "mutex:a", "semaphore:A"])"),
+       {{"/jobs/t/throttle/2", "'semaphore:A' is named twice"}}},
+      {"nine throttlers",
+       one_job(
+           R"("throttle": ["mutex:1","mutex:2","mutex:3","mutex:4","mutex:5","mutex:6","mutex:7","mutex:8","mutex:9"])"),
+       {{"/jobs/t/throttle", "at most 8"}}},
+      {"when", one_job(R"("when_throttled": "wat")"), {{"/jobs/t/when_throttled", "did you mean 'wait'"}}},
+      {"when as a flag", one_job(R"("when_throttled": true)"), {{"/jobs/t/when_throttled", "wait, retry, delete"}}},
+      {"a delay that is too short",
+       one_job(R"("throttle_delay": "14s")"),
+       {{"/jobs/t/throttle_delay", "\"15s\" to \"24h\""}}},
+      {"a delay that is too long",
+       one_job(R"("throttle_delay": "25h")"),
+       {{"/jobs/t/throttle_delay", "\"15s\" to \"24h\""}}},
+      {"strict", one_job(R"("strict": 1)"), {{"/jobs/t/strict", "true or false"}}},
+      {"an unknown key of a type", one_job(R"("throtle": [])"), {{"/jobs/t/throtle", "did you mean 'throttle'"}}},
+  };
+  for (const auto& file : files)
+    check(file);
+}
+
+TEST_CASE("a definition without faults of its own is shown to the check of definitions, and only such a one") {
+  std::vector<std::string> shown;
+  const auto got = config::load({R"({"throttlers": {"bad": {"kind": "semaphore", "limit": 0},
+                                                    "fine": {"kind": "semaphore", "limit": 1},
+                                                    "odd/": {"kind": "semaphore"}}})",
+                                 {},
+                                 {}},
+                                {storage::check_url, [&](const throttler& t) -> result<void> {
+                                   shown.push_back(t.name);
+                                   if (t.limit > 0) return {};
+                                   return error{errc::invalid_argument, "needs a limit"};
+                                 }});
+  CHECK(shown == std::vector<std::string>{"fine", "odd/"});
+  REQUIRE(got.faults.size() == 2);
+  CHECK(got.faults[0].pointer == "/throttlers/bad/limit");
+  CHECK(got.faults[1].pointer == "/throttlers/odd~1");
+  CHECK(got.faults[1].problem == "needs a limit");
+}
+
 TEST_CASE("what comes later is checked for its shape and refused") {
   const std::string later = "not served yet";
-  check({"throttlers", R"({"throttlers": {"api": {"kind": "semaphore", "limit": 4}}})", {{"/throttlers/api", later}}});
   check({"recurring", R"({"recurring": {"r": {"job": "t", "cron": "* * * * *"}}})", {{"/recurring/r", later}}});
-  check({"throttle", R"({"jobs": {"t": {"throttle": ["mutex:a"]}}})", {{"/jobs/t/throttle", later}}});
-  check({"strict", R"({"jobs": {"t": {"strict": false}}})", {{"/jobs/t/strict", later}}});
-  check({"when", R"({"jobs": {"t": {"when_throttled": "wait"}}})", {{"/jobs/t/when_throttled", later}}});
-  check(
-      {"no kind", R"({"throttlers": {"a": {}}})", {{"/throttlers/a", later}, {"/throttlers/a/kind", "must be given"}}});
+  check({"no job", R"({"recurring": {"r": {}}})", {{"/recurring/r", later}, {"/recurring/r/job", "must be given"}}});
   check({"no object", R"({"recurring": {"r": 1}})", {{"/recurring/r", "must be an object"}}});
-  check({"no map", R"({"throttlers": []})", {{"/throttlers", "must be an object"}}});
-  check({"list of numbers", R"({"jobs": {"t": {"throttle": [1]}}})", {{"/jobs/t/throttle", "list of texts"}}});
-  check({"wrong word", R"({"jobs": {"t": {"when_throttled": "wat"}}})", {{"/jobs/t/when_throttled", "'wait'"}}});
+  check({"no map", R"({"recurring": []})", {{"/recurring", "must be an object"}}});
 }
 
 TEST_CASE("all faults of a file are told at once") {
   check({"many",
          R"({"storage": "mysql:x", "lease": 5, "leese": "1s", "max_losses": 0, "allow_exec": 1, "grace": "x",
              "queues": {"": {"workers": 0}, "b": {"workers": 0, "prefetch": -1, "x": 1}, "c": null},
-             "jobs": {"t": {"queue": "", "timeout": "0s"}}, "throttlers": {"a": {"kind": "mutex"}}, "lease": "1s"})",
+             "jobs": {"t": {"queue": "", "timeout": "0s"}}, "throttlers": {"a": {"kind": "mutex", "limit": 1}},
+             "recurring": {"r": {"job": "t"}}, "lease": "1s"})",
          {{"/storage", "no known store"},
           {"/lease", "twice"},
           {"/leese", "'lease'"},
@@ -158,7 +286,8 @@ TEST_CASE("all faults of a file are told at once") {
           {"/queues/c", "must be an object"},
           {"/jobs/t/queue", "empty name"},
           {"/jobs/t/timeout", "a time from"},
-          {"/throttlers/a", "not served yet"}}});
+          {"/throttlers/a/limit", "a mutex"},
+          {"/recurring/r", "not served yet"}}});
 }
 
 TEST_CASE("deep nesting is a fault and no crash") {
@@ -173,9 +302,12 @@ TEST_CASE("deep nesting is a fault and no crash") {
 
 TEST_CASE("the problems of a file are short and carry no control characters") {
   const std::string junk = R"(\u001b[2J)" + std::string(5'000, 'x');
-  for (const auto& text : std::vector<std::string>{"{\"lease\": \"" + junk + "\"}", "{\"storage\": \"" + junk + "\"}",
-                                                   "{\"" + junk + "\": 1}", "{\"queues\": {\"" + junk + "\": {}}}",
-                                                   "{\"x\": \x1b", "{\"lease\": 1, \"\x1b"})
+  for (const auto& text : std::vector<std::string>{
+           "{\"lease\": \"" + junk + "\"}", "{\"storage\": \"" + junk + "\"}", "{\"" + junk + "\": 1}",
+           "{\"queues\": {\"" + junk + "\": {}}}", "{\"x\": \x1b", "{\"lease\": 1, \"\x1b",
+           one_job("\"throttle\": [\"" + junk + "\"]"), one_job("\"throttle\": [\"mutex:{" + junk + "\"]"),
+           one_throttler("\"kind\": \"" + junk + "\""), one_throttler("\"kind\": \"mutex\", \"key\": \"" + junk + "\""),
+           "{\"throttlers\": {\"" + junk + "\": {}}}"})
     for (const auto& f : test::load(text).faults) {
       CAPTURE(f.pointer.substr(0, 100), f.problem.substr(0, 300));
       CHECK(f.problem.find('\x1b') == std::string::npos);

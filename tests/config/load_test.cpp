@@ -1,4 +1,5 @@
 #include "config/loading.hpp"
+#include "support/process.hpp"
 
 using namespace sluice;
 using namespace std::chrono_literals;
@@ -17,9 +18,16 @@ const std::string example = R"({
     "default": {},                             // workers: the number of processors
     "game-cache-queue": {"workers": 1, "retry": {"attempts": 3, "delay": "10s", "then": "delete"}}
   },
+  "throttlers": {
+    "provider-api": {"kind": "semaphore", "limit": 4},
+    "github":       {"kind": "fixed_window", "limit": 5000, "interval": "1h"},
+    "dropbox":      {"kind": "sliding_window", "limit": 4, "interval": "1h", "buckets": 3},
+    "newsletter":   {"kind": "dynamic_window", "key": "tenant:{tenant_id}", "capacity": 20, "min_limit": 2,
+                     "max_limit": 20, "interval": "1h", "buckets": 60}
+  },
   "jobs": {
-    "casino_cache":  {"queue": "game-cache-queue"},
-    "process_order": {"timeout": "5m"}
+    "casino_cache":  {"queue": "game-cache-queue", "throttle": ["semaphore:provider-api"]},
+    "process_order": {"throttle": ["mutex:order:{order_id}"], "when_throttled": "wait", "strict": true, "timeout": "5m"}
   }
 })";
 
@@ -52,6 +60,81 @@ TEST_CASE("the example of the design is read right") {
   CHECK(o.jobs.at("process_order").timeout == duration(5min));
 }
 
+TEST_CASE("the throttlers of the design's example are read right") {
+  const auto o = options_of(example);
+  throttler newsletter{throttler_kind::dynamic_window, "newsletter", 0, 1h, 60, false, "tenant:{tenant_id}", 20, 2, 20};
+  const std::vector<throttler> wanted{{throttler_kind::sliding_window, "dropbox", 4, 1h, 3},
+                                      {throttler_kind::fixed_window, "github", 5000, 1h},
+                                      newsletter,
+                                      {throttler_kind::semaphore, "provider-api", 4}};
+  CHECK((o.throttlers == wanted));
+  const auto& cache = o.jobs.at("casino_cache");
+  CHECK(cache.throttle == std::vector<std::string>{"semaphore:provider-api"});
+  CHECK(cache.when_throttled == throttle_action::wait);
+  CHECK(cache.throttle_delay == 1min);
+  CHECK_FALSE(cache.strict);
+  const auto& order = o.jobs.at("process_order");
+  CHECK(order.throttle == std::vector<std::string>{"mutex:order:{order_id}"});
+  CHECK(order.when_throttled == throttle_action::wait);
+  CHECK(order.strict);
+}
+
+TEST_CASE("the rarer keys of throttlers are read too") {
+  const auto o = options_of(R"({
+    "throttlers": {
+      "A": {"kind": "sliding_window", "limit": 1000000000, "interval": "366d", "buckets": 1000, "compatible": true},
+      "a": {"kind": "mutex", "mode": "release"},
+      "b": {"kind": "custom", "mode": "acquire_and_release"},
+      "Straße 1 / {x}": {"kind": "dynamic_window", "key": "k", "limit": 1, "capacity": 2, "interval": "1s", "buckets": 1}
+    },
+    "jobs": {"a": {"when_throttled": "retry", "throttle_delay": "15s", "throttle": []},
+             "b": {"when_throttled": "delete", "throttle_delay": "1d", "strict": false,
+                   "throttle": ["custom:b", "sliding_window:a", "mutex:{x.0}", "fixed_window:elsewhere", "semaphore:e",
+                                "dynamic_window:Straße 1 / {{x}}", "mutex:7", "mutex:8"]}}
+  })");
+  REQUIRE(o.throttlers.size() == 4);
+  CHECK((o.throttlers[0] == throttler{throttler_kind::sliding_window, "A", 1'000'000'000, 366 * 24h, 1000, true}));
+  CHECK(o.throttlers[1].name == "Straße 1 / {x}");
+  CHECK(o.throttlers[1].limit == 1);
+  CHECK((o.throttlers[2] ==
+         throttler{throttler_kind::mutex, "a", 0, {}, 0, false, "", 0, 0, 0, throttler_mode::release}));
+  CHECK((o.throttlers[3] == throttler{throttler_kind::custom, "b"}));
+  CHECK(o.jobs.at("a").when_throttled == throttle_action::retry);
+  CHECK(o.jobs.at("a").throttle_delay == 15s);
+  CHECK(o.jobs.at("b").when_throttled == throttle_action::remove);
+  CHECK(o.jobs.at("b").throttle_delay == 24h);
+  CHECK(o.jobs.at("b").throttle.size() == 8);
+}
+
+TEST_CASE("a throttler can be turned by an override") {
+  const auto o = options_of({R"({"throttlers": {"provider-api": {"kind": "semaphore", "limit": 4}}})",
+                             {{"SLUICE_THROTTLERS__PROVIDER_API__LIMIT", "5"}},
+                             {"/jobs/t/throttle=[\"semaphore:provider-api\"]"}});
+  CHECK(o.throttlers.at(0).limit == 5);
+  CHECK(o.jobs.at("t").throttle == std::vector<std::string>{"semaphore:provider-api"});
+}
+
+TEST_CASE("the example of the manual is read without faults") {
+  const auto manual = test::read_file(SLUICE_SOURCE_DIR "/docs/configuration.md");
+  const auto from = manual.find("```jsonc\n");
+  REQUIRE(from != std::string::npos);
+  const auto o = options_of(manual.substr(from + 9, manual.find("```", from + 9) - from - 9));
+  CHECK_FALSE(o.throttlers.empty());
+}
+
+TEST_CASE("the manual has every key of throttlers, and every word") {
+  const auto manual = test::read_file(SLUICE_SOURCE_DIR "/docs/configuration.md");
+  for (const std::string word :
+       {"throttlers", "kind",     "limit",          "interval",       "buckets",        "compatible",
+        "key",        "capacity", "min_limit",      "max_limit",      "mode",           "acquire_and_release",
+        "release",    "mutex",    "semaphore",      "fixed_window",   "sliding_window", "dynamic_window",
+        "custom",     "throttle", "when_throttled", "throttle_delay", "strict",         "wait",
+        "retry",      "delete"}) {
+    INFO(word);
+    CHECK(manual.find("`" + word + "`") != std::string::npos);
+  }
+}
+
 TEST_CASE("an empty object means the defaults") {
   const auto o = options_of("{}");
   CHECK(o.storage == "sqlite:sluice.db");
@@ -71,6 +154,7 @@ TEST_CASE("an empty object means the defaults") {
   CHECK(o.require_durability == durability::volatile_);
   CHECK_FALSE(o.allow_exec);
   CHECK(o.jobs.empty());
+  CHECK(o.throttlers.empty());
   REQUIRE(o.queues.size() == 1);
   CHECK(o.queues.at("default").workers == test::processors());
   CHECK(o.queues.at("default").prefetch == 256);

@@ -9,6 +9,13 @@ using namespace std::chrono_literals;
 
 TEST_CASE("the default options are within their ranges") { CHECK(check(server_options{}).ok()); }
 
+TEST_CASE("throttlers of two kinds may have one name") {
+  server_options o;
+  o.throttlers = {{throttler_kind::semaphore, "a", 4}, {throttler_kind::mutex, "A"}};
+  o.jobs["mail"].throttle = {"semaphore:a", "mutex:a", "mutex:a:{id}", "custom:elsewhere"};
+  CHECK(check(o).ok());
+}
+
 TEST_CASE("an option that is out of its range is named, wherever it stands") {
   const std::vector<std::pair<std::string, std::function<void(server_options&)>>> wrong{
       {"lease", [](auto& o) { o.lease = 999ms; }},
@@ -32,6 +39,59 @@ TEST_CASE("an option that is out of its range is named, wherever it stands") {
       {"queue x: timeout", [](auto& o) { o.queues["x"].timeout = 24h * 31; }},
       {"jobs.mail.retry.delay", [](auto& o) { o.jobs["mail"].retry.delay = -1s; }},
       {"jobs.mail.timeout", [](auto& o) { o.jobs["mail"].timeout = 1us; }},
+      {"jobs.mail.throttle_delay", [](auto& o) { o.jobs["mail"].throttle_delay = 14s; }},
+      {"jobs.mail.throttle_delay", [](auto& o) { o.jobs["mail"].throttle_delay = 24h + 1us; }},
+      {"jobs.mail.throttle: their number", [](auto& o) { o.jobs["mail"].throttle.assign(9, "mutex:a"); }},
+      {"jobs.mail.throttle[1] 'mutex:A' is named twice",
+       [](auto& o) {
+         o.jobs["mail"].throttle = {"mutex:a", "mutex:A"};
+       }},
+      {"jobs.mail.throttle[0] must begin with", [](auto& o) { o.jobs["mail"].throttle = {"banana:a"}; }},
+      {"jobs.mail.throttle[0] only a mutex", [](auto& o) { o.jobs["mail"].throttle = {"semaphore:{a}"}; }},
+      {"throttler '' must have a name",
+       [](auto& o) {
+         o.throttlers.push_back({throttler_kind::semaphore, ""});
+       }},
+      {"throttler 'a\\x0ab'",
+       [](auto& o) {
+         o.throttlers.push_back({throttler_kind::semaphore, "a\nb"});
+       }},
+      {"throttler a: limit",
+       [](auto& o) {
+         o.throttlers = {{throttler_kind::semaphore, "a", 1'000'000'001}};
+       }},
+      {"throttler a: interval",
+       [](auto& o) {
+         o.throttlers = {{throttler_kind::fixed_window, "a", 1, 999ms}};
+       }},
+      {"throttler a: interval",
+       [](auto& o) {
+         o.throttlers = {{throttler_kind::fixed_window, "a", 1, -1s}};
+       }},
+      {"throttler a: buckets",
+       [](auto& o) {
+         o.throttlers = {{throttler_kind::sliding_window, "a", 1, 1h, 1001}};
+       }},
+      {"throttler a: key",
+       [](auto& o) {
+         o.throttlers = {{throttler_kind::dynamic_window, "a", 1, 1h, 1, false, "{"}};
+       }},
+      {"throttler a: limit is nothing that a mutex has",
+       [](auto& o) {
+         o.throttlers = {{throttler_kind::mutex, "a", 1}};
+       }},
+      {"throttler a: interval is nothing",
+       [](auto& o) {
+         o.throttlers = {{throttler_kind::semaphore, "a", 1, 1h}};
+       }},
+      {"throttler a: compatible is nothing",
+       [](auto& o) {
+         o.throttlers = {{throttler_kind::fixed_window, "a", 1, 1h, 0, true}};
+       }},
+      {"throttler A: another mutex",
+       [](auto& o) {
+         o.throttlers = {{throttler_kind::mutex, "a"}, {throttler_kind::mutex, "A"}};
+       }},
   };
   for (const auto& [name, spoil] : wrong) {
     server_options o;

@@ -1,0 +1,109 @@
+#include "config/throttlers.hpp"
+
+#include <array>
+#include <map>
+
+#include "core/text.hpp"
+#include "core/throttlers.hpp"
+
+namespace sluice::config {
+namespace {
+
+constexpr std::array fields{"limit", "interval", "buckets", "compatible", "key", "capacity", "min_limit", "max_limit"};
+
+// The kind of a definition; nothing after a fault.
+std::optional<throttler_kind> read_kind(reader& r, const json& value) {
+  if (const auto kind = r.choice("kind", throttler_kinds())) return static_cast<throttler_kind>(*kind);
+  if (!value.is_object() || value.contains("kind")) return std::nullopt;
+  std::string list;
+  for (const auto& kind : throttler_kinds())
+    list += (list.empty() ? "" : ", ") + kind;
+  r.fault_at("kind", "must be given: one of " + list);
+  return std::nullopt;
+}
+
+struct definition {
+  throttler content;
+  bool has_kind = false;
+};
+
+definition read_definition(const std::string& name, const json& value, const std::string& pointer,
+                           std::vector<fault>& faults) {
+  if (!valid_throttler_name(name))
+    faults.push_back({pointer, name.empty()
+                                   ? "must not be an empty name"
+                                   : "must be a name of 1 to 100 characters, none of them a control character"});
+  definition made;
+  auto& t = made.content;
+  t.name = name;
+  reader r(value, pointer, faults);
+  const auto kind = read_kind(r, value);
+  made.has_kind = kind.has_value();
+  keep(t.kind, kind);
+  keep(t.limit, r.number("limit", ranges::throttle_limit));
+  keep(t.interval, r.time("interval", ranges::throttle_interval));
+  keep(t.buckets, r.number("buckets", ranges::throttle_buckets));
+  keep(t.compatible, r.flag("compatible"));
+  if (const auto key = r.text("key")) {
+    t.key = *key;
+    if (const auto parsed = parse_args_template(*key); !parsed) r.fault_at("key", parsed.error().message);
+  }
+  keep(t.capacity, r.number("capacity", ranges::throttle_limit));
+  keep(t.min_limit, r.number("min_limit", ranges::throttle_limit));
+  keep(t.max_limit, r.number("max_limit", ranges::throttle_limit));
+  keep(t.mode, r.choice("mode", {"acquire_and_release", "release"}));
+  if (kind && value.is_object())
+    for (const auto* field : fields)
+      if (value.contains(field) && !uses(*kind, field))
+        r.fault_at(field, cat("is nothing that a ", name_of(*kind), " has; remove it"));
+  return made;
+}
+
+void read_refs(reader& from, std::vector<std::string>& into) {
+  const auto* list = from.any("throttle");
+  if (!list) return;
+  if (!list->is_array()) return from.fault_at("throttle", "must be a list of texts like \"semaphore:NAME\"");
+  if (!ranges::throttlers_of_type.contains(list->size()))
+    return from.fault_at("throttle", cat("must name at most ", ranges::throttlers_of_type.most, " throttlers"));
+  throttle_list known;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto& one = (*list)[i];
+    if (one.is_string()) into.push_back(one.get<std::string>());
+    const auto fine = one.is_string() ? known.add(into.back())
+                                      : error{errc::invalid_argument, "must be a text like \"semaphore:NAME\""};
+    if (!fine) from.faults().push_back({cat(from.pointer("throttle"), "/", i), fine.error().message});
+  }
+}
+
+}  // namespace
+
+void read_throttlers(reader& from, const checks& by, server_options& options) {
+  const auto* at = from.any("throttlers");
+  if (!at) return;
+  if (!at->is_object()) return from.fault_at("throttlers", "must be an object by name");
+  std::map<std::string, std::string> known;  // the names by their resources
+  for (const auto& [name, value] : at->items()) {
+    const auto pointer = from.pointer("throttlers") + "/" + escaped(name);
+    auto& faults = from.faults();
+    const auto before = faults.size();
+    auto made = read_definition(name, value, pointer, faults);
+    if (faults.size() == before && by.throttler)
+      if (const auto sound = by.throttler(made.content); !sound) faults.push_back({pointer, sound.error().message});
+    if (made.has_kind) {
+      const auto [first, is_new] = known.emplace(resource_of(made.content.kind, name), name);
+      if (!is_new)
+        faults.push_back({pointer, cat("is the ", name_of(made.content.kind), " '", printable(first->second, 100),
+                                       "' in other letters, for case does not count; keep one")});
+    }
+    options.throttlers.push_back(std::move(made.content));
+  }
+}
+
+void read_throttling(reader& from, type_options& job) {
+  read_refs(from, job.throttle);
+  keep(job.when_throttled, from.choice("when_throttled", {"wait", "retry", "delete"}));
+  keep(job.throttle_delay, from.time("throttle_delay", ranges::throttle_delay));
+  keep(job.strict, from.flag("strict"));
+}
+
+}  // namespace sluice::config

@@ -1,0 +1,420 @@
+#include "core/throttlers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "core/text.hpp"
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+using enum throttler_kind;
+
+constexpr std::array<std::string_view, 6> kind_names{"mutex",          "semaphore",      "fixed_window",
+                                                     "sliding_window", "dynamic_window", "custom"};
+constexpr std::array<std::string_view, 2> mode_names{"acquire_and_release", "release"};
+
+constexpr std::size_t longest_name = 100;
+constexpr std::size_t longest_template = 200;
+constexpr std::size_t longest_definition = 4096;
+constexpr std::size_t kept_of_long = 60;
+
+error bad(std::string what) { return {errc::invalid_argument, std::move(what)}; }
+error damaged(const std::string& what) { return {errc::damaged_record, "the definition of a throttler " + what}; }
+
+std::string lowered(std::string text) {
+  for (auto& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+bool is_printable(std::string_view text) { return printable(text, text.size()) == text; }
+
+std::string quoted(std::string_view text) { return cat("'", printable(text, longest_template), "'"); }
+
+// The JSON of a definition, key by key. Numbers go by std::to_string, which knows no locale.
+class definition_writer {
+public:
+  explicit definition_writer(const throttler& t) : kind_(t.kind) {}
+
+  void text(std::string_view key, std::string_view value, bool given = true) { raw(key, json_quoted(value), given); }
+  void number(std::string_view key, std::uint64_t value) { raw(key, std::to_string(value), value != 0); }
+  void flag(std::string_view key, bool value) { raw(key, "true", value); }
+
+  std::string take() && { return std::move(out_) + "}"; }
+
+private:
+  void raw(std::string_view key, const std::string& value, bool given) {
+    if (!given || !uses(kind_, key)) return;
+    out_.append(out_.empty() ? "{\"" : ",\"").append(key).append("\":").append(value);
+  }
+
+  throttler_kind kind_;
+  std::string out_;
+};
+
+template <class T>
+bool take_number(const json& value, T& into) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::numeric_limits<T>::max()) return false;
+  into = static_cast<T>(value.get<std::uint64_t>());
+  return true;
+}
+
+bool take_text(const json& value, std::string& into) {
+  if (value.is_string()) into = value.get<std::string>();
+  return value.is_string();
+}
+
+bool take_time(const json& value, duration& into) {
+  const auto read = value.is_string() ? parse_duration(value.get<std::string>()) : std::nullopt;
+  if (read) into = *read;
+  return read.has_value();
+}
+
+bool take_flag(const json& value, bool& into) {
+  if (value.is_boolean()) into = value.get<bool>();
+  return value.is_boolean();
+}
+
+bool take_mode(const json& value, throttler_mode& into) {
+  if (value == mode_names[0]) into = throttler_mode::acquire_and_release;
+  else if (value == mode_names[1]) into = throttler_mode::release;
+  else return false;
+  return true;
+}
+
+// False when the value is none of this field, or the field none of the kind's.
+bool take_field(throttler& t, const std::string& key, const json& value) {
+  if (key == "kind") return true;  // it was needed before
+  if (!uses(t.kind, key)) return false;
+  if (key == "name") return take_text(value, t.name) && valid_throttler_name(t.name);
+  if (key == "limit") return take_number(value, t.limit);
+  if (key == "interval") return take_time(value, t.interval);
+  if (key == "buckets") return take_number(value, t.buckets);
+  if (key == "compatible") return take_flag(value, t.compatible);
+  if (key == "key") return take_text(value, t.key);
+  if (key == "capacity") return take_number(value, t.capacity);
+  if (key == "min_limit") return take_number(value, t.min_limit);
+  if (key == "max_limit") return take_number(value, t.max_limit);
+  return take_mode(value, t.mode);
+}
+
+// The segments of a placeholder; none when one is empty, or has a space at its edge that nobody meant.
+std::vector<std::string> path_of(std::string_view text) {
+  std::vector<std::string> path;
+  for (std::size_t from = 0; from <= text.size();) {
+    const auto end = std::min(text.find('.', from), text.size());
+    const auto segment = text.substr(from, end - from);
+    if (segment.empty() || segment.front() == ' ' || segment.back() == ' ') return {};
+    path.emplace_back(segment);
+    from = end + 1;
+  }
+  return path;
+}
+
+// What stood in the args where a placeholder points.
+struct found {
+  std::string text;                   // when it can be filled in
+  std::string instead = "is not in";  // else, as it stands in an error; empty when it can
+};
+
+found text_of(std::string text) { return {std::move(text), ""}; }
+
+// Finds what placeholders point to without making a tree: a tree rounds numbers, and its depth is in the hand of
+// whoever wrote the args. Of equal keys the last counts, as it does for handlers.
+class args_search : public nlohmann::json_sax<json> {
+public:
+  explicit args_search(const std::vector<args_template::piece>& pieces) {
+    for (const auto& p : pieces)
+      if (!p.path.empty()) wanted_.push_back({&p.path});
+  }
+
+  // In the order of the placeholders.
+  const found& operator[](std::size_t place) const { return wanted_[place].got; }
+  std::size_t stopped_at() const { return stopped_at_; }
+
+  bool null() override { return scalar({"", "is null in"}); }
+  bool boolean(bool v) override { return scalar(text_of(v ? "true" : "false")); }
+  bool number_integer(number_integer_t v) override { return scalar(text_of(std::to_string(v))); }
+  bool number_unsigned(number_unsigned_t v) override { return scalar(text_of(std::to_string(v))); }
+  bool number_float(number_float_t, const string_t& written) override {
+    // Whole numbers beyond 64 bits come here too.
+    if (written.find_first_not_of("-0123456789") == std::string::npos) return scalar(text_of(written));
+    return scalar({"", cat("is the number ", printable(written, 40), " in")});
+  }
+  bool string(string_t& v) override { return scalar(text_of(std::move(v))); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(false); }
+  bool start_array(std::size_t) override { return open(true); }
+  bool key(string_t& k) override { return here_.back().key = std::move(k), true; }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
+    stopped_at_ = position;
+    return false;
+  }
+
+private:
+  struct level {
+    bool list;
+    std::size_t next = 0;  // of a list
+    std::string key{};     // of an object
+  };
+  struct search {
+    const std::vector<std::string>* path;
+    std::size_t matched = 0;  // how many of the open levels, from the outermost one, stand on the path
+    found got{};
+  };
+
+  bool scalar(found value) {
+    visit([&](search& s, std::size_t depth) {
+      if (depth == s.path->size()) s.got = value;
+    });
+    return true;
+  }
+
+  bool open(bool list) {
+    visit([&](search& s, std::size_t depth) {
+      s.matched = depth;
+      if (depth == s.path->size()) s.got = {"", list ? "is a list in" : "is an object in"};
+    });
+    here_.push_back({list});
+    return true;
+  }
+
+  bool close() {
+    here_.pop_back();
+    for (auto& s : wanted_)
+      s.matched = std::min(s.matched, here_.empty() ? 0 : here_.size() - 1);
+    return true;
+  }
+
+  // Calls `with` for each path that the value which begins here stands on.
+  template <class With>
+  void visit(With with) {
+    const auto depth = here_.size();
+    for (auto& s : wanted_) {
+      if (depth > 0 && (s.matched + 1 != depth || depth > s.path->size() || !points_here((*s.path)[depth - 1])))
+        continue;
+      s.got = {};  // whatever an equal key before this one held
+      with(s, depth);
+    }
+    if (depth > 0) ++here_.back().next;
+  }
+
+  bool points_here(const std::string& segment) const {
+    const auto& at = here_.back();
+    return segment == (at.list ? std::to_string(at.next) : at.key);
+  }
+
+  std::vector<search> wanted_;
+  std::vector<level> here_;
+  std::size_t stopped_at_ = 0;
+};
+
+// A filled template as the name of a throttler.
+result<std::string> as_name(std::string whole) {
+  if (whole.empty()) return bad("a throttler's template came out empty");
+  if (!is_printable(whole))
+    return bad(cat("a throttler's template came out as ", quoted(whole), ", which holds control characters"));
+  whole = lowered(std::move(whole));
+  if (whole.size() <= longest_name) return whole;
+  std::array<char, 17> hash{};
+  std::snprintf(hash.data(), hash.size(), "%016llx", static_cast<unsigned long long>(fnv1a(whole)));
+  auto kept = kept_of_long;
+  while ((static_cast<unsigned char>(whole[kept]) & 0xc0) == 0x80)
+    --kept;  // not inside of a character
+  return whole.substr(0, kept) + "~" + hash.data();
+}
+
+// A ref with its name as a template.
+struct parsed_ref {
+  throttler_kind kind;
+  std::string_view text;  // of the name
+  args_template name;
+
+  // The same for all refs that always mean the same throttler.
+  std::string identity() const {
+    std::string all = resource_of(kind, "");
+    for (const auto& p : name.pieces())  // a placeholder minds case, and \1 is in no literal
+      all += p.path.empty() ? lowered(p.text) : "\1" + p.text + "\1";
+    return all;
+  }
+};
+
+result<parsed_ref> parse_ref(std::string_view text) {
+  std::string kinds;
+  for (const auto& name : throttler_kinds())
+    kinds += (kinds.empty() ? "" : ", ") + name;
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos)
+    return bad(
+        cat("must be KIND:NAME as \"semaphore:provider-api\", where KIND is one of ", kinds, ", not ", quoted(text)));
+  const auto kind = parse_throttler_kind(text.substr(0, colon));
+  if (!kind) {
+    const auto meant = nearest(text.substr(0, colon), throttler_kinds());
+    return bad(cat("must begin with one of ", kinds, ", not ", quoted(text.substr(0, colon)),
+                   meant ? cat("; did you mean '", *meant, "'?") : std::string()));
+  }
+  const auto name = text.substr(colon + 1);
+  auto parsed = parse_args_template(name);
+  if (!parsed) return bad(cat("the name: ", parsed.error().message));
+  if (parsed->has_placeholders() && *kind != mutex)
+    return bad(cat("only a mutex may have {placeholders} in its name, not a ", name_of(*kind),
+                   "; a brace itself is written {{ or }}"));
+  if (!parsed->has_placeholders() && !valid_throttler_name(parsed->pieces().front().text))
+    return bad(cat("the name must have at most ", longest_name, " bytes"));
+  return parsed_ref{*kind, name, *std::move(parsed)};
+}
+
+}  // namespace
+
+std::string_view name_of(throttler_kind kind) noexcept {
+  const auto at = static_cast<std::size_t>(kind);
+  return at < kind_names.size() ? kind_names[at] : "";
+}
+
+std::optional<throttler_kind> parse_throttler_kind(std::string_view name) noexcept {
+  const auto found = std::find(kind_names.begin(), kind_names.end(), name);
+  if (found == kind_names.end()) return std::nullopt;
+  return static_cast<throttler_kind>(found - kind_names.begin());
+}
+
+const std::vector<std::string>& throttler_kinds() {
+  static const std::vector<std::string> all(kind_names.begin(), kind_names.end());
+  return all;
+}
+
+std::string resource_of(throttler_kind kind, std::string_view name) {
+  return std::string(name_of(kind)).append(":").append(lowered(std::string(name)));
+}
+
+bool valid_throttler_name(std::string_view name) {
+  return !name.empty() && name.size() <= longest_name && is_printable(name);
+}
+
+bool uses(throttler_kind kind, std::string_view field) {
+  if (field == "kind" || field == "name" || field == "mode") return true;
+  const bool sums = kind == sliding_window || kind == dynamic_window;
+  if (field == "limit") return kind == semaphore || kind == fixed_window || sums;
+  if (field == "interval") return kind == fixed_window || sums;
+  if (field == "buckets" || field == "compatible") return sums;
+  return kind == dynamic_window &&
+         (field == "key" || field == "capacity" || field == "min_limit" || field == "max_limit");
+}
+
+std::string write_throttler(const throttler& t) {
+  definition_writer out(t);
+  out.text("kind", name_of(t.kind));
+  out.text("name", t.name);
+  out.number("limit", t.limit);
+  out.text("interval", format_duration(t.interval), t.interval != duration{0});
+  out.number("buckets", t.buckets);
+  out.flag("compatible", t.compatible);
+  out.text("key", t.key, !t.key.empty());
+  out.number("capacity", t.capacity);
+  out.number("min_limit", t.min_limit);
+  out.number("max_limit", t.max_limit);
+  out.text("mode", mode_names[1], t.mode == throttler_mode::release);
+  return std::move(out).take();
+}
+
+result<throttler> read_throttler(std::string_view text) {
+  if (text.size() > longest_definition) return damaged(cat("has ", text.size(), " bytes"));
+  if (auto well = check_json(text, 2); !well) return damaged(well.error().message);
+  const auto tree = json::parse(text.begin(), text.end(), nullptr, false);
+  if (!tree.is_object()) return damaged("is no object");
+  const auto kind = tree.find("kind");
+  const auto known =
+      kind != tree.end() && kind->is_string() ? parse_throttler_kind(kind->get<std::string>()) : std::nullopt;
+  if (!known) return damaged("has no kind that is known here");
+  if (!tree.contains("name")) return damaged("has no name");
+  throttler made;
+  made.kind = *known;
+  for (const auto& [key, value] : tree.items())
+    if (!take_field(made, key, value)) return damaged(cat("cannot be read at ", quoted(key)));
+  return made;
+}
+
+result<throttle_ref> parse_throttle_ref(std::string_view text) {
+  const auto parsed = parse_ref(text);
+  if (!parsed) return parsed.error();
+  return throttle_ref{parsed->kind,
+                      parsed->kind == mutex ? std::string(parsed->text) : parsed->name.pieces().front().text};
+}
+
+result<void> throttle_list::add(std::string_view ref) {
+  const auto parsed = parse_ref(ref);
+  if (!parsed) return parsed.error();
+  if (!known_.insert(parsed->identity()).second) return bad(cat(quoted(ref), " is named twice; keep one"));
+  return {};
+}
+
+bool args_template::has_placeholders() const {
+  return std::any_of(pieces_.begin(), pieces_.end(), [](const piece& p) { return !p.path.empty(); });
+}
+
+result<std::string> args_template::fill(const std::string& args_json) const {
+  args_search args(pieces_);
+  if (has_placeholders()) {
+    if (args_json.find('\0') != std::string::npos) return bad("the args hold a NUL byte");
+    if (!json::sax_parse(args_json, &args)) return bad(cat("the args are no JSON at byte ", args.stopped_at()));
+  }
+  std::string whole;
+  std::size_t place = 0;
+  for (const auto& p : pieces_) {
+    if (p.path.empty()) {
+      whole += p.text;
+      continue;
+    }
+    const auto& got = args[place++];
+    if (!got.instead.empty())
+      return bad(cat("the placeholder {", p.text, "} ", got.instead,
+                     " the args; it must be a text, a whole number, true or false"));
+    whole += got.text;
+  }
+  return as_name(std::move(whole));
+}
+
+result<args_template> parse_args_template(std::string_view text) {
+  if (text.empty()) return bad("must not be empty");
+  if (text.size() > longest_template) return bad(cat("must have at most ", longest_template, " bytes"));
+  if (!is_printable(text)) return bad(cat(quoted(text), " holds control characters"));
+  const auto wrong = [&](std::size_t at, std::string_view what) {
+    return bad(cat("the brace at byte ", at + 1, " of ", quoted(text), " ", what));
+  };
+  args_template made;
+  std::string literal;
+  const auto end_literal = [&] {
+    if (!literal.empty()) made.pieces_.push_back({std::exchange(literal, {})});
+  };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool brace = c == '{' || c == '}';
+    if (!brace || (at + 1 < text.size() && text[at + 1] == c)) {
+      literal += c;
+      at += brace;
+      continue;
+    }
+    if (c == '}') return wrong(at, "closes nothing; a brace itself is written }}");
+    const auto end = text.find_first_of("{}", at + 1);
+    if (end == std::string_view::npos || text[end] == '{')
+      return wrong(at, "is not closed; a brace itself is written {{");
+    const auto inside = text.substr(at + 1, end - at - 1);
+    auto path = path_of(inside);
+    if (path.empty()) return wrong(at, "must hold a name of the args, as {order_id} or {customer.id}");
+    end_literal();
+    made.pieces_.push_back({std::string(inside), std::move(path)});
+    at = end;
+  }
+  end_literal();
+  return made;
+}
+
+}  // namespace sluice

@@ -1,0 +1,80 @@
+// How throttlers are called and written: their ids, their stored form, how job types name them, and templates over
+// args. What a definition means is not here.
+#pragma once
+
+#include <set>
+
+#include <sluice/error.hpp>
+#include <sluice/throttling.hpp>
+
+namespace sluice {
+
+// The names of all kinds, in their order.
+const std::vector<std::string>& throttler_kinds();
+
+// "KIND:name", ASCII letters in lower case: the id by which a store knows it.
+std::string resource_of(throttler_kind kind, std::string_view name);
+
+// 1 to 100 bytes of valid UTF-8 without control characters.
+bool valid_throttler_name(std::string_view name);
+
+// Whether a kind uses this field of `throttler`, by its name; nothing of a definition but these is stored.
+bool uses(throttler_kind kind, std::string_view field);
+
+// The stored form: JSON of the kind, the name, and of what else the kind uses and is not as it is by default. Equal
+// definitions give equal texts, for ever.
+std::string write_throttler(const throttler& definition);
+// damaged_record for whatever was not written so. The values may make no sense together.
+result<throttler> read_throttler(std::string_view text);
+
+// A throttler as a job type names it.
+struct throttle_ref {
+  throttler_kind kind = throttler_kind::mutex;
+  std::string name;  // of a mutex: an args_template, with or without placeholders
+
+  bool operator==(const throttle_ref&) const = default;
+};
+
+// "semaphore:provider-api", "mutex:order:{order_id}": the kind is what stands before the first colon. In a name {{ and
+// }} are braces; only a mutex may have placeholders. invalid_argument says what is allowed.
+result<throttle_ref> parse_throttle_ref(std::string_view text);
+
+// The throttlers of one job type, one by one.
+class throttle_list {
+public:
+  // What is wrong with this one; naming a throttler twice is.
+  result<void> add(std::string_view ref);
+
+private:
+  std::set<std::string> known_;
+};
+
+// A text with places for what a job's args say: "order:{order_id}", "{customer.id}", "{lines.0.sku}"; {{ and }} are
+// braces.
+class args_template {
+public:
+  struct piece {
+    std::string text;                 // a literal, or what stands between the braces
+    std::vector<std::string> path{};  // of a placeholder
+  };
+
+  // The text in lower case, as names of throttlers are. A text of args stands as it is, a whole number as it is
+  // written, a flag as true or false; everything else is invalid_argument, and so is an empty result or one that
+  // cannot be printed. More than 100 bytes become the first 60, "~" and a hash of them all. Args are not looked at
+  // when there are no placeholders.
+  result<std::string> fill(const std::string& args_json) const;
+
+  const std::vector<piece>& pieces() const { return pieces_; }
+  bool has_placeholders() const;
+
+private:
+  friend result<args_template> parse_args_template(std::string_view text);
+
+  std::vector<piece> pieces_;
+};
+
+// invalid_argument names the byte (from 1) of a brace that is not closed, not opened or holds no path. At most 200
+// bytes.
+result<args_template> parse_args_template(std::string_view text);
+
+}  // namespace sluice
