@@ -7,6 +7,7 @@
 #include <sluice/handler.hpp>
 #include <sluice/options.hpp>
 
+#include "actors/throttle_plan.hpp"
 #include "storage/store.hpp"
 
 namespace sluice::actors {
@@ -16,13 +17,16 @@ struct bodies {
   filter_list filters;                                                // in order, retry among them
   std::set<std::string, std::less<>> elsewhere;                       // types that an actor of the host runs
   std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // types never claimed ahead
+  throttle_plans throttles;
+  std::map<std::string, std::shared_ptr<const limiter>> limiters;  // custom ones, by resource
 };
 
 // The order of the retry filter among the user's.
 inline constexpr int retry_order = 20;
 
-std::shared_ptr<const bodies> make_bodies(const handler_registry& handlers, filter_list filters,
-                                          const server_options& options);
+// `throttles` and `limiters` are not filled in.
+std::shared_ptr<bodies> make_bodies(const handler_registry& handlers, filter_list filters,
+                                    const server_options& options);
 
 // Runs the handler of `about` inside its filters. Never throws.
 outcome run_body(const bodies& b, const job& about, const std::stop_token& stop, job_context::progress_sink progress);

@@ -15,7 +15,7 @@ struct claim_size {
 inline constexpr duration ahead_time = std::chrono::milliseconds(5);
 
 inline claim_size plan_claim(const pool_load& load, std::uint32_t prefetch) {
-  const auto taken = load.running + load.queued;
+  const auto taken = load.running + load.queued + load.admitting;
   claim_size size;
   size.free = load.workers > taken ? load.workers - taken : 0;
   if (!load.measured || load.typical_body >= ahead_time) return size;

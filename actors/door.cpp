@@ -49,6 +49,8 @@ struct door_state {
   door_actor::pointer self = nullptr;
   engine_ptr e;
   storage_actor store;
+  gate_actor gate;
+  std::map<std::string, throttler_actor> throttlers;  // custom ones, as the host has named them
   std::function<void()> stop;
   std::optional<enqueue_pipeline> pipeline;
   std::uint64_t last_order = 0;
@@ -106,6 +108,17 @@ struct door_state {
     store = other;
     for (const auto& [number, order] : waiting)
       submit(number, order);
+  }
+
+  void use(const gate_actor& other) {
+    gate = other;
+    for (const auto& [custom, actor] : throttlers)
+      caf::anon_send(gate, throttle_atom::value, custom, actor);
+  }
+
+  void name_throttler(const std::string& custom, const throttler_actor& actor) {
+    throttlers[custom] = actor;
+    if (gate) caf::anon_send(gate, throttle_atom::value, custom, actor);
   }
 
   // --- Enqueueing and looking.
@@ -319,6 +332,9 @@ door_actor::behavior_type door(door_actor::stateful_pointer<door_state> self, co
       },
       [self](find_atom, const job_id& id) { return self->state.find(id); },
       [self](handler_atom, const job_type& type, const caf::actor& actor) { self->state.name_handler(type, actor); },
+      [self](throttle_atom, const std::string& custom, const throttler_actor& actor) {
+        self->state.name_throttler(custom, actor);
+      },
       [self](quiet_atom) { self->state.e->quiet = true; },
       [self](stop_atom) {
         auto promise = self->make_response_promise<std::uint32_t>();
@@ -328,6 +344,7 @@ door_actor::behavior_type door(door_actor::stateful_pointer<door_state> self, co
       },
       [self](applied_atom, std::uint64_t number, const answers_ptr& answers) { self->state.applied(number, *answers); },
       [self](store_atom, const storage_actor& other) { self->state.use(other); },
+      [self](gate_atom, const gate_actor& other) { self->state.use(other); },
       [self](final_atom, const job_id& id) { self->state.look_after({id}); },
       [self](sweep_atom) { self->state.sweep(); },
       [self](stopped_atom, std::uint32_t unfinished) { self->state.stopped(unfinished); },

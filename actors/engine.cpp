@@ -8,6 +8,8 @@
 #include "core/log.hpp"
 #include "core/queues.hpp"
 #include "core/ranges.hpp"
+#include "core/throttlers.hpp"
+#include "throttling/definition.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -57,14 +59,33 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   e->self.name = options.server_name.empty() ? cat(e->self.host, "-", e->self.pid) : options.server_name;
   e->id = server_id(cat(e->self.name, ":", random_token()));
   e->self.id = e->id;
-  e->can_run = make_bodies(handlers, filters, e->options);
+  auto runs = make_bodies(handlers, filters, e->options);
+  auto plans = make_throttle_plans(options.jobs);
+  if (!plans) return plans.error();
+  runs->throttles = std::move(*plans);
+  for (const auto& [name, by] : handlers.limiters())
+    runs->limiters[resource_of(throttler_kind::custom, name)] = by;
+  e->can_run = std::move(runs);
+  e->prefetch = std::make_unique<prefetch_table>(e->can_run);
+  e->custom_throttlers = handlers.throttlers();
   e->types = std::make_unique<type_table>(handlers);
   e->runner = std::move(*opened);
 
   std::vector<storage::request> first;
   first.emplace_back(storage::beat_request{e->self});
+  for (const auto& definition : options.throttlers) {
+    if (const auto fine = throttling::check(definition); !fine) return fine.error();
+    auto stored = storage::to_define(definition);
+    stored.config = stored.text;
+    first.emplace_back(std::move(stored));
+  }
   const auto answered = e->runner->call(std::move(first), std::chrono::steady_clock::now() + store_patience);
-  if (const auto* refused = std::get_if<error>(&answered.at(0))) return *refused;
+  for (const auto& a : answered)
+    if (const auto* refused = std::get_if<error>(&a)) return *refused;
+  for (std::size_t i = 0; i < options.throttlers.size(); ++i)
+    if (std::get<storage::define_answer>(answered.at(i + 1)).what != storage::define_answer::how::unchanged)
+      log::info("throttler ", resource_of(options.throttlers[i].kind, options.throttlers[i].name), " is now ",
+                write_throttler(options.throttlers[i]));
   const auto keeps = e->runner->durability();
   const auto said = cat("store ", options.storage, " is ", name_of(keeps), " (", e->runner->settings(), ")");
   if (keeps == durability::volatile_) log::warn(said, ": jobs are lost when it restarts");

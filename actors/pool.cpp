@@ -36,16 +36,70 @@ void pool::accept(std::vector<start_ptr> starts) {
   for (auto& start : starts) {
     if (!held_.try_emplace(start->about.fence, start).second) continue;  // a repeated answer
     start->now.queued_since = now;
-    if (draining_) {
-      file_locked(never_begun(start, "the server is stopping"));
-    } else if (start->about.losses > 0) {
-      run_queue_.push_front(start);  // a suspect was claimed for a free worker: it must not wait behind others
-    } else {
-      run_queue_.push_back(start);
-    }
+    queue_locked(start);
   }
   hand_over_locked();
   wake_locked();
+}
+
+void pool::queue_locked(const start_ptr& start) {
+  if (draining_) file_locked(never_begun(start, "the server is stopping"));
+  // A suspect was claimed for a free worker: it must not wait behind others.
+  else if (start->about.losses > 0) run_queue_.push_front(start);
+  else run_queue_.push_back(start);
+}
+
+void pool::hold(std::vector<start_ptr> starts) {
+  std::lock_guard hold(mutex_);
+  for (auto& start : starts) {
+    if (!held_.try_emplace(start->about.fence, start).second) continue;  // a repeated answer
+    if (draining_) {
+      file_locked(never_begun(start, "the server is stopping"));
+      continue;
+    }
+    start->now.at = phase::admitting;
+    ++admitting_;
+  }
+}
+
+void pool::admit(const std::vector<start_ptr>& starts) {
+  std::lock_guard hold(mutex_);
+  const auto now = steady_clock::now();
+  for (const auto& start : starts) {
+    if (start->now.at != phase::admitting) continue;  // given back meanwhile
+    --admitting_;
+    start->now.at = phase::queued;
+    start->now.admitted = true;
+    start->now.queued_since = now;
+    queue_locked(start);
+  }
+  hand_over_locked();
+  wake_locked();
+}
+
+bool pool::drop(const start_ptr& start) {
+  std::lock_guard hold(mutex_);
+  if (start->now.at != phase::admitting) return false;
+  --admitting_;
+  start->now.at = phase::ended;
+  held_.erase(start->about.fence);
+  if (held_.empty()) settled_.notify_all();
+  return true;
+}
+
+void pool::turn_away(const start_ptr& start, settled_outcome end) {
+  std::lock_guard hold(mutex_);
+  if (start->now.at != phase::admitting) return;
+  --admitting_;
+  file_locked({start, std::move(end.settlement), std::move(end.elected)});
+}
+
+std::vector<start_ptr> pool::admitting() const {
+  std::lock_guard hold(mutex_);
+  std::vector<start_ptr> all;
+  for (const auto& [f, start] : held_)
+    if (start->now.at == phase::admitting) all.push_back(start);
+  return all;
 }
 
 std::vector<ended_start> pool::take_ended() {
@@ -80,6 +134,7 @@ pool_load pool::load() const {
     if (!w->retired) ++l.workers;
   l.running = running_;
   l.queued = static_cast<std::uint32_t>(run_queue_.size());
+  l.admitting = admitting_;
   l.typical_body = duration(static_cast<std::int64_t>(std::max(typical_us_, 1.0)));
   l.measured = measured_;
   return l;
@@ -135,8 +190,9 @@ void pool::ask_to_stop(const start_ptr& start, stop_cause cause, steady_point no
   {
     std::lock_guard hold(mutex_);
     auto& course = start->now;
-    if (course.at == phase::queued) {
-      std::erase(run_queue_, start);
+    if (course.at == phase::queued || course.at == phase::admitting) {
+      if (course.at == phase::admitting) --admitting_;
+      else std::erase(run_queue_, start);
       file_locked(never_begun(start, "stopped before it began"));
       return;
     }

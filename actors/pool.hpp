@@ -26,7 +26,7 @@ struct held_start {
 
   // What changes while it is held: read and written under the pool's lock.
   struct course {
-    enum class phase : std::uint8_t { queued, running, ended } at = phase::queued;
+    enum class phase : std::uint8_t { admitting, queued, running, ended } at = phase::queued;
     stop_cause stopping = stop_cause::none;
     steady_point lease_ends{};  // by our own clock, counted from before the store was asked
     steady_point queued_since{};
@@ -35,6 +35,7 @@ struct held_start {
     bool reported = false;                      // that it ignores its stop request
     std::uint64_t handled_by = 0;               // the host's actor that was asked, when elsewhere
     std::optional<progress_report> progress{};  // said by the body and not yet taken
+    bool admitted = false;                      // by its throttlers
     std::optional<storage::settlement> end{};   // once it was filed; the store may not have it yet
   } now{};
 };
@@ -52,6 +53,7 @@ struct pool_load {
   std::uint32_t workers = 0;
   std::uint32_t running = 0;
   std::uint32_t queued = 0;
+  std::uint32_t admitting = 0;
   duration typical_body{0};  // of late
   bool measured = false;     // false: nothing ran yet
 };
@@ -67,6 +69,16 @@ public:
   // --- The supervisor's side.
   // Takes over claimed starts; threads begin them at once.
   void accept(std::vector<start_ptr> starts);
+  // The same of starts that throttlers must let in first: they are held, and begin once they are admitted.
+  void hold(std::vector<start_ptr> starts);
+  void admit(const std::vector<start_ptr>& starts);
+  // It waits in the store, or is no longer ours.
+  bool drop(const start_ptr& start);  // false: it has ended already
+  // It is not let in, and ends without a run. Nothing when it has ended already.
+  void turn_away(const start_ptr& start, settled_outcome end);
+  // Those that are still held so.
+  std::vector<start_ptr> admitting() const;
+
   std::vector<ended_start> take_ended();
   // A claim is under way from here to `claim_answered`, and the pool does not count as empty. False once
   // the pool drains: then nothing may be claimed.
@@ -143,6 +155,7 @@ private:
   void say_progress(const start_ptr& start, progress_report said);
   start_ptr next(worker_id id);
   void put(worker_id id, const start_ptr& start, outcome result);
+  void queue_locked(const start_ptr& start);
   void begin_locked(worker& w);
   void rest_locked(worker& w);
   void unrest_locked(worker& w);
@@ -168,6 +181,7 @@ private:
   worker_id last_worker_ = 0;
   std::vector<worker*> resting_;  // the last to rest is called first
   std::uint32_t running_ = 0;
+  std::uint32_t admitting_ = 0;
   bool waking_ = false;  // somebody was woken and has not looked yet
   bool draining_ = false;
   bool closed_ = false;

@@ -14,6 +14,7 @@ namespace sluice::actors {
 struct store_order {
   std::vector<storage::request> asked;
   std::function<void(std::shared_ptr<std::vector<storage::answer>>)> done;
+  bool beside = false;
 };
 using order_ptr = std::shared_ptr<store_order>;
 using answers_ptr = std::shared_ptr<std::vector<storage::answer>>;
@@ -34,7 +35,34 @@ using children_atom = caf::atom_constant<caf::atom("children")>;
 using handed_atom = caf::atom_constant<caf::atom("handed")>;
 using final_atom = caf::atom_constant<caf::atom("final")>;
 using stopped_atom = caf::atom_constant<caf::atom("stopped")>;
+using admit_atom = caf::atom_constant<caf::atom("admit")>;
+using judged_atom = caf::atom_constant<caf::atom("judged")>;
+using open_atom = caf::atom_constant<caf::atom("open")>;
+using gate_atom = caf::atom_constant<caf::atom("gate")>;
+using park_atom = caf::atom_constant<caf::atom("park")>;
 using respawn_atom = caf::atom_constant<caf::atom("respawn")>;
+
+// Starts that were claimed and may run only when their throttlers let them in, with what each has already.
+struct admission_ask {
+  start_ptr start;
+  std::vector<std::string> admitted;
+};
+using asks_ptr = std::shared_ptr<const std::vector<admission_ask>>;
+
+// What became of one.
+struct admission_verdict {
+  start_ptr start;
+  enum class how : std::uint8_t {
+    admitted,
+    gone,      // it waits in the store, or is no longer ours
+    deferred,  // and its type's policy is not to wait: `after` is when it may be let in
+    rejected,  // it can never run: `why`
+  } what = how::admitted;
+  duration after{0};
+  std::string why{};
+};
+using verdicts_ptr = std::shared_ptr<const std::vector<admission_verdict>>;
+using names_ptr = std::shared_ptr<const std::vector<std::string>>;
 
 // Whoever wants to know that there may be new work.
 using hinted_actor = caf::typed_actor<caf::reacts_to<hint_atom>>;
@@ -48,6 +76,36 @@ using storage_actor = caf::typed_actor<
     // From now on the sender of this is told of hints.
     caf::reacts_to<listen_atom, hinted_actor>>;
 
+// Whoever is told what became of claimed starts.
+using judged_actor = caf::typed_actor<caf::reacts_to<judged_atom, verdicts_ptr>>;
+
+// The GATE has starts admitted: it asks each one's throttlers, one after the other, and keeps Sluice's own alive.
+using gate_actor = caf::typed_actor<
+    // May these run? The verdicts go to that actor as they come.
+    caf::reacts_to<admit_atom, judged_actor, asks_ptr>,
+    // Starts of types with custom throttlers have ended.
+    caf::reacts_to<over_atom, std::vector<throttled_end>>,
+    // Lines of these cells may be looked at again.
+    caf::reacts_to<open_atom, names_ptr>,
+    // This actor of the host is the custom throttler of that name.
+    caf::reacts_to<throttle_atom, std::string, throttler_actor>,
+    // Its own timer: ask again about those with this number.
+    caf::reacts_to<again_atom, std::uint64_t>, caf::reacts_to<store_atom, storage_actor>>;
+
+// Sluice's own throttlers. All PERMITS of a start are one question, so one actor answers it.
+using permits_actor = throttler_actor::extend<
+    // The store's answers to the order with this number.
+    caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
+    // Its own timer: send the order with this number again.
+    caf::reacts_to<again_atom, std::uint64_t>, caf::reacts_to<store_atom, storage_actor>>;
+
+// The throttler whose state is one CELL: a window, or a limiter of the user's.
+using cell_actor = permits_actor::extend<
+    // Its lines may be looked at again.
+    caf::reacts_to<open_atom>,
+    // These wait in its line, and are asked about again after so many microseconds.
+    caf::replies_to<park_atom, std::vector<throttle_request>, std::uint64_t>::with<std::vector<throttle_verdict>>>;
+
 // A SUPERVISOR owns one queue's pool: claims what it can take, settles what has ended.
 using supervisor_actor = caf::typed_actor<
     // There may be work.
@@ -58,6 +116,10 @@ using supervisor_actor = caf::typed_actor<
     caf::reacts_to<pump_atom>,
     // The store's answers to the order with this number.
     caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
+    // From the gate: what became of claimed starts.
+    caf::reacts_to<judged_atom, verdicts_ptr>,
+    // The gate was replaced by this one.
+    caf::reacts_to<gate_atom, gate_actor>,
     // Its own timer: send the order with this number again.
     caf::reacts_to<again_atom, std::uint64_t>,
     // The storage actor was replaced by this one.
@@ -81,7 +143,9 @@ using ticker_actor = caf::typed_actor<
     caf::reacts_to<hint_atom>,
     // Its own timer; only the latest one counts.
     caf::reacts_to<duty_atom, std::uint64_t>, caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
-    caf::reacts_to<store_atom, storage_actor>>;
+    caf::reacts_to<store_atom, storage_actor>,
+    // The gate was replaced by this one.
+    caf::reacts_to<gate_atom, gate_actor>>;
 
 // The DOOR is what a host speaks to (sluice::server_actor), and minds the host's handler actors.
 using door_actor = server_actor::extend<
@@ -89,6 +153,8 @@ using door_actor = server_actor::extend<
     caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
     // The storage actor was replaced by this one, or is there.
     caf::reacts_to<store_atom, storage_actor>,
+    // And so the gate.
+    caf::reacts_to<gate_atom, gate_actor>,
     // A watched job has ended here.
     caf::reacts_to<final_atom, job_id>,
     // Look for watched jobs that ended elsewhere.
@@ -108,10 +174,13 @@ using root_actor = caf::typed_actor<
     caf::reacts_to<respawn_atom>,
     // From the lease keeper: in this queue, this start's body ignores its stop request.
     caf::reacts_to<overdue_atom, std::string, std::uint64_t>,
-    // Whom it keeps alive now: the storage actor, the ticker, the supervisors.
+    // Whom it keeps alive now: the storage actor, the ticker, the gate, the supervisors.
     caf::replies_to<children_atom>::with<std::vector<caf::actor>>>;
 
 }  // namespace sluice::actors
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::order_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::answers_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::asks_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::verdicts_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::names_ptr)

@@ -20,6 +20,7 @@ struct root_state {
   door_actor door;
   storage_actor store;
   ticker_actor ticker;
+  gate_actor gate;
   struct served {
     queue_desk_ptr desk;
     supervisor_actor supervisor;
@@ -55,11 +56,19 @@ struct root_state {
       for (auto& [key, q] : queues)
         if (q.supervisor) introduce(q.supervisor);
       if (ticker) introduce(ticker);
+      if (gate) caf::anon_send(gate, store_atom::value, store);
       if (door) caf::anon_send(door, store_atom::value, store);
     }
+    if (!gate) {
+      gate = spawn_gate(self, e, store);
+      for (auto& [key, q] : queues)
+        if (q.supervisor) caf::anon_send(q.supervisor, gate_atom::value, gate);
+      if (ticker) caf::anon_send(ticker, gate_atom::value, gate);
+      if (door) caf::anon_send(door, gate_atom::value, gate);
+    }
     for (auto& [key, q] : queues)
-      if (!q.supervisor) q.supervisor = spawn_supervisor(self, e, q.desk, store);
-    if (!ticker) ticker = spawn_ticker(self, e, store, root_actor(self));
+      if (!q.supervisor) q.supervisor = spawn_supervisor(self, e, q.desk, store, gate);
+    if (!ticker) ticker = spawn_ticker(self, e, store, root_actor(self), gate);
   }
 
   template <class Actor>
@@ -71,6 +80,7 @@ struct root_state {
   void down(const caf::actor_addr& who) {
     if (store && store.address() == who) store = nullptr;
     if (ticker && ticker.address() == who) ticker = nullptr;
+    if (gate && gate.address() == who) gate = nullptr;
     for (auto& [key, q] : queues)
       if (q.supervisor && q.supervisor.address() == who) q.supervisor = nullptr;
     if (steady_clock::now() - last_replacement > calm) return replace_missing();
@@ -119,6 +129,7 @@ struct root_state {
     std::vector<caf::actor> all;
     if (store) all.push_back(caf::actor_cast<caf::actor>(store));
     if (ticker) all.push_back(caf::actor_cast<caf::actor>(ticker));
+    if (gate) all.push_back(caf::actor_cast<caf::actor>(gate));
     for (const auto& [key, q] : queues)
       if (q.supervisor) all.push_back(caf::actor_cast<caf::actor>(q.supervisor));
     return all;
@@ -128,6 +139,7 @@ struct root_state {
     for (const auto& [key, q] : queues)
       if (q.supervisor) self->send_exit(q.supervisor, caf::exit_reason::user_shutdown);
     if (ticker) self->send_exit(ticker, caf::exit_reason::user_shutdown);
+    if (gate) self->send_exit(gate, caf::exit_reason::user_shutdown);
     if (store) self->send_exit(store, caf::exit_reason::user_shutdown);
   }
 };

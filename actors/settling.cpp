@@ -104,8 +104,8 @@ storage::settlement::how end_for(kind k) {
 
 }  // namespace
 
-std::shared_ptr<const bodies> make_bodies(const handler_registry& handlers, filter_list filters,
-                                          const server_options& options) {
+std::shared_ptr<bodies> make_bodies(const handler_registry& handlers, filter_list filters,
+                                    const server_options& options) {
   auto made = std::make_shared<bodies>();
   auto at_once = std::make_shared<std::set<std::string, std::less<>>>();
   for (const auto& [type, entry] : handlers.entries()) {

@@ -7,7 +7,7 @@ namespace sluice::actors {
 namespace {
 
 supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<supervisor_state> self, engine_ptr e,
-                                           queue_desk_ptr desk, storage_actor store) {
+                                           queue_desk_ptr desk, storage_actor store, const gate_actor& gate) {
   arm(self, e, "supervisor");
   self->set_down_handler([self](caf::down_msg& down) { self->state.worker_gone(down.source); });
   // Told to end, it takes its workers along; dying of anything else it leaves them to its successor.
@@ -22,6 +22,7 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<su
   s.desk = std::move(desk);
   s.store = std::move(store);
   s.start_up();
+  s.use(gate);
   return {
       [self](hint_atom) { self->state.look_for_work(); },
       [self](ended_atom) { self->state.ended(); },
@@ -29,6 +30,8 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<su
       [self](applied_atom, std::uint64_t number, const answers_ptr& answers) { self->state.applied(number, *answers); },
       [self](again_atom, std::uint64_t number) { self->state.again(number); },
       [self](store_atom, const storage_actor& other) { self->state.use(other); },
+      [self](judged_atom, const verdicts_ptr& verdicts) { self->state.judged(*verdicts); },
+      [self](gate_atom, const gate_actor& other) { self->state.use(other); },
       [self](overdue_atom, std::uint64_t f) { self->state.overdue(fence{f}); },
       [self](sweep_atom) { self->state.sweep(); },
   };
@@ -36,9 +39,10 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<su
 
 }  // namespace
 
-supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_desk_ptr desk, storage_actor store) {
+supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_desk_ptr desk, storage_actor store,
+                                  gate_actor gate) {
   enlist(e);
-  auto made = parent->system().spawn(supervisor, std::move(e), std::move(desk), store);
+  auto made = parent->system().spawn(supervisor, std::move(e), std::move(desk), store, std::move(gate));
   parent->monitor(made);
   caf::anon_send(store, listen_atom::value, hinted_actor(made));
   return made;

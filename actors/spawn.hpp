@@ -16,13 +16,21 @@ struct queue_desk {
 using queue_desk_ptr = std::shared_ptr<queue_desk>;
 
 storage_actor spawn_storage(caf::local_actor* parent, engine_ptr e);
-supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_desk_ptr desk, storage_actor store);
+supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_desk_ptr desk, storage_actor store,
+                                  gate_actor gate);
 worker_actor spawn_worker(caf::local_actor* parent, engine_ptr e, std::shared_ptr<pool> p);
-ticker_actor spawn_ticker(caf::local_actor* parent, engine_ptr e, storage_actor store, root_actor root);
+ticker_actor spawn_ticker(caf::local_actor* parent, engine_ptr e, storage_actor store, root_actor root,
+                          gate_actor gate);
+gate_actor spawn_gate(caf::local_actor* parent, engine_ptr e, const storage_actor& store);
+permits_actor spawn_permits(caf::local_actor* parent, engine_ptr e, const storage_actor& store);
+cell_actor spawn_cell(caf::local_actor* parent, engine_ptr e, std::string resource, const storage_actor& store);
 // `door` may be null: nobody speaks to the server by message.
 root_actor spawn_root(caf::actor_system& system, engine_ptr e, door_actor door);
 // `stop` is called once, when the host asks for it by message; it must not block.
 door_actor spawn_door(caf::actor_system& system, engine_ptr e, std::function<void()> stop);
+
+// How long to wait before the store is asked again that refused so often in a row.
+duration retry_delay(std::uint32_t failures);
 
 // Counts an actor of `e` from before it is spawned: what is not begun yet is there too. `arm` counts its end.
 inline void enlist(const engine_ptr& e) { e->all_actors->enter(); }

@@ -19,11 +19,28 @@ constexpr duration last_retry = 5s;
 // CAF 0.17 never answers a dropped promise, so no actor of the host is waited for without end.
 constexpr duration answer_patience = 10min;
 
-duration retry_delay(std::uint32_t failures) {
-  return std::min<duration>(last_retry, first_retry * (1u << std::min(failures, 10u)));
+// What is stored of a start that its throttlers did not let in.
+settled_outcome deferred(const job& about, const admission_verdict& verdict, const throttle_plan& plan) {
+  settled_outcome end;
+  end.settlement.start = {about.id, about.fence};
+  const bool again = plan.otherwise == throttle_action::retry;
+  end.settlement.end = again ? storage::settlement::how::deferred : storage::settlement::how::deleted;
+  end.settlement.cause = "throttled";
+  end.settlement.text = verdict.why;
+  end.settlement.delay = again ? std::max(plan.delay, verdict.after) : 0us;
+  end.settlement.reason =
+      again ? cat(verdict.why, "; again in ", format_duration(end.settlement.delay)) : cat("deleted: ", verdict.why);
+  end.elected.what = again ? outcome::kind::retry : outcome::kind::removed;
+  end.elected.text = verdict.why;
+  end.elected.delay = end.settlement.delay;
+  return end;
 }
 
 }  // namespace
+
+duration retry_delay(std::uint32_t failures) {
+  return std::min<duration>(last_retry, first_retry * (1u << std::min(failures, 10u)));
+}
 
 void supervisor_state::start_up() {
   auto& workers = desk->workers;
@@ -74,7 +91,7 @@ void supervisor_state::pump() {
                                          order->suspect_reserved,
                                          e->options.lease,
                                          e->types->known(),
-                                         e->can_run->at_once};
+                                         e->prefetch->at_once()};
   }
   if (ended.empty()) order->asked.emplace_back(std::move(*settle.next));
   else order->asked.emplace_back(std::move(settle));
@@ -129,7 +146,8 @@ void supervisor_state::take_claimed(storage::claim_answer& claimed) {
   const auto lease_ends = order.sent + e->options.lease;
   bool suspect = false;
   auto earliest = steady_point::max();
-  std::vector<start_ptr> starts;
+  std::vector<start_ptr> starts, held;
+  std::vector<admission_ask> asks;
   starts.reserve(claimed.jobs.size());
   for (std::size_t i = 0; i < claimed.jobs.size(); ++i) {
     auto start = std::make_shared<held_start>();
@@ -141,11 +159,20 @@ void supervisor_state::take_claimed(storage::claim_answer& claimed) {
     start->now.lease_ends = lease_ends;
     suspect = suspect || start->about.losses > 0;
     if (start->timeout) earliest = std::min(earliest, steady_clock::now() + *start->timeout);
-    starts.push_back(std::move(start));
+    if (!e->can_run->throttles.contains(start->about.type.value)) {
+      starts.push_back(std::move(start));
+      continue;
+    }
+    held.push_back(start);
+    asks.push_back({std::move(start), i < claimed.admitted.size() ? claimed.admitted[i] : std::vector<std::string>()});
   }
   if (order.suspect_reserved && !suspect) e->suspect_taken = false;
-  if (starts.empty()) return;
+  if (starts.empty() && held.empty()) return;
   desk->pool->accept(std::move(starts));
+  if (!held.empty()) {
+    desk->pool->hold(std::move(held));
+    ask_gate(std::move(asks));
+  }
   e->keeper->notice(std::min(earliest, order.sent + scheduler::renewal_interval(e->options)));
 }
 
@@ -155,12 +182,18 @@ void supervisor_state::end_one(const ended_start& ended, errc answer) {
     e->suspect_taken = false;
     caf::anon_send(store, hint_atom::value);  // the next suspect may wait on any queue
   }
+  if (const auto plan = e->can_run->throttles.find(about.type.value);
+      plan != e->can_run->throttles.end() && !plan->second.custom.empty() && ended.start->now.admitted)
+    caf::anon_send(gate, over_atom::value,
+                   std::vector<throttled_end>{{std::shared_ptr<const job>(ended.start, &about),
+                                               ended.settlement.failure, ended.settlement.ran}});
   if (answer == errc::none) {
     if (ended.settlement.failure)
       log::info("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason);
     tell_applied(*e->can_run, about, ended.elected);
     using how = storage::settlement::how;
-    if (const auto end = ended.settlement.end; end != how::retry && end != how::given_back) e->watched.ended(about.id);
+    if (const auto end = ended.settlement.end; end != how::retry && end != how::given_back && end != how::deferred)
+      e->watched.ended(about.id);
   } else {
     log::warn("the end (", ended.settlement.cause, ") of job ", about.id.value, " was refused: ", describe(answer));
   }
@@ -174,6 +207,45 @@ void supervisor_state::again(std::uint64_t number) {
 void supervisor_state::use(const storage_actor& other) {
   store = other;
   if (desk->order) send_order();  // what the old one had taken along
+}
+
+void supervisor_state::use(const gate_actor& other) {
+  gate = other;
+  std::vector<admission_ask> asks;
+  for (const auto& start : desk->pool->admitting())
+    asks.push_back({start, {}});  // to ask again for what it has already is the same grant
+  if (!asks.empty()) ask_gate(std::move(asks));
+}
+
+void supervisor_state::ask_gate(std::vector<admission_ask> asks) {
+  caf::anon_send(gate, admit_atom::value, judged_actor(self),
+                 asks_ptr(std::make_shared<const std::vector<admission_ask>>(std::move(asks))));
+}
+
+void supervisor_state::judged(const std::vector<admission_verdict>& verdicts) {
+  std::vector<start_ptr> admitted;
+  for (const auto& verdict : verdicts) {
+    const auto& about = verdict.start->about;
+    const auto plan = e->can_run->throttles.find(about.type.value);
+    look = look || verdict.what != admission_verdict::how::admitted;  // its place may be another's
+    switch (verdict.what) {
+      case admission_verdict::how::admitted: admitted.push_back(verdict.start); break;
+      case admission_verdict::how::gone:
+        if (desk->pool->drop(verdict.start) && about.losses > 0) e->suspect_taken = false;
+        break;
+      case admission_verdict::how::deferred:
+        desk->pool->turn_away(verdict.start, deferred(about, verdict, plan->second));
+        break;
+      case admission_verdict::how::rejected: {
+        auto end = elect(*e->can_run, about, verdict.start->failures, outcome::do_not_retry(verdict.why), 0us);
+        end.settlement.cause = "rejected";
+        desk->pool->turn_away(verdict.start, std::move(end));
+        break;
+      }
+    }
+  }
+  desk->pool->admit(admitted);
+  pump();
 }
 
 void supervisor_state::overdue(sluice::fence f) {

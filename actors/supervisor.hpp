@@ -23,6 +23,7 @@ struct supervisor_state {
   engine_ptr e;
   queue_desk_ptr desk;
   storage_actor store;
+  gate_actor gate;
   steady_point last_refill{};
   bool look = true;      // there may be work that we have not asked for
   duration quickest{0};  // what an order took of late, at the least
@@ -36,6 +37,10 @@ struct supervisor_state {
   void applied(std::uint64_t number, std::vector<storage::answer>& answers);
   void again(std::uint64_t number);
   void use(const storage_actor& other);
+  void use(const gate_actor& other);
+  // Has them admitted.
+  void ask_gate(std::vector<admission_ask> asks);
+  void judged(const std::vector<admission_verdict>& verdicts);
   void overdue(sluice::fence f);
   void sweep();
   void refill();

@@ -16,9 +16,11 @@ struct ticker_state {
   engine_ptr e;
   storage_actor store;
   root_actor root;
+  gate_actor gate;
   std::optional<scheduler::agenda> agenda;
   std::optional<scheduler::reaper> reaper;
-  bool waiting = false;  // for the store
+  bool waiting = false;    // for the store
+  std::string rouse_from;  // where the last look at waiters ended
   std::uint64_t order = 0;
   std::uint64_t timer = 0;
   steady_point timer_at = steady_point::max();
@@ -30,13 +32,16 @@ struct ticker_state {
     std::vector<storage::request> asked;
     for (const auto d : agenda->take_due(now)) {
       switch (d) {
-        case duty::promote: asked.emplace_back(storage::promote_request{}); break;
+        case duty::promote: asked.emplace_back(storage::promote_request{1'000, e->options.lease}); break;
         case duty::look_for_lost: asked.emplace_back(storage::expired_request{}); break;
         case duty::prune:
           asked.emplace_back(storage::prune_request{e->options.retention, scheduler::server_silent_after});
           break;
         case duty::beat: asked.emplace_back(beat()); break;
-        case duty::sweep: caf::anon_send(root, sweep_atom::value); break;
+        case duty::sweep:
+          if (rouse_from.empty()) caf::anon_send(root, sweep_atom::value);
+          asked.emplace_back(storage::rouse_request{1'000, rouse_from});
+          break;
       }
     }
     if (asked.empty()) return set_timer();
@@ -74,8 +79,15 @@ struct ticker_state {
         reaper->forget();
         break;
       }
-      if (const auto* promoted = std::get_if<storage::promote_answer>(&a); promoted && promoted->next_in)
-        agenda->at(duty::promote, now + *promoted->next_in);
+      if (const auto* promoted = std::get_if<storage::promote_answer>(&a)) {
+        if (promoted->next_in) agenda->at(duty::promote, now + *promoted->next_in);
+        if (!promoted->open.empty())
+          caf::anon_send(gate, open_atom::value, std::make_shared<const std::vector<std::string>>(promoted->open));
+      }
+      if (const auto* roused = std::get_if<storage::rouse_answer>(&a)) {
+        rouse_from = roused->next;
+        if (!rouse_from.empty()) agenda->at(duty::sweep, now);
+      }
       if (const auto* pruned = std::get_if<storage::prune_answer>(&a); pruned && pruned->more)
         agenda->at(duty::prune, now);
       if (const auto* expired = std::get_if<storage::expired_answer>(&a)) {
@@ -124,12 +136,13 @@ struct ticker_state {
 };
 
 ticker_actor::behavior_type ticker(ticker_actor::stateful_pointer<ticker_state> self, engine_ptr e,
-                                   const storage_actor& store, const root_actor& root) {
+                                   const storage_actor& store, const root_actor& root, const gate_actor& gate) {
   arm(self, e, "ticker");
   auto& s = self->state;
   s.self = self;
   s.store = store;
   s.root = root;
+  s.gate = gate;
   s.agenda.emplace(e->options, steady_clock::now());
   s.reaper.emplace(scheduler::renewal_interval(e->options));
   s.e = std::move(e);
@@ -139,14 +152,16 @@ ticker_actor::behavior_type ticker(ticker_actor::stateful_pointer<ticker_state> 
       [self](duty_atom, std::uint64_t which) { self->state.timer_fired(which); },
       [self](applied_atom, std::uint64_t number, const answers_ptr& answers) { self->state.applied(number, *answers); },
       [self](store_atom, const storage_actor& other) { self->state.use(other); },
+      [self](gate_atom, const gate_actor& other) { self->state.gate = other; },
   };
 }
 
 }  // namespace
 
-ticker_actor spawn_ticker(caf::local_actor* parent, engine_ptr e, storage_actor store, root_actor root) {
+ticker_actor spawn_ticker(caf::local_actor* parent, engine_ptr e, storage_actor store, root_actor root,
+                          gate_actor gate) {
   enlist(e);
-  auto made = parent->system().spawn(ticker, std::move(e), store, std::move(root));
+  auto made = parent->system().spawn(ticker, std::move(e), store, std::move(root), std::move(gate));
   parent->monitor(made);
   caf::anon_send(store, listen_atom::value, hinted_actor(made));
   return made;

@@ -25,6 +25,7 @@
 
 #include <sluice/error.hpp>
 #include <sluice/job.hpp>
+#include <sluice/throttling.hpp>
 
 namespace sluice::storage {
 
@@ -65,6 +66,13 @@ struct take_answer {
     std::string resource;  // parked, busy, undefined: which
   };
   std::vector<one> each;
+  // How full each resource of those that were let in is afterwards.
+  struct room {
+    std::string resource;
+    std::uint64_t held = 0;
+    std::uint64_t limit = 0;
+  };
+  std::vector<room> rooms;
 };
 
 // A cell as it is now.
@@ -123,6 +131,8 @@ struct define_request {
   std::string config;
 };
 inline constexpr std::uint64_t unlimited_permits = std::uint64_t{1} << 52;
+// As the store knows it. What the definition says is checked before, by throttling/definition.hpp.
+define_request to_define(const throttler& definition);
 struct define_answer {
   enum class how : std::uint8_t { unchanged, added, changed } what = how::unchanged;
 };

@@ -57,13 +57,14 @@ struct claim_answer {
 
 // Ends one start. none, or stale_fence when the start is no longer the job's current one.
 struct settlement {
-  enum class how : std::uint8_t { succeeded, failed, deleted, retry, given_back };
+  // deferred: as retry, but the start does not count as a run; a throttler did not let it in.
+  enum class how : std::uint8_t { succeeded, failed, deleted, retry, given_back, deferred };
   start_key start;
   how end = how::succeeded;
   std::string cause;                          // one word, for the history
   std::string text;                           // the result, or why not
   std::string reason;                         // why the job is in its new state
-  duration delay{0};                          // retry: ready again after this
+  duration delay{0};                          // retry, deferred: ready again after this
   bool failure = false;                       // counts as a failed run
   duration ran{0};                            // how long the body ran
   std::optional<progress_report> progress{};  // the last that it said, when the store does not have it yet

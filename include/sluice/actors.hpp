@@ -20,6 +20,7 @@
 #include <sluice/job.hpp>
 #include <sluice/options.hpp>
 #include <sluice/server.hpp>
+#include <sluice/throttling.hpp>
 
 namespace sluice {
 
@@ -51,6 +52,32 @@ struct job_ended {
   bool known = true;
 };
 
+/// A start that asks a throttler to let it in. Cheap to copy.
+struct throttle_request {
+  std::shared_ptr<const job> about{};  ///< As it was claimed.
+  bool may_park = true;                ///< False: answer `later`, since the job is to be retried or deleted then.
+};
+
+/// What a throttler says to it.
+struct throttle_verdict {
+  enum class how : std::uint8_t {
+    granted,
+    later,     ///< Not now: it waits in the store, and is asked about again `after` this.
+    rejected,  ///< Never: the job fails with `why`.
+    parked,    ///< Of Sluice's own throttlers: it waits in the store already.
+    gone,      ///< Of Sluice's own throttlers: it is no longer ours.
+  } what = how::granted;
+  duration after{0};  ///< later: 1 ms or more.
+  std::string why{};
+};
+
+/// How a start ended that a throttler let in.
+struct throttled_end {
+  std::shared_ptr<const job> about{};
+  bool failed = false;  ///< The handler's word, before any retry policy.
+  duration ran{0};
+};
+
 }  // namespace sluice
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::new_job)
@@ -60,6 +87,10 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_type)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_ended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::run_job)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::outcome)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttle_request>)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttle_verdict>)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttled_end>)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::limiter_view>)
 
 namespace sluice {
 
@@ -69,6 +100,21 @@ using watch_atom = caf::atom_constant<caf::atom("sl_watch")>;
 using handler_atom = caf::atom_constant<caf::atom("sl_handler")>;
 using quiet_atom = caf::atom_constant<caf::atom("sl_quiet")>;
 using stop_atom = caf::atom_constant<caf::atom("sl_stop")>;
+
+using acquire_atom = caf::atom_constant<caf::atom("sl_acquire")>;
+using over_atom = caf::atom_constant<caf::atom("sl_over")>;
+using describe_atom = caf::atom_constant<caf::atom("sl_descr")>;
+using throttle_atom = caf::atom_constant<caf::atom("sl_throttl")>;
+
+/// A THROTTLER lets starts in or defers them. Sluice's own speak this, and so may an actor of the host: then it is
+/// named `custom:NAME` and asked before the others.
+using throttler_actor = caf::typed_actor<
+    /// A verdict for each, in order. One that is let in counts from then on until its `over_atom`.
+    caf::replies_to<acquire_atom, std::vector<throttle_request>>::with<std::vector<throttle_verdict>>,
+    /// These have ended, or were not started after all. What a server that died had let in is not told.
+    caf::reacts_to<over_atom, std::vector<throttled_end>>,
+    /// How full it is.
+    caf::replies_to<describe_atom>::with<std::vector<limiter_view>>>;
 
 /// The SERVER, as the host's actors speak to it. Errors are answered as a caf::error that `error_of`
 /// reads. It ends when the server has stopped; requests to it are refused from then on.
@@ -87,6 +133,9 @@ using server_actor = caf::typed_actor<
     /// From now on this actor handles jobs of a type that `handle_by_actor` named: the word of a host
     /// that has respawned it. Until then, with its actor dead, the type is not claimed.
     caf::reacts_to<handler_atom, job_type, caf::actor>,
+    /// From now on this actor is throttler `custom:NAME`: the word of a host that has respawned it. Until then, with
+    /// its actor dead, jobs that name it wait.
+    caf::reacts_to<throttle_atom, std::string, throttler_actor>,
     /// Claim nothing new; running jobs go on.
     caf::reacts_to<quiet_atom>,
     /// Stop as embedded_server::stop does, without blocking; the answer is stop_report::unfinished.
@@ -146,6 +195,25 @@ private:
   caf::actor_addr to_;  // weak: a registry keeps no actor alive
   message_maker make_;
 };
+
+/// A host's actor that is a throttler. Made by `throttle_by_actor`.
+class throttler_route {
+public:
+  explicit throttler_route(const throttler_actor& to) : to_(caf::actor_cast<caf::actor_addr>(to)) {}
+  /// Null when it was so, or is gone.
+  throttler_actor to() const { return to_ ? caf::actor_cast<throttler_actor>(to_) : throttler_actor(); }
+
+private:
+  caf::actor_addr to_;  // weak
+};
+
+/// Throttler `custom:NAME` is this actor, which you keep alive. Job types name it in their `throttle`. When it dies,
+/// jobs that name it wait in the store until `throttle_atom` names its successor, which knows nothing of who was let in
+/// before.
+inline handler_registry& throttle_by_actor(handler_registry& handlers, const std::string& name,
+                                           const throttler_actor& to) {
+  return handlers.limit(name, std::make_shared<const throttler_route>(to));
+}
 
 /// Jobs of `type` are handled by this actor of the host: each is sent as a request and holds a worker
 /// of its queue until it is answered. The answer is the outcome: nothing or a text (the result), a

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include <sluice/job.hpp>
+#include <sluice/throttling.hpp>
 
 namespace sluice {
 
@@ -105,7 +106,8 @@ struct handler_options {
   bool prefetch = true;
 };
 
-class actor_route;  // <sluice/actors.hpp>
+class actor_route;      // <sluice/actors.hpp>
+class throttler_route;  // <sluice/actors.hpp>
 
 /// What `handle("type", f)` takes.
 template <class F>
@@ -158,6 +160,20 @@ public:
 
   const std::map<std::string, entry>& entries() const { return entries_; }
 
+  /// Throttler `custom:NAME` is this limiter, run over a cell of the store like Sluice's own windows.
+  handler_registry& limit(const std::string& name, std::shared_ptr<const limiter> by) {
+    limiters_[name] = std::move(by);
+    return *this;
+  }
+  const std::map<std::string, std::shared_ptr<const limiter>>& limiters() const { return limiters_; }
+
+  /// Throttler `custom:NAME` is an actor of the host; made by `throttle_by_actor`.
+  handler_registry& limit(const std::string& name, std::shared_ptr<const throttler_route> by) {
+    throttlers_[name] = std::move(by);
+    return *this;
+  }
+  const std::map<std::string, std::shared_ptr<const throttler_route>>& throttlers() const { return throttlers_; }
+
   /// Throws std::invalid_argument with why they do not fit.
   template <class Args>
   static Args read_args(const std::string& text) {
@@ -188,6 +204,8 @@ private:
   }
 
   std::map<std::string, entry> entries_;
+  std::map<std::string, std::shared_ptr<const limiter>> limiters_;
+  std::map<std::string, std::shared_ptr<const throttler_route>> throttlers_;
 };
 
 }  // namespace sluice

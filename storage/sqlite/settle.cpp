@@ -21,6 +21,7 @@ place place_after(session& s, const settlement& end, const job_row& row, const s
     case how::failed: return {job_state::failed, row.line, s.now_us()};
     case how::deleted: return {job_state::deleted, row.line, s.now_us()};
     case how::retry:
+    case how::deferred:
       if (end.delay > duration::zero()) return {job_state::scheduled, row.line, micros(s.now + end.delay)};
       return tail();
     case how::given_back:
@@ -41,8 +42,9 @@ errc settle_one(session& s, const settlement& end) {
     s.damaged(row->seq);
     return errc::none;  // the start did end; its record is kept aside
   }
-  // A start that was given back does not count as a run.
-  const auto attempt = end.end == how::given_back && row->attempt > 0 ? row->attempt - 1 : row->attempt;
+  // A start that was given back or deferred does not count as a run.
+  const bool counts = end.end != how::given_back && end.end != how::deferred;
+  const auto attempt = counts || row->attempt == 0 ? row->attempt : row->attempt - 1;
   const auto to = place_after(s, end, *row, home->queue);
   remember(*progress,
            {fence{row->fence}, row->attempt, end.cause, row->server, end.end == how::succeeded ? "" : end.text,

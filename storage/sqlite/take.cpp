@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/transitions.hpp"
@@ -54,8 +55,13 @@ take_answer::one take_one(session& s, const take_request::start& asked) {
 
 take_answer apply(session& s, const take_request& r) {
   take_answer answer;
-  for (const auto& start : r.starts)
+  std::set<std::string> taken;
+  for (const auto& start : r.starts) {
     answer.each.push_back(take_one(s, start));
+    if (answer.each.back().what == how::granted) taken.insert(start.permits.begin(), start.permits.end());
+  }
+  for (const auto& resource : taken)
+    answer.rooms.push_back({resource, held(s, resource), limit_of(s, resource).value_or(0)});
   return answer;
 }
 

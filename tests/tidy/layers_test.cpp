@@ -57,6 +57,8 @@ TEST_CASE("a room may include itself and what is below") {
   CHECK(allowed("include/sluice/a.hpp", "sluice/job.hpp", false));
   CHECK(allowed("storage/sqlite/a.cpp", "core/b.hpp"));
   CHECK(allowed("scheduler/a.cpp", "storage/store.hpp"));
+  CHECK(allowed("throttling/a.cpp", "core/b.hpp"));
+  CHECK(allowed("actors/a.cpp", "throttling/b.hpp"));
   CHECK(allowed("cli/exec/a.cpp", "actors/spawn.hpp"));
   CHECK(allowed("tests/core/a.cpp", "tests/support/catch.hpp"));
 }
@@ -67,6 +69,8 @@ TEST_CASE("a room may not include what is above or beside it") {
   CHECK_FALSE(allowed("config/a.cpp", "storage/store.hpp"));
   CHECK_FALSE(allowed("storage/a.cpp", "config/load.hpp"));
   CHECK_FALSE(allowed("scheduler/a.cpp", "throttling/b.hpp"));
+  CHECK_FALSE(allowed("throttling/a.cpp", "scheduler/b.hpp"));
+  CHECK_FALSE(allowed("config/a.cpp", "throttling/b.hpp"));
   CHECK_FALSE(allowed("client/a.cpp", "actors/b.hpp"));
   CHECK_FALSE(allowed("actors/a.cpp", "client/b.hpp"));
   CHECK(allowed("bench/a.cpp", "tests/support/b.hpp"));

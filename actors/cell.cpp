@@ -1,0 +1,311 @@
+// The throttler whose state is one cell of the store: a window, or a limiter of the user's. Any number of servers have
+// one for the same cell; whose swap comes second decides anew.
+#include <algorithm>
+#include <deque>
+
+#include "actors/cell_step.hpp"
+#include "actors/store_question.hpp"
+#include "core/text.hpp"
+#include "core/throttlers.hpp"
+#include "throttling/windows.hpp"
+
+namespace sluice::actors {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int most_refusals = 50;  // of one step by the store, before others are let go first
+
+// Mode release: nothing is limited.
+class no_limit final : public limiter {
+public:
+  limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const override {
+    limiter_step step{std::string(state), now - 1h, now + 1h, {}};
+    for (const auto& w : wanted)
+      step.each.push_back({w.count, {}});
+    return step;
+  }
+  std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
+};
+
+// Nobody is let in for now: what should decide cannot.
+class closed final : public limiter {
+public:
+  limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const override {
+    return {std::string(state), now - 1h, now + 1h, std::vector<limiter_grant>(wanted.size(), {0, now + after})};
+  }
+  std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
+  duration after = 1s;
+};
+
+// Who waits is asked about again: the throttler itself is an actor of the host.
+class ask_the_actor final : public limiter {
+public:
+  limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const override {
+    return no_limit().take(state, now, wanted);
+  }
+  std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
+};
+
+struct cell_state {
+  static inline const char* name = "cell";
+  using promise = caf::typed_response_promise<std::vector<throttle_verdict>>;
+
+  struct waiting_ask {
+    cell_ask ask;
+    std::shared_ptr<const job> about;
+    std::size_t place = 0;  // of its verdict
+  };
+  struct batch {
+    std::vector<throttle_verdict> verdicts;
+    std::size_t left = 0;
+    promise told;
+    std::optional<duration> park_for{};
+  };
+  using batch_ptr = std::shared_ptr<batch>;
+
+  cell_actor::pointer self = nullptr;
+  engine_ptr e;
+  storage_actor store;
+  std::string resource;
+  store_question question;
+  std::deque<std::pair<batch_ptr, waiting_ask>> waiting;
+  bool look = false;  // at the lines
+  std::optional<storage::cell_view> seen;
+  time_point seen_at{};  // by the runner's clock
+  std::string definition_text;
+  std::optional<throttler> definition;
+  std::optional<args_template> key;
+  std::shared_ptr<const limiter> by;
+  int refusals = 0;
+
+  caf::result<std::vector<throttle_verdict>> acquire(std::vector<throttle_request> starts,
+                                                     std::optional<duration> park_for) {
+    auto told = self->make_response_promise<std::vector<throttle_verdict>>();
+    if (starts.empty()) {
+      told.deliver(std::vector<throttle_verdict>());
+      return told;
+    }
+    auto b =
+        std::make_shared<batch>(batch{std::vector<throttle_verdict>(starts.size()), starts.size(), told, park_for});
+    for (std::size_t i = 0; i < starts.size(); ++i)
+      waiting.push_back(
+          {b, {{{}, {starts[i].about->id, starts[i].about->fence}, starts[i].may_park}, starts[i].about, i}});
+    go();
+    return told;
+  }
+
+  void open() {
+    look = true;
+    go();
+  }
+
+  void go() {
+    if (question.open() || (waiting.empty() && !look)) return;
+    if (!seen || look) {
+      question.ask(self, store, storage::cell_request{resource}, [this](storage::answer& answer) {
+        saw(std::move(std::get<storage::cell_answer>(answer).cell));
+        if (std::exchange(look, false) && seen->lines.empty() && waiting.empty()) return forget_opening();
+        decide();
+      });
+      return;
+    }
+    decide();
+  }
+
+  void saw(storage::cell_view cell) {
+    seen = std::move(cell);
+    seen_at = e->runner->now();
+    if (by && seen->definition == definition_text) return;
+    definition_text = seen->definition;
+    definition.reset();
+    key.reset();
+    by = nullptr;
+    if (const auto custom = e->can_run->limiters.find(resource); custom != e->can_run->limiters.end())
+      by = custom->second;
+    if (!definition_text.empty()) {
+      auto read = read_throttler(definition_text);
+      if (read) {
+        definition = std::move(*read);
+        if (definition->kind == throttler_kind::dynamic_window)
+          if (auto parsed = parse_args_template(definition->key)) key = std::move(*parsed);
+        if (definition->mode == throttler_mode::release) by = std::make_shared<no_limit>();
+        else if (!by) by = throttling::make_limiter(*definition);
+      } else {
+        log::error("the definition of throttler ", printable(resource, 200), " cannot be read; nobody is let in");
+        by = std::make_shared<closed>();
+      }
+    }
+    if (!by && resource.starts_with("custom:")) by = std::make_shared<ask_the_actor>();
+  }
+
+  time_point now() const { return seen->now + (e->runner->now() - seen_at); }
+
+  void decide() {
+    if (!by) {
+      const auto why = cat("throttler ", printable(resource, 200),
+                           " is not defined; define it in the configuration or with `sluice throttler set`");
+      while (!waiting.empty()) {
+        auto [b, ask] = std::move(waiting.front());
+        waiting.pop_front();
+        judge(b, ask.place, {throttle_verdict::how::rejected, {}, why});
+      }
+      seen.reset();  // it may be defined by the next time
+      return;
+    }
+    auto taken = std::make_shared<std::vector<std::pair<batch_ptr, waiting_ask>>>();
+    while (!waiting.empty() && taken->size() < asks_in_a_step) {
+      auto next = std::move(waiting.front());
+      waiting.pop_front();
+      if (name_line(next)) taken->push_back(std::move(next));
+    }
+    step(taken);
+  }
+
+  // The line it would wait in; false: it has its verdict.
+  bool name_line(std::pair<batch_ptr, waiting_ask>& one) {
+    auto& [b, ask] = one;
+    ask.ask.resource = resource;
+    if (!key) return true;
+    const auto filled = key->fill(ask.about->args);
+    if (!filled) {
+      judge(b, ask.place, {throttle_verdict::how::rejected, {}, filled.error().message});
+      return false;
+    }
+    ask.ask.resource = cat(resource, "/", *filled);
+    return true;
+  }
+
+  void step(const std::shared_ptr<std::vector<std::pair<batch_ptr, waiting_ask>>>& taken) {
+    std::vector<cell_ask> asks;
+    for (const auto& [b, ask] : *taken)
+      asks.push_back(ask.ask);
+    cell_step planned;
+    const closed shut;
+    try {
+      planned = plan_step(*by, resource, *seen, now(), asks);
+    } catch (const std::exception& thrown) {
+      log::error("the limiter of throttler ", printable(resource, 200), " threw: ", words_of(thrown),
+                 "; nobody is let in");
+      planned = plan_step(shut, resource, *seen, now(), asks);
+    } catch (...) {
+      log::error("the limiter of throttler ", printable(resource, 200),
+                 " threw something that is no exception; nobody is let in");
+      planned = plan_step(shut, resource, *seen, now(), asks);
+    }
+    hold_back(*taken, planned);
+    question.ask(self, store, planned.swap, [this, taken, each = std::move(planned.each)](storage::answer& answer) {
+      auto& swapped = std::get<storage::swap_answer>(answer);
+      saw(std::move(swapped.cell));
+      if (!swapped.swapped) {
+        // Another was first, or the time of what we decided is over.
+        if (++refusals > most_refusals) log::warn("throttler ", printable(resource, 200), ": others are always first");
+        if (refusals > most_refusals) refusals = 0;
+        waiting.insert(waiting.begin(), std::make_move_iterator(taken->begin()), std::make_move_iterator(taken->end()));
+        return decide();
+      }
+      refusals = 0;
+      auto parked = swapped.parked.begin();
+      for (std::size_t i = 0; i < taken->size(); ++i) {
+        const auto& [b, ask] = (*taken)[i];
+        switch (each[i].what) {
+          case cell_verdict::how::granted: judge(b, ask.place, {throttle_verdict::how::granted, {}, {}}); break;
+          case cell_verdict::how::later: judge(b, ask.place, {throttle_verdict::how::later, each[i].after, {}}); break;
+          case cell_verdict::how::parked: {
+            const bool waits = parked != swapped.parked.end() && parked->what == storage::take_answer::how::parked;
+            if (parked != swapped.parked.end()) ++parked;
+            judge(b, ask.place, {waits ? throttle_verdict::how::parked : throttle_verdict::how::gone, {}, {}});
+            break;
+          }
+        }
+      }
+      go();
+    });
+  }
+
+  // An actor of the host has said that these wait.
+  void hold_back(const std::vector<std::pair<batch_ptr, waiting_ask>>& taken, cell_step& planned) const {
+    std::optional<duration> soonest;
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      const auto& [b, ask] = taken[i];
+      if (!b->park_for || planned.each[i].what != cell_verdict::how::granted) continue;
+      planned.each[i].what = cell_verdict::how::parked;
+      planned.swap.parks.push_back({ask.ask.start, resource});
+      soonest = soonest ? std::min(*soonest, *b->park_for) : *b->park_for;
+    }
+    if (!soonest) return;
+    planned.swap.wakes.clear();
+    planned.swap.openings = {{resource, now() + *soonest}};
+  }
+
+  // The last who waited was woken or deleted.
+  void forget_opening() {
+    storage::swap_request swap;
+    swap.cell = resource;
+    swap.version = seen->version;
+    swap.state = seen->state;
+    swap.from = seen->now - 1h;
+    swap.until = seen->now + 1h;
+    swap.openings.push_back({resource, std::nullopt});
+    question.ask(self, store, std::move(swap), [this](storage::answer& answer) {
+      saw(std::move(std::get<storage::swap_answer>(answer).cell));
+      go();
+    });
+  }
+
+  static void judge(const batch_ptr& b, std::size_t place, throttle_verdict verdict) {
+    b->verdicts[place] = std::move(verdict);
+    if (--b->left == 0) b->told.deliver(std::move(b->verdicts));
+  }
+
+  std::vector<limiter_view> describe() const {
+    if (!seen || !by) return {};
+    try {
+      return by->look(seen->state, now());
+    } catch (...) {
+      return {};
+    }
+  }
+};
+
+cell_actor::behavior_type cell(cell_actor::stateful_pointer<cell_state> self, engine_ptr e, std::string resource,
+                               const storage_actor& store) {
+  arm(self, e, "cell");
+  auto& s = self->state;
+  s.self = self;
+  s.store = store;
+  s.resource = std::move(resource);
+  s.e = std::move(e);
+  return {
+      [self](acquire_atom, std::vector<throttle_request>& starts) {
+        return self->state.acquire(std::move(starts), std::nullopt);
+      },
+      [](over_atom, const std::vector<throttled_end>&) {},  // a window gives nothing back
+      [self](describe_atom) { return self->state.describe(); },
+      [self](applied_atom, std::uint64_t number, const answers_ptr& answers) {
+        self->state.question.answered(self, number, *answers);
+      },
+      [self](again_atom, std::uint64_t number) {
+        if (number == self->state.question.number()) self->state.question.send(self, self->state.store);
+      },
+      [self](store_atom, const storage_actor& other) {
+        self->state.store = other;
+        self->state.question.send(self, other);
+      },
+      [self](open_atom) { self->state.open(); },
+      [self](park_atom, std::vector<throttle_request>& starts, std::uint64_t us) {
+        return self->state.acquire(std::move(starts), duration(us));
+      },
+  };
+}
+
+}  // namespace
+
+cell_actor spawn_cell(caf::local_actor* parent, engine_ptr e, std::string resource, const storage_actor& store) {
+  enlist(e);
+  auto made = parent->system().spawn(cell, std::move(e), std::move(resource), store);
+  parent->monitor(made);
+  return made;
+}
+
+}  // namespace sluice::actors
