@@ -124,7 +124,9 @@ struct gate_state {
         case how::later:
           after = std::max(after, std::max<duration>(said.after, 1ms));
           if (p.plan->otherwise == throttle_action::wait) later.push_back(std::move(p));
-          else turn_away(p, {p.start, admission_verdict::how::deferred, after, cat("deferred by ", resource)});
+          else
+            turn_away(p, {p.start, admission_verdict::how::deferred, after,
+                          said.why.empty() ? cat("deferred by ", resource) : said.why});
           break;
         case how::rejected: turn_away(p, {p.start, admission_verdict::how::rejected, 0s, said.why}); break;
         case how::parked:

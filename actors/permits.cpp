@@ -74,7 +74,7 @@ struct permits_state {
     switch (one.what) {
       case in::granted: return {out::granted, {}, {}};
       case in::parked: return {out::parked, {}, {}};
-      case in::busy: return {out::later, {}, {}};
+      case in::busy: return {out::later, {}, cat("deferred by ", printable(one.resource, 200))};
       case in::undefined:
         return {out::rejected,
                 {},

@@ -102,22 +102,38 @@ std::vector<start_ptr> pool::admitting() const {
   return all;
 }
 
-std::vector<ended_start> pool::take_ended() {
+std::vector<ended_start> pool::take_ended(std::size_t at_least, std::size_t at_most) {
   std::lock_guard hold(mutex_);
   told_ = false;
-  return std::exchange(out_tray_, {});
+  if (out_tray_.size() < at_least) {
+    worth_telling_ = at_least;
+    return {};
+  }
+  worth_telling_ = 1;
+  if (out_tray_.size() <= at_most) return std::exchange(out_tray_, {});
+  const auto end = out_tray_.begin() + static_cast<std::ptrdiff_t>(at_most);
+  std::vector<ended_start> first(std::make_move_iterator(out_tray_.begin()), std::make_move_iterator(end));
+  out_tray_.erase(out_tray_.begin(), end);
+  return first;
+}
+
+void pool::tell_of_ended(std::size_t at_least) {
+  std::lock_guard hold(mutex_);
+  told_ = false;
+  worth_telling_ = at_least;
+  tell_locked();
 }
 
 bool pool::open_claim() {
   std::lock_guard hold(mutex_);
   if (draining_) return false;
-  claim_open_ = true;
+  ++open_claims_;
   return true;
 }
 
 void pool::claim_answered() {
   std::lock_guard hold(mutex_);
-  claim_open_ = false;
+  --open_claims_;
   if (held_.empty()) settled_.notify_all();
 }
 
@@ -135,6 +151,7 @@ pool_load pool::load() const {
   l.running = running_;
   l.queued = static_cast<std::uint32_t>(run_queue_.size());
   l.admitting = admitting_;
+  l.ended = static_cast<std::uint32_t>(out_tray_.size());
   l.typical_body = duration(static_cast<std::int64_t>(std::max(typical_us_, 1.0)));
   l.measured = measured_;
   return l;
@@ -143,8 +160,9 @@ pool_load pool::load() const {
 void pool::on_ended(std::function<void()> told) {
   std::lock_guard hold(mutex_);
   on_ended_ = std::move(told);
-  told_ = !out_tray_.empty();
-  if (told_) on_ended_();
+  told_ = false;
+  worth_telling_ = 1;
+  tell_locked();
 }
 
 std::vector<std::pair<start_ptr, held_start::course>> pool::held() const {
@@ -171,8 +189,8 @@ std::vector<storage::progress_request::said> pool::take_progress() {
   std::vector<storage::progress_request::said> all;
   if (!std::exchange(progress_waits_, false)) return all;
   for (const auto& [f, start] : held_)
-    if (auto said = std::exchange(start->now.progress, std::nullopt); said && start->now.at == phase::running)
-      all.push_back({{start->about.id, f}, std::move(*said)});
+    if (std::exchange(start->now.progress_is_new, false) && start->now.at == phase::running)
+      all.push_back({{start->about.id, f}, *start->now.progress});
   return all;
 }
 
@@ -181,6 +199,7 @@ void pool::say_progress(const start_ptr& start, progress_report said) {
   {
     std::lock_guard hold(mutex_);
     start->now.progress = std::move(said);
+    start->now.progress_is_new = true;
     if (std::exchange(progress_waits_, true)) return;
   }
   if (on_progress_) on_progress_();
@@ -223,7 +242,7 @@ void pool::give_back_older(steady_point then) {
 
 bool pool::wait_until_empty(steady_point deadline) {
   std::unique_lock hold(mutex_);
-  return settled_.wait_until(hold, deadline, [&] { return held_.empty() && !claim_open_; });
+  return settled_.wait_until(hold, deadline, [&] { return held_.empty() && open_claims_ == 0; });
 }
 
 void pool::mute() {
@@ -265,10 +284,15 @@ void pool::give_back_type(const std::string& type, const std::string& why) {
 
 void pool::file_locked(ended_start end) {
   end.start->now.at = phase::ended;
-  end.settlement.progress = std::exchange(end.start->now.progress, std::nullopt);
+  end.settlement.progress = end.start->now.progress;  // also when it was taken: the store may get that too late
   end.start->now.end = end.settlement;
   out_tray_.push_back(std::move(end));
-  if (!std::exchange(told_, true) && on_ended_) on_ended_();
+  tell_locked();
+}
+
+void pool::tell_locked() {
+  if (out_tray_.size() < std::max<std::size_t>(1, worth_telling_) || std::exchange(told_, true)) return;
+  if (on_ended_) on_ended_();
 }
 
 }  // namespace sluice::actors

@@ -34,7 +34,8 @@ struct held_start {
     steady_point stop_asked{};
     bool reported = false;                      // that it ignores its stop request
     std::uint64_t handled_by = 0;               // the host's actor that was asked, when elsewhere
-    std::optional<progress_report> progress{};  // said by the body and not yet taken
+    std::optional<progress_report> progress{};  // the last that the body said
+    bool progress_is_new = false;               // not yet taken
     bool admitted = false;                      // by its throttlers
     std::optional<storage::settlement> end{};   // once it was filed; the store may not have it yet
   } now{};
@@ -54,6 +55,7 @@ struct pool_load {
   std::uint32_t running = 0;
   std::uint32_t queued = 0;
   std::uint32_t admitting = 0;
+  std::uint32_t ended = 0;   // and not yet taken
   duration typical_body{0};  // of late
   bool measured = false;     // false: nothing ran yet
 };
@@ -79,16 +81,19 @@ public:
   // Those that are still held so.
   std::vector<start_ptr> admitting() const;
 
-  std::vector<ended_start> take_ended();
-  // A claim is under way from here to `claim_answered`, and the pool does not count as empty. False once
+  // The first of them. None when fewer than `at_least` have ended; then `on_ended` tells when so many have.
+  std::vector<ended_start> take_ended(std::size_t at_least = 1, std::size_t at_most = SIZE_MAX);
+  // As when so few were asked for: tells when `at_least` have ended, perhaps at once.
+  void tell_of_ended(std::size_t at_least);
+  // A claim is under way from here to its `claim_answered`, and the pool does not count as empty. False once
   // the pool drains: then nothing may be claimed.
   bool open_claim();
   void claim_answered();
   // The store has taken the end of this start, or refused it for good.
   void release(sluice::fence f);
   pool_load load() const;
-  // Called under the pool's lock, at most once until the next take_ended, when the out-tray gets
-  // something.
+  // Called under the pool's lock, at most once until the next take_ended or tell_of_ended, when the out-tray has got
+  // something, or as much as was asked for.
   void on_ended(std::function<void()> told);
 
   // --- Workers. A worker is a number; its thread runs until it is retired.
@@ -165,6 +170,7 @@ private:
   // With the lock held; lets go of it to run the election filters, then files the end.
   void end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result);
   void file_locked(ended_start end);
+  void tell_locked();
   void join_finished(std::unique_lock<std::mutex>& hold);
 
   const std::shared_ptr<const bodies> can_run_;
@@ -173,6 +179,7 @@ private:
   std::deque<start_ptr> run_queue_;
   std::vector<ended_start> out_tray_;
   bool told_ = false;
+  std::size_t worth_telling_ = 1;  // ends in the out-tray
   std::function<void()> on_ended_;
   std::function<void()> on_progress_;  // set before the first worker
   bool progress_waits_ = false;
@@ -185,7 +192,7 @@ private:
   bool waking_ = false;  // somebody was woken and has not looked yet
   bool draining_ = false;
   bool closed_ = false;
-  bool claim_open_ = false;
+  std::uint32_t open_claims_ = 0;
   bool muted_ = false;
   double typical_us_ = 0;
   bool measured_ = false;

@@ -14,7 +14,7 @@ namespace sluice::actors {
 struct store_order {
   std::vector<storage::request> asked;
   std::function<void(std::shared_ptr<std::vector<storage::answer>>)> done;
-  bool beside = false;
+  bool beside = false;  // as the runner's submit has it
 };
 using order_ptr = std::shared_ptr<store_order>;
 using answers_ptr = std::shared_ptr<std::vector<storage::answer>>;
@@ -110,9 +110,9 @@ using cell_actor = permits_actor::extend<
 using supervisor_actor = caf::typed_actor<
     // There may be work.
     caf::reacts_to<hint_atom>,
-    // From the pool: the out-tray has something.
+    // From the pool: the out-tray has something, or a handful.
     caf::reacts_to<ended_atom>,
-    // A handful of ends has gathered: ask the store now.
+    // What was waited for has ended by now: ask the store.
     caf::reacts_to<pump_atom>,
     // The store's answers to the order with this number.
     caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,

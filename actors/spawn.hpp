@@ -1,17 +1,19 @@
 // The only place that knows how each actor is spawned. All are event-based; nothing is detached.
 #pragma once
 
+#include <array>
+
 #include "actors/protocol.hpp"
 
 namespace sluice::actors {
 
 struct open_order;
 
-// What stays when a supervisor dies: its pool, the actors of its workers, and the order it waits for.
+// What stays when a supervisor dies: its pool, the actors of its workers, and the orders it waits for.
 struct queue_desk {
   std::shared_ptr<sluice::actors::pool> pool;
   std::vector<worker_actor> workers;
-  std::shared_ptr<open_order> order;
+  std::array<std::shared_ptr<open_order>, 2> orders;  // by lane; null: none
 };
 using queue_desk_ptr = std::shared_ptr<queue_desk>;
 

@@ -11,13 +11,13 @@ struct storage_state {
   std::unique_ptr<storage::runner::subscription> hints;
 
   void submit(const order_ptr& order) {
-    e->runner->submit(std::move(order->asked), [weak = std::weak_ptr<engine>(e),
-                                                done = std::move(order->done)](std::vector<storage::answer> answers) {
+    auto done = [weak = std::weak_ptr<engine>(e), done = std::move(order->done)](std::vector<storage::answer> answers) {
       for (const auto& a : answers)
         if (const auto* failed = std::get_if<error>(&a); failed && failed->code == errc::storage_lost)
           if (const auto alive = weak.lock()) alive->fatal(*failed);
       done(std::make_shared<std::vector<storage::answer>>(std::move(answers)));
-    });
+    };
+    e->runner->submit(std::move(order->asked), std::move(done), order->beside);
   }
 
   void spread_hint() {

@@ -49,7 +49,8 @@ void supervisor_state::start_up() {
   while (workers.size() < desk->pool->options.workers)
     workers.push_back(spawn_worker(self, e, desk->pool));
   desk->pool->on_ended([me = supervisor_actor(self)] { caf::anon_send(me, ended_atom::value); });
-  if (desk->order) send_order();
+  for (const auto& order : desk->orders)
+    if (order) send(*order);
   pump();
 }
 
@@ -58,25 +59,57 @@ void supervisor_state::look_for_work() {
   pump();
 }
 
-// Bodies that are through in no time are settled as one handful: to ask for the first alone would make the others
+// Bodies that are through in no time are settled by the handful: to ask for the first alone would make the others
 // wait for two round trips.
 void supervisor_state::ended() {
-  if (const auto soon = through_in(desk->pool->load(), quickest)) self->delayed_send(self, *soon, pump_atom::value);
-  else pump();
+  const bool asking = std::any_of(desk->orders.begin(), desk->orders.end(), [](const auto& order) { return !!order; });
+  if (asking || waits_for_more) return pump();
+  const auto load = desk->pool->load();
+  const auto soon = through_in(load, quickest);
+  if (!soon) return pump();
+  waits_for_more = true;
+  self->delayed_send(self, *soon, pump_atom::value);
+  if (const auto parts = shares(load)) desk->pool->tell_of_ended(parts->least);
+}
+
+std::optional<order_shares> supervisor_state::shares(const pool_load& load) const {
+  if (!e->runner->has_two_ways()) return std::nullopt;
+  return shares_of(load, desk->pool->options.prefetch);
 }
 
 void supervisor_state::pump() {
-  if (desk->order) return;
-  auto ended = desk->pool->take_ended();
+  waits_for_more = false;
+  while (ask_store())
+    continue;
+}
+
+bool supervisor_state::ask_store() {
+  auto& orders = desk->orders;
+  const auto free_lane = std::find(orders.begin(), orders.end(), nullptr);
+  if (free_lane == orders.end()) return false;
+  const auto open = std::find_if(orders.begin(), orders.end(), [](const auto& order) { return order != nullptr; });
+  const auto parts = shares(desk->pool->load());
+  std::vector<ended_start> ended;
+  std::uint32_t coming = 0;
+  if (open == orders.end()) {
+    ended = desk->pool->take_ended(1, parts ? parts->most : SIZE_MAX);
+  } else {
+    if (!parts || (*open)->failures > 0) return false;  // nothing newer is tried before what the store refused
+    ended = desk->pool->take_ended(parts->least, parts->most);
+    if (ended.empty()) return false;
+    coming = (*open)->wanted;
+  }
   const auto load = desk->pool->load();
+  if (parts) coming += load.ended;  // the next order asks for as many again
   claim_size size;
-  if (!e->quiet && (look || !ended.empty())) size = plan_claim(load, desk->pool->options.prefetch);
+  if (!e->quiet && (look || !ended.empty())) size = plan_claim(load, desk->pool->options.prefetch, coming);
   if (size.free + size.ahead > 0 && !desk->pool->open_claim()) size = {};
-  if (ended.empty() && size.free + size.ahead == 0) return;
+  if (ended.empty() && size.free + size.ahead == 0) return false;
   if (size.free + size.ahead > 0) look = false;
 
   auto order = std::make_shared<open_order>();
   order->number = e->next_op++;
+  order->lane = static_cast<std::uint32_t>(free_lane - orders.begin());
   order->wanted = size.free + size.ahead;
   storage::settle_request settle;
   for (const auto& end : ended)
@@ -91,17 +124,18 @@ void supervisor_state::pump() {
                                          order->suspect_reserved,
                                          e->options.lease,
                                          e->types->known(),
-                                         e->prefetch->at_once()};
+                                         e->prefetch->at_once(),
+                                         order->lane};
   }
   if (ended.empty()) order->asked.emplace_back(std::move(*settle.next));
   else order->asked.emplace_back(std::move(settle));
   order->ending = std::move(ended);
-  desk->order = std::move(order);
-  send_order();
+  *free_lane = std::move(order);
+  send(**free_lane);
+  return true;
 }
 
-void supervisor_state::send_order() {
-  auto& order = *desk->order;
+void supervisor_state::send(open_order& order) {
   // The lease of a claim that is asked again runs from the first time.
   if (order.sent == steady_point{}) order.sent = steady_clock::now();
   auto asked = std::make_shared<store_order>();
@@ -109,12 +143,19 @@ void supervisor_state::send_order() {
   asked->done = [me = supervisor_actor(self), number = order.number](answers_ptr answers) {
     caf::anon_send(me, applied_atom::value, number, std::move(answers));
   };
+  asked->beside = true;  // the order of what it settles and claims is not promised to anybody
   caf::anon_send(store, submit_atom::value, std::move(asked));
 }
 
+std::shared_ptr<open_order> supervisor_state::order_of(std::uint64_t number) const {
+  for (const auto& order : desk->orders)
+    if (order && order->number == number) return order;
+  return nullptr;
+}
+
 void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer>& answers) {
-  if (!desk->order || desk->order->number != number) return;  // asked twice, answered twice
-  auto order = desk->order;
+  const auto order = order_of(number);
+  if (!order) return;  // asked twice, answered twice
   if (const auto* failed = std::get_if<error>(&answers.at(0))) {
     const auto delay = retry_delay(order->failures++);
     if (order->failures == 1 || order->failures % 16 == 0)
@@ -135,14 +176,13 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
     claimed = std::move(*only);
   }
   if (order->wanted > 0 && claimed.jobs.size() >= order->wanted) look = true;
-  take_claimed(claimed);
+  take_claimed(*order, claimed);
   if (order->wanted > 0) desk->pool->claim_answered();
-  desk->order.reset();
+  desk->orders[order->lane].reset();
   pump();
 }
 
-void supervisor_state::take_claimed(storage::claim_answer& claimed) {
-  const auto& order = *desk->order;
+void supervisor_state::take_claimed(const open_order& order, storage::claim_answer& claimed) {
   const auto lease_ends = order.sent + e->options.lease;
   bool suspect = false;
   auto earliest = steady_point::max();
@@ -201,12 +241,13 @@ void supervisor_state::end_one(const ended_start& ended, errc answer) {
 }
 
 void supervisor_state::again(std::uint64_t number) {
-  if (desk->order && desk->order->number == number) send_order();
+  if (const auto order = order_of(number)) send(*order);
 }
 
 void supervisor_state::use(const storage_actor& other) {
   store = other;
-  if (desk->order) send_order();  // what the old one had taken along
+  for (const auto& order : desk->orders)
+    if (order) send(*order);  // what the old one had taken along
 }
 
 void supervisor_state::use(const gate_actor& other) {

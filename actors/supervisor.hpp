@@ -1,13 +1,15 @@
 #pragma once
 
+#include "actors/claiming.hpp"
 #include "actors/spawn.hpp"
 
 namespace sluice::actors {
 
-// The request a supervisor waits for, kept with the pool: a new supervisor asks it again, and the
+// A request a supervisor waits for, kept with the pool: a new supervisor asks it again, and the
 // store answers as the first time.
 struct open_order {
   std::uint64_t number = 0;
+  std::uint32_t lane = 0;
   std::vector<storage::request> asked;
   std::vector<ended_start> ending;
   std::uint32_t wanted = 0;       // jobs
@@ -25,15 +27,20 @@ struct supervisor_state {
   storage_actor store;
   gate_actor gate;
   steady_point last_refill{};
-  bool look = true;      // there may be work that we have not asked for
-  duration quickest{0};  // what an order took of late, at the least
+  bool look = true;             // there may be work that we have not asked for
+  bool waits_for_more = false;  // of what has ended, for a moment
+  duration quickest{0};         // what an order took of late, at the least
 
   void start_up();
   void look_for_work();
   void ended();
-  // Settles what has ended and claims what fits; one order at a time.
+  // Settles what has ended and claims what fits: in one order, or beside an open one when it is worth it.
   void pump();
-  void send_order();
+  bool ask_store();
+  // None when a second order is never worth it.
+  std::optional<order_shares> shares(const pool_load& load) const;
+  void send(open_order& order);
+  std::shared_ptr<open_order> order_of(std::uint64_t number) const;
   void applied(std::uint64_t number, std::vector<storage::answer>& answers);
   void again(std::uint64_t number);
   void use(const storage_actor& other);
@@ -45,7 +52,7 @@ struct supervisor_state {
   void sweep();
   void refill();
   void worker_gone(const caf::actor_addr& who);
-  void take_claimed(storage::claim_answer& claimed);
+  void take_claimed(const open_order& order, storage::claim_answer& claimed);
   void end_one(const ended_start& ended, errc answer);
 };
 

@@ -46,9 +46,11 @@ std::size_t weight(const request& r) {
 runner::runner(std::unique_ptr<store> opened, std::shared_ptr<const clock> time)
     : time_(time ? std::move(time) : std::make_shared<const system_clock>()),
       store_(std::move(opened)),
+      second_(store_->another()),
       durability_(store_->durability()),
       settings_(store_->settings()) {
   thread_ = std::thread([this] { run(); });
+  if (second_) second_thread_ = std::thread([this] { run_beside(); });
 }
 
 runner::~runner() {
@@ -58,12 +60,15 @@ runner::~runner() {
     stopping_ = true;
   }
   store_->stop_waiting();
+  if (second_) second_->stop_waiting();
   changed_.notify_all();
+  beside_.notify_all();
   thread_.join();
+  if (second_) second_thread_.join();
 }
 
-void runner::submit(requests asked, answered done) {
-  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}});
+void runner::submit(requests asked, answered done, bool beside) {
+  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, beside});
   for (const auto& r : order->asked)
     order->weight += weight(r);
   order->since = std::chrono::steady_clock::now();
@@ -71,6 +76,7 @@ void runner::submit(requests asked, answered done) {
   waiting_weight_ += order->weight;
   waiting_.push_back(std::move(order));
   if (waiting_.size() == 1) changed_.notify_one();
+  if (beside && busy_) beside_.notify_one();
 }
 
 runner::answers runner::call(requests asked, steady_point deadline) {
@@ -122,11 +128,7 @@ runner::answers runner::call(requests asked, steady_point deadline) {
 }
 
 void runner::run() {
-  std::vector<std::shared_ptr<job_order>> taken;
-  requests batch;
   for (;;) {
-    taken.clear();
-    batch.clear();
     {
       std::unique_lock hold(mutex_);
       changed_.wait(hold, [&] { return !waiting_.empty() || stopping_; });
@@ -136,33 +138,85 @@ void runner::run() {
       wait_for_store(up.error());
       continue;
     }
+    orders taken;
     {
-      std::unique_lock hold(mutex_);
+      std::lock_guard hold(mutex_);
       away_.reset();
-      for (std::size_t load = 0;
-           !waiting_.empty() && (load == 0 || load + waiting_.front()->weight <= max_batch_weight);) {
-        load += waiting_.front()->weight;
-        waiting_weight_ -= waiting_.front()->weight;
-        taken.push_back(std::move(waiting_.front()));
-        waiting_.pop_front();
-      }
+      taken = take(false);
+      busy_ = true;
+      if (beside_waits()) beside_.notify_one();
     }
-    room_.notify_all();
-    for (auto& order : taken)
-      for (auto& r : order->asked)
-        batch.push_back(std::move(r));
-    auto got = store_->apply(batch);
-    auto next = got.begin();
-    for (auto& order : taken) {
-      const auto end = next + static_cast<std::ptrdiff_t>(order->asked.size());
-      // Gone before the next is answered: it may hold the last share of something that owns us.
-      const auto done = std::exchange(order->done, nullptr);
-      done(answers(std::make_move_iterator(next), std::make_move_iterator(end)));
-      next = end;
+    carry_out(*store_, std::move(taken));
+    {
+      std::lock_guard hold(mutex_);
+      busy_ = false;
     }
-    if (store_->made_work()) tell_listeners();
     store_->tidy();
   }
+}
+
+// The second thread waits for no store: what it cannot take now the first will, and say why not.
+void runner::run_beside() {
+  for (;;) {
+    {
+      std::unique_lock hold(mutex_);
+      beside_.wait(hold, [&] { return stopping_ || (busy_ && beside_waits()); });
+      if (stopping_) return;
+    }
+    if (const auto up = second_->ready(); !up) {
+      std::unique_lock hold(mutex_);
+      beside_.wait_for(hold, between_looks, [&] { return stopping_; });
+      continue;
+    }
+    orders taken;
+    {
+      std::lock_guard hold(mutex_);
+      if (!busy_) continue;
+      taken = take(true);
+    }
+    if (taken.empty()) continue;
+    carry_out(*second_, std::move(taken));
+    second_->tidy();
+  }
+}
+
+bool runner::beside_waits() const {
+  return std::any_of(waiting_.begin(), waiting_.end(), [](const auto& order) { return order->beside; });
+}
+
+runner::orders runner::take(bool only_beside) {
+  orders taken;
+  std::size_t load = 0;
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    if (only_beside && !(*at)->beside) {
+      ++at;
+      continue;
+    }
+    if (load > 0 && load + (*at)->weight > max_batch_weight) break;
+    load += (*at)->weight;
+    waiting_weight_ -= (*at)->weight;
+    taken.push_back(std::move(*at));
+    at = waiting_.erase(at);
+  }
+  return taken;
+}
+
+void runner::carry_out(store& in, orders taken) {
+  room_.notify_all();
+  requests batch;
+  for (auto& order : taken)
+    for (auto& r : order->asked)
+      batch.push_back(std::move(r));
+  auto got = in.apply(batch);
+  auto next = got.begin();
+  for (auto& order : taken) {
+    const auto end = next + static_cast<std::ptrdiff_t>(order->asked.size());
+    // Gone before the next is answered: it may hold the last share of something that owns us.
+    const auto done = std::exchange(order->done, nullptr);
+    done(answers(std::make_move_iterator(next), std::make_move_iterator(end)));
+    next = end;
+  }
+  if (in.made_work()) tell_listeners();
 }
 
 // What is asked waits for the store to come back, but not for ever: who waited long is told.

@@ -1,5 +1,6 @@
-// The one thread of a process that speaks to a store. It takes whatever waits, applies it as one
-// batch and answers each: under load that is group commit, when idle it adds no delay.
+// The thread of a process that speaks to a store. It takes whatever waits, applies it as one batch and answers each:
+// under load that is group commit, when idle it adds no delay. Where a store has another way in, a second thread takes
+// what may be applied beside while the first is busy.
 #pragma once
 
 #include <condition_variable>
@@ -27,7 +28,9 @@ public:
 
   // Queues the requests; they are applied in order, within one commit. `done` is called on the
   // runner's thread and must not block. Never refuses: for callers who bound themselves by leases.
-  void submit(requests asked, answered done);
+  // Marked `beside` they may also be applied before, beside or after what others asked, and `done` be called at the
+  // same time as another's.
+  void submit(requests asked, answered done, bool beside = false);
 
   // The blocking form for everybody else: waits for room and for the answers. What could not even be
   // begun by the deadline is withdrawn and answered with storage_busy; what had begun, with
@@ -46,6 +49,9 @@ public:
   };
   std::unique_ptr<subscription> subscribe(listener hint);
 
+  // Whether what is marked `beside` may be applied by two at a time.
+  bool has_two_ways() const { return second_ != nullptr; }
+
   // As the store was found when it was opened.
   sluice::durability durability() const { return durability_; }
   const std::string& settings() const { return settings_; }
@@ -59,27 +65,38 @@ private:
     answered done;
     std::size_t weight = 0;
     steady_point since{};
+    bool beside = false;
   };
+  using orders = std::vector<std::shared_ptr<job_order>>;
 
   void run();
+  void run_beside();
+  bool beside_waits() const;
+  // From the front of the line, as many as one commit may hold: all, or those marked `beside`.
+  orders take(bool only_beside);
+  void carry_out(store& in, orders taken);
   void wait_for_store(const error& why);
   void tell_listeners();
 
   std::shared_ptr<const clock> time_;  // outlives the store
   std::unique_ptr<store> store_;
+  std::unique_ptr<store> second_;  // null when the store has no other way in
   sluice::durability durability_;
   std::string settings_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable beside_;
   std::condition_variable room_;
   std::deque<std::shared_ptr<job_order>> waiting_;
   std::size_t waiting_weight_ = 0;
+  bool busy_ = false;  // the first thread is at the store
   bool stopping_ = false;
   std::optional<error> away_;  // why the store cannot be asked now
   std::mutex listeners_mutex_;
   std::list<listener> listeners_;
   std::unique_ptr<watch> watch_;
   std::thread thread_;
+  std::thread second_thread_;
 };
 
 // One runner per store and process: the same file answers the same runner while anybody uses it.

@@ -36,17 +36,19 @@ struct enqueue_answer {
 
 // Takes the first ready jobs of a queue: its woken line, then its others by age. A job whose type is
 // not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that
-// may not be taken now stays where it is.
+// may not be taken now stays where it is. Claims of one lane of (server, queue) come one after the other, and `op`
+// grows within it; those of two lanes come in any order.
 struct claim_request {
   server_id server;
   queue_name queue;
-  std::uint64_t op = 0;      // grows with each claim of (server, queue); repeating it repeats the answer
+  std::uint64_t op = 0;      // no other claim of the server has it; repeating it repeats the answer
   std::uint32_t free = 0;    // jobs that can start at once
   std::uint32_t ahead = 0;   // claimed beyond those; never a suspect nor a type in `at_once`
   bool suspect_too = false;  // may one of `free` be a suspect (a job with a lost start)?
   duration lease{0};
   std::shared_ptr<const std::set<std::string, std::less<>>> types;
   std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // types never claimed ahead
+  std::uint32_t lane = 0;
 };
 struct claim_answer {
   std::vector<job> jobs;                // as they are now: processing, with fence and attempt
@@ -67,7 +69,7 @@ struct settlement {
   duration delay{0};                          // retry, deferred: ready again after this
   bool failure = false;                       // counts as a failed run
   duration ran{0};                            // how long the body ran
-  std::optional<progress_report> progress{};  // the last that it said, when the store does not have it yet
+  std::optional<progress_report> progress{};  // the last that it said: what was sent of it may come too late
 };
 struct settle_request {
   std::vector<settlement> starts;
@@ -264,6 +266,10 @@ public:
 
   // Set by another thread to make a wait for other processes end with storage_busy.
   virtual void stop_waiting() = 0;
+
+  // Another way into what is stored here, for a thread of its own; what is asked here and there at one time is carried
+  // out in any order. It connects when it is first asked whether it is ready. Null when there is none.
+  virtual std::unique_ptr<store> another() { return nullptr; }
 };
 
 // Opens what the URL names: sqlite:FILE or sqlite::memory:, either with ?max_pages=N to bound its size; or one of

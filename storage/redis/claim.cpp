@@ -13,7 +13,7 @@ void add(command& c, const std::shared_ptr<const std::set<std::string, std::less
 }  // namespace
 
 void add(command& c, const claim_request& r) {
-  c.add(r.server.value).add(r.queue.value).add(r.op).add(r.free).add(r.ahead);
+  c.add(r.server.value).add(r.queue.value).add(r.lane).add(r.op).add(r.free).add(r.ahead);
   c.add(r.suspect_too ? "1" : "0").add(r.lease.count());
   add(c, r.types);
   add(c, r.at_once);

@@ -26,8 +26,9 @@ constexpr auto last_words = 1s;  // for what is asked when the program stops alr
 
 class redis_store final : public store {
 public:
-  redis_store(location where, const clock* time)
-      : where_(std::move(where)), prefix_("{" + where_.prefix + "}"), time_(time), token_(random_token()) {}
+  // `token`: by which the listener of this process knows what it has heard already.
+  redis_store(location where, const clock* time, std::string token)
+      : where_(std::move(where)), prefix_("{" + where_.prefix + "}"), time_(time), token_(std::move(token)) {}
 
   result<void> ready() override {
     if (link_ && !link_->at->is_stale()) return {};
@@ -88,6 +89,7 @@ public:
   sluice::durability durability() const override { return durability_; }
   std::string settings() const override { return settings_; }
   void stop_waiting() override { stop_.set(); }
+  std::unique_ptr<store> another() override { return std::make_unique<redis_store>(where_, time_, token_); }
 
   result<std::vector<std::string>> audit() override {
     if (auto up = ready(); !up) return up.error();
@@ -250,7 +252,7 @@ private:
 }  // namespace
 
 result<std::unique_ptr<store>> open(location where, const clock* time) {
-  auto made = std::make_unique<redis_store>(std::move(where), time);
+  auto made = std::make_unique<redis_store>(std::move(where), time, random_token());
   if (auto opened = made->open(); !opened) return opened.error();
   return std::unique_ptr<store>(std::move(made));
 }

@@ -174,9 +174,11 @@ bool park(session& s, const job_row& row, const std::string& resource) {
   else ++t.vain;
   write_ticket(s, row.seq, t);
   const bool keeps = t.vain >= vain_wakes;
+  const bool for_a_permit = limit_of(s, resource).has_value();
   std::vector<std::string> free;
   for (const auto& has : permits_of(s, row.seq)) {
-    if (has.kind == permit_kind::strict || keeps) continue;
+    // Only what comes before it by name is kept while it waits for a permit, so that no two wait for each other.
+    if (has.kind == permit_kind::strict || (keeps && (!for_a_permit || has.resource < resource))) continue;
     release(s, has.resource, row.seq);
     free.push_back(has.resource);
   }

@@ -36,8 +36,10 @@ public:
     if (!got_.jobs.empty()) mark_served(s_, r_.queue.value);
     if (!got_.jobs.empty())
       s_.db
-          .prepare("INSERT INTO claims(server,queue,op) VALUES(?1,?2,?3) ON CONFLICT(server,queue) DO UPDATE SET op=?3")
-          .with(r_.server.value, r_.queue.value, r_.op)
+          .prepare(
+              "INSERT INTO claims(server,queue,lane,op) VALUES(?1,?2,?3,?4) ON CONFLICT(server,queue,lane) DO UPDATE "
+              "SET op=?4")
+          .with(r_.server.value, r_.queue.value, r_.lane, r_.op)
           .run();
     return std::move(got_);
   }
@@ -159,7 +161,8 @@ claim_answer repeat(session& s, const claim_request& r) {
 }
 
 bool is_repeat(session& s, const claim_request& r) {
-  auto q = s.db.prepare("SELECT op FROM claims WHERE server=? AND queue=?").with(r.server.value, r.queue.value);
+  auto q = s.db.prepare("SELECT op FROM claims WHERE server=? AND queue=? AND lane=?")
+               .with(r.server.value, r.queue.value, r.lane);
   return q.step() && static_cast<std::uint64_t>(q.number(0)) >= r.op;
 }
 

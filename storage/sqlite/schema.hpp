@@ -6,7 +6,7 @@
 //   lines       (queue, kind, name) with a small number. kind: 0 main, 1 woken, 2 suspect, 3 type:NAME.
 //               Only the enqueued stand in other lines than their queue's main one.
 //   counts      how many jobs stand in (state, line); state 9 counts the quarantined.
-//   queues      paused or not.       claims  the last claim of (server, queue), so that it can be repeated.
+//   queues      paused or not.       claims  the last claim of (server, queue, lane), to repeat it.
 //   servers     who lives.           quarantine  rows whose records could not be decoded, as they were.
 //   numbers     the one growing number: fences and places in lines.
 #pragma once

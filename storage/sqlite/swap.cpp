@@ -25,10 +25,11 @@ cell_view view(session& s, const std::string& name) {
   };
   look_at(name);
   // Its keys, one by one: each may have many waiters. '0' is the character behind '/'.
+  const std::string end = name + "0";
   for (std::string at = name + "/"; cell.lines.size() < most_lines;) {
     {
       auto q = s.db.prepare("SELECT resource FROM parked WHERE resource>? AND resource<? ORDER BY resource LIMIT 1")
-                   .with(at, name + "0");
+                   .with(at, end);
       if (!q.step()) break;
       at = q.text(0);
     }

@@ -37,8 +37,7 @@ take_answer::one take_one(session& s, const take_request::start& asked) {
       std::find_if(missing.begin(), missing.end(), [&](const std::string& resource) { return !has_room(s, resource); });
   if (busy != missing.end() && !asked.park) return {how::busy, *busy};
   if (busy != missing.end()) {
-    // Whoever waited in vain too often takes what is free before it: all do so in the order of names, so that no two
-    // wait for each other.
+    // Whoever waited in vain too often takes what is free before it.
     if (park(s, *row, *busy))
       for (auto free = missing.begin(); free != busy; ++free)
         grant(s, *free, row->seq, permit_kind::kept, 0);

@@ -1,6 +1,7 @@
 // Actors that die: whoever it is, somebody takes over and no job is lost or run twice.
 #include <atomic>
 
+#include "actors/claiming.hpp"
 #include "actors/lease_keeper.hpp"
 #include "actors/own_system.hpp"
 #include "actors/server_world.hpp"
@@ -101,6 +102,71 @@ TEST_CASE("a worker that is ended from outside is that job's failed start and is
   p->mute();
   p->close(std::chrono::steady_clock::now() + 5s);
   CHECK(p->take_ended().empty());  // the body's late outcome is nobody's
+}
+
+TEST_CASE("the out-tray gives up to a share of the ends, and waits for a handful when it is asked for one") {
+  server_world w;
+  w.handlers.handle("says", [](job_context& job) { job.progress(0.5, "half"); });
+  auto p = std::make_shared<pool>(queue_name("default"), queue_options{1, 9, {}, {}},
+                                  make_bodies(w.handlers, {}, w.options));
+  std::atomic<int> told{0};
+  p->on_ended([&] { ++told; });
+  std::atomic<bool> taken{false};
+  p->on_progress([&] { taken = p->take_progress().size() == 1; });
+  p->add_worker({{}, {}});
+  const auto claimed = [&](std::uint64_t from, std::uint64_t to) {
+    std::vector<start_ptr> starts;
+    for (; from <= to; ++from) {
+      starts.push_back(std::make_shared<held_start>());
+      auto& about = starts.back()->about;
+      about.id = job_id("j" + std::to_string(from));
+      about.type = job_type("says");
+      about.queue = queue_name("default");
+      about.fence = fence{from};
+    }
+    p->accept(std::move(starts));
+  };
+  const auto ended = [&](std::uint32_t n) { return eventually([&] { return p->load().ended == n; }); };
+  claimed(1, 3);
+  REQUIRE(ended(3));
+  CHECK(told == 1);
+  const auto first = p->take_ended(1, 2);
+  REQUIRE(first.size() == 2);
+  CHECK(first[0].settlement.start.fence == fence{1});
+  // What was said goes with the end also when it was sent before: that may come later.
+  CHECK(taken);
+  REQUIRE(first[0].settlement.progress);
+  CHECK(first[0].settlement.progress->text == "half");
+  CHECK(p->take_ended(3).empty());
+  claimed(4, 4);
+  REQUIRE(ended(2));
+  CHECK(told == 1);
+  claimed(5, 5);
+  REQUIRE(ended(3));
+  CHECK(told == 2);
+  CHECK(p->take_ended(3).size() == 3);
+  p->mute();
+  p->close(std::chrono::steady_clock::now() + 5s);
+}
+
+TEST_CASE("two orders share what a pool can hold, unless its jobs are to run one after the other") {
+  const auto load = [](std::uint32_t workers, duration body) {
+    pool_load l;
+    l.workers = workers;
+    l.typical_body = body;
+    l.measured = true;
+    return l;
+  };
+  const auto quick = load(64, 1us);
+  CHECK(plan_claim(quick, 256, 0).free == 64);
+  CHECK(plan_claim(quick, 256, 0).ahead == 256);
+  CHECK(plan_claim(quick, 256, 200).free == 0);
+  CHECK(plan_claim(quick, 256, 200).ahead == 120);
+  REQUIRE(shares_of(quick, 256));
+  CHECK(shares_of(quick, 256)->least == 80);
+  CHECK(shares_of(quick, 256)->most == 106);
+  CHECK_FALSE(shares_of(load(1, 1us), 256));
+  CHECK_FALSE(shares_of(load(2, 1s), 256));
 }
 
 }  // namespace sluice::test

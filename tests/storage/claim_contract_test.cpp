@@ -118,6 +118,33 @@ TEMPLATE_TEST_CASE("The same number of another server or queue is another claim"
   CHECK(ids(claim(w, {.free = 9, .server = "s1", .op = 7})) == names{"a"});
 }
 
+TEMPLATE_TEST_CASE("Two lanes of one server and queue claim each for itself", "[contract]", sqlite_file_world,
+                   sqlite_memory_world, redis_world) {
+  TestType w;
+  put_all(w, {"a", "b", "c", "d"});
+  const auto first = claiming({.op = 7, .lane = 0}), second = claiming({.op = 8, .lane = 1});
+  // The later is carried out before the earlier.
+  REQUIRE(ids(ask(w, second)) == names{"a"});
+  REQUIRE(ids(ask(w, first)) == names{"b"});
+  const auto before = portrait(w);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(ids(ask(w, first)) == names{"b"});
+    CHECK(ids(ask(w, second)) == names{"a"});
+    CHECK(portrait(w) == before);
+    if constexpr (TestType::survives_reopen) w.reopen();
+  }
+  // A lane's older claim is still a repeat when the other lane has gone on.
+  REQUIRE(ids(claim(w, {.op = 9, .lane = 1})) == names{"c"});
+  CHECK(ids(ask(w, first)) == names{"b"});
+  CHECK(ids(ask(w, second)) == names{"a"});
+  CHECK(ids(claim(w, {.op = 10, .lane = 0})) == names{"d"});
+  w.template ask<storage::done_answer>(storage::leave_request{server_id("s1")});
+  put_all(w, {"e", "f"});
+  CHECK(ids(claim(w, {.op = 1, .lane = 0})) == names{"e"});
+  CHECK(ids(claim(w, {.op = 2, .lane = 1})) == names{"f"});
+  audit(w);
+}
+
 TEMPLATE_TEST_CASE("A job of an unknown type is put aside once, for whoever knows it", "[contract]", sqlite_file_world,
                    sqlite_memory_world, redis_world) {
   TestType w;

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/job_state.hpp"
+#include "core/text.hpp"
 #include "support/catch.hpp"
 #include "support/worlds.hpp"
 
@@ -77,6 +78,7 @@ struct claim_words {
   duration lease = 30s;
   std::string types = "work";  // words
   std::string at_once = "";
+  std::uint32_t lane = 0;
 };
 
 inline std::shared_ptr<const std::set<std::string, std::less<>>> words_of(const std::string& text) {
@@ -97,6 +99,7 @@ inline storage::claim_request claiming(const claim_words& words) {
   r.lease = words.lease;
   r.types = words_of(words.types);
   r.at_once = words_of(words.at_once);
+  r.lane = words.lane;
   return r;
 }
 
@@ -179,6 +182,13 @@ inline void pause(world& w, const std::string& queue, bool paused = true) {
 }
 
 inline void beat(world& w, const server_info& info) { w.ask<storage::done_answer>(storage::beat_request{info}); }
+inline server_info serving(const std::string& id, const names& queues) {
+  server_info info;
+  info.id.value = id;
+  info.name = id;
+  info.queues = queues;
+  return info;
+}
 inline void leave(world& w, const server_id& id) { w.ask<storage::done_answer>(storage::leave_request{id}); }
 inline std::vector<server_info> servers(world& w) {
   return w.ask<storage::servers_answer>(storage::servers_request{}).servers;
@@ -227,6 +237,128 @@ inline std::uint64_t count_of(const queue_counts& q, job_state state) {
   return 0;
 }
 
+// Permits, in words that are easy to compare: "granted", "stale", or "parked", "busy" and "undefined" with a resource.
+inline std::string in_words(const storage::take_answer::one& one) {
+  using enum storage::take_answer::how;
+  switch (one.what) {
+    case granted: return "granted";
+    case parked: return "parked " + one.resource;
+    case busy: return "busy " + one.resource;
+    case undefined: return "undefined " + one.resource;
+    case stale: return "stale";
+  }
+  return "?";
+}
+inline names in_words(const std::vector<storage::take_answer::one>& each) {
+  names all;
+  for (const auto& one : each)
+    all.push_back(in_words(one));
+  return all;
+}
+
+struct take_words {
+  bool strict = false;
+  bool park = true;
+};
+
+inline storage::take_request::start wanting(const job& j, names permits, take_words words = {}) {
+  return {start_of(j), std::move(permits), words.strict, words.park};
+}
+inline names take_all(world& w, std::vector<storage::take_request::start> starts) {
+  return in_words(w.ask<storage::take_answer>(storage::take_request{std::move(starts)}).each);
+}
+inline std::string take(world& w, const job& j, names permits, take_words words = {}) {
+  return take_all(w, {wanting(j, std::move(permits), words)}).at(0);
+}
+
+// A new job that runs.
+inline job started(world& w, const std::string& id, const std::string& queue = "default") {
+  REQUIRE(put(w, {.id = id, .queue = queue}) == errc::none);
+  auto j = claim_one(w, {.queue = queue});
+  REQUIRE(j.id.value == id);
+  return j;
+}
+// ... and has these permits.
+inline job holding(world& w, const std::string& id, const names& permits, take_words words = {},
+                   const std::string& queue = "default") {
+  auto j = started(w, id, queue);
+  REQUIRE(take(w, j, permits, words) == "granted");
+  return j;
+}
+// A new job that waits for the first of these.
+inline job parked(world& w, const std::string& id, const names& permits, const std::string& queue = "default") {
+  auto j = started(w, id, queue);
+  REQUIRE(take(w, j, permits).starts_with("parked "));
+  return j;
+}
+
+using defined = storage::define_answer::how;
+inline defined define(world& w, const storage::define_request& r) { return w.ask<storage::define_answer>(r).what; }
+inline defined define(world& w, const std::string& resource, std::uint64_t permits) {
+  return define(w, {.resource = resource, .text = cat("{\"limit\":", permits, "}"), .permits = permits, .config = ""});
+}
+inline storage::change_answer undefine(world& w, const std::string& resource) {
+  return w.ask<storage::change_answer>(storage::undefine_request{resource});
+}
+
+inline storage::throttler_answer one_throttler(world& w, const std::string& resource, std::uint32_t limit = 20) {
+  return w.ask<storage::throttler_answer>(storage::throttler_request{resource, limit});
+}
+// "a" runs with its permit, "a reserved" was woken with it, "a kept" has it without running.
+inline names in_words(const std::vector<storage::throttler_answer::holder>& holders) {
+  names all;
+  for (const auto& h : holders)
+    all.push_back(h.id.value + (h.reserved ? " reserved" : h.fence.value == 0 ? " kept" : ""));
+  return all;
+}
+// By id, since those of the same instant are told of in any order.
+inline names holders(world& w, const std::string& resource) {
+  const auto told = one_throttler(w, resource, 200);
+  CHECK(told.about.held == told.holders.size());
+  auto all = in_words(told.holders);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+inline names waiters(world& w, const std::string& resource) {
+  const auto told = one_throttler(w, resource, 200);
+  CHECK(told.about.waiting == told.waiters.size());
+  names all;
+  for (const auto& id : told.waiters)
+    all.push_back(id.value);
+  return all;
+}
+// All pages.
+inline std::vector<storage::throttler_row> all_throttlers(world& w, std::uint32_t limit = 200) {
+  std::vector<storage::throttler_row> all;
+  storage::throttlers_request r{limit, ""};
+  do {
+    auto page = w.ask<storage::throttlers_answer>(r);
+    REQUIRE(page.throttlers.size() <= limit);
+    std::move(page.throttlers.begin(), page.throttlers.end(), std::back_inserter(all));
+    r.after = page.next;
+  } while (!r.after.empty());
+  return all;
+}
+
+// From the first resource to the last.
+inline std::uint64_t rouse(world& w, std::uint32_t limit = 1000) {
+  std::uint64_t woken = 0;
+  storage::rouse_request r{limit, ""};
+  do {
+    const auto told = w.ask<storage::rouse_answer>(r);
+    woken += told.woken;
+    r.after = told.next;
+  } while (!r.after.empty());
+  return woken;
+}
+inline storage::explain_answer explain(world& w, const std::string& id) {
+  return w.ask<storage::explain_answer>(storage::explain_request{job_id(id)});
+}
+inline storage::cell_view cell(world& w, const std::string& id) {
+  return w.ask<storage::cell_answer>(storage::cell_request{id}).cell;
+}
+inline storage::swap_answer swap(world& w, const storage::swap_request& r) { return w.ask<storage::swap_answer>(r); }
+
 inline storage::request enqueue_of(const std::string& id, const std::string& args = "{}") {
   return storage::enqueue_request{{prepared({.id = id, .args = args})}};
 }
@@ -274,7 +406,8 @@ inline void audit(world& w) {
     CHECK(j.server.empty() == (j.state != job_state::processing));
     CHECK(j.due_at.has_value() == (j.state == job_state::scheduled));
     CHECK(j.finished_at.has_value() == is_final(j.state));
-    CHECK((j.line.empty() || j.state == job_state::enqueued));
+    CHECK((j.line.empty() || j.state == job_state::enqueued || j.state == job_state::throttled));
+    if (j.state == job_state::throttled) CHECK_FALSE(j.line.empty());
     CHECK(j.history.size() <= 20);
     if (j.state == job_state::processing) CHECK(fences.insert(j.fence.value).second);
   }

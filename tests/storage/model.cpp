@@ -33,12 +33,20 @@ std::string in_words(const std::vector<errc>& each) {
   return text;
 }
 
+std::string in_words(const names& has) {
+  std::string text;
+  for (const auto& resource : has)
+    text += " has " + resource;
+  return text;
+}
+
 std::string in_words(const std::optional<duration>& d) { return d ? cat(d->count(), " us") : "never"; }
 
 std::string in_words(const storage::claim_answer& a) {
   std::string text = cat(a.jobs.size(), " jobs");
   for (std::size_t i = 0; i < a.jobs.size(); ++i)
-    text += cat("\n  ", face(a.jobs[i]), " failures ", i < a.failures.size() ? int(a.failures[i]) : -1);
+    text += cat("\n  ", face(a.jobs[i]), " failures ", i < a.failures.size() ? int(a.failures[i]) : -1,
+                i < a.admitted.size() ? in_words(a.admitted[i]) : " and nobody says what it has");
   return text;
 }
 
@@ -66,7 +74,23 @@ struct overview {
   std::map<std::pair<std::string, std::string>, names> lines;                // by queue and line
   std::map<std::pair<std::string, std::string_view>, std::uint64_t> counts;  // by queue and state
   std::set<std::string> paused;
+  std::map<std::string, std::string> throttlers;
 };
+
+// Who has a permit, and of which start.
+std::string holder(const std::string& id, sluice::fence start, bool reserved) {
+  return cat(' ', id, reserved ? " reserved" : start.value == 0 ? " kept" : cat(" start ", start.value));
+}
+std::string about(const std::string& definition, names holders, const names& waiters) {
+  std::sort(holders.begin(), holders.end());
+  auto text = cat(definition, ", held by");
+  for (const auto& h : holders)
+    text += h;
+  text += ", waited for by";
+  for (const auto& id : waiters)
+    text += ' ' + id;
+  return text;
+}
 
 std::string in_words(const overview& o) {
   std::string text;
@@ -80,6 +104,8 @@ std::string in_words(const overview& o) {
     if (n > 0) text += cat("queue ", at.first, ' ', at.second, ' ', n, '\n');
   for (const auto& queue : o.paused)
     text += cat("queue ", queue, " is paused\n");
+  for (const auto& [resource, said] : o.throttlers)
+    text += cat(resource, ' ', said, '\n');
   return text;
 }
 
@@ -95,6 +121,14 @@ std::string in_words(const storage::answer& a) {
           [](const storage::expired_answer& e) { return in_words(e); },
           [](const storage::prune_answer& p) { return cat(p.removed, " removed", p.more ? ", more" : ""); },
           [](const storage::change_answer& c) { return std::string(name_of(c.code)); },
+          [](const storage::rouse_answer& r) { return cat(r.woken, " woken, then ", r.next); },
+          [](const storage::define_answer& d) { return cat("definition ", static_cast<int>(d.what)); },
+          [](const storage::take_answer& t) {
+            std::string text;
+            for (const auto& one : test::in_words(t.each))
+              text += one + "; ";
+            return text;
+          },
           [](const auto& other) {
             if constexpr (requires { other.each; }) return in_words(other.each);
             else return std::string("done");
@@ -162,10 +196,11 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
   const auto give = [&](const known_job& j) {
     answer.jobs.push_back(j.seen);
     answer.failures.push_back(j.failures);
+    answer.admitted.push_back(permits_of(j));
   };
   const auto most = r.free + r.ahead;
   if (most == 0) return answer;
-  auto& last_op = last_op_[{r.server, r.queue}];
+  auto& last_op = last_op_[{r.server, r.queue, r.lane}];
   if (r.op <= last_op) {  // asked again: what it took and still holds
     auto held = where([&](const known_job& j) {
       return j.seen.state == processing && j.seen.queue == r.queue && j.seen.server == r.server.value && j.op == r.op;
@@ -215,6 +250,11 @@ void model::start(known_job& j, const storage::claim_request& r, sluice::fence d
   j.lease = r.lease;
   j.op = r.op;
   j.renewals = 0;
+  for (const auto& resource : permits_of(j)) {
+    auto& p = permits_[resource][j.seen.id.value];
+    p.start = drawn;
+    p.reserved = false;
+  }
 }
 
 storage::settle_answer model::apply(const storage::settle_request& r, const storage::settle_answer& told) {
@@ -255,6 +295,7 @@ errc model::settle_one(const storage::settlement& end) {
       is_suspect(j->seen) ? to_tail(*j) : move(*j, enqueued, "woken");
       break;
   }
+  give_back(*j);
   return errc::none;
 }
 
@@ -293,6 +334,13 @@ storage::promote_answer model::apply(const storage::promote_request& r) {
     to_tail(*j);
     ++answer.moved;
   }
+  pass_on_lapsed(r);
+  for (const auto& [resource, holders] : permits_)
+    for (const auto& [id, p] : holders)
+      if (p.reserved) {
+        const auto left = std::max(duration(0), p.since + r.reservation - clock_.now());
+        answer.next_in = std::min(answer.next_in.value_or(left), left);
+      }
   return answer;
 }
 
@@ -325,6 +373,7 @@ errc model::reap_one(const storage::expired_lease& seen, std::uint32_t max_losse
   j->seen.attempt -= 1;
   j->seen.losses += 1;
   j->seen.losses >= max_losses ? move(*j, failed) : to_tail(*j);
+  give_back(*j);
   return errc::none;
 }
 
@@ -360,7 +409,8 @@ storage::change_answer model::apply(const storage::requeue_request& r) {
   auto* j = find(r.id);
   if (!j) return {errc::not_found, ""};
   if (j->seen.state == enqueued && j->requeued) return {};  // asked again
-  if (j->seen.state == enqueued || j->seen.state == processing) return {errc::illegal_transition, ""};
+  if (j->seen.state == enqueued || j->seen.state == processing || j->seen.state == throttled)
+    return {errc::illegal_transition, ""};
   if (is_final(j->seen.state)) {  // afresh, with all its attempts
     j->failures = 0;
     j->seen.attempt = 0;
@@ -381,13 +431,182 @@ storage::change_answer model::apply(const storage::remove_request& r) {
   j->seen.reason = stores_words;
   j->requeued = false;
   move(*j, deleted);
+  give_back(*j);
   return {};
 }
 
 storage::done_answer model::apply(const storage::pause_request& r) {
   if (r.paused) paused_.insert(r.queue.value);
   else paused_.erase(r.queue.value);
+  if (!r.paused) apply(storage::rouse_request{});
   return {};
+}
+
+storage::take_answer model::apply(const storage::take_request& r) {
+  storage::take_answer answer;
+  for (const auto& asked : r.starts)
+    answer.each.push_back(take_one(asked));
+  return answer;
+}
+
+storage::take_answer::one model::take_one(const storage::take_request::start& asked) {
+  using enum storage::take_answer::how;
+  auto* j = find(asked.key.id);
+  if (!j || asked.key.fence.value == 0 || j->seen.fence != asked.key.fence) return {stale, ""};
+  if (j->seen.state == throttled) return {parked, j->seen.line};
+  if (j->seen.state != processing) return {stale, ""};
+  for (const auto& resource : asked.permits)
+    if (!limit_of(resource)) return {undefined, resource};
+  const auto& id = j->seen.id.value;
+  names missing;
+  for (const auto& resource : asked.permits) {
+    if (permits_[resource].contains(id)) continue;
+    if (has_room(resource)) {
+      missing.push_back(resource);
+      continue;
+    }
+    if (!asked.park) return {busy, resource};
+    park(*j, resource, missing);
+    return {parked, resource};
+  }
+  for (const auto& resource : missing)
+    grant(*j, resource, {.start = asked.key.fence});
+  if (asked.strict)
+    for (const auto& resource : permits_of(*j))
+      permits_[resource][id].strict = true;
+  return {granted, ""};
+}
+
+storage::define_answer model::apply(const storage::define_request& r) {
+  using enum storage::define_answer::how;
+  const auto known = definitions_.find(r.resource);
+  if (known != definitions_.end() && known->second.text == r.text && known->second.permits == r.permits)
+    return {unchanged};
+  const auto what = known == definitions_.end() ? added : changed;
+  definitions_[r.resource] = r;
+  pass_on(r.resource);
+  return {what};
+}
+
+storage::change_answer model::apply(const storage::undefine_request& r) {
+  const auto waits = where([&](const known_job& j) { return j.seen.state == throttled && j.seen.line == r.resource; });
+  if (!waits.empty() || !permits_[r.resource].empty()) return {errc::illegal_transition, ""};
+  definitions_.erase(r.resource);
+  return {};
+}
+
+storage::rouse_answer model::apply(const storage::rouse_request&) {
+  std::set<std::string> lines;
+  for (const auto* j : where([](const known_job& j) { return j.seen.state == throttled; }))
+    lines.insert(j->seen.line);
+  storage::rouse_answer answer;
+  for (const auto& resource : lines)
+    answer.woken += pass_on(resource);
+  return answer;
+}
+
+std::optional<std::uint64_t> model::limit_of(const std::string& resource) const {
+  const auto known = definitions_.find(resource);
+  if (known != definitions_.end()) return known->second.permits;
+  return resource.starts_with("mutex:") ? std::optional<std::uint64_t>(1) : std::nullopt;
+}
+
+bool model::has_room(const std::string& resource) {
+  pass_on(resource);
+  return permits_[resource].size() < limit_of(resource);
+}
+
+std::uint64_t model::pass_on(const std::string& resource) {
+  std::uint64_t woken = 0;
+  while (permits_[resource].size() < limit_of(resource).value_or(0)) {
+    const auto waiters = where([&](const known_job& j) {
+      return j.seen.state == throttled && j.seen.line == resource && !paused_.contains(j.seen.queue.value);
+    });
+    if (waiters.empty()) break;
+    auto& oldest =
+        **std::min_element(waiters.begin(), waiters.end(), [](auto* a, auto* b) { return a->first < b->first; });
+    is_suspect(oldest.seen) ? to_tail(oldest) : move(oldest, enqueued, "woken");
+    grant(oldest, resource, {.reserved = true});
+    ++woken;
+  }
+  return woken;
+}
+
+void model::grant(known_job& j, const std::string& resource, permit p) {
+  p.since = clock_.now();
+  p.number = ++places_;
+  permits_[resource][j.seen.id.value] = p;
+}
+
+void model::wait_in(known_job& j, const std::string& resource) {
+  move(j, throttled, resource);
+  j.place = j.first;
+}
+
+// What it had goes back; but when it was woken in vain too often, it keeps what comes before the busy one by name.
+void model::park(known_job& j, const std::string& resource, const names& free) {
+  if (j.first > 0) ++j.vain;
+  else j.first = ++places_;
+  const bool keeps = j.vain >= storage::vain_wakes;
+  names freed;
+  for (const auto& has : permits_of(j)) {
+    auto& p = permits_[has][j.seen.id.value];
+    p.start = {};
+    if (p.strict || (keeps && has < resource)) continue;
+    permits_[has].erase(j.seen.id.value);
+    freed.push_back(has);
+  }
+  if (keeps)
+    for (const auto& taken : free)
+      grant(j, taken, {});
+  j.seen.attempt -= 1;
+  wait_in(j, resource);
+  for (const auto& f : freed)
+    pass_on(f);
+}
+
+void model::give_back(known_job& j) {
+  names freed;
+  for (const auto& has : permits_of(j)) {
+    auto& p = permits_[has][j.seen.id.value];
+    p.start = {};
+    if (p.strict && !is_final(j.seen.state)) continue;
+    permits_[has].erase(j.seen.id.value);
+    freed.push_back(has);
+  }
+  j.first = 0;
+  j.vain = 0;
+  for (const auto& f : freed)
+    pass_on(f);
+}
+
+void model::pass_on_lapsed(const storage::promote_request& r) {
+  struct lapse {
+    time_point since;
+    std::uint64_t number;
+    std::string resource, id;
+    auto operator<=>(const lapse&) const = default;
+  };
+  std::set<lapse> all;
+  for (const auto& [resource, holders] : permits_)
+    for (const auto& [id, p] : holders)
+      if (p.reserved && p.since <= clock_.now() - r.reservation) all.insert({p.since, p.number, resource, id});
+  std::uint32_t passed = 0;
+  for (const auto& one : all) {
+    if (passed++ == r.limit) break;
+    permits_[one.resource].erase(one.id);
+    auto& j = jobs_.at(one.id);
+    j.first = ++places_;
+    wait_in(j, one.resource);
+    pass_on(one.resource);
+  }
+}
+
+names model::permits_of(const known_job& j) const {
+  names all;
+  for (const auto& [resource, holders] : permits_)
+    if (holders.contains(j.seen.id.value)) all.push_back(resource);
+  return all;
 }
 
 model::known_job* model::find(const job_id& id) {
@@ -435,7 +654,7 @@ std::string model::look() const {
   std::string text;
   for (const auto* j : all) {  // by id
     auto shown = j->seen;
-    if (shown.line.starts_with("type:")) shown.reason = stores_words;
+    if (shown.line.starts_with("type:") || shown.state == throttled) shown.reason = stores_words;
     text += face(shown) + '\n';
   }
   overview rest;
@@ -445,6 +664,25 @@ std::string model::look() const {
     const auto& queue = j->seen.queue.value;
     if (j->seen.state == enqueued) rest.lines[{queue, j->seen.line}].push_back(j->seen.id.value);
     ++rest.counts[{queue, name_of(j->seen.state)}];
+  }
+  std::set<std::string> resources;
+  std::map<std::string, names> waiters;
+  for (const auto* j : all)
+    if (j->seen.state == throttled) waiters[j->seen.line].push_back(j->seen.id.value);
+  for (const auto& [resource, d] : definitions_)
+    resources.insert(resource);
+  for (const auto& [resource, standing] : waiters)
+    resources.insert(resource);
+  for (const auto& [resource, holders] : permits_)
+    if (!holders.empty()) resources.insert(resource);
+  for (const auto& resource : resources) {
+    names held;
+    if (const auto has = permits_.find(resource); has != permits_.end())
+      for (const auto& [id, p] : has->second)
+        held.push_back(holder(id, p.start, p.reserved));
+    const auto written = definitions_.find(resource);
+    rest.throttlers[resource] =
+        about(written == definitions_.end() ? "" : written->second.text, held, waiters[resource]);
   }
   return text + in_words(rest);
 }
@@ -472,6 +710,16 @@ std::string model::look(world& w) {
     }
     if (q.quarantined > 0) text += cat("quarantined ", q.quarantined, '\n');
     if (q.paused) rest.paused.insert(q.queue.value);
+  }
+  for (const auto& row : all_throttlers(w)) {
+    const auto told = one_throttler(w, row.resource, 200);
+    names held, waiters;
+    for (const auto& h : told.holders)
+      held.push_back(holder(h.id.value, h.fence, h.reserved));
+    for (const auto& id : told.waiters)
+      waiters.push_back(id.value);
+    rest.throttlers[row.resource] = about(row.definition, held, waiters);
+    if (row.held != held.size() || row.waiting != waiters.size()) text += row.resource + " is counted wrongly\n";
   }
   return text + in_words(rest);
 }

@@ -2,7 +2,8 @@
 // written from the contract. Random programs compare every store with it (random_programs_test.cpp).
 //
 // It leaves open what the contract leaves open: fences are taken from the store's answers, of jobs that ended in the
-// same instant the store says which it pruned, and the store's own words (reasons, errors) only have to be there.
+// same instant the store says which it pruned, and the store's own words (reasons, errors) only have to be there. Of
+// throttling it knows permits, not cells; and every queue is served.
 #pragma once
 
 #include <functional>
@@ -44,8 +45,17 @@ private:
     duration lease{0};
     std::uint64_t place = 0;  // in its line
     bool requeued = false;    // by hand, and nothing has been said of it since
+    std::uint64_t first = 0;  // its number in the lines of resources; 0: admitted since
+    std::uint32_t vain = 0;   // wakes that ended in parking again
   };
   using known_jobs = std::vector<known_job*>;
+  struct permit {
+    sluice::fence start{};  // 0: its job does not run
+    bool strict = false;
+    bool reserved = false;
+    time_point since{};
+    std::uint64_t number = 0;  // grows with each
+  };
 
   storage::enqueue_answer apply(const storage::enqueue_request& r);
   storage::claim_answer apply(const storage::claim_request& r, const storage::claim_answer& told);
@@ -59,10 +69,15 @@ private:
   storage::change_answer apply(const storage::requeue_request& r);
   storage::change_answer apply(const storage::remove_request& r);
   storage::done_answer apply(const storage::pause_request& r);
+  storage::take_answer apply(const storage::take_request& r);
+  storage::define_answer apply(const storage::define_request& r);
+  storage::change_answer apply(const storage::undefine_request& r);
+  storage::rouse_answer apply(const storage::rouse_request& r);
 
   errc enqueue_one(const prepared_job& wanted);
   errc settle_one(const storage::settlement& end);
   errc reap_one(const storage::expired_lease& seen, std::uint32_t max_losses);
+  storage::take_answer::one take_one(const storage::take_request::start& asked);
   std::uint32_t prune_state(job_state state, const retention_rule& rule, std::uint32_t limit);
 
   known_job* find(const job_id& id);
@@ -72,13 +87,24 @@ private:
   void start(known_job& j, const storage::claim_request& r, sluice::fence drawn);
   void move(known_job& j, job_state to, const std::string& line = {});
   void to_tail(known_job& j) { move(j, job_state::enqueued, j.seen.losses > 0 ? "suspect" : ""); }
+  std::optional<std::uint64_t> limit_of(const std::string& resource) const;  // none: not defined
+  bool has_room(const std::string& resource);                                // for a newcomer
+  std::uint64_t pass_on(const std::string& resource);                        // to the oldest waiters: how many
+  void grant(known_job& j, const std::string& resource, permit p);
+  void park(known_job& j, const std::string& resource, const names& free);
+  void wait_in(known_job& j, const std::string& resource);
+  void pass_on_lapsed(const storage::promote_request& r);
+  void give_back(known_job& j);  // its start ended
+  names permits_of(const known_job& j) const;
   void remember(known_job& j, const std::string& cause, const std::string& why, duration ran);
 
   const clock& clock_;
   still_there kept_;
   std::map<std::string, known_job> jobs_;
   std::set<std::string> paused_;
-  std::map<std::pair<server_id, queue_name>, std::uint64_t> last_op_;
+  std::map<std::tuple<server_id, queue_name, std::uint32_t>, std::uint64_t> last_op_;
+  std::map<std::string, storage::define_request> definitions_;
+  std::map<std::string, std::map<std::string, permit>> permits_;  // by resource and job
   std::uint64_t places_ = 0;
   sluice::fence last_fence_;
   bool made_work_ = false;

@@ -27,6 +27,9 @@ enum class verb {
   requeue,
   remove,
   pause,
+  take,
+  define,
+  rouse,
   wait,
   set_back,
   reopen
@@ -94,7 +97,10 @@ rc::Gen<program> any_program(int longest) {
                                                     {2, verb::prune},
                                                     {3, verb::requeue},
                                                     {1, verb::remove},
-                                                    {1, verb::pause},
+                                                    {2, verb::pause},
+                                                    {8, verb::take},
+                                                    {2, verb::define},
+                                                    {1, verb::rouse},
                                                     {4, verb::wait},
                                                     {1, verb::set_back},
                                                     {1, verb::reopen}});
@@ -123,10 +129,13 @@ constexpr duration delays[] = {0s, 0s, 0s, 10s};
 constexpr duration leases[] = {30s, 10s, 1s, 1min};
 constexpr duration waits[] = {1s, 15s, 40s, 2h};
 constexpr duration steps_back[] = {500ms, 10s, 40s, 1h};
+const std::vector<names> wishes = {
+    {"mutex:m"}, {"mutex:m", "mutex:n"}, {"mutex:n"}, {"semaphore:s"}, {"mutex:n", "semaphore:s"}};
 constexpr std::uint32_t all_of_them = 1'000;
 
 const std::string& at(const names& all, int n) { return all[static_cast<std::size_t>(n)]; }
 int free_of(const command& c) { return c.what == verb::claim ? (c.amount + 1) % 3 : c.amount; }
+int lane_of(const command& c) { return c.other % 2; }
 bool pauses(const command& c) { return c.flag && c.more == 0; }
 std::uint32_t number(int n) { return static_cast<std::uint32_t>(n); }
 
@@ -135,8 +144,8 @@ std::string words_for(const command& c) {
   const auto both = c.other > 0 ? job + " and " + at(job_names, c.other - 1) : job;
   const auto& queue = at(queue_names, c.queue);
   const auto claim = [&] {
-    return cat(at(server_names, c.server), " claims from ", queue, ": ", free_of(c), " free, ", c.more, " ahead",
-               c.flag ? ", a suspect too" : "", ", knows ", at(known_types, c.types), ", lease ",
+    return cat(at(server_names, c.server), " claims from ", queue, " in lane ", lane_of(c), ": ", free_of(c), " free, ",
+               c.more, " ahead", c.flag ? ", a suspect too" : "", ", knows ", at(known_types, c.types), ", lease ",
                format_duration(leases[c.time]));
   };
   const auto start = cat(" (start ", c.which == 0 ? "now" : c.which == 1 ? "before" : "never", ")");
@@ -162,6 +171,14 @@ std::string words_for(const command& c) {
     case verb::requeue: return "requeue " + job;
     case verb::remove: return "remove " + job;
     case verb::pause: return cat(pauses(c) ? "pause " : "resume ", queue);
+    case verb::take: {
+      std::string wanted;
+      for (const auto& resource : wishes[static_cast<std::size_t>(c.choice)])
+        wanted += ' ' + resource;
+      return cat(both, start, c.more == 2 ? " would take" : " takes", wanted, c.amount == 2 ? ", strictly" : "");
+    }
+    case verb::define: return c.more == 2 ? "undefine semaphore:s" : cat("define semaphore:s, limit ", c.amount);
+    case verb::rouse: return "rouse";
     case verb::wait: return "wait " + format_duration(waits[c.time]);
     case verb::set_back: return "set the clock back " + format_duration(steps_back[c.time]);
     case verb::reopen: return "reopen";
@@ -179,7 +196,7 @@ std::ostream& operator<<(std::ostream& out, const program& p) {
 // often old.
 class crowd {
 public:
-  explicit crowd(world& w) : w_(w) {}
+  explicit crowd(world& w) : w_(w) { serve(); }
 
   static bool asks(const command& c) {
     return c.what != verb::wait && c.what != verb::set_back && c.what != verb::reopen;
@@ -187,9 +204,13 @@ public:
   void pass_time(const command& c) {
     if (c.what == verb::wait) w_.clock.advance(waits[c.time]);
     if (c.what == verb::set_back) w_.clock.advance(-steps_back[c.time]);
+    serve();
   }
+  // Somebody serves all queues, at any time.
+  void serve() { beat(w_, serving("beating", {"default:1", "other:1"})); }
 
   storage::request request(const command& c) {
+    w_.clock.advance(1us);
     const auto& job = at(job_names, c.job);
     names both = {job};
     if (c.other > 0) both.push_back(at(job_names, c.other - 1));
@@ -229,7 +250,8 @@ public:
           r.starts.push_back({{job_id(id), fence_of(id, c.which)}, {0.25 * c.amount, "page"}});
         return r;
       }
-      case verb::promote: return storage::promote_request{c.amount == 0 ? all_of_them : number(c.amount)};
+      case verb::promote:
+        return storage::promote_request{c.amount == 0 ? all_of_them : number(c.amount), lapses_alone() ? 30s : 10'000h};
       case verb::look: return storage::expired_request{};
       case verb::reap: {
         storage::reap_request r;
@@ -253,6 +275,19 @@ public:
       }
       case verb::requeue: return storage::requeue_request{job_id(job)};
       case verb::remove: return storage::remove_request{job_id(job)};
+      case verb::take: {
+        storage::take_request r;
+        for (const auto& id : both)
+          r.starts.push_back({{job_id(id), fence_of(id, c.which)},
+                              wishes[static_cast<std::size_t>(c.choice)],
+                              c.amount == 2,
+                              c.more != 2});
+        return r;
+      }
+      case verb::define:
+        if (c.more == 2) return storage::undefine_request{"semaphore:s"};
+        return storage::define_request{"semaphore:s", cat("limit ", c.amount), number(c.amount), ""};
+      case verb::rouse: return storage::rouse_request{};
       default: return storage::pause_request{queue_name(at(queue_names, c.queue)), pauses(c)};
     }
   }
@@ -282,7 +317,7 @@ public:
 
 private:
   storage::claim_request claim(const command& c) {
-    auto& ops = ops_[{c.server, c.queue}];
+    auto& ops = ops_[{c.server, c.queue, lane_of(c)}];
     const auto back = static_cast<std::size_t>(c.which);
     if (back == 0) ops.push_back(++last_op_);
     const auto op = back == 0 ? last_op_ : back <= ops.size() ? ops[ops.size() - back] : ++last_op_;
@@ -294,7 +329,8 @@ private:
                      .op = op,
                      .lease = leases[c.time],
                      .types = at(known_types, c.types),
-                     .at_once = c.job == 5 ? "mail" : ""});
+                     .at_once = c.job == 5 ? "mail" : "",
+                     .lane = number(lane_of(c))});
   }
 
   storage::settlement end_of(storage::start_key start, how end, const command& c) {
@@ -319,6 +355,15 @@ private:
     return known->second[known->second.size() - back];
   }
 
+  // No two reservations lapse that were made in the same instant: which of them goes first is not promised.
+  bool lapses_alone() {
+    std::set<time_point> seen;
+    for (const auto& row : all_throttlers(w_))
+      for (const auto& h : one_throttler(w_, row.resource, 200).holders)
+        if (h.reserved && !seen.insert(h.since).second) return false;
+    return true;
+  }
+
   // No two jobs become due in the same instant: which of them goes first is not promised.
   duration never_twice(duration delay) { return delay > 0s ? delay + std::chrono::microseconds(++delays_) : delay; }
 
@@ -332,7 +377,7 @@ private:
   world& w_;
   std::map<std::string, std::vector<fence>> starts_;
   std::vector<storage::expired_lease> lost_;
-  std::map<std::pair<int, int>, std::vector<std::uint64_t>> ops_;
+  std::map<std::tuple<int, int, int>, std::vector<std::uint64_t>> ops_;
   std::uint64_t last_op_ = 0;
   int delays_ = 0;
 };
@@ -389,7 +434,10 @@ bool finds_more(const storage::request& r) {
   return false;
 }
 bool repeats_its_answer(const storage::request& r) {
-  return !std::holds_alternative<storage::promote_request>(r) && !std::holds_alternative<storage::prune_request>(r) &&
+  // Of two starts, one may be parked and then woken by what the other one gave back.
+  if (const auto* t = std::get_if<storage::take_request>(&r)) return t->starts.size() == 1;
+  return !std::holds_alternative<storage::define_request>(r) && !std::holds_alternative<storage::rouse_request>(r) &&
+         !std::holds_alternative<storage::promote_request>(r) && !std::holds_alternative<storage::prune_request>(r) &&
          !std::holds_alternative<storage::reap_request>(r) && !std::holds_alternative<storage::requeue_request>(r);
 }
 
@@ -439,10 +487,14 @@ void zombies_change_nothing(const program& p) {
         s.cause = s.text = s.reason = "undead";
         words.emplace_back(storage::settle_request{{s}, {}});
       }
+      words.emplace_back(storage::take_request{{{start, {"mutex:m"}, true, true}, {start, {"mutex:m"}, false, false}}});
       const auto told = w.store().apply(words);
       agree("stale_fence ", in_words(told.at(0)));
       agree("stale_fence ", in_words(told.at(1)));
       agree("stale_fence stale_fence ", in_words(told.at(2)));
+      const bool in_line = now && now->state == job_state::throttled && now->fence == old;
+      const auto answer = in_line ? cat("parked ", now->line, "; ") : std::string("stale; ");
+      agree(answer + answer, in_words(told.back()));
       agree(before, everything());
     }
   }
@@ -460,14 +512,21 @@ void everything_ends(const program& p) {
     const auto all = list(w);
     return std::any_of(all.begin(), all.end(), [](const job& j) { return !is_final(j.state); });
   };
-  for (int day = 0; day < 30 && unfinished(); ++day) {
+  define(w, "semaphore:s", 1);
+  for (int day = 0; day < 60 && unfinished(); ++day) {
     w.clock.advance(24h);
+    people.serve();
     reap(w, expired(w).leases);
     promote(w);
+    rouse(w);
     for (const auto& queue : queue_names)
       for (const auto& j :
-           claim(w, {.free = 9, .suspect_too = true, .queue = queue, .server = "healthy", .types = "work mail"}).jobs)
-        if (settle(w, j) != errc::none) throw std::runtime_error("it could not settle " + j.id.value);
+           claim(w, {.free = 9, .suspect_too = true, .queue = queue, .server = "healthy", .types = "work mail"}).jobs) {
+        const auto taken = take(w, j, wishes[j.id.value[0] % wishes.size()]);
+        if (taken.starts_with("parked")) continue;
+        if (taken != "granted" || settle(w, j) != errc::none)
+          throw std::runtime_error(cat("it could not end ", j.id.value, ", ", taken));
+      }
   }
   if (unfinished()) throw std::runtime_error("still not all final:\n" + model::look(w));
 }

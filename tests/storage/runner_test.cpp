@@ -1,4 +1,4 @@
-// The one thread that speaks to a store.
+// The threads that speak to a store.
 #include "storage/runner.hpp"
 
 #include <atomic>
@@ -66,6 +66,55 @@ private:
   std::unique_ptr<storage::store> inner_;
 };
 
+// With a way in for a thread of its own, behind a gate of its own. What is asked there is answered, and not stored.
+struct way_in {
+  gate passing{};
+  std::atomic<bool> up = true;
+  std::atomic<int> looked = 0;
+};
+
+class second_way final : public storage::store {
+public:
+  explicit second_way(way_in& w) : way_(w) {}
+  std::vector<storage::answer> apply(std::span<const storage::request> batch) override {
+    way_.passing.pass(batch.size());
+    return std::vector<storage::answer>(batch.size(), storage::done_answer{});
+  }
+  bool made_work() const override { return true; }
+  void tidy() override {}
+  std::unique_ptr<storage::watch> watch_others(std::function<void()>) override { return nullptr; }
+  sluice::durability durability() const override { return durability::volatile_; }
+  std::string settings() const override { return {}; }
+  void stop_waiting() override { way_.passing.set(true); }
+  result<void> ready() override {
+    ++way_.looked;
+    return way_.up ? result<void>() : error{errc::storage_unavailable, "away"};
+  }
+  result<std::vector<std::string>> audit() override { return std::vector<std::string>(); }
+
+private:
+  way_in& way_;
+};
+
+class two_way_store final : public storage::store {
+public:
+  two_way_store(gate& g, way_in& w) : inner_(g), way_(w) {}
+  std::vector<storage::answer> apply(std::span<const storage::request> batch) override { return inner_.apply(batch); }
+  bool made_work() const override { return inner_.made_work(); }
+  void tidy() override { inner_.tidy(); }
+  std::unique_ptr<storage::watch> watch_others(std::function<void()>) override { return nullptr; }
+  sluice::durability durability() const override { return inner_.durability(); }
+  std::string settings() const override { return inner_.settings(); }
+  void stop_waiting() override { inner_.stop_waiting(); }
+  result<void> ready() override { return {}; }
+  result<std::vector<std::string>> audit() override { return inner_.audit(); }
+  std::unique_ptr<storage::store> another() override { return std::make_unique<second_way>(way_); }
+
+private:
+  gated_store inner_;
+  way_in& way_;
+};
+
 storage::request heavy(std::uint32_t weight) {
   storage::claim_request r;
   r.queue.value = "default";
@@ -121,6 +170,74 @@ TEST_CASE("What waits meanwhile becomes one batch, answered in order", "[runner]
   }
   CHECK(order == std::vector<int>{0, 1, 2, 3, 4});
   CHECK(g.batches == std::vector<std::size_t>{1, 4});
+}
+
+TEST_CASE("What may go beside does so while the first thread is busy, and passes what may not", "[runner]") {
+  gate g;
+  way_in way;
+  g.open = false;
+  std::promise<int> beside;
+  std::vector<int> order;
+  std::promise<void> hint;
+  {
+    runner r(std::make_unique<two_way_store>(g, way));
+    auto listens = r.subscribe([&] { hint.set_value(); });
+    const auto note = [&](int n) { return [&order, n](const runner::answers&) { order.push_back(n); }; };
+    r.submit({get_of("x")}, note(0), true);  // nobody is busy: the first thread takes it
+    g.wait_entered(1);
+    r.submit({enqueue_of("a")}, note(1));
+    r.submit(
+        {get_of("a")}, [&](const runner::answers& got) { beside.set_value(static_cast<int>(got.size())); }, true);
+    r.submit({get_of("b")}, note(2));
+    CHECK(beside.get_future().get() == 1);
+    CHECK(way.passing.batches == std::vector<std::size_t>{1});
+    hint.get_future().wait();  // of the second thread: the first is still at the store
+    listens.reset();
+    g.set(true);
+  }
+  CHECK(order == std::vector<int>{0, 1, 2});
+  CHECK(g.batches == std::vector<std::size_t>{1, 2});
+}
+
+TEST_CASE("While the second way in is away the first thread does all, in order", "[runner]") {
+  gate g;
+  way_in way;
+  g.open = false;
+  way.up = false;
+  std::vector<int> order;
+  {
+    runner r(std::make_unique<two_way_store>(g, way));
+    const auto note = [&](int n) { return [&order, n](const runner::answers&) { order.push_back(n); }; };
+    r.submit({get_of("x")}, note(0));
+    g.wait_entered(1);
+    for (int i = 1; i < 5; ++i)
+      r.submit({get_of("x")}, note(i), i % 2 == 0);
+    const auto patience = steady_clock::now() + 20s;
+    while (way.looked < 3 && steady_clock::now() < patience)
+      std::this_thread::yield();
+    CHECK(way.looked >= 3);  // it tries again
+    g.set(true);
+  }
+  CHECK(order == std::vector<int>{0, 1, 2, 3, 4});
+  CHECK(way.passing.batches.empty());
+}
+
+TEST_CASE("What is at the second way in is answered before the runner ends", "[runner]") {
+  gate g;
+  way_in way;
+  g.open = way.passing.open = false;
+  std::atomic<int> answered = 0;
+  {
+    runner r(std::make_unique<two_way_store>(g, way));
+    const auto count = [&](const runner::answers&) { ++answered; };
+    r.submit({get_of("x")}, count);
+    g.wait_entered(1);
+    r.submit({get_of("x")}, count, true);
+    way.passing.wait_entered(1);
+    for (int i = 0; i < 50; ++i)
+      r.submit({get_of("x")}, count, i % 2 == 0);
+  }
+  CHECK(answered == 52);
 }
 
 TEST_CASE("A batch is bounded, and what is larger goes alone", "[runner]") {

@@ -1,5 +1,5 @@
 -- Takes the first ready jobs of a queue: its woken line, then all its others oldest first.
--- ARGV from `at`: server, queue, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
+-- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
 -- number of known types, these, the number of types that start at once, these.
 -- Answer: how many jobs were moved aside, which is work for others; then for each job id, end of its lease, record,
 -- past or empty, start.
@@ -28,17 +28,18 @@ local function claimed_before(server, queue, op)
 end
 
 local function claim(at)
-  local server, queue, op = ARGV[at], ARGV[at + 1], ARGV[at + 2]
-  local free, ahead = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
-  local suspect_too, lease = ARGV[at + 5] == '1', ARGV[at + 6]
+  local server, queue, lane, op = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local free, ahead = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
+  local suspect_too, lease = ARGV[at + 6] == '1', ARGV[at + 7]
   local most = free + ahead
   if most == 0 then return {0} end
   local known, at_once = {}, {}
-  local types_end = at + 7 + ARGV[at + 7]
-  for i = at + 8, types_end do known[ARGV[i]] = true end
+  local types_end = at + 8 + ARGV[at + 8]
+  for i = at + 9, types_end do known[ARGV[i]] = true end
   for i = types_end + 2, types_end + 1 + ARGV[types_end + 1] do at_once[ARGV[i]] = true end
 
-  local mark = text(queue) .. server
+  local owner = text(queue) .. server
+  local mark = lane .. ' ' .. owner
   local before = call('HGET', claims, mark)
   if before and tonumber(before) >= tonumber(op) then return claimed_before(server, queue, op) end
   call('SADD', queues, queue)
@@ -141,7 +142,7 @@ local function claim(at)
   local answer = {#aside}
   if #ids > 0 then
     local fence, until_, rows, leases = draw(#ids), whole(now + lease), {}, {}
-    local rest = ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. mark
+    local rest = ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. owner
     local answered = 1
     for i, id in ipairs(ids) do
       local row = whole(fence + i - 1) .. ' ' .. attempts[i] .. (pasts[i] == '' and ' 0' or ' 1') .. rest

@@ -24,7 +24,7 @@ local starts = P .. ':starts'          -- hash: id -> the start that runs now
 local quarantine = P .. ':quarantine'  -- hash: id -> bytes that could not be read
 local queues = P .. ':queues'          -- set: every queue that ever held a job
 local paused = P .. ':paused'          -- set: queues that start nothing
-local claims = P .. ':claims'          -- hash: queue, as "length:bytes", and server -> number of its last claim that got something
+local claims = P .. ':claims'          -- hash: "lane ", queue as "length:bytes", server -> number of its last claim that got something
 local servers = P .. ':servers'        -- hash: id -> what a server said of itself, last beat first
 local number_key = P .. ':number'      -- the last fence or place that was drawn
 local due = P .. ':due'                -- sorted set: queue -> the earliest instant in its scheduled line
@@ -256,7 +256,7 @@ end
 -- Of servers that are no more.
 local function forget_claims(gone)
   for _, mark in ipairs(call('HKEYS', claims)) do
-    local _, at = text_at(mark, 1)
+    local _, at = text_at(mark, match(mark, '^%d+ ()') or 1)
     if at and gone[sub(mark, at)] then call('HDEL', claims, mark) end
   end
 end

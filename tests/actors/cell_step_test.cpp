@@ -1,0 +1,124 @@
+// One step of a cell's throttler: whoever waits goes first, and what is said to the store fits what was granted.
+#include "actors/cell_step.hpp"
+
+#include <algorithm>
+
+#include "support/catch.hpp"
+#include "throttling/windows.hpp"
+
+namespace sluice::test {
+namespace {
+
+using namespace sluice::actors;
+using how = cell_verdict::how;
+
+constexpr time_point noon(std::chrono::hours(12));
+
+std::shared_ptr<const limiter> four_an_hour() {
+  throttler t;
+  t.kind = throttler_kind::fixed_window;
+  t.name = "w";
+  t.limit = 4;
+  t.interval = 1h;
+  return throttling::make_limiter(t);
+}
+
+std::vector<cell_ask> asks(std::size_t n, bool may_park = true, const std::string& line = "fixed_window:w") {
+  std::vector<cell_ask> all;
+  for (std::size_t i = 0; i < n; ++i)
+    all.push_back({line, {job_id("j" + std::to_string(i)), fence{i + 1}}, may_park});
+  return all;
+}
+
+storage::cell_view seen(std::uint64_t waiting = 0) {
+  storage::cell_view cell;
+  cell.version = 7;
+  cell.now = noon;
+  if (waiting > 0) cell.lines.push_back({"fixed_window:w", waiting});
+  return cell;
+}
+
+cell_step step(const storage::cell_view& cell, const std::vector<cell_ask>& wanted) {
+  return plan_step(*four_an_hour(), "fixed_window:w", cell, noon, wanted);
+}
+
+std::size_t granted(const cell_step& s) {
+  return static_cast<std::size_t>(
+      std::count_if(s.each.begin(), s.each.end(), [](const auto& v) { return v.what == how::granted; }));
+}
+
+}  // namespace
+
+TEST_CASE("a step grants what fits and parks the others until the next interval") {
+  const auto s = step(seen(), asks(6));
+  CHECK(granted(s) == 4);
+  REQUIRE(s.swap.parks.size() == 2);
+  CHECK(s.swap.parks[0].start.id == job_id("j4"));
+  CHECK(s.swap.version == 7);
+  REQUIRE(s.swap.openings.size() == 1);
+  CHECK(s.swap.openings[0].at == noon + 1h);
+  CHECK(s.swap.wakes.empty());
+}
+
+TEST_CASE("whoever waits goes before whoever asks now") {
+  const auto s = step(seen(3), asks(2));
+  REQUIRE(s.swap.wakes.size() == 1);
+  CHECK(s.swap.wakes[0].count == 3);
+  CHECK(granted(s) == 1);
+  CHECK(s.swap.parks.size() == 1);
+}
+
+TEST_CASE("with more waiters than fit nobody who asks is let in") {
+  const auto s = step(seen(9), asks(2));
+  REQUIRE(s.swap.wakes.size() == 1);
+  CHECK(s.swap.wakes[0].count == 4);
+  CHECK(granted(s) == 0);
+  CHECK(s.swap.parks.size() == 2);
+  REQUIRE(s.swap.openings.size() == 1);
+  CHECK(s.swap.openings[0].at == noon + 1h);
+}
+
+TEST_CASE("a line whose last waiter is woken needs no opening any more") {
+  const auto s = step(seen(2), {});
+  REQUIRE(s.swap.openings.size() == 1);
+  CHECK_FALSE(s.swap.openings[0].at);
+}
+
+TEST_CASE("who must not be parked is told when to ask again") {
+  const auto s = step(seen(), asks(5, false));
+  CHECK(granted(s) == 4);
+  CHECK(s.each[4].what == how::later);
+  CHECK(s.each[4].after == 1h);
+  CHECK(s.swap.parks.empty());
+}
+
+TEST_CASE("more waiters than one step wakes are looked at again at once") {
+  throttler t;
+  t.kind = throttler_kind::fixed_window;
+  t.name = "w";
+  t.limit = 1'000'000;
+  t.interval = 1h;
+  const auto s = plan_step(*throttling::make_limiter(t), "fixed_window:w", seen(wakes_in_a_step + 500), noon, asks(1));
+  CHECK(s.swap.wakes[0].count == wakes_in_a_step);
+  CHECK(granted(s) == 0);
+  REQUIRE(s.swap.openings.size() == 1);
+  CHECK(s.swap.openings[0].at == noon);
+}
+
+TEST_CASE("a limiter that says too little or grants too much lets in no more than asked") {
+  struct odd final : limiter {
+    limiter_step take(std::string_view, time_point now, std::span<const limiter_request>) const override {
+      return {"s", now - 1s, now + 1s, {{99, {}}}};
+    }
+    std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
+  };
+  auto two_lines = asks(2);
+  two_lines[1].resource = "fixed_window:w/key";
+  const auto s = plan_step(odd(), "fixed_window:w", seen(), noon, two_lines);
+  CHECK(granted(s) == 1);
+  REQUIRE(s.swap.parks.size() == 1);
+  CHECK(s.swap.parks[0].resource == "fixed_window:w/key");
+  CHECK(s.swap.openings[0].at > noon);
+}
+
+}  // namespace sluice::test

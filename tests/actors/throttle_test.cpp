@@ -1,0 +1,409 @@
+// Throttlers on a running server: who runs beside whom, who waits, and that nothing is left behind.
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <random>
+
+#include "actors/host_world.hpp"
+#include "actors/server_world.hpp"
+#include "storage/runner.hpp"
+#include "support/catch.hpp"
+
+namespace sluice::test {
+namespace {
+
+throttler semaphore(const std::string& name, std::uint64_t limit) {
+  throttler t;
+  t.kind = throttler_kind::semaphore;
+  t.name = name;
+  t.limit = limit;
+  return t;
+}
+
+throttler fixed_window(const std::string& name, std::uint64_t limit, duration interval) {
+  throttler t;
+  t.kind = throttler_kind::fixed_window;
+  t.name = name;
+  t.limit = limit;
+  t.interval = interval;
+  return t;
+}
+
+// How many bodies run at once, in all and by key.
+class overlap {
+public:
+  class inside {
+  public:
+    inside(overlap& of, std::string key) : of_(of), key_(std::move(key)) { of_.change(key_, +1); }
+    ~inside() { of_.change(key_, -1); }
+    inside(const inside&) = delete;
+
+  private:
+    overlap& of_;
+    std::string key_;
+  };
+
+  int peak() const { return peak_; }
+  int peak_of_one_key() const { return key_peak_; }
+  int runs() const { return runs_; }
+
+private:
+  void change(const std::string& key, int by) {
+    std::lock_guard hold(mutex_);
+    if (by > 0) ++runs_;
+    now_ += by;
+    auto& of_key = by_key_[key];
+    of_key += by;
+    peak_ = std::max(peak_, now_);
+    key_peak_ = std::max(key_peak_, of_key);
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, int> by_key_;
+  int now_ = 0, peak_ = 0, key_peak_ = 0, runs_ = 0;
+};
+
+struct throttle_world : host_world {
+  overlap bodies;
+
+  throttle_world() { options.queues = {{"default", {8, 256, {}, {}}}}; }
+
+  // A body of `length`, counted by its args.
+  void body(const std::string& type, std::chrono::microseconds length = 2ms) {
+    handlers.handle(type, [this, length](job_context& c) {
+      overlap::inside now(bodies, c.args());
+      std::this_thread::sleep_for(length);  // the body's work, not a wait for anybody
+    });
+  }
+
+  void enqueue_many(const std::string& type, int n, const std::function<std::string(int)>& args = {}) {
+    std::vector<new_job> jobs(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) {
+      jobs[static_cast<std::size_t>(i)].type = job_type(type);
+      if (args) jobs[static_cast<std::size_t>(i)].args = args(i);
+    }
+    for (const auto& r : client->enqueue(std::move(jobs)))
+      if (!r) throw std::runtime_error(to_string(r.error()));
+  }
+
+  bool all_end(std::uint64_t n, std::chrono::seconds patience = 60s) {
+    return eventually([&] { return counts().succeeded + counts().failed + counts().deleted == n; }, patience);
+  }
+
+  template <class Answer>
+  Answer ask(storage::request r) {
+    auto runner = storage::open_runner(options.storage);
+    std::vector<storage::request> asked;
+    asked.push_back(std::move(r));
+    auto answers = (*runner)->call(std::move(asked), std::chrono::steady_clock::now() + 10s);
+    if (const auto* failed = std::get_if<error>(&answers.at(0))) throw std::runtime_error(to_string(*failed));
+    return std::get<Answer>(std::move(answers[0]));
+  }
+
+  // What is held or waited for now.
+  std::string left_over() {
+    std::string all;
+    for (const auto& t : ask<storage::throttlers_answer>(storage::throttlers_request{}).throttlers)
+      if (t.held + t.waiting > 0)
+        all += t.resource + " " + std::to_string(t.held) + "/" + std::to_string(t.waiting) + "; ";
+    return all;
+  }
+
+  bool audit_is_clean() {
+    auto store = storage::open_store(options.storage);
+    const auto found = (*store)->audit();
+    if (found)
+      for (const auto& f : *found)
+        UNSCOPED_INFO(f);
+    return found && found->empty();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("no more jobs run at once than a semaphore allows and all of them run once") {
+  throttle_world w;
+  w.options.throttlers = {semaphore("api", 2)};
+  w.options.jobs["call"].throttle = {"semaphore:api"};
+  w.body("call");
+  w.start();
+  w.enqueue_many("call", 60);
+  REQUIRE(w.all_end(60));
+  CHECK(w.bodies.peak() == 2);
+  CHECK(w.bodies.runs() == 60);
+  CHECK(w.left_over().empty());
+  w.embedded->stop();
+  CHECK(w.audit_is_clean());
+}
+
+TEST_CASE("jobs of one order exclude each other and those of others do not wait") {
+  throttle_world w;
+  w.options.jobs["process"].throttle = {"mutex:order:{order_id}"};
+  w.body("process");
+  w.start();
+  w.enqueue_many("process", 80, [](int i) { return "{\"order_id\":" + std::to_string(i % 4) + "}"; });
+  REQUIRE(w.all_end(80));
+  CHECK(w.bodies.peak_of_one_key() == 1);
+  CHECK(w.bodies.peak() > 1);
+  CHECK(w.bodies.runs() == 80);
+  CHECK(w.left_over().empty());
+}
+
+TEST_CASE("a job that names a throttler which nobody defined fails and says so") {
+  throttle_world w;
+  w.options.retry.attempts = 5;
+  for (const auto* ref : {"semaphore:nobody", "fixed_window:nobody"}) {
+    w.options.jobs[ref].throttle = {ref};
+    w.body(ref);
+  }
+  w.start();
+  for (const auto* ref : {"semaphore:nobody", "fixed_window:nobody"}) {
+    const auto id = w.enqueue(ref);
+    REQUIRE(w.becomes(id, job_state::failed));
+    CHECK(w.get(id).reason.find(std::string("throttler ") + ref + " is not defined") != std::string::npos);
+    CHECK(w.get(id).history.back().cause == "rejected");
+  }
+  CHECK(w.bodies.runs() == 0);
+}
+
+TEST_CASE("a job whose args do not fit the name of its mutex fails and names the place") {
+  throttle_world w;
+  w.options.jobs["process"].throttle = {"mutex:order:{order_id}"};
+  w.body("process");
+  w.start();
+  const auto id = w.enqueue("process", "{\"order\":1}");
+  REQUIRE(w.becomes(id, job_state::failed));
+  CHECK(w.get(id).reason.find("order_id") != std::string::npos);
+}
+
+TEST_CASE("a queue whose first jobs are throttled goes on with those behind them") {
+  throttle_world w;
+  w.options.throttlers = {semaphore("api", 1)};
+  w.options.jobs["slow"].throttle = {"semaphore:api"};
+  auto release = std::make_shared<std::atomic<bool>>(false);
+  w.handlers.handle("slow", [release](job_context& c) {
+    while (!*release && !c.stop_requested())
+      std::this_thread::yield();
+  });
+  w.body("light");
+  w.start();
+  w.enqueue_many("slow", 50);
+  w.enqueue_many("light", 20);
+  CHECK(eventually([&] { return w.counts().succeeded == 20; }));
+  CHECK(eventually([&] { return w.counts().throttled == 49; }));
+  *release = true;
+  CHECK(w.all_end(70));
+}
+
+TEST_CASE("a window starts no more than its limit in any of its intervals") {
+  throttle_world w;
+  w.options.throttlers = {fixed_window("github", 5, 1s)};
+  w.options.jobs["call"].throttle = {"fixed_window:github"};
+  std::mutex mutex;
+  std::map<std::int64_t, int> by_second;
+  w.handlers.handle("call", [&](job_context&) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    std::lock_guard hold(mutex);
+    ++by_second[std::chrono::duration_cast<std::chrono::seconds>(now).count()];
+  });
+  w.start();
+  w.enqueue_many("call", 17);
+  REQUIRE(w.all_end(17));
+  CHECK(by_second.size() >= 4);
+  for (const auto& [second, n] : by_second)
+    CHECK(n <= 5);
+  CHECK(w.left_over().empty());
+}
+
+TEST_CASE("what a throttler defers is deleted or scheduled again when its type says so") {
+  throttle_world w;
+  w.options.throttlers = {semaphore("api", 1)};
+  for (const auto* type : {"hold", "delete", "retry"})
+    w.options.jobs[type].throttle = {"semaphore:api"};
+  w.options.jobs["delete"].when_throttled = throttle_action::remove;
+  w.options.jobs["retry"].when_throttled = throttle_action::retry;
+  w.options.jobs["retry"].throttle_delay = 20s;
+  auto release = std::make_shared<std::atomic<bool>>(false);
+  w.handlers.handle("hold", [release](job_context& c) {
+    while (!*release && !c.stop_requested())
+      std::this_thread::yield();
+  });
+  w.body("delete");
+  w.body("retry");
+  w.start();
+  const auto holder = w.enqueue("hold");
+  REQUIRE(eventually([&] { return w.left_over() == "semaphore:api 1/0; "; }));
+  const auto deleted = w.enqueue("delete");
+  const auto retried = w.enqueue("retry");
+  REQUIRE(w.becomes(deleted, job_state::deleted));
+  CHECK(w.get(deleted).reason == "deleted: deferred by semaphore:api");
+  REQUIRE(w.becomes(retried, job_state::scheduled));
+  const auto j = w.get(retried);
+  CHECK(j.attempt == 0);
+  CHECK(j.reason == "deferred by semaphore:api; again in 20s");
+  CHECK(j.history.back().cause == "throttled");
+  *release = true;
+  CHECK(w.becomes(holder, job_state::succeeded));
+  CHECK(w.left_over().empty());
+  CHECK(w.bodies.runs() == 0);
+}
+
+TEST_CASE("a strict job keeps its mutex through its retries and a relaxed one lets others run between") {
+  for (const bool strict : {true, false}) {
+    throttle_world w;
+    w.options.retry.delay = 300ms;
+    w.options.retry.backoff = backoff::fixed;
+    for (const auto* type : {"failing", "other"})
+      w.options.jobs[type].throttle = {"mutex:one"};
+    w.options.jobs["failing"].strict = strict;
+    std::mutex mutex;
+    std::string order;
+    const auto note = [&](char c) {
+      std::lock_guard hold(mutex);
+      order += c;
+    };
+    w.handlers.handle("failing", [&](job_context& c) {
+      note('f');
+      if (c.attempt() < 3) throw std::runtime_error("not yet");
+    });
+    w.handlers.handle("other", [&](job_context&) { note('o'); });
+    w.start();
+    const auto failing = w.enqueue("failing");
+    REQUIRE(eventually([&] { return w.get(failing).state == job_state::scheduled; }));
+    w.enqueue("other");
+    REQUIRE(w.all_end(2));
+    CHECK(order == (strict ? "fffo" : "foff"));
+    CHECK(w.left_over().empty());
+  }
+}
+
+TEST_CASE("two types that take the same mutexes in opposite order all finish") {
+  throttle_world w;
+  w.options.jobs["ab"].throttle = {"mutex:a", "mutex:b"};
+  w.options.jobs["ba"].throttle = {"mutex:b", "mutex:a"};
+  w.body("ab", 0us);
+  w.body("ba", 0us);
+  w.start();
+  for (int i = 0; i < 10; ++i) {
+    w.enqueue_many("ab", 20);
+    w.enqueue_many("ba", 20);
+  }
+  REQUIRE(w.all_end(400));
+  CHECK(w.bodies.peak() == 1);
+  CHECK(w.bodies.runs() == 400);
+  CHECK(w.left_over().empty());
+}
+
+TEST_CASE("a job under a semaphore and a window obeys both and leaks neither") {
+  throttle_world w;
+  w.options.throttlers = {semaphore("api", 2), fixed_window("rate", 10, 1s)};
+  w.options.jobs["call"].throttle = {"semaphore:api", "fixed_window:rate"};
+  w.body("call");
+  w.start();
+  w.enqueue_many("call", 25);
+  REQUIRE(w.all_end(25));
+  CHECK(w.bodies.peak() <= 2);
+  CHECK(w.bodies.runs() == 25);
+  CHECK(w.left_over().empty());
+}
+
+TEST_CASE("the waiters of a paused queue stay until it is resumed") {
+  throttle_world w;
+  w.options.throttlers = {semaphore("api", 1)};
+  w.options.jobs["hold"].throttle = {"semaphore:api"};
+  w.options.queues["other"] = {2, 256, {}, {}};
+  auto release = std::make_shared<std::atomic<bool>>(false);
+  w.handlers.handle("hold", [release](job_context& c) {
+    while (!*release && !c.stop_requested())
+      std::this_thread::yield();
+  });
+  w.start();
+  const auto first = w.enqueue("hold");
+  REQUIRE(eventually([&] { return w.left_over() == "semaphore:api 1/0; "; }));
+  const auto second = w.enqueue("hold", "{}", "other");
+  REQUIRE(w.becomes(second, job_state::throttled));
+  REQUIRE(w.client->pause(queue_name("other")));
+  *release = true;
+  REQUIRE(w.becomes(first, job_state::succeeded));
+  CHECK(w.left_over() == "semaphore:api 0/1; ");
+  REQUIRE(w.client->resume(queue_name("other")));
+  CHECK(w.becomes(second, job_state::succeeded));
+}
+
+TEST_CASE("a throttler of the user's is a pure function over a cell") {
+  // Lets in one, then none for 200 ms.
+  class one_by_one final : public limiter {
+  public:
+    limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const override {
+      const time_point next(duration(state.empty() ? 0 : std::stoll(std::string(state))));
+      limiter_step step{std::string(state), now - 1h, now + 1h, {}};
+      bool free = now >= next;
+      for (const auto& w : wanted) {
+        const bool granted = free && w.count > 0;
+        if (granted) step.state = std::to_string((now + 200ms).time_since_epoch().count());
+        free = free && !granted;
+        step.each.push_back({granted ? 1u : 0u, granted ? now + 200ms : next});
+      }
+      return step;
+    }
+    std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
+  };
+  throttle_world w;
+  w.options.jobs["call"].throttle = {"custom:slow"};
+  w.handlers.limit("slow", std::make_shared<one_by_one>());
+  std::mutex mutex;
+  std::vector<std::chrono::steady_clock::time_point> starts;
+  w.handlers.handle("call", [&](job_context&) {
+    std::lock_guard hold(mutex);
+    starts.push_back(std::chrono::steady_clock::now());
+  });
+  w.start();
+  w.enqueue_many("call", 6);
+  REQUIRE(w.all_end(6));
+  CHECK(starts.back() - starts.front() >= 5 * 200ms - 100ms);
+}
+
+TEST_CASE("an actor of the host is a throttler beside built-in ones and its death costs no permit") {
+  throttle_world w;
+  w.options.throttlers = {semaphore("api", 3)};
+  w.options.jobs["call"].throttle = {"semaphore:api", "custom:doorman"};
+  w.body("call");
+  auto inside = std::make_shared<std::atomic<int>>(0);
+  auto let_in = std::make_shared<std::atomic<int>>(0);
+  const auto doorman = [inside, let_in](throttler_actor::pointer) -> throttler_actor::behavior_type {
+    return {[inside, let_in](acquire_atom, const std::vector<throttle_request>& asked) {
+              std::vector<throttle_verdict> verdicts;
+              for (const auto& a : asked) {
+                (void)a;
+                const bool in = inside->load() < 2;
+                if (in) ++*inside, ++*let_in;
+                verdicts.push_back(in ? throttle_verdict{}
+                                      : throttle_verdict{throttle_verdict::how::later, duration(20ms), {}});
+              }
+              return verdicts;
+            },
+            [inside](over_atom, const std::vector<throttled_end>& ends) { *inside -= static_cast<int>(ends.size()); },
+            [](describe_atom) { return std::vector<limiter_view>(); }};
+  };
+  auto first = w.system.spawn(doorman);
+  throttle_by_actor(w.handlers, "doorman", first);
+  w.start();
+  w.enqueue_many("call", 30);
+  REQUIRE(eventually([&] { return w.counts().succeeded >= 5; }));
+  caf::anon_send_exit(first, caf::exit_reason::kill);
+  first = nullptr;
+  w.enqueue_many("call", 10);
+  REQUIRE(eventually([&] { return w.left_over().find("semaphore:api") == std::string::npos; }));
+  *inside = 0;  // its successor knows nothing of before
+  auto second = w.system.spawn(doorman);
+  caf::anon_send(w.embedded->handle(), throttle_atom::value, std::string("doorman"), second);
+  REQUIRE(w.all_end(40));
+  CHECK(w.bodies.peak() <= 3);
+  CHECK(w.bodies.runs() == 40);
+  CHECK(w.left_over().empty());
+  w.embedded->stop();
+  caf::anon_send_exit(second, caf::exit_reason::kill);
+  CHECK(w.audit_is_clean());
+}
+
+}  // namespace sluice::test
