@@ -91,7 +91,7 @@ struct job {
   job_state state = job_state::enqueued;
   std::uint32_t attempt = 0;                ///< Runs of the handler so far; 1 in the first.
   std::uint32_t losses = 0;                 ///< Starts that ended with a lost lease.
-  sluice::fence fence;                      ///< Of the latest start.
+  sluice::fence fence;                      ///< Of the start that runs or was throttled, else of the last in `history`.
   std::string line;                         ///< Inside its queue: "", "woken", "suspect" or "type:NAME".
   std::string server;                       ///< Who runs it, when processing.
   std::string reason;                       ///< Why it is in this state, in words.

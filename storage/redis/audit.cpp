@@ -20,36 +20,63 @@ public:
       : connection_(c), shas_(scripts), prefix_(std::move(prefix)) {}
 
   result<std::vector<std::string>> run() {
-    for (const char* hash : {"jobs", "starts", "past"})
+    for (const char* hash : {"jobs", "starts", "past", "admission"})
       if (auto done = scan({"HSCAN", prefix_ + ":" + hash}, 2,
                            [&](const std::vector<std::string>& ids) { return look({hash}, ids); });
           !done)
         return done.error();
-    std::vector<std::string> lines;
+    for (const char* names : {"busy", "waiting", "reserved"})
+      if (auto done = scan({"ZSCAN", prefix_ + ":" + names}, 2,
+                           [&](const std::vector<std::string>& members) { return look({names}, members); });
+          !done)
+        return done.error();
+    std::vector<std::string> many;
     auto keys = scan({"SCAN"}, 1, [&](const std::vector<std::string>& found) {
       for (const auto& key : found)
-        if (is_line(key)) lines.push_back(key);
+        if (kind_of(key)) many.push_back(key);
       return look({"key"}, found);
     });
     if (!keys) return keys.error();
-    for (const auto& key : lines)
-      if (auto done = scan({"ZSCAN", key}, 2,
-                           [&](const std::vector<std::string>& ids) {
-                             return look({"line", key}, ids);
-                           });
-          !done)
-        return done.error();
+    for (const auto& key : many)
+      if (const auto* kind = kind_of(key))
+        if (auto done = scan({kind->command, key}, kind->stride,
+                             [&](const std::vector<std::string>& found) {
+                               return look({kind->look, key}, found);
+                             });
+            !done)
+          return done.error();
     return std::move(findings_);
   }
 
 private:
   using slice = std::function<result<void>(const std::vector<std::string>&)>;
 
-  bool is_line(const std::string& key) const {
-    for (const char* kind :
-         {"ready", "woken", "suspect", "scheduled", "processing", "succeeded", "failed", "deleted", "type"})
-      if (key.starts_with(prefix_ + ":" + kind + ":")) return true;
-    return false;
+  // Keys of which there are many, and how each is gone through.
+  struct key_kind {
+    const char* name;
+    const char* look;
+    const char* command = "ZSCAN";
+    std::size_t stride = 2;
+  };
+  const key_kind* kind_of(const std::string& key) const {
+    static constexpr key_kind kinds[] = {
+        {"ready", "line"},
+        {"woken", "line"},
+        {"suspect", "line"},
+        {"scheduled", "line"},
+        {"processing", "line"},
+        {"throttled", "line"},
+        {"succeeded", "line"},
+        {"failed", "line"},
+        {"deleted", "line"},
+        {"type", "line"},
+        {"wait", "wait"},
+        {"holders", "holders", "HSCAN"},
+        {"waits", "waits", "SSCAN", 1},
+    };
+    for (const auto& kind : kinds)
+      if (key.starts_with(prefix_ + ":" + kind.name + ":")) return &kind;
+    return nullptr;
   }
 
   // Every `stride`th of what a SCAN tells, slice by slice.

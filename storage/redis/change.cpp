@@ -7,13 +7,16 @@ namespace sluice::storage::redis {
 namespace {
 
 change_answer read_change(exchange& x, const job_id& id, std::string_view said, bool requeue) {
-  if (said == "none") {
-    if (requeue) x.made_work = true;
+  if (said == "none" || said == "woke") {
+    if (requeue || said == "woke") x.made_work = true;
     return {};
   }
   if (said == "not_found") return {errc::not_found, words::no_job(id)};
   if (said == "damaged") return {errc::damaged_record, words::damaged_job(id)};
   if (said == "processing") return {errc::illegal_transition, words::runs_still(id)};
+  constexpr std::string_view throttled = "throttled ";
+  if (said.starts_with(throttled))
+    return {errc::illegal_transition, words::waits_still(id, std::string(said.substr(throttled.size())))};
   return {errc::illegal_transition, words::is_already(id, "enqueued")};
 }
 

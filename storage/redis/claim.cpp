@@ -22,7 +22,10 @@ void add(command& c, const claim_request& r) {
 void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& into) {
   if (from >= reply.size()) return;
   x.made_work = x.made_work || reply[from].number() > 0;
-  ++from;
+  if (from + 1 >= reply.size()) return;
+  const auto admitted = read_admitted(reply[from + 1].text());
+  from += 2;
+  const auto first = from;
   constexpr std::size_t values = 5;
   into.jobs.reserve((reply.size() - from) / values);
   for (; from + values <= reply.size(); from += values) {
@@ -33,6 +36,8 @@ void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& 
       x.damaged(told);
       continue;
     }
+    const auto has = admitted.find((from - first) / values + 1);
+    into.admitted.push_back(has == admitted.end() ? std::vector<std::string>() : has->second);
     into.failures.push_back(known->failures);
     into.jobs.push_back(std::move(known->about));
   }

@@ -44,13 +44,26 @@ bool only_looks(script s) {
     case script::queues:
     case script::servers:
     case script::expired:
+    case script::cell:
+    case script::throttlers:
+    case script::throttler:
+    case script::explain:
     case script::audit: return true;
     default: return false;
   }
 }
 
 // Whoever asked for this takes the answer for a promise.
-bool is_promise(script s) { return s == script::enqueue || s == script::change || s == script::pause; }
+bool is_promise(script s) {
+  switch (s) {
+    case script::enqueue:
+    case script::change:
+    case script::pause:
+    case script::define:
+    case script::undefine: return true;
+    default: return false;
+  }
+}
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 namespace sluice::storage::redis {
 namespace {
 
-constexpr std::size_t values_a_queue = 9;
+constexpr std::size_t values_a_queue = 10;
 
 // Where a page ended: "STATE:SCORE-ID".
 struct cursor {
@@ -27,6 +27,19 @@ std::optional<cursor> parse_cursor(std::string_view text) {
 
 }  // namespace
 
+errc read_one(exchange& x, const item& reply, std::optional<job>& into) {
+  if (reply.size() == 0) return errc::not_found;
+  if (reply.size() < told_size) return errc::damaged_record;
+  const auto told = told_at(reply, 0);
+  auto known = read_job(told);
+  if (!known) {
+    x.damaged(told);
+    return errc::damaged_record;
+  }
+  into = std::move(known->about);
+  return errc::none;
+}
+
 void ask(exchange& x, const get_request& r, answer& into) {
   into = get_answer{std::nullopt, errc::not_found};
   auto c = x.begin(script::get);
@@ -35,16 +48,7 @@ void ask(exchange& x, const get_request& r, answer& into) {
       script::get, std::move(c),
       [&](const item& reply) {
         auto* filled = filling<get_answer>(into);
-        if (!filled || reply.size() == 0) return;
-        filled->code = errc::damaged_record;
-        if (reply.size() < told_size) return;
-        const auto told = told_at(reply, 0);
-        if (auto known = read_job(told)) {
-          filled->found = std::move(known->about);
-          filled->code = errc::none;
-        } else {
-          x.damaged(told);
-        }
+        if (filled) filled->code = read_one(x, reply, filled->found);
       },
       fails(into));
 }
@@ -98,11 +102,12 @@ void ask(exchange& x, const queues_request&, answer& into) {
           q.paused = n(1) != 0;
           q.enqueued = n(2);
           q.scheduled = n(3);
-          q.processing = n(4);
-          q.succeeded = n(5);
-          q.failed = n(6);
-          q.deleted = n(7);
-          q.quarantined = n(8);
+          q.throttled = n(4);
+          q.processing = n(5);
+          q.succeeded = n(6);
+          q.failed = n(7);
+          q.deleted = n(8);
+          q.quarantined = n(9);
           filled->queues.push_back(std::move(q));
         }
         std::sort(filled->queues.begin(), filled->queues.end(),

@@ -5,15 +5,17 @@ namespace sluice::storage::redis {
 void ask(exchange& x, const promote_request& r, answer& into) {
   into = promote_answer{};
   auto c = x.begin(script::promote);
-  c.add(r.limit);
+  c.add(r.limit).add(r.reservation.count());
   x.send(
       script::promote, std::move(c),
       [&](const item& reply) {
         auto* filled = filling<promote_answer>(into);
-        if (!filled || reply.size() < 2) return;
+        if (!filled || reply.size() < 4) return;
         filled->moved = static_cast<std::uint32_t>(reply[0].number());
         if (!reply[1].text().empty()) filled->next_in = duration(reply[1].number());
-        if (filled->moved > 0) x.made_work = true;
+        for (std::size_t i = 0; i < reply[3].size(); ++i)
+          filled->open.emplace_back(reply[3][i].text());
+        if (filled->moved > 0 || reply[2].number() > 0) x.made_work = true;
       },
       fails(into));
 }

@@ -97,6 +97,23 @@ std::optional<known_past> read_past(std::string_view value) {
   return p;
 }
 
+// Of a throttled job's admission: the fence of the start that was parked, and the resource that it waits for.
+struct known_wait {
+  std::uint64_t fence = 0;
+  std::string resource;
+};
+std::optional<known_wait> read_wait(std::string_view admission) {
+  reader in(admission);
+  known_wait w;
+  in.number();  // its place in the line
+  in.number();  // wakes in vain
+  w.fence = in.number();
+  in.number();  // permits that it has
+  in.number();  // slots
+  w.resource = in.text();
+  return in.good() ? std::optional(std::move(w)) : std::nullopt;
+}
+
 std::optional<job_state> state_of(std::string_view kind) {
   if (kind == "ready" || kind == "woken" || kind == "suspect" || kind.starts_with("type:")) return job_state::enqueued;
   return parse_job_state(std::string(kind));
@@ -140,6 +157,17 @@ std::optional<known_start> read_start(std::string_view row) {
   in.text();    // queue
   s.server = in.rest();
   return in.good() ? std::optional(std::move(s)) : std::nullopt;
+}
+
+std::map<std::size_t, std::vector<std::string>> read_admitted(std::string_view told) {
+  std::map<std::size_t, std::vector<std::string>> all;
+  reader in(told);
+  while (in.good() && !in.finished()) {
+    auto& has = all[in.number<std::size_t>()];
+    for (auto n = in.number<std::size_t>(); n > 0 && in.good(); --n)
+      has.emplace_back(in.text());
+  }
+  return all;
 }
 
 std::optional<server_info> read_server(std::string_view id, std::string_view said) {
@@ -195,6 +223,13 @@ std::optional<known_job> read_job(const told_job& told) {
     whole.started_at = from_micros(start->started);
     whole.lease_until = from_micros(score);
     whole.server = std::move(start->server);
+  }
+  if (*state == job_state::throttled) {
+    if (auto wait = read_wait(told.start)) {
+      whole.fence.value = wait->fence;
+      whole.line = std::move(wait->resource);
+      whole.reason = words::waits_for(whole.line);
+    }
   }
   if (*state == job_state::enqueued && told.kind != "ready") {
     whole.line = told.kind;

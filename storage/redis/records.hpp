@@ -2,9 +2,11 @@
 // without harm; nothing is answered when they are not what was written.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sluice/job.hpp>
 
@@ -23,7 +25,7 @@ std::string write_ended(std::string_view cause, std::string_view error, duration
 std::string write_report(const progress_report& said);
 std::optional<progress_report> read_report(std::string_view text);
 
-// The values by which the scripts tell of a job.
+// The values by which the scripts tell of a job. `start` is the admission of one that is throttled.
 struct told_job {
   std::string_view id, kind, score, record, past, start;
 };
@@ -45,6 +47,9 @@ struct known_start {
   std::string server;
 };
 std::optional<known_start> read_start(std::string_view row);
+
+// What claimed jobs have of throttlers already, by place in the answer, from 1.
+std::map<std::size_t, std::vector<std::string>> read_admitted(std::string_view told);
 
 std::optional<server_info> read_server(std::string_view id, std::string_view said);
 

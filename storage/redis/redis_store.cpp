@@ -63,7 +63,11 @@ public:
         if (together.size() > 1) joined.push_back(std::move(together));
         continue;
       }
-      std::visit([&](const auto& one) { ask_one(x, one, answers[i]); }, batch[i]);
+      std::visit(
+          [&](const auto& one) {
+            if constexpr (!std::is_same_v<decltype(one), const enqueue_request&>) ask(x, one, answers[i]);
+          },
+          batch[i]);
       ++i;
     }
     if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
@@ -108,12 +112,6 @@ public:
   }
 
 private:
-  template <class Request>
-  static void ask_one(exchange& x, const Request& r, answer& into) {
-    if constexpr (requires { ask(x, r, into); }) ask(x, r, into);
-    else into = error{errc::not_served, "throttlers are not served on Redis yet"};
-  }
-
   // What one job spoilt must not cost those that came with it.
   bool ask_alone(const std::vector<std::vector<enqueue_part>>& joined, steady_point deadline) {
     for (const auto& together : joined)

@@ -20,25 +20,34 @@ std::string text_of(script s) {
   switch (s) {
     case script::open: return joined({lua::prelude, lua::open});
     case script::enqueue: return joined({lua::prelude, lua::enqueue});
-    case script::claim: return joined({lua::prelude, lua::claim, lua::claim_alone});
-    case script::settle: return joined({lua::prelude, lua::claim, lua::settle});
+    case script::claim: return joined({lua::prelude, lua::admission, lua::claim, lua::claim_alone});
+    case script::settle: return joined({lua::prelude, lua::admission, lua::claim, lua::settle});
     case script::renew: return joined({lua::prelude, lua::renew});
     case script::progress: return joined({lua::prelude, lua::progress});
-    case script::promote: return joined({lua::prelude, lua::promote});
-    case script::expired: return joined({lua::prelude, lua::expired});
-    case script::reap: return joined({lua::prelude, lua::reap});
+    case script::promote: return joined({lua::prelude, lua::admission, lua::promote});
+    case script::expired: return joined({lua::prelude, lua::admission, lua::expired});
+    case script::reap: return joined({lua::prelude, lua::admission, lua::reap});
     case script::prune: return joined({lua::prelude, lua::prune});
-    case script::change: return joined({lua::prelude, lua::change});
-    case script::pause: return joined({lua::prelude, lua::pause});
+    case script::change: return joined({lua::prelude, lua::admission, lua::change});
+    case script::pause: return joined({lua::prelude, lua::admission, lua::pause});
     case script::beat: return joined({lua::prelude, lua::beat});
     case script::leave: return joined({lua::prelude, lua::leave});
     case script::servers: return joined({lua::prelude, lua::servers});
     case script::get: return joined({lua::prelude, lua::get});
     case script::list: return joined({lua::prelude, lua::list});
     case script::queues: return joined({lua::prelude, lua::queues});
-    case script::put_aside: return joined({lua::prelude, lua::put_aside});
+    case script::put_aside: return joined({lua::prelude, lua::admission, lua::put_aside});
     case script::mark: return joined({lua::prelude, lua::mark});
-    case script::audit: return joined({lua::prelude, lua::audit});
+    case script::take: return joined({lua::prelude, lua::admission, lua::take});
+    case script::cell: return joined({lua::prelude, lua::admission, lua::cell_view, lua::cell});
+    case script::swap: return joined({lua::prelude, lua::admission, lua::cell_view, lua::swap});
+    case script::define: return joined({lua::prelude, lua::admission, lua::define});
+    case script::undefine: return joined({lua::prelude, lua::admission, lua::undefine});
+    case script::throttlers: return joined({lua::prelude, lua::admission, lua::throttler_view, lua::throttlers});
+    case script::throttler: return joined({lua::prelude, lua::admission, lua::throttler_view, lua::throttler});
+    case script::rouse: return joined({lua::prelude, lua::admission, lua::rouse});
+    case script::explain: return joined({lua::prelude, lua::admission, lua::throttler_view, lua::explain});
+    case script::audit: return joined({lua::prelude, lua::admission, lua::audit});
   }
   return {};
 }

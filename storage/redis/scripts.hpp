@@ -29,6 +29,15 @@ enum class script : std::uint8_t {
   queues,
   put_aside,
   mark,
+  take,
+  cell,
+  swap,
+  define,
+  undefine,
+  throttlers,
+  throttler,
+  rouse,
+  explain,
   audit,  // the last
 };
 inline constexpr std::size_t script_count = static_cast<std::size_t>(script::audit) + 1;

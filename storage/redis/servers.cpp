@@ -20,6 +20,8 @@ void ask(exchange& x, const beat_request& r, answer& into) {
   into = done_answer{};
   auto c = x.begin(script::beat);
   c.add(r.server.id.value).add(written(r.server));
+  for (const auto& q : r.server.queues)  // "name:workers"
+    c.add(q.substr(0, q.rfind(':')));
   x.send(
       script::beat, std::move(c), [](const item&) {}, fails(into));
 }

@@ -14,11 +14,14 @@ std::string_view name_of(how end) {
     case how::deleted: return "deleted";
     case how::retry: return "retry";
     case how::given_back: return "given_back";
+    case how::deferred: return "deferred";
   }
   return "failed";
 }
 
-bool goes_on(const settlement& end) { return end.end == how::retry || end.end == how::given_back; }
+bool goes_on(const settlement& end) {
+  return end.end == how::retry || end.end == how::given_back || end.end == how::deferred;
+}
 
 // What a group of starts has in common.
 auto group_of(const settlement& end) { return std::tuple(end.end, end.failure, end.delay, end.progress.has_value()); }
@@ -69,7 +72,11 @@ void ask(exchange& x, const settle_request& r, answer& into) {
         [&x, &r, &into, from, claims](const item& reply) {
           auto* filled = filling<settle_answer>(into);
           if (!filled || reply.size() == 0) return;
-          const auto codes = reply[0].text();
+          auto codes = reply[0].text();
+          if (codes.ends_with('w')) {
+            x.made_work = true;
+            codes.remove_suffix(1);
+          }
           read_codes(codes, filled->each, from);
           for (std::size_t i = 0; i < codes.size(); ++i)
             if (codes[i] == '0' && goes_on(r.starts[from + i])) x.made_work = true;

@@ -34,6 +34,19 @@ void ask(exchange& x, const get_request& r, answer& into);         // look.cpp
 void ask(exchange& x, const list_request& r, answer& into);        // look.cpp
 void ask(exchange& x, const queues_request& r, answer& into);      // look.cpp
 
+void ask(exchange& x, const take_request& r, answer& into);        // take.cpp
+void ask(exchange& x, const cell_request& r, answer& into);        // swap.cpp
+void ask(exchange& x, const swap_request& r, answer& into);        // swap.cpp
+void ask(exchange& x, const define_request& r, answer& into);      // throttlers.cpp
+void ask(exchange& x, const undefine_request& r, answer& into);    // throttlers.cpp
+void ask(exchange& x, const throttlers_request& r, answer& into);  // throttlers.cpp
+void ask(exchange& x, const throttler_request& r, answer& into);   // throttlers.cpp
+void ask(exchange& x, const rouse_request& r, answer& into);       // throttlers.cpp
+void ask(exchange& x, const explain_request& r, answer& into);     // throttlers.cpp
+
+// Reads what the scripts tell of one job, as `get` does. not_found, damaged_record.
+errc read_one(exchange& x, const item& reply, std::optional<job>& into);  // look.cpp
+
 // Writes a claim's arguments, and reads its answer from `from` on.
 void add(command& c, const claim_request& r);                                           // claim.cpp
 void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& into);  // claim.cpp

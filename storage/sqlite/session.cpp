@@ -113,6 +113,9 @@ job session::assemble(const job_row& row, job_content content, job_progress prog
   whole.result = std::move(progress.result);
   whole.progress = std::move(progress.reported);
   whole.history = std::move(progress.history);
+  // Once a throttled job goes on, its start is as if it had never been.
+  if (row.state != job_state::processing && row.state != job_state::throttled)
+    whole.fence = whole.history.empty() ? sluice::fence{} : whole.history.back().fence;
   if (row.state == job_state::scheduled) whole.due_at = from_micros(row.pos);
   if (row.state == job_state::processing) {
     whole.started_at = from_micros(row.started);

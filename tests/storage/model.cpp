@@ -130,7 +130,7 @@ std::string in_words(const storage::answer& a) {
             return text;
           },
           [](const auto& other) {
-            if constexpr (requires { other.each; }) return in_words(other.each);
+            if constexpr (requires(std::vector<errc> codes) { codes = other.each; }) return in_words(other.each);
             else return std::string("done");
           },
       },
@@ -655,6 +655,9 @@ std::string model::look() const {
   for (const auto* j : all) {  // by id
     auto shown = j->seen;
     if (shown.line.starts_with("type:") || shown.state == throttled) shown.reason = stores_words;
+    // Once a throttled job goes on, its start is as if it had never been.
+    if (shown.state != processing && shown.state != throttled)
+      shown.fence = shown.history.empty() ? sluice::fence{} : shown.history.back().fence;
     text += face(shown) + '\n';
   }
   overview rest;

@@ -1,7 +1,10 @@
 -- Looks at some ids, or at a key. Changes nothing.
--- ARGV[3]: jobs, starts, past, line or key; then for jobs, starts and past the ids, for line the line's key and ids of it,
--- for key the keys.
+-- ARGV[3]: jobs, starts, past, admission, line, holders, wait, waits, busy, waiting, reserved or key. Then for line,
+-- holders, wait and waits the key; for all, what it holds: ids, queues, resources, members, or keys.
 -- Answer: what is wrong, as sentences.
+local t = throttling()
+local read_admission, nothing, has, entry_of, reservation =
+  t.read_admission, t.nothing, t.has, t.entry_of, t.reservation
 local answer = {}
 local function wrong(...) answer[#answer + 1] = table.concat({...}) end
 local what = ARGV[3]
@@ -44,6 +47,12 @@ if what == 'jobs' then
           elseif tonumber(start.fence) > last then wrong('job ', id, ' has a fence that was never drawn') end
           if not call('ZSCORE', ending, at[1].queue) then wrong('queue ', at[1].queue, ' has leases that nobody looks at') end
         end
+        local a = read_admission(call('HGET', admission, id) or '') or nothing
+        if at[1].kind == 'throttled' and
+           (a.at == '' or not call('ZSCORE', wait_line(at[1].queue, a.at), id)) then
+          wrong('job ', id, ' is throttled and waits in no line')
+        end
+        if at[1].kind ~= 'throttled' and a.at ~= '' then wrong('job ', id, ' waits for ', a.at, ' but is ', at[1].kind) end
         if at[1].kind == 'scheduled' then
           local first = call('ZRANGE', line('scheduled', at[1].queue), 0, 0, 'WITHSCORES')
           local told = call('ZSCORE', due, at[1].queue)
@@ -58,6 +67,81 @@ elseif what == 'starts' or what == 'past' then
   for i = 4, #ARGV do
     if call('HEXISTS', P .. ':' .. what, ARGV[i]) == 1 and call('HEXISTS', jobs, ARGV[i]) == 0 then
       wrong('there is a ', what == 'past' and 'past' or 'start', ' of job ', ARGV[i], ', which does not exist')
+    end
+  end
+elseif what == 'admission' then
+  for i = 4, #ARGV do
+    local id = ARGV[i]
+    local value, record = call('HGET', admission, id), call('HGET', jobs, id)
+    local a = value and read_admission(value)
+    if value and not a then wrong('job ', id, ' has an admission that cannot be read') end
+    if value and not record then wrong('there is an admission of job ', id, ', which does not exist') end
+    for _, resource in ipairs(a and a.held or {}) do
+      if call('HEXISTS', holders(resource), id) == 0 then wrong('job ', id, ' has ', resource, ' but does not hold it') end
+    end
+    if a and record and queue_of(record) then
+      for _, p in ipairs(places(id, record)) do
+        for _, kind in ipairs(final_kinds) do
+          if p.kind == kind then wrong('job ', id, ' is ', kind, ' and has to do with a throttler') end
+        end
+      end
+    end
+  end
+elseif what == 'holders' then
+  local resource = sub(ARGV[4], #holders('') + 1)
+  for i = 5, #ARGV do
+    local id = ARGV[i]
+    local value = call('HGET', holders(resource), id)
+    if value then
+      local kind, fence = match(value, '^(%a+) (%d+) %d+$')
+      local start = read_start(call('HGET', starts, id) or '')
+      local runs_so = start and start.fence == fence
+      local good
+      if kind == 'held' then good = runs_so
+      elseif kind == 'strict' then good = runs_so or (fence == '0' and not start)
+      elseif kind == 'kept' then good = fence == '0' and not start
+      elseif kind == 'reserved' then good = fence == '0' and not start and call('ZSCORE', reserved, reservation(resource, id)) end
+      if not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
+      if call('HEXISTS', jobs, id) == 0 then wrong(resource, ' is held by job ', id, ', which does not exist') end
+      if not has(read_admission(call('HGET', admission, id) or '') or nothing, resource) then
+        wrong(resource, ' is held by job ', id, ', of which it is not known')
+      end
+      if not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
+    end
+  end
+elseif what == 'wait' then
+  local queue, resource = match(sub(ARGV[4], #P + 7), '^([^/]*)/(.*)$')
+  for i = 5, #ARGV do
+    if queue and call('ZSCORE', ARGV[4], ARGV[i]) then
+      local a = read_admission(call('HGET', admission, ARGV[i]) or '') or nothing
+      if a.at ~= resource or not call('ZSCORE', line('throttled', queue), ARGV[i]) then
+        wrong('job ', ARGV[i], ' is in the line of ', resource, ' but does not wait for it')
+      end
+      if call('SISMEMBER', waits(resource), queue) == 0 or not call('ZSCORE', waiting, resource) then
+        wrong(resource, ' is waited for in queue ', queue, ' and not listed so')
+      end
+    end
+  end
+elseif what == 'waits' then
+  for i = 5, #ARGV do
+    local resource = sub(ARGV[4], #waits('') + 1)
+    if call('SISMEMBER', ARGV[4], ARGV[i]) == 1 and call('EXISTS', wait_line(ARGV[i], resource)) == 0 then
+      wrong('nobody of queue ', ARGV[i], ' waits for ', resource, ', but it is listed so')
+    end
+  end
+elseif what == 'busy' or what == 'waiting' then
+  for i = 4, #ARGV do
+    local key = what == 'busy' and holders(ARGV[i]) or waits(ARGV[i])
+    if call('ZSCORE', P .. ':' .. what, ARGV[i]) and call('EXISTS', key) == 0 then
+      wrong(ARGV[i], ' is listed as ', what, ' and is not')
+    end
+  end
+elseif what == 'reserved' then
+  for i = 4, #ARGV do
+    local resource, behind = text_at(ARGV[i], 1)
+    if call('ZSCORE', reserved, ARGV[i]) and
+       (not resource or entry_of(resource, sub(ARGV[i], behind)) ~= 'reserved') then
+      wrong(ARGV[i], ' is listed as reserved and is not')
     end
   end
 elseif what == 'line' then
@@ -75,7 +159,8 @@ elseif what == 'line' then
   end
 elseif what == 'key' then
   local known = {}
-  for _, key in ipairs({jobs, past, starts, quarantine, queues, paused, claims, servers, number_key, due, ending, schema}) do
+  for _, key in ipairs({jobs, past, starts, quarantine, queues, paused, claims, servers, number_key, due, ending, schema,
+                          admission, limits, definitions, configs, cells, busy, waiting, reserved, openings, served}) do
     known[key] = true
   end
   for _, queue in ipairs(call('SMEMBERS', queues)) do
@@ -83,8 +168,15 @@ elseif what == 'key' then
     for _, key in ipairs(keys) do known[key] = true end
     known[types_of(queue)], known[line('quarantined', queue)] = true, true
   end
+  -- What comes with a resource is looked at by itself.
+  local function is_of_resource(key)
+    for _, start in ipairs({holders(''), waits(''), P .. ':wait:'}) do
+      if sub(key, 1, #start) == start then return true end
+    end
+    return false
+  end
   for i = 4, #ARGV do
-    if not known[ARGV[i]] then wrong('key ', ARGV[i], ' belongs to nobody') end
+    if not known[ARGV[i]] and not is_of_resource(ARGV[i]) then wrong('key ', ARGV[i], ' belongs to nobody') end
   end
 end
 return answer

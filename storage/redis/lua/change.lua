@@ -1,8 +1,10 @@
 -- A person's word about one job.
 -- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6], for remove: cause, error and time run of a
 -- start that runs, as in a past.
--- Answer: none, not_found or damaged; or the state's line when it does not allow that, e.g. processing.
--- Invariant: the job moves from one line to one other, as docs/job_lifecycle.md draws it.
+-- Answer: none, or woke when others were woken; not_found or damaged; or the state's line when it does not allow that,
+-- e.g. processing; "throttled RESOURCE".
+-- Invariant: the job moves from one line to one other, as docs/job_lifecycle.md draws it; who is deleted has no
+-- permits.
 begin_freeing()
 local id = ARGV[4]
 local record = call('HGET', jobs, id)
@@ -11,13 +13,15 @@ local at = place_of(id, record)
 local p = read_past(call('HGET', past, id))
 if not at or not p then
   put_aside(id, at and at.key, at and at.queue or queue_of(record) or 'default')
+  finish(woken > 0)
   return 'damaged'
 end
-local waiting = at.kind == 'ready' or at.kind == 'woken' or at.kind == 'suspect' or sub(at.kind, 1, 5) == 'type:'
+local ready = is_enqueued(at.kind)
 local target, score
 if ARGV[3] == 'requeue' then
-  if waiting and p.reason == ARGV[5] then return 'none' end  -- asked again
-  if waiting or at.kind == 'processing' then return at.kind end
+  if ready and p.reason == ARGV[5] then return 'none' end  -- asked again
+  if ready or at.kind == 'processing' then return at.kind end
+  if at.kind == 'throttled' then return 'throttled ' .. (throttling().admission_of(id) or throttling().nothing).at end
   if at.kind ~= 'scheduled' then  -- a final job starts afresh, with all its attempts
     p.failures, p.attempt, p.losses = 0, 0, 0
   end
@@ -38,5 +42,6 @@ call('HDEL', starts, id)
 call('HSET', past, id, write_past(p))
 call('ZADD', target, score, id)
 if at.kind == 'scheduled' then refresh_due(at.queue) end
-finish(ARGV[3] == 'requeue')
-return 'none'
+if ARGV[3] == 'remove' then throttling().forget(id) end
+finish(ARGV[3] == 'requeue' or woken > 0)
+return woken > 0 and 'woke' or 'none'

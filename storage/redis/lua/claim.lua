@@ -1,8 +1,8 @@
 -- Takes the first ready jobs of a queue: its woken line, then all its others oldest first.
 -- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
 -- number of known types, these, the number of types that start at once, these.
--- Answer: how many jobs were moved aside, which is work for others; then for each job id, end of its lease, record,
--- past or empty, start.
+-- Answer: how many jobs were moved aside, which is work for others; what claimed jobs have of throttlers already, see
+-- `told` in admission.lua; then for each job id, end of its lease, record, past or empty, start.
 -- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
 -- moves to its type's line; an op that got something answers the same when it comes again. A record that cannot be
 -- read is put aside.
@@ -18,12 +18,16 @@ local function claimed_before(server, queue, op)
     end
   end
   table.sort(found, function(a, b) return a.fence < b.fence end)
-  local answer = {0}
-  for _, f in ipairs(found) do
-    local n = #answer
+  local answer, ids_found, has_already = {0, ''}, {}, {}
+  for i, f in ipairs(found) do ids_found[i] = f.id end
+  local had = admissions_of(ids_found)
+  for i, f in ipairs(found) do
+    local n, a = #answer, had[f.id]
+    if a then has_already[#has_already + 1] = throttling().told(i, a.held, a.slots) end
     answer[n + 1], answer[n + 2], answer[n + 5] = f.id, f.until_, f.row
     answer[n + 3], answer[n + 4] = call('HGET', jobs, f.id) or '', call('HGET', past, f.id) or ''
   end
+  answer[2] = table.concat(has_already)
   return answer
 end
 
@@ -38,6 +42,7 @@ local function claim(at)
   for i = at + 9, types_end do known[ARGV[i]] = true end
   for i = types_end + 2, types_end + 1 + ARGV[types_end + 1] do at_once[ARGV[i]] = true end
 
+  mark_served(queue)
   local owner = text(queue) .. server
   local mark = lane .. ' ' .. owner
   local before = call('HGET', claims, mark)
@@ -124,6 +129,8 @@ local function claim(at)
   end
   if #ids + #aside + #broken == 0 then return {0} end
 
+  local had = admissions_of(ids)
+
   -- Writing.
   local processing = sorted(line('processing', queue))
   sorted(line('quarantined', queue))
@@ -139,11 +146,11 @@ local function claim(at)
   many('SADD', types_of(queue), new_types)
   for _, b in ipairs(broken) do put_aside(b[1], b[2], queue) end
 
-  local answer = {#aside}
+  local answer = {#aside, ''}
   if #ids > 0 then
     local fence, until_, rows, leases = draw(#ids), whole(now + lease), {}, {}
     local rest = ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. owner
-    local answered = 1
+    local answered = 2
     for i, id in ipairs(ids) do
       local row = whole(fence + i - 1) .. ' ' .. attempts[i] .. (pasts[i] == '' and ' 0' or ' 1') .. rest
       rows[2 * i - 1], rows[2 * i] = id, row
@@ -156,6 +163,7 @@ local function claim(at)
     many('ZADD', processing, leases)
     call('ZADD', ending, 'LT', until_, queue)
     call('HSET', claims, mark, op)
+    if next(had) then answer[2] = throttling().admit_claimed(ids, had, fence) end
   end
   return answer
 end

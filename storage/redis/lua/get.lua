@@ -1,6 +1,6 @@
 -- ARGV[3]: id.
--- Answer: id, line, score, record, past or empty, start or empty; only the id when it is in quarantine; nothing when
--- there is no such job.
+-- Answer: id, line, score, record, past or empty, start or, of a throttled job, admission; only the id when it is in
+-- quarantine; nothing when there is no such job.
 local id = ARGV[3]
 local record = call('HGET', jobs, id)
 if not record then
@@ -8,4 +8,4 @@ if not record then
   return {}
 end
 local at = place_of(id, record) or {kind = 'lost', score = '0'}
-return {id, at.kind, at.score, record, call('HGET', past, id) or '', call('HGET', starts, id) or ''}
+return {id, at.kind, at.score, record, call('HGET', past, id) or '', call('HGET', at.kind == 'throttled' and admission or starts, id) or ''}

@@ -1,7 +1,8 @@
 -- A page of jobs: state after state, and within one the waiting in the order they will go, the final newest first.
 -- ARGV[3]: queue, or empty for all. ARGV[4]: at most so many. ARGV[5], ARGV[6]: the score and id behind which the first
 -- state goes on, both empty at its beginning. From 7: states, each as its name followed by 1 when the newest is first.
--- Answer: for each job the place of its state among those asked, then id, line, score, record, past or empty, start or empty.
+-- Answer: for each job the place of its state among those asked, then id, line, score, record, past or empty, and
+-- its start or, of a throttled job, its admission.
 local limit, after_score, after_id = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local all = ARGV[3] ~= '' and {ARGV[3]} or call('SMEMBERS', queues)
 table.sort(all)
@@ -59,7 +60,7 @@ for s = 7, #ARGV, 2 do
     local r, n = rows[i], #answer
     answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = (s - 7) / 2, r.id, r.kind, whole(r.score)
     answer[n + 5] = call('HGET', jobs, r.id) or ''
-    answer[n + 6], answer[n + 7] = call('HGET', past, r.id) or '', call('HGET', starts, r.id) or ''
+    answer[n + 6], answer[n + 7] = call('HGET', past, r.id) or '', call('HGET', r.kind == 'throttled' and admission or starts, r.id) or ''
   end
   count = count + math.min(#rows, limit - count)
   after_score, after_id = nil, nil

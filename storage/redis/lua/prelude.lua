@@ -30,6 +30,17 @@ local number_key = P .. ':number'      -- the last fence or place that was drawn
 local due = P .. ':due'                -- sorted set: queue -> the earliest instant in its scheduled line
 local ending = P .. ':ending'          -- sorted set: queue -> no later than the first end of its leases
 local schema = P .. ':schema'
+-- Throttlers; admission.lua keeps them.
+local admission = P .. ':admission'      -- hash: id -> what a job has of throttlers, and where it waits for one
+local limits = P .. ':limits'            -- hash: resource -> its permits, where a definition says so
+local definitions = P .. ':definitions'  -- hash: resource -> its definition
+local configs = P .. ':configs'          -- hash: resource -> the text of the configuration that was applied last
+local cells = P .. ':cells'              -- hash: cell -> "version length:state"
+local busy = P .. ':busy'                -- sorted set: resources with holders, by name
+local waiting = P .. ':waiting'          -- sorted set: resources with waiters, by name
+local reserved = P .. ':reserved'        -- sorted set: resource, as "length:bytes", and id -> since when it is reserved
+local openings = P .. ':openings'        -- sorted set: a line's resource -> the instant at which to look at it again
+local served = P .. ':served'            -- sorted set: queue -> the instant until which it counts as served
 local channel = P .. ':work'           -- told whenever there may be work
 
 -- What is of another type than it should be stops a script here, before its first write.
@@ -38,12 +49,17 @@ for _, key in ipairs({queues, paused}) do call('SCARD', key) end
 for _, key in ipairs({due, ending}) do call('ZCARD', key) end
 
 -- A job is in exactly one line, and the line is its state. Lines are sorted sets of ids: ready, woken, suspect and
--- type by place in line; scheduled by due time; processing by end of lease; final states and quarantined by the
--- instant they were entered.
+-- type by place in line; throttled by the number of the first parking; scheduled by due time; processing by end of
+-- lease; final states and quarantined by the instant they were entered.
 local function line(kind, queue) return P .. ':' .. kind .. ':' .. queue end
 -- A type's own line in a queue; no name holds a slash.
 local function type_line(queue, type) return P .. ':type:' .. queue .. '/' .. type end
 local function types_of(queue) return P .. ':types:' .. queue end
+-- Who has a permit of a resource: hash: id -> "kind fence since". Resources hold any bytes.
+local function holders(resource) return P .. ':holders:' .. resource end
+-- Who waits for it: a sorted set of ids for each queue, by the number of their first parking; and the set of queues.
+local function wait_line(queue, resource) return P .. ':wait:' .. queue .. '/' .. resource end
+local function waits(resource) return P .. ':waits:' .. resource end
 local final_kinds = {'failed', 'succeeded', 'deleted'}
 
 -- A key that will be written as a sorted set: raises now, before the first write, when it is something else.
@@ -206,6 +222,15 @@ end
 -- The line behind all others of a queue for a job with so many losses.
 local function tail(queue, losses) return line(losses > 0 and 'suspect' or 'ready', queue) end
 
+-- A claim or a beat says that somebody serves a queue. Written only when half of it is over: most find it so.
+local served_for = 30000000  -- as in storage/admission.hpp
+local function mark_served(queue)
+  local until_ = tonumber(call('ZSCORE', served, queue) or '0')
+  if until_ < now + served_for / 2 or until_ > now + served_for then
+    call('ZADD', served, whole(now + served_for), queue)
+  end
+end
+
 -- Keeps `due` exact after jobs left a scheduled line.
 local function refresh_due(queue)
   local first = call('ZRANGE', line('scheduled', queue), 0, 0, 'WITHSCORES')
@@ -215,7 +240,8 @@ end
 -- Every line that a queue may have now, with the names of its kinds; type lines as type:NAME.
 local function lines_of(queue)
   local kinds, keys = {}, {}
-  for _, kind in ipairs({'processing', 'ready', 'woken', 'suspect', 'scheduled', 'failed', 'succeeded', 'deleted'}) do
+  for _, kind in ipairs({'processing', 'ready', 'woken', 'suspect', 'scheduled', 'throttled', 'failed', 'succeeded',
+                         'deleted'}) do
     kinds[#kinds + 1], keys[#keys + 1] = kind, line(kind, queue)
   end
   for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
@@ -223,6 +249,8 @@ local function lines_of(queue)
   end
   return kinds, keys
 end
+-- All waiting lines but the throttled one.
+local function is_enqueued(kind) return kind == 'ready' or kind == 'woken' or kind == 'suspect' or sub(kind, 1, 5) == 'type:' end
 local function place_in(id, queue)
   local kinds, keys = lines_of(queue)
   for i, key in ipairs(keys) do
@@ -239,18 +267,6 @@ local function place_of(id, record)
     found = place_in(id, queue)
     if found then return found end
   end
-end
-
--- Puts ids aside that cannot be read, with their bytes, out of the given line.
-local function put_aside(id, key, queue)
-  local record, before, row = call('HGET', jobs, id), call('HGET', past, id), call('HGET', starts, id)
-  if key then call('ZREM', key, id) end
-  call('HDEL', jobs, id)
-  call('HDEL', past, id)
-  call('HDEL', starts, id)
-  call('HSET', quarantine, id, text(record or '') .. text(before or '') .. text(row or ''))
-  call('ZADD', line('quarantined', queue), now_text, id)
-  call('SADD', queues, queue)
 end
 
 -- Of servers that are no more.

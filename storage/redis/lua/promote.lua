@@ -1,7 +1,12 @@
--- Moves due jobs to the tails of their queues, oldest first.
--- ARGV[3]: at most so many.
--- Answer: how many were moved, and in how many microseconds the next is due (empty: there is none; 0: more are due).
+-- Moves due jobs to the tails of their queues, oldest first, and passes on what was reserved too long.
+-- ARGV[3]: at most so many of each. ARGV[4]: for how many microseconds something stays reserved.
+-- Answer: how many were moved; in how many microseconds the next is due (empty: there is none; 0: more are due); 1 when
+-- waiters were woken; the cells with a line to look at.
 -- Invariant: `due` names each queue that has scheduled jobs, with the earliest. Passes when memory is out.
+local t = throttling()
+local write_admission, copy_of, admission_of, has, cell_of, let_go, stand_in_line, pass_on =
+  t.write_admission, t.copy_of, t.admission_of, t.has, t.cell_of, t.let_go, t.stand_in_line, t.pass_on
+local look_again = 1000000  -- a line that nobody looks at makes nobody run in circles; as in storage/admission.hpp
 begin_freeing()
 local limit = tonumber(ARGV[3])
 local found, looked_at = {}, call('ZRANGE', due, '-inf', now_text, 'BYSCORE')
@@ -26,6 +31,47 @@ if moved > 0 then
   each_list(entering, 'ZADD')
 end
 for _, queue in ipairs(looked_at) do refresh_due(queue) end
-finish(moved > 0)
-local first = call('ZRANGE', due, 0, 0, 'WITHSCORES')
-return {moved, first[2] and whole(math.max(0, first[2] - now)) or ''}
+
+local reservation_lasts = tonumber(ARGV[4])
+for _, member in ipairs(call('ZRANGE', reserved, '-inf', whole(now - reservation_lasts), 'BYSCORE', 'LIMIT', 0, limit)) do
+  local resource, behind = text_at(member, 1)
+  local id = resource and sub(member, behind)
+  local a = id and admission_of(id)
+  call('ZREM', reserved, member)
+  if a and has(a, resource) then
+    let_go(resource, {id})
+    local b = copy_of(a)
+    b.held = {}
+    for _, r in ipairs(a.held) do
+      if r ~= resource then b.held[#b.held + 1] = r end
+    end
+    local place = place_of(id, call('HGET', jobs, id))
+    if place and is_enqueued(place.kind) then
+      b.first, b.at = draw(1), resource
+      call('ZREM', place.key, id)
+      stand_in_line(id, place.queue, resource, b.first)
+    end
+    call('HSET', admission, id, write_admission(b))
+    pass_on(resource)
+  end
+end
+finish(moved + woken > 0)
+
+local next_in
+local function sooner(instant) next_in = math.min(next_in or math.huge, math.max(0, instant - now)) end
+local function first_of(key) return tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) end
+local first_due, first_reserved = first_of(due), first_of(reserved)
+if first_due then sooner(first_due) end
+if first_reserved then sooner(first_reserved + reservation_lasts) end
+local open, seen = {}, {}
+for _, resource in ipairs(call('ZRANGE', openings, '-inf', now_text, 'BYSCORE', 'LIMIT', 0, limit)) do
+  local cell = cell_of(resource)
+  if not seen[cell] then
+    seen[cell] = true
+    open[#open + 1] = cell
+  end
+end
+if #open > 0 then sooner(now + look_again) end
+local coming = call('ZRANGE', openings, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+if coming[2] then sooner(tonumber(coming[2])) end
+return {moved, next_in and whole(next_in) or '', woken > 0 and 1 or 0, open}

@@ -14,4 +14,5 @@ for i = 3, #ARGV, 3 do
     moved = moved + 1
   end
 end
+finish(woken > 0)
 return moved

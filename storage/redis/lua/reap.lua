@@ -3,13 +3,14 @@
 -- job goes back, of the losses when it is failed. ARGV[6]: cause, error and time run of the start, as in a past. From 7,
 -- for each start: id, fence, renewals.
 -- Answer: a digit for each start (0 taken, 1 stale).
--- Invariants: as for settle; the job waits as a suspect or is failed. Passes when memory is out.
+-- Invariants: as for settle; the job waits as a suspect or is failed, and so its permits go back and on. Passes when
+-- memory is out.
 begin_freeing()
 local ids, codes = {}, {}
 for i = 7, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
 local rows, pasts = many('HMGET', starts, ids), many('HMGET', past, ids)
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local done = {}
+local done, is_final = {}, {}
 for i, id in ipairs(ids) do
   local start = rows[i] and not done[id] and read_start(rows[i])
   codes[i] = '1'
@@ -28,6 +29,7 @@ for i, id in ipairs(ids) do
       p.reason = give_up and format(ARGV[5], p.losses) or format(ARGV[4], start.attempt)
       p.attempt = start.attempt - 1
       ended[#ended + 1] = id
+      is_final[id] = give_up
       changed[#changed + 1] = id
       changed[#changed + 1] = write_past(p)
       add_one(leaving, sorted(processing), id)
@@ -35,10 +37,12 @@ for i, id in ipairs(ids) do
     end
   end
 end
+local had = admissions_of(ended)
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for _, b in ipairs(broken) do put_aside(b.id, b.key, b.queue) end
-finish(#ended > 0)
+give_back(ended, had, is_final)
+finish(#ended + woken > 0)
 return table.concat(codes)

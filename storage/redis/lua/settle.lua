@@ -1,11 +1,12 @@
 -- Ends starts, and may claim in the same step.
 -- ARGV[3]: the number of groups. For each: the number of its starts; how they ended (succeeded, failed, deleted, retry,
--- given_back); 1 when that is a failed run, else 0; the delay of a retry in microseconds; 1 when they report progress,
--- else 0; and for each start: id; fence; the reason, the result and the report, if any, each as "length:bytes"; cause,
--- error and time run, as in a past. Then the claim, if any: see claim.lua.
--- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before), then the claim's.
+-- given_back, deferred); 1 when that is a failed run, else 0; the delay in microseconds of those that are retried or
+-- deferred; 1 when they report progress, else 0; and for each start: id; fence; the reason, the result and the report,
+-- if any, each as "length:bytes"; cause, error and time run, as in a past. Then the claim, if any: see claim.lua.
+-- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before), and a w when waiters were woken; then the
+-- claim's.
 -- Invariants: only the current start ends; it leaves `starts` and its lease, and its job enters one line; what has
--- ended changes no more. Passes when memory is out.
+-- ended changes no more; its permits go back and on. Passes when memory is out.
 begin_freeing()
 local groups, ids, fences, said, ended_how = {}, {}, {}, {}, {}
 local at, n = 4, 0
@@ -57,12 +58,12 @@ local earliest, done = {}, {}
 local ends, changes = 0, 0
 
 local function target_of(how, delay, losses, c)
-  if how == 'retry' and delay > 0 then
+  if (how == 'retry' or how == 'deferred') and delay > 0 then
     earliest[c.queue] = math.min(earliest[c.queue] or now + delay, now + delay)
     return line('scheduled', c.queue), whole(now + delay)
   end
   if how == 'given_back' and losses == 0 then return line('woken', c.queue), whole(draw(1)) end
-  if how == 'given_back' or how == 'retry' then return tail(c.queue, losses), whole(draw(1)) end
+  if how == 'given_back' or how == 'retry' or how == 'deferred' then return tail(c.queue, losses), whole(draw(1)) end
   local key = c.lines[how] or line(how, c.queue)
   c.lines[how] = key
   return key, now_text
@@ -70,7 +71,9 @@ end
 
 for _, group in ipairs(groups) do
   local how, failure = group.how, group.failure
-  local goes_on = how == 'retry' or how == 'given_back'
+  local uncounted = how == 'given_back' or how == 'deferred'
+  local goes_on = uncounted or how == 'retry'
+  group.goes_on = goes_on
   for i = group.from, group.to do
     local id, fence, c = ids[i], fences[i], commons[i]
     local before = looked[id]
@@ -94,8 +97,8 @@ for _, group in ipairs(groups) do
         add_one(leaving, c.processing, id)
         add_two(entering, sorted(target), score, id)
 
-        -- A start that was given back does not count as a run.
-        local runs = how == 'given_back' and attempt - 1 or attempt
+        -- A start that was given back or deferred does not count as a run.
+        local runs = uncounted and attempt - 1 or attempt
         changed[changes + 1] = id
         changes = changes + 2
         if p then
@@ -111,18 +114,30 @@ for _, group in ipairs(groups) do
   end
 end
 
+local had = admissions_of(ended)
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', whole(instant), queue) end
 for _, b in ipairs(broken) do put_aside(b[1], b[2], b[3]) end
+if next(had) then
+  local is_final = {}
+  for _, group in ipairs(groups) do
+    if not group.goes_on then
+      for i = group.from, group.to do
+        if codes[i] == '0' then is_final[ids[i]] = true end
+      end
+    end
+  end
+  give_back(ended, had, is_final)
+end
 
-local answer = {table.concat(codes)}
+local answer = {table.concat(codes) .. (woken > 0 and 'w' or '')}
 if ARGV[at] then
   local got = claim(at)
   for i = 1, #got do answer[i + 1] = got[i] end
   made_work = made_work or got[1] > 0
 end
-finish(made_work)
+finish(made_work or woken > 0)
 return answer

@@ -1,0 +1,27 @@
+-- Adds or changes a definition.
+-- ARGV[3]: resource; [4]: text; [5]: permits, or empty; [6]: the configuration that says so, or empty.
+-- Answer: unchanged, added or changed; 1 when there is work for others.
+-- Invariant: who fits under a higher limit is woken; what waits in lines of a cell is looked at again.
+local t = throttling()
+local check_admissions, limit_of, pass_on = t.check_admissions, t.limit_of, t.pass_on
+check_admissions()
+local resource, said, permits, config = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+if config ~= '' and call('HGET', configs, resource) == config then return {'unchanged', 0} end
+local before, limit_before = call('HGET', definitions, resource), call('HGET', limits, resource) or ''
+if config ~= '' then call('HSET', configs, resource, config) end
+if before == said and limit_before == permits then return {'unchanged', 0} end
+call('HSET', definitions, resource, said)
+if permits == '' then call('HDEL', limits, resource) else call('HSET', limits, resource, permits) end
+local opened = 0
+if limit_of(resource) then
+  pass_on(resource)
+else
+  local function open(line_of_it)
+    call('ZADD', openings, now_text, line_of_it)
+    opened = opened + 1
+  end
+  if call('ZSCORE', waiting, resource) then open(resource) end
+  for _, key in ipairs(call('ZRANGE', waiting, '[' .. resource .. '/', '(' .. resource .. '0', 'BYLEX')) do open(key) end
+end
+finish(woken + opened > 0)
+return {before and 'changed' or 'added', woken + opened > 0 and 1 or 0}

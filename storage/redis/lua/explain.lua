@@ -1,0 +1,30 @@
+-- What a job waits for. ARGV[3]: id; ARGV[4]: at most so many holders and waiters.
+-- Answer: the job as get tells it; then 1 when its queue is paused, 1 when it is served, how many go first, how many
+-- of the queue run, and of a throttled job the resource it waits for, see throttler_view.lua.
+local t = throttling()
+local nothing, admission_of = t.nothing, t.admission_of
+local id = ARGV[3]
+local record = call('HGET', jobs, id)
+if not record then
+  if call('HEXISTS', quarantine, id) == 1 then return {{id}} end
+  return {{}}
+end
+local at = place_of(id, record) or {kind = 'lost', score = '0', queue = queue_of(record) or ''}
+local a = at.kind == 'throttled' and admission_of(id) or nothing
+local first = 0
+local function count(key) first = first + call('ZCOUNT', key, '-inf', '(' .. at.score) end
+if at.kind == 'woken' then count(at.key)
+elseif is_enqueued(at.kind) then
+  first = call('ZCARD', line('woken', at.queue))
+  local kinds, keys = lines_of(at.queue)
+  for i, kind in ipairs(kinds) do
+    if kind ~= 'woken' and is_enqueued(kind) then count(keys[i]) end
+  end
+elseif a.at ~= '' then
+  for _, queue in ipairs(call('SMEMBERS', waits(a.at))) do count(wait_line(queue, a.at)) end
+end
+local until_ = tonumber(call('ZSCORE', served, at.queue) or '0')
+return {{id, at.kind, at.score, record, call('HGET', past, id) or '',
+         call('HGET', at.kind == 'throttled' and admission or starts, id) or ''},
+        call('SISMEMBER', paused, at.queue), until_ > now and 1 or 0, first, call('ZCARD', line('processing', at.queue)),
+        a.at ~= '' and throttler_view(a.at, tonumber(ARGV[4])) or {}}

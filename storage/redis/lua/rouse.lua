@@ -1,0 +1,25 @@
+-- Wakes whoever fits and was not woken.
+-- ARGV[3]: look at so many resources at most; ARGV[4]: those behind this one.
+-- Answer: how many were woken; the resource behind which it goes on, or empty when that was all.
+local t = throttling()
+local check_admissions, pass_on, most_woken = t.check_admissions, t.pass_on, t.most_woken
+begin_freeing()
+check_admissions()
+local limit = math.max(1, tonumber(ARGV[3]))
+local from = ARGV[4] == '' and '-' or '(' .. ARGV[4]
+local found = call('ZRANGE', waiting, from, '+', 'BYLEX', 'LIMIT', 0, limit)
+local last_one, more = ARGV[4], #found == limit
+for _, resource in ipairs(found) do
+  local got = pass_on(resource)
+  if got == most_woken then  -- there may be more in this line
+    more = true
+    break
+  end
+  last_one = resource
+  if woken >= most_woken then
+    more = true
+    break
+  end
+end
+finish(woken > 0)
+return {woken, more and last_one or ''}

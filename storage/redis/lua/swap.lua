@@ -1,0 +1,64 @@
+-- Changes a cell that is as it was read, within the span of time that the change was made for; parks, wakes, and says
+-- when to look again.
+-- ARGV[3]: cell; [4]: version that was read; [5]: new state; [6], [7]: the span in microseconds, without its end. Then
+-- the number of wakes, each as resource and count; the number of parks, each as id, fence and resource; and the
+-- openings, each as resource and instant, or empty for none.
+-- Answer: 1 when it was changed; how many were woken; 1 when there is work for others; for each park a letter (p
+-- parked, s stale) and the resource; the cell afterwards, see cell_view.lua.
+-- Invariants: all or nothing, by version and time; a start is parked as by take.
+local t = throttling()
+local nothing, check_admissions, admission_of, wake, park =
+  t.nothing, t.check_admissions, t.admission_of, t.wake, t.park
+begin_freeing()
+local name, at = ARGV[3], 8
+check_admissions()
+local version, from = match(call('HGET', cells, name) or '', '^(%d+) ()')
+version = version or '0'
+if version ~= ARGV[4] or now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then return {0, 0, 0, {}, cell_view(name)} end
+
+local function list_of(size, count)
+  local list = {}
+  for i = 1, count do
+    list[i] = {}
+    for k = 1, size do list[i][k] = ARGV[at + k - 1] end
+    at = at + size
+  end
+  return list
+end
+at = at + 1
+local wakes = list_of(2, tonumber(ARGV[at - 1]))
+at = at + 1
+local parks = list_of(3, tonumber(ARGV[at - 1]))
+local moved = list_of(2, (#ARGV - at + 1) / 2)
+
+call('HSET', cells, name, whole(version + 1) .. ' ' .. text(ARGV[5]))
+local told_parks = {}
+for i, asked in ipairs(parks) do
+  local id, fence, resource = asked[1], asked[2], asked[3]
+  local row, a = call('HGET', starts, id), admission_of(id) or nothing
+  local start = row and read_start(row)
+  local letter = 's'
+  if fence == '0' then resource = ''
+  elseif start and start.fence == fence then
+    letter = 'p'
+    park(id, start, a, resource, {})
+  elseif not row and a.at ~= '' and a.fence == fence then letter, resource = 'p', a.at
+  else resource = '' end
+  told_parks[2 * i - 1], told_parks[2 * i] = letter, resource
+end
+local slots, until_ = 0, tonumber(ARGV[7])
+for _, asked in ipairs(wakes) do
+  local resource = asked[1]
+  slots = slots + wake(resource, tonumber(asked[2]), function(a)
+    for i = #a.slots, 1, -1 do
+      if a.slots[i].resource == resource then table.remove(a.slots, i) end
+    end
+    a.slots[#a.slots + 1] = {until_ = until_, resource = resource}
+  end)
+end
+for _, o in ipairs(moved) do
+  if o[2] == '' then call('ZREM', openings, o[1]) else call('ZADD', openings, o[2], o[1]) end
+end
+local made_work = woken > 0 or #moved > 0  -- timers look when the next line opens
+finish(made_work)
+return {1, slots, made_work and 1 or 0, told_parks, cell_view(name)}

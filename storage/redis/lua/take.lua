@@ -1,0 +1,132 @@
+-- Gives permits to starts, or parks them; each alone, in the order they come.
+-- ARGV from 3, for each group of alike starts: their number; s when what they get is strict, else empty; 1 when they
+-- may be parked, else 0; the number of resources, these; then for each start id, fence.
+-- Answer: a letter for each start (g granted, p parked, b busy, u undefined, s stale); 1 when others were woken; for
+-- each that is p, b or u the resource; then for each resource of those that are g: it, how many hold it, its limit.
+-- Invariants: a start gets all or none; nobody gets what somebody waits for whose queue runs; who is parked leaves
+-- `starts` and its lease, and its past stays as it was. Passes when memory is out.
+local t = throttling()
+local read_admission, write_admission, copy_of, nothing = t.read_admission, t.write_admission, t.copy_of, t.nothing
+local admission_of, has, limit_of, entry_of = t.admission_of, t.has, t.limit_of, t.entry_of
+local hold, pass_on, park = t.hold, t.pass_on, t.park
+begin_freeing()
+local groups, group_of, ids, fences, n = {}, {}, {}, {}, 0
+local at = 3
+while ARGV[at] do
+  local count, first = tonumber(ARGV[at]), at + 4
+  local group = {strict = ARGV[at + 1] == 's', may_wait = ARGV[at + 2] == '1', wants = {}}
+  groups[#groups + 1] = group
+  at = first + ARGV[at + 3]
+  for i = first, at - 1 do group.wants[i - first + 1] = ARGV[i] end
+  group.admission = write_admission({first = 0, vain = 0, fence = '0', at = '', held = group.wants, slots = {}})
+  for _ = 1, count do
+    n = n + 1
+    group_of[n], ids[n], fences[n] = group, ARGV[at], ARGV[at + 1]
+    at = at + 2
+  end
+end
+t.check_admissions()
+call('HLEN', admission)
+local rows, had = many('HMGET', starts, ids), admissions_of(ids)
+
+-- Grants are written together, as late as others may look.
+local limit, room, first_served = {}, {}, {}
+local granted, changed, changes, parked = grouped(), {}, 0, {}
+local function write_grants()
+  for _, resource in ipairs(granted.order) do hold(resource, granted.of[resource]) end
+  many('HSET', admission, changed)
+  granted, changed, changes = grouped(), {}, 0
+end
+
+local function is_defined(resource)
+  if limit[resource] == nil then limit[resource] = limit_of(resource) or false end
+  return limit[resource]
+end
+local function has_room(resource)
+  if not room[resource] then room[resource] = limit[resource] - call('HLEN', holders(resource)) end
+  if room[resource] > 0 and not first_served[resource] then
+    first_served[resource] = true
+    if call('ZSCORE', waiting, resource) then
+      write_grants()
+      local passed = pass_on(resource)
+      room[resource] = room[resource] - passed
+      if passed > 0 then had = nil end  -- some of it may be of old
+    end
+  end
+  return room[resource] > 0
+end
+
+local function grant(id, fence, group, a, missing)
+  if group.strict then
+    for _, resource in ipairs(a.held) do
+      local kind, since = entry_of(resource, id)
+      if kind ~= 'strict' then hold(resource, {id, 'strict ' .. fence .. ' ' .. since}) end
+    end
+  end
+  if #missing == 0 then return end
+  local entry = (group.strict and 'strict ' or 'held ') .. fence .. ' ' .. now_text
+  for _, resource in ipairs(missing) do
+    add_two(granted, resource, id, entry)
+    room[resource] = room[resource] - 1
+  end
+  local now_has = group.admission
+  if a ~= nothing then
+    local b = copy_of(a)
+    for _, resource in ipairs(missing) do b.held[#b.held + 1] = resource end
+    now_has = write_admission(b)
+  end
+  changed[changes + 1], changed[changes + 2] = id, now_has
+  changes = changes + 2
+  if had then had[id] = read_admission(now_has) end
+end
+
+local function decide(id, fence, group, row)
+  local a = had and had[id]
+  if not had then
+    write_grants()
+    a = admission_of(id)
+  end
+  a = a or nothing
+  if not row or parked[id] or fence == '0' or sub(row, 1, #fence + 1) ~= fence .. ' ' then
+    if a.at ~= '' and a.fence == fence and fence ~= '0' then return 'p', a.at end
+    return 's'
+  end
+  local missing = a == nothing and group.wants or {}
+  for _, resource in ipairs(group.wants) do
+    if not is_defined(resource) then return 'u', resource end
+    if a ~= nothing and not has(a, resource) then missing[#missing + 1] = resource end
+  end
+  for i, resource in ipairs(missing) do
+    if not has_room(resource) then
+      if not group.may_wait then return 'b', resource end
+      local start = read_start(row)
+      if not start then return 's' end
+      write_grants()
+      park(id, start, a, resource, {unpack(missing, 1, i - 1)})
+      parked[id] = true
+      had, room, first_served = nil, {}, {}
+      return 'p', resource
+    end
+  end
+  grant(id, fence, group, a, missing)
+  group.let_in = true
+  return 'g'
+end
+
+local letters, resources = {}, {}
+for i, id in ipairs(ids) do
+  letters[i], resources[#resources + 1] = decide(id, fences[i], group_of[i], rows[i])
+end
+write_grants()
+local rooms, told_of = {}, {}
+for _, group in ipairs(groups) do
+  for _, resource in ipairs(group.let_in and group.wants or {}) do
+    if not told_of[resource] then
+      told_of[resource] = true
+      local k = #rooms
+      rooms[k + 1], rooms[k + 2], rooms[k + 3] = resource, call('HLEN', holders(resource)), whole(limit[resource])
+    end
+  end
+end
+finish(woken > 0)
+return {table.concat(letters), woken > 0 and 1 or 0, resources, rooms}

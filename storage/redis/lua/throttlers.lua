@@ -1,0 +1,22 @@
+-- What is defined, held or waited for, by name.
+-- ARGV[3]: at most so many; ARGV[4]: those behind this one.
+-- Answer: the last of them when there are more, else empty; then what stands about each, see throttler_view.lua.
+local t = throttling()
+local by_bytes = t.by_bytes
+local limit, after = math.max(1, tonumber(ARGV[3])), ARGV[4]
+local all, seen = {}, {}
+local function add(resource)
+  if seen[resource] then return end
+  seen[resource] = true
+  all[#all + 1] = resource
+end
+for _, resource in ipairs(call('HKEYS', definitions)) do
+  if by_bytes(after, resource) then add(resource) end
+end
+for _, key in ipairs({busy, waiting}) do
+  for _, resource in ipairs(call('ZRANGE', key, '(' .. after, '+', 'BYLEX', 'LIMIT', 0, limit + 1)) do add(resource) end
+end
+table.sort(all, by_bytes)
+local answer = {#all > limit and all[limit] or ''}
+for i = 1, math.min(#all, limit) do answer[i + 1] = about(all[i]) end
+return answer

@@ -1,0 +1,22 @@
+-- Removes a definition that nobody needs.
+-- ARGV[3]: resource. Answer: empty, or by how many it is held and for how many it is waited.
+-- Invariant: what is held or waited for stays defined, and so does a cell of which a key is waited for.
+local t = throttling()
+local check_admissions, cell_of = t.check_admissions, t.cell_of
+begin_freeing()
+check_admissions()
+local resource = ARGV[3]
+local held, waits_for_it = call('HLEN', holders(resource)), 0
+local function count(line_of_it)
+  for _, queue in ipairs(call('SMEMBERS', waits(line_of_it))) do
+    waits_for_it = waits_for_it + call('ZCARD', wait_line(queue, line_of_it))
+  end
+end
+count(resource)
+for _, key in ipairs(call('ZRANGE', waiting, '[' .. resource .. '/', '(' .. resource .. '0', 'BYLEX')) do count(key) end
+if held + waits_for_it > 0 then return {held, waits_for_it} end
+for _, key in ipairs({definitions, configs, limits, cells}) do call('HDEL', key, resource) end
+for _, line_of_it in ipairs(call('ZRANGE', openings, 0, -1)) do
+  if cell_of(line_of_it) == resource then call('ZREM', openings, line_of_it) end
+end
+return {}

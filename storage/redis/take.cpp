@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+using how = take_answer::how;
+
+using start = take_request::start;
+
+bool alike(const start& a, const start& b) {
+  return a.strict == b.strict && a.park == b.park && a.permits == b.permits;
+}
+
+// Runs of alike starts, in the order they came.
+void add(command& c, const start* from, const start* to) {
+  while (from != to) {
+    const auto* end = std::find_if(from, to, [&](const start& s) { return !alike(s, *from); });
+    c.add(static_cast<std::uint64_t>(end - from)).add(from->strict ? "s" : "").add(from->park ? "1" : "0");
+    c.add(static_cast<std::uint64_t>(from->permits.size()));
+    for (const auto& resource : from->permits)
+      c.add(resource);
+    for (; from != end; ++from)
+      c.add(from->key.id.value).add(from->key.fence.value);
+  }
+}
+
+how meaning(char letter) {
+  switch (letter) {
+    case 'g': return how::granted;
+    case 'p': return how::parked;
+    case 'b': return how::busy;
+    case 'u': return how::undefined;
+    default: return how::stale;
+  }
+}
+
+// By name, as the last script tells of each.
+void read_rooms(const item& told, std::vector<take_answer::room>& rooms) {
+  constexpr std::size_t values = 3;
+  for (std::size_t i = 0; i + values <= told.size(); i += values) {
+    std::string resource(told[i].text());
+    auto at = std::lower_bound(rooms.begin(), rooms.end(), resource,
+                               [](const auto& room, const std::string& name) { return room.resource < name; });
+    if (at == rooms.end() || at->resource != resource) at = rooms.insert(at, {std::move(resource), 0, 0});
+    at->held = static_cast<std::uint64_t>(told[i + 1].number());
+    at->limit = static_cast<std::uint64_t>(told[i + 2].number());
+  }
+}
+
+}  // namespace
+
+void ask(exchange& x, const take_request& r, answer& into) {
+  into = take_answer{std::vector<take_answer::one>(r.starts.size()), {}};
+  for (std::size_t from = 0; from < r.starts.size(); from += jobs_a_script) {
+    auto c = x.begin(script::take);
+    add(c, r.starts.data() + from, r.starts.data() + std::min(from + jobs_a_script, r.starts.size()));
+    x.send(
+        script::take, std::move(c),
+        [&x, &into, from](const item& reply) {
+          if (reply.size() < 4) return;
+          x.made_work = x.made_work || reply[1].number() > 0;
+          auto* filled = filling<take_answer>(into);
+          if (!filled) return;
+          std::size_t named = 0;
+          const auto letters = reply[0].text();
+          for (std::size_t i = 0; i < letters.size() && from + i < filled->each.size(); ++i) {
+            auto& one = filled->each[from + i];
+            one.what = meaning(letters[i]);
+            if (one.what == how::granted || one.what == how::stale) continue;
+            if (named < reply[2].size()) one.resource = reply[2][named++].text();
+          }
+          read_rooms(reply[3], filled->rooms);
+        },
+        fails(into));
+  }
+}
+
+}  // namespace sluice::storage::redis

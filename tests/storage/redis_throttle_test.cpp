@@ -1,0 +1,124 @@
+// What only Redis has of throttlers: values that somebody harmed, and no memory left.
+#include "storage/contract.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+const std::string m = "mutex:m";
+
+struct own_world : redis_world {
+  redis_reply command(const names& words) { return server().command(words); }
+  // A key of this world.
+  std::string key(const std::string& rest) const { return "{" + url().substr(url().find("prefix=") + 7) + "}:" + rest; }
+};
+
+job started_one(world& w, const std::string& id) {
+  REQUIRE(put(w, {.id = id}) == errc::none);
+  return claim_one(w);
+}
+storage::take_answer::how take_one(world& w, const job& j, const names& permits, bool strict = false) {
+  return w.ask<storage::take_answer>(storage::take_request{{{start_of(j), permits, strict, true}}}).each.at(0).what;
+}
+using result_of = storage::take_answer::how;
+
+storage::throttler_answer about(world& w, const std::string& resource) {
+  return w.ask<storage::throttler_answer>(storage::throttler_request{resource, 200});
+}
+
+// One job has m, another waits for it.
+job one_of_two(world& w) {
+  auto has = started_one(w, "has");
+  REQUIRE(take_one(w, has, {m}) == result_of::granted);
+  REQUIRE(take_one(w, started_one(w, "waits"), {m}) == result_of::parked);
+  return has;
+}
+
+}  // namespace
+
+TEST_CASE("A permit is not lost with an admission that cannot be read", "[redis]") {
+  own_world w;
+  const auto has = one_of_two(w);
+  w.command({"HSET", w.key("admission"), "has", "something else"});
+  CHECK(w.store().audit()->size() == 2);
+  REQUIRE(settle(w, has) == errc::none);
+  CHECK(about(w, m).holders.at(0).id.value == "waits");
+  CHECK(w.store().audit()->empty());
+}
+
+TEST_CASE("A waiter with an admission that cannot be read leaves its line when it is deleted", "[redis]") {
+  own_world w;
+  one_of_two(w);
+  w.command({"HSET", w.key("admission"), "waits", "1 2 3"});
+  CHECK_FALSE(w.store().audit()->empty());
+  CHECK(get(w, "waits").state == job_state::throttled);
+  REQUIRE(remove(w, "waits").code == errc::none);
+  CHECK(about(w, m).waiters.empty());
+  CHECK(w.store().audit()->empty());
+}
+
+TEST_CASE("The audit tells of permits and lines that do not agree", "[redis]") {
+  own_world w;
+  one_of_two(w);
+  REQUIRE(w.store().audit()->empty());
+  const names harm = GENERATE(
+      names{"HSET", "holders:" + m, "nobody", "held 1 1"}, names{"HDEL", "holders:" + m, "has"},
+      names{"HSET", "holders:" + m, "has", "reserved 0 1"}, names{"HDEL", "admission", "waits"},
+      names{"HDEL", "admission", "has"}, names{"ZREM", "busy", m}, names{"ZADD", "busy", "0", "mutex:free"},
+      names{"ZREM", "waiting", m}, names{"ZADD", "waiting", "0", "mutex:free"}, names{"SREM", "waits:" + m, "default"},
+      names{"SADD", "waits:" + m, "elsewhere"}, names{"ZREM", "wait:default/" + m, "waits"},
+      names{"ZREM", "throttled:default", "waits"}, names{"ZADD", "wait:default/mutex:free", "1", "waits"},
+      names{"ZADD", "reserved", "1", "7:" + m + "has"});
+  INFO(harm[0] << ' ' << harm[1] << ' ' << harm[2]);
+  auto words = harm;
+  words[1] = w.key(harm[1]);
+  REQUIRE_FALSE(w.command(words).is_error());
+  CHECK_FALSE(w.store().audit()->empty());
+}
+
+TEST_CASE("When Redis is full, permits are still taken, waited for and passed on", "[redis]") {
+  struct holder {
+    redis_server server;
+  };
+  struct full_world : holder, world {
+    full_world() : world(server.url()) {}
+  } w;
+  const auto has = one_of_two(w);
+  const auto third = started_one(w, "third");
+  w.server.command({"CONFIG", "SET", "maxmemory", "1"});
+  CHECK(take_one(w, third, {m}) == result_of::parked);
+  REQUIRE(settle(w, has) == errc::none);
+  CHECK(about(w, m).holders.at(0).id.value == "waits");
+  const auto next = claim_one(w);
+  CHECK(take_one(w, next, {m, "mutex:n"}) == result_of::granted);
+  REQUIRE(settle(w, next) == errc::none);
+  CHECK(about(w, m).holders.at(0).id.value == "third");
+  w.server.command({"CONFIG", "SET", "maxmemory", "0"});
+  audit(w);
+}
+
+TEST_CASE("What nobody limits any more is woken bit by bit", "[redis]") {
+  own_world w;
+  const auto define = [&](std::uint64_t permits) {
+    w.ask<storage::define_answer>(storage::define_request{"semaphore:s", std::to_string(permits), permits, ""});
+  };
+  define(1);
+  storage::enqueue_request jobs;
+  for (int i = 0; i < 1'200; ++i)
+    jobs.jobs.push_back(prepared({.id = "j" + std::to_string(i)}));
+  ask(w, jobs);
+  storage::take_request wants;
+  for (const auto& j : claim(w, {.free = 1'200}).jobs)
+    wants.starts.push_back({start_of(j), {"semaphore:s"}});
+  REQUIRE(wants.starts.size() == 1'200);
+  const auto told = w.ask<storage::take_answer>(wants);
+  CHECK(told.each[0].what == result_of::granted);
+  CHECK(told.each[1'199].what == result_of::parked);
+  define(storage::unlimited_permits);
+  CHECK(about(w, "semaphore:s").about.waiting == 199);
+  const auto roused = w.ask<storage::rouse_answer>(storage::rouse_request{});
+  CHECK(roused.woken == 199);
+  CHECK(roused.next.empty());
+  audit(w);
+}
