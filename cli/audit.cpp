@@ -2,19 +2,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "core/log.hpp"
+#include "core/text.hpp"
 #include "storage/store.hpp"
 
 namespace sluice::cli {
-namespace {
-
-int failed(const error& e) {
-  std::fprintf(stderr, "sluice: %s\n", printable(log::redact(to_string(e))).c_str());
-  return 1;
-}
-
-}  // namespace
-
 int audit(const command& c) {
   const auto store = storage::open_store(c.store);
   if (!store) return failed(store.error());

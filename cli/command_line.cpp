@@ -23,6 +23,41 @@ constexpr const char* enqueue_help =
     "({\"argv\": [...], \"timeout\": \"30s\", \"env\": {...}}; where allow_exec is on), or your own.\n"
     "The same --id and content again is the same job, so a command that was cut off can be repeated.";
 
+constexpr const char* set_help =
+    "Adds a throttler, or changes it as a whole, for all servers on the store, e.g.\n"
+    "  sluice throttler set semaphore:provider-api limit=4\n"
+    "  sluice throttler set fixed_window:github limit=5000 interval=1h\n"
+    "  sluice throttler set sliding_window:dropbox limit=4 interval=1h buckets=3\n"
+    "  sluice throttler set semaphore:provider-api limit=4 mode=release    (nothing is limited; drains it)\n"
+    "The keys are those of a configuration (docs/configuration.md).";
+constexpr const char* throttler_words =
+    "KIND:NAME, as semaphore:provider-api; also mutex, fixed_window, sliding_window, dynamic_window, custom";
+
+void add_throttler_commands(CLI::App& app, command& c) {
+  app.add_subcommand("throttlers", "Lists what is limited: the limit, what is held or counts now, who waits");
+  auto* one = app.add_subcommand("throttler", "Sets, removes or shows one throttler");
+  one->require_subcommand(1);
+  const auto verb = [&](const char* name, const char* help) {
+    auto* sub = one->add_subcommand(name, help);
+    sub->add_option("THROTTLER", c.throttler, throttler_words)->required();
+    return sub;
+  };
+  verb("set", set_help)->add_option("WORDS", c.words, "Its definition, as limit=4 interval=1h");
+  verb("remove", "Removes a throttler that is neither held nor waited for");
+  verb("show", "Shows one throttler with its holders and waiters");
+  app.add_subcommand("explain", "Tells in one sentence why a job does not run, and until when")
+      ->add_option("ID", c.id)
+      ->required();
+}
+
+// The program, the command that was named, and that one's own, if it has some.
+std::vector<const CLI::App*> named(const CLI::App& app) {
+  std::vector<const CLI::App*> all{&app};
+  while (!all.back()->get_subcommands().empty())
+    all.push_back(all.back()->get_subcommands().front());
+  return all;
+}
+
 }  // namespace
 
 parsed parse(int argc, char** argv) {
@@ -56,7 +91,7 @@ parsed parse(int argc, char** argv) {
   enqueue->add_option("--id", c.id, "The job's id (default: a new one)");
 
   auto* jobs = store_command("jobs", "Lists jobs state by state: the waiting in their order, the final newest first");
-  jobs->add_option("--state", c.state, "enqueued scheduled processing succeeded failed deleted");
+  jobs->add_option("--state", c.state, "enqueued scheduled throttled processing succeeded failed deleted");
   jobs->add_option("--queue", c.queue, "Only this queue");
   jobs->add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
 
@@ -70,6 +105,8 @@ parsed parse(int argc, char** argv) {
   store_command("pause", "Pauses a queue: it takes jobs and starts none")->add_option("QUEUE", c.queue)->required();
   store_command("resume", "Resumes a paused queue")->add_option("QUEUE", c.queue)->required();
 
+  add_throttler_commands(app, c);
+
   store_command("audit", "Looks at all that is stored and tells what should not be; exit 1 on a finding");
 
   try {
@@ -77,10 +114,11 @@ parsed parse(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return {std::nullopt, app.exit(e) == 0 ? 0 : 2};
   }
-  c.name = app.get_subcommands().front()->get_name();
+  const auto commands = named(app);
+  for (std::size_t i = 1; i < commands.size(); ++i)
+    c.name += (i == 1 ? "" : " ") + commands[i]->get_name();
   // An empty word is a variable that was not set, and would silently mean something else.
-  for (const auto* where :
-       {static_cast<const CLI::App*>(&app), static_cast<const CLI::App*>(app.get_subcommands().front())}) {
+  for (const auto* where : commands) {
     for (const auto* option : where->get_options()) {
       if (option->count() == 0 || option->results() != std::vector<std::string>{""}) continue;
       std::fprintf(stderr, "sluice %s: %s must not be empty\n", c.name.c_str(), option->get_name().c_str());

@@ -8,12 +8,14 @@
 namespace sluice::cli {
 
 struct command {
-  std::string name;  // the subcommand
+  std::string name;  // the subcommand, as "show" or "throttler set"
   std::string store;
   bool json = false;
   std::string config;
   std::vector<std::string> sets;
   std::string queue, type, args, id, state, in;
+  std::string throttler;           // KIND:NAME
+  std::vector<std::string> words;  // of its definition, as limit=4
   unsigned limit = 50;
 };
 

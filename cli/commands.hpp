@@ -9,6 +9,8 @@ int check(const command& c);
 int work(const command& c);
 // enqueue, jobs, show, queues, servers, requeue, delete, pause, resume
 int inspect(const command& c);
+// throttlers, throttler set, throttler remove, throttler show, explain
+int throttle(const command& c);
 int audit(const command& c);
 
 }  // namespace sluice::cli

@@ -1,26 +1,13 @@
 #include <algorithm>
-#include <cstdio>
 
 #include <sluice/client.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "core/log.hpp"
+#include "core/text.hpp"
 
 namespace sluice::cli {
 namespace {
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-void print_line(const std::string& text) { print(text + '\n'); }
-
-int failed(const error& e) {
-  std::fprintf(stderr, "sluice: %s\n", printable(log::redact(to_string(e))).c_str());
-  return 1;
-}
-int wrong_words(const std::string& text) {
-  std::fprintf(stderr, "sluice: %s\n", printable(text).c_str());
-  return 2;
-}
 
 template <class Item>
 int show_all(const command& c, const result<std::vector<Item>>& got,

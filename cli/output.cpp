@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
+#include "core/log.hpp"
 #include "core/text.hpp"
+#include "core/throttlers.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -23,6 +26,11 @@ std::string ago(time_point at) {
   if (s < 7200) return cat(s / 60, " min");
   if (s < 48 * 3600) return cat(s / 3600, " h");
   return cat(s / 86400, " d");
+}
+
+json fields_of(const throttler_status& t) {
+  return {{"kind", name_of(t.kind)}, {"resource", t.resource}, {"limit", t.limit ? json(*t.limit) : json()},
+          {"held", t.held},          {"waiting", t.waiting},   {"next_at", time_or_null(t.next_at)}};
 }
 
 bool numeric(const std::string& cell) {
@@ -113,6 +121,32 @@ std::string json_line(const server_info& s) {
                {"beat_at", format_time(s.beat_at)}});
 }
 
+std::string json_line(const throttler_status& t) { return dump(fields_of(t)); }
+
+std::string json_page(const throttler_status& t) {
+  auto out = fields_of(t);
+  out["definition"] = t.definition ? json::parse(write_throttler(*t.definition), nullptr, false) : json();
+  for (const auto* list : {"keys", "holders", "waiters"})
+    out[list] = json::array();
+  for (const auto& k : t.keys)
+    out["keys"].push_back({{"key", k.key}, {"used", k.used}, {"limit", k.limit}, {"next_at", time_or_null(k.next)}});
+  for (const auto& h : t.holders)
+    out["holders"].push_back(
+        {{"id", h.id.value}, {"fence", h.fence.value}, {"reserved", h.reserved}, {"since", format_time(h.since)}});
+  for (const auto& id : t.waiters)
+    out["waiters"].push_back(id.value);
+  return dump(out);
+}
+
+std::string json_line(const job_id& id, const explanation& e) {
+  json out{{"id", id.value},         {"reason", name_of(e.reason)},  {"text", e.text},
+           {"resource", e.resource}, {"when", time_or_null(e.when)}, {"before", e.before}};
+  out["holders"] = json::array();
+  for (const auto& holder : e.holders)
+    out["holders"].push_back(holder.value);
+  return dump(out);
+}
+
 std::string json_fault(const std::string& pointer, const std::string& problem) {
   return dump({{"pointer", pointer}, {"problem", problem}});
 }
@@ -148,6 +182,40 @@ std::string servers_table(const std::vector<server_info>& servers) {
   return t.text();
 }
 
+std::string throttlers_table(const std::vector<throttler_status>& throttlers) {
+  table t({"KIND", "RESOURCE", "LIMIT", "HELD", "WAITING", "NEXT"});
+  for (const auto& one : throttlers)
+    t.add({std::string(name_of(one.kind)), printable(one.resource), one.limit ? std::to_string(*one.limit) : "-",
+           std::to_string(one.held), std::to_string(one.waiting), one.next_at ? format_time(*one.next_at) : ""});
+  return t.text();
+}
+
+std::string throttler_page_text(const throttler_status& t) {
+  std::string out;
+  const auto line = [&](std::string_view name, const std::string& value) {
+    out += cat(name, std::string(12 - name.size(), ' '), printable(value), '\n');
+  };
+  line("resource", t.resource);
+  if (t.definition) line("definition", write_throttler(*t.definition));
+  if (t.limit) line("limit", std::to_string(*t.limit));
+  line("held", std::to_string(t.held));
+  line("waiting", std::to_string(t.waiting));
+  if (t.next_at) line("next", format_time(*t.next_at));
+  table keys({"KEY", "USED", "LIMIT", "NEXT"});
+  for (const auto& k : t.keys)
+    keys.add({printable(k.key), std::to_string(k.used), std::to_string(k.limit), k.next ? format_time(*k.next) : ""});
+  table holders({"HOLDER", "FENCE", "SINCE"});
+  for (const auto& h : t.holders)
+    holders.add({printable(h.id.value), h.reserved ? "promised" : std::to_string(h.fence.value), format_time(h.since)});
+  table waiters({"WAITER"});
+  for (const auto& id : t.waiters)
+    waiters.add({printable(id.value)});
+  if (!t.keys.empty()) out += '\n' + keys.text();
+  if (!t.holders.empty()) out += '\n' + holders.text();
+  if (!t.waiters.empty()) out += '\n' + waiters.text();
+  return out;
+}
+
 std::string job_page_text(const job& j) {
   std::string out;
   const auto line = [&](std::string_view name, const std::string& value) {
@@ -178,6 +246,19 @@ std::string job_page_text(const job& j) {
     t.add({std::to_string(s.attempt), printable(s.cause, 40), format_time(s.started), format_time(s.ended),
            printable(s.server, 60), printable(s.error, 120)});
   return out + '\n' + t.text();
+}
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print_line(const std::string& text) { print(text + '\n'); }
+
+int failed(const error& e) {
+  std::fprintf(stderr, "sluice: %s\n", printable(log::redact(to_string(e))).c_str());
+  return 1;
+}
+
+int wrong_words(const std::string& text) {
+  std::fprintf(stderr, "sluice: %s\n", printable(text).c_str());
+  return 2;
 }
 
 }  // namespace sluice::cli

@@ -19,6 +19,7 @@
 #include "config/load.hpp"
 #include "core/log.hpp"
 #include "storage/store.hpp"
+#include "throttling/definition.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -38,7 +39,7 @@ std::optional<config::loaded> read(const command& c) {
     std::fprintf(stderr, "sluice: cannot read %s: %s\n", c.config.c_str(), std::strerror(errno));
     return std::nullopt;
   }
-  return config::load({text, config::environment(), c.sets}, {storage::check_url});
+  return config::load({text, config::environment(), c.sets}, {storage::check_url, throttling::check});
 }
 
 void tell_faults(const command& c, const config::loaded& got) {

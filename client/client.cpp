@@ -1,7 +1,6 @@
-#include <sluice/client.hpp>
+#include <thread>
 
-#include "core/log.hpp"
-#include "storage/runner.hpp"
+#include "client/parts.hpp"
 
 namespace sluice {
 namespace {
@@ -18,49 +17,24 @@ constexpr duration longest_wait = 24h * 365;
 
 }  // namespace
 
-struct client::parts {
-  client_options options;
-  enqueue_pipeline pipeline;
-  std::shared_ptr<storage::runner> runner;
-
-  parts(client_options o, enqueue_pipeline p, std::shared_ptr<storage::runner> r)
-      : options(std::move(o)), pipeline(std::move(p)), runner(std::move(r)) {}
-
-  // Asks until the store has carried it out, has refused it for good, or the deadline is near. Every
-  // request may be repeated (the store knows it again), so an unknown outcome is asked again.
-  storage::answer ask(const storage::request& r) {
-    const auto deadline = steady_clock::now() + std::min(options.deadline, longest_wait);
-    bool unknown = false;
-    for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
-      auto answers = runner->call({r}, deadline);
-      const auto* failed = std::get_if<error>(&answers.at(0));
-      if (!failed) return std::move(answers[0]);
-      unknown = unknown || failed->code == errc::unknown_outcome;
-      // Full does not mend itself within a deadline; the caller decides.
-      const bool again = waiting_helps(failed->code) && failed->code != errc::storage_full;
-      // A store that is held by another is waited for as a whole, or not at all: cut off in between, we
-      // could not say whether it was stored.
-      const auto needed = failed->code == errc::storage_busy ? storage::patience_with_others + pause : pause;
-      if (!again || steady_clock::now() + needed >= deadline)
-        return unknown ? storage::answer(error{errc::unknown_outcome, failed->message}) : std::move(answers[0]);
-      std::this_thread::sleep_for(pause);
-    }
+storage::answer client::parts::ask(const storage::request& r) {
+  const auto deadline = steady_clock::now() + std::min(options.deadline, longest_wait);
+  bool unknown = false;
+  for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+    auto answers = runner->call({r}, deadline);
+    const auto* failed = std::get_if<error>(&answers.at(0));
+    if (!failed) return std::move(answers[0]);
+    unknown = unknown || failed->code == errc::unknown_outcome;
+    // Full does not mend itself within a deadline; the caller decides.
+    const bool again = waiting_helps(failed->code) && failed->code != errc::storage_full;
+    // A store that is held by another is waited for as a whole, or not at all: cut off in between, we
+    // could not say whether it was stored.
+    const auto needed = failed->code == errc::storage_busy ? storage::patience_with_others + pause : pause;
+    if (!again || steady_clock::now() + needed >= deadline)
+      return unknown ? storage::answer(error{errc::unknown_outcome, failed->message}) : std::move(answers[0]);
+    std::this_thread::sleep_for(pause);
   }
-
-  template <class Answer>
-  result<Answer> ask_for(const storage::request& r) {
-    auto got = ask(r);
-    if (auto* failed = std::get_if<error>(&got)) return std::move(*failed);
-    return std::get<Answer>(std::move(got));
-  }
-
-  result<void> change(const storage::request& r) {
-    auto got = ask_for<storage::change_answer>(r);
-    if (!got) return got.error();
-    if (got->code != errc::none) return error{got->code, got->message};
-    return {};
-  }
-};
+}
 
 client::client(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
 client::~client() = default;
@@ -110,7 +84,7 @@ std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
 result<job> client::get(const job_id& id) {
   auto got = parts_->ask_for<storage::get_answer>(storage::get_request{id});
   if (!got) return got.error();
-  if (!got->found) return error{got->code, cat("job ", printable(id.value, 200), ": ", describe(got->code))};
+  if (!got->found) return parts::no_job(id, got->code);
   return std::move(*got->found);
 }
 

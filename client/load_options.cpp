@@ -1,4 +1,4 @@
-// sluice::load_options: joins the configuration's reader with the store's own check.
+// sluice::load_options: joins the configuration's reader with the checks of the store and of throttlers.
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -9,6 +9,7 @@
 #include "config/load.hpp"
 #include "core/text.hpp"
 #include "storage/store.hpp"
+#include "throttling/definition.hpp"
 
 namespace sluice {
 
@@ -22,7 +23,7 @@ result<server_options> load_options(const std::string& path, const std::vector<s
   }
   if (!file.is_open() || file.bad())
     return error{errc::io_error, cat("cannot read ", printable(path, 300), ": ", std::strerror(errno))};
-  auto loaded = config::load({text, config::environment(), sets}, {storage::check_url});
+  auto loaded = config::load({text, config::environment(), sets}, {storage::check_url, throttling::check});
   if (loaded.faults.empty()) return std::move(loaded.options);
   std::string all;
   for (const auto& f : loaded.faults)

@@ -17,6 +17,9 @@ std::string escaped(const std::string& key);
 // The tree; null with a fault when the text is no JSON.
 json parse_document(const std::string& text, std::vector<fault>& faults);
 
+// A value that was typed: "8" is a number, "30s" a text; whatever is JSON is read as JSON.
+json value_of(const std::string& text);
+
 // Environment and flags laid over the tree. What names no place is a fault.
 void apply_overrides(json& tree, const source& from, std::vector<fault>& faults);
 

@@ -39,6 +39,14 @@ struct loaded {
 
 loaded load(const source& from, const checks& by);
 
+// The definition of one throttler in words as "limit=4" and "interval=1h", read as the same keys of a file are.
+struct loaded_throttler {
+  sluice::throttler definition;
+  std::vector<fault> faults;
+};
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
+                                const checks& by);
+
 // The variables of this process that begin with SLUICE_.
 std::vector<std::pair<std::string, std::string>> environment();
 

@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::string_view prefix = "SLUICE_";
 
-// "8" is a number, "30s" a text: whatever is JSON is read as JSON.
-json value_of(const std::string& text) {
-  auto parsed = json::parse(text, nullptr, false);
-  return parsed.is_discarded() ? json(text) : parsed;
-}
-
 // As environment variables can spell it: GAME_CACHE_QUEUE for game-cache-queue.
 std::string folded(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -81,6 +75,11 @@ void apply_set(json& tree, const std::string& set, std::vector<fault>& faults) {
 }
 
 }  // namespace
+
+json value_of(const std::string& text) {
+  auto parsed = json::parse(text, nullptr, false);
+  return parsed.is_discarded() ? json(text) : parsed;
+}
 
 void apply_overrides(json& tree, const source& from, std::vector<fault>& faults) {
   for (const auto& [name, value] : from.environment)

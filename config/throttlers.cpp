@@ -59,6 +59,21 @@ definition read_definition(const std::string& name, const json& value, const std
   return made;
 }
 
+// The words laid out as a file has them. A kind among them would be another one than the id says.
+json value_of_words(throttler_kind kind, const std::vector<std::string>& words, std::vector<fault>& faults) {
+  json value{{"kind", std::string(name_of(kind))}};
+  for (const auto& word : words) {
+    const auto sign = word.find('=');
+    const auto key = word.substr(0, sign);
+    if (sign == std::string::npos || key.empty())
+      faults.push_back({"", cat("'", printable(word, 100), "' must look like limit=4")});
+    else if (key == "kind") faults.push_back({"/kind", "is said before the name already; remove it"});
+    else if (value.contains(key)) faults.push_back({"/" + escaped(key), "is given twice; keep one"});
+    else value[key] = value_of(word.substr(sign + 1));
+  }
+  return value;
+}
+
 void read_refs(reader& from, std::vector<std::string>& into) {
   const auto* list = from.any("throttle");
   if (!list) return;
@@ -99,9 +114,19 @@ void read_throttlers(reader& from, const checks& by, server_options& options) {
   }
 }
 
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
+                                const checks& by) {
+  loaded_throttler got;
+  const auto value = value_of_words(kind, words, got.faults);
+  got.definition = read_definition(name, value, "", got.faults).content;
+  if (got.faults.empty() && by.throttler)
+    if (const auto sound = by.throttler(got.definition); !sound) got.faults.push_back({"", sound.error().message});
+  return got;
+}
+
 void read_throttling(reader& from, type_options& job) {
   read_refs(from, job.throttle);
-  keep(job.when_throttled, from.choice("when_throttled", {"wait", "retry", "delete"}));
+  keep(job.when_throttled, from.choice("when_throttled", throttle_actions()));
   keep(job.throttle_delay, from.time("throttle_delay", ranges::throttle_delay));
   keep(job.strict, from.flag("strict"));
 }

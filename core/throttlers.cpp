@@ -19,6 +19,7 @@ using enum throttler_kind;
 constexpr std::array<std::string_view, 6> kind_names{"mutex",          "semaphore",      "fixed_window",
                                                      "sliding_window", "dynamic_window", "custom"};
 constexpr std::array<std::string_view, 2> mode_names{"acquire_and_release", "release"};
+constexpr std::array<std::string_view, 3> action_names{"wait", "retry", "delete"};
 
 constexpr std::size_t longest_name = 100;
 constexpr std::size_t longest_template = 200;
@@ -270,6 +271,8 @@ result<parsed_ref> parse_ref(std::string_view text) {
                    "; a brace itself is written {{ or }}"));
   if (!parsed->has_placeholders() && !valid_throttler_name(parsed->pieces().front().text))
     return bad(cat("the name must have at most ", longest_name, " bytes"));
+  if (*kind != mutex && *kind != semaphore && name.find('/') != std::string_view::npos)
+    return bad(cat("the name of a ", name_of(*kind), " must not hold a '/'; use '-' or '.'"));
   return parsed_ref{*kind, name, *std::move(parsed)};
 }
 
@@ -291,8 +294,29 @@ const std::vector<std::string>& throttler_kinds() {
   return all;
 }
 
+std::string_view name_of(throttle_action action) noexcept {
+  const auto at = static_cast<std::size_t>(action);
+  return at < action_names.size() ? action_names[at] : "";
+}
+
+std::optional<throttle_action> parse_throttle_action(std::string_view name) noexcept {
+  const auto found = std::find(action_names.begin(), action_names.end(), name);
+  if (found == action_names.end()) return std::nullopt;
+  return static_cast<throttle_action>(found - action_names.begin());
+}
+
+const std::vector<std::string>& throttle_actions() {
+  static const std::vector<std::string> all(action_names.begin(), action_names.end());
+  return all;
+}
+
 std::string resource_of(throttler_kind kind, std::string_view name) {
   return std::string(name_of(kind)).append(":").append(lowered(std::string(name)));
+}
+
+std::optional<throttler_kind> kind_of(std::string_view resource) noexcept {
+  const auto colon = resource.find(':');
+  return colon == std::string_view::npos ? std::nullopt : parse_throttler_kind(resource.substr(0, colon));
 }
 
 bool valid_throttler_name(std::string_view name) {

@@ -9,11 +9,15 @@
 
 namespace sluice {
 
-// The names of all kinds, in their order.
+// The names of all kinds, in their order, and of what may happen to a deferred job.
 const std::vector<std::string>& throttler_kinds();
+const std::vector<std::string>& throttle_actions();
 
 // "KIND:name", ASCII letters in lower case: the id by which a store knows it.
 std::string resource_of(throttler_kind kind, std::string_view name);
+
+// The kind that such an id names.
+std::optional<throttler_kind> kind_of(std::string_view resource) noexcept;
 
 // 1 to 100 bytes of valid UTF-8 without control characters.
 bool valid_throttler_name(std::string_view name);

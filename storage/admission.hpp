@@ -13,6 +13,7 @@
 // - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail.
 // - A job that was parked again after `vain_wakes` wakes keeps, from then on, what it could take in the order of names.
 // - Permits go back when the job leaves processing; strict ones when it is final: until then they belong to the job.
+//   Only a job that asks for more than in its last start may lose one before, since it waits in the order of names.
 //
 // Cells. A small versioned value for each window or custom limiter, swapped against the version that was read and only
 // within the span of store time that it was computed for. The same step parks those who were deferred, wakes as many

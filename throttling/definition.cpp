@@ -33,11 +33,14 @@ result<void> within(const ranges::range<std::uint64_t>& allowed, std::uint64_t v
   return bad(cat(field, " must be ", allowed.least, " to ", allowed.most, ", not ", value));
 }
 
-result<void> check_name(const std::string& name) {
+result<void> check_name(throttler_kind kind, const std::string& name) {
   if (name.empty() || name.size() > longest_name)
     return bad(cat("name must have 1 to ", longest_name, " bytes, not ", name.size()));
   if (printable(name, name.size()) != name)
     return bad(cat("name '", printable(name), "' must be UTF-8 without control characters; take them out"));
+  // "KIND:NAME/KEY" is the line of a key.
+  if (kind != mutex && kind != semaphore && name.find('/') != std::string::npos)
+    return bad(cat("name '", printable(name), "' must not hold a '/'; use '-' or '.'"));
   return {};
 }
 
@@ -89,7 +92,7 @@ result<void> check_shares(const throttler& t) {
 }
 
 result<void> check_fields(const throttler& t) {
-  if (auto fine = check_name(t.name); !fine) return fine;
+  if (auto fine = check_name(t.kind, t.name); !fine) return fine;
   if (auto fine = check_unused(t); !fine || t.kind == mutex || t.kind == custom) return fine;
   if (t.kind == semaphore) return within(starts, t.limit, "limit");
   if (auto fine = check_interval(t); !fine) return fine;

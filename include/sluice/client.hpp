@@ -8,9 +8,11 @@
 #include <vector>
 
 #include <sluice/error.hpp>
+#include <sluice/explanation.hpp>
 #include <sluice/filter.hpp>
 #include <sluice/job.hpp>
 #include <sluice/options.hpp>
+#include <sluice/throttler_status.hpp>
 
 namespace sluice {
 
@@ -57,6 +59,19 @@ public:
   /// A paused queue takes jobs and starts none; running ones go on.
   result<void> pause(const queue_name& queue);
   result<void> resume(const queue_name& queue);
+
+  /// Adds or changes a throttler, for all servers on the store; a higher limit lets in who waits, a lower one stops
+  /// nobody. A configuration changes it again only when its own text of it has changed. invalid_argument.
+  result<void> set_throttler(const sluice::throttler& definition);
+  /// Fine when there is none. illegal_transition while it is held or waited for: `throttler_mode::release` drains it.
+  result<void> remove_throttler(throttler_kind kind, const std::string& name);
+  /// All that are defined, held or waited for, by resource; without holders and waiters.
+  result<std::vector<throttler_status>> throttlers();
+  /// One, with the first of its holders and waiters; of a dynamic window `NAME/KEY` is the line of one key. not_found,
+  /// but for a mutex, which is made on first use.
+  result<throttler_status> throttler(throttler_kind kind, const std::string& name);
+  /// Why a job does not run, or that it does. not_found, damaged_record.
+  result<explanation> explain(const job_id& id);
 
 private:
   struct parts;

@@ -21,7 +21,7 @@ enum class errc : std::uint8_t {
   too_large,            ///< A size limit was exceeded; nothing was stored.
   refused,              ///< An enqueue filter refused the job; nothing was stored.
   id_conflict,          ///< A job with this id and other content exists; nothing was changed.
-  not_found,            ///< No such job or queue.
+  not_found,            ///< No such job, queue or throttler.
   illegal_transition,   ///< The job's state does not allow that; nothing was changed.
   stale_fence,          ///< Somebody else holds this job now; nothing was changed.
   damaged_record,       ///< The stored record cannot be decoded; it is kept in quarantine.

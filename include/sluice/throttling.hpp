@@ -27,7 +27,7 @@ enum class throttler_mode : std::uint8_t { acquire_and_release, release };
 /// One definition. What a kind does not use stays as it is here.
 struct throttler {
   throttler_kind kind = throttler_kind::semaphore;
-  std::string name{};       ///< 1 to 100 characters, in any case; each kind has names of its own.
+  std::string name{};       ///< 1 to 100 bytes of printable UTF-8, in any case; each kind has names of its own.
   std::uint64_t limit = 0;  ///< semaphore, windows: 1 to 1,000,000,000.
   duration interval{0};     ///< windows: 1 s to 366 days.
   /// sliding, dynamic: parts of the interval, each 1 s or longer; at most 1000. 1 is a fixed window.
@@ -35,9 +35,12 @@ struct throttler {
   /// sliding, dynamic: sums `buckets` aligned parts, as Hangfire does, and not one more: slots come back earlier, and
   /// an interval that is not aligned may hold up to twice the limit.
   bool compatible = false;
-  std::string key{};                           ///< dynamic: a template over args, as `tenant:{tenant_id}`.
-  std::uint64_t capacity = 0;                  ///< dynamic: starts of all keys together in an interval.
-  std::uint64_t min_limit = 0, max_limit = 0;  ///< dynamic: a key's share of it. Or `limit`: the same for each key.
+  std::string key{};  ///< dynamic: a template over args, as `tenant:{tenant_id}`; at most 200 bytes.
+  /// dynamic: starts of all keys together in an interval, 1 to 1,000,000,000. With `limit` it may be left out, and is
+  /// at least that.
+  std::uint64_t capacity = 0;
+  /// dynamic: a key's share of it, 1 <= min_limit <= max_limit <= capacity. Or `limit`: the same for each key.
+  std::uint64_t min_limit = 0, max_limit = 0;
   throttler_mode mode = throttler_mode::acquire_and_release;
 
   bool operator==(const throttler&) const = default;
@@ -49,6 +52,10 @@ enum class throttle_action : std::uint8_t {
   retry,   ///< It is scheduled again after a delay of 15 s or more.
   remove,  ///< It is deleted.
 };
+
+/// As in configuration: wait, retry, delete.
+std::string_view name_of(throttle_action action) noexcept;
+std::optional<throttle_action> parse_throttle_action(std::string_view name) noexcept;
 
 /// Starts that want in, of one key, the oldest first.
 struct limiter_request {
@@ -85,7 +92,8 @@ class limiter {
 public:
   virtual ~limiter() = default;
 
-  /// Who may start now. Keys that only wait are named too, so every key with a waiter is in `wanted`.
+  /// Who may start now. Keys that only wait are named too, so every key with a waiter is in `wanted`. Its order is that
+  /// of arrival, and decides who gets the places that are free.
   virtual limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const = 0;
   /// Each key that counts something now.
   virtual std::vector<limiter_view> look(std::string_view state, time_point now) const = 0;

@@ -177,8 +177,10 @@ bool park(session& s, const job_row& row, const std::string& resource) {
   const bool for_a_permit = limit_of(s, resource).has_value();
   std::vector<std::string> free;
   for (const auto& has : permits_of(s, row.seq)) {
-    // Only what comes before it by name is kept while it waits for a permit, so that no two wait for each other.
-    if (has.kind == permit_kind::strict || (keeps && (!for_a_permit || has.resource < resource))) continue;
+    // While it waits for a permit it keeps only what comes before that by name, so that no two wait for each other.
+    // What is strict is no exception: a job that has it and lacks another asks for more than it did in its last start.
+    const bool may_keep = keeps || has.kind == permit_kind::strict;
+    if (may_keep && (!for_a_permit || has.resource < resource)) continue;
     release(s, has.resource, row.seq);
     free.push_back(has.resource);
   }

@@ -31,13 +31,18 @@ throttler_row row_of(session& s, const std::string& resource) {
 
 define_answer apply(session& s, const define_request& r) {
   using how = define_answer::how;
-  bool known = false;
+  bool known = false, same = false;
   {
     auto q = s.db.prepare("SELECT text,coalesce(permits,-1),config FROM definitions WHERE resource=?").with(r.resource);
     known = q.step();
     if (known && !r.config.empty() && q.text(2) == r.config) return {how::unchanged};
     const auto permits = r.permits ? static_cast<std::int64_t>(*r.permits) : -1;
-    if (known && q.text(0) == r.text && q.number(1) == permits && r.config.empty()) return {how::unchanged};
+    same = known && q.text(0) == r.text && q.number(1) == permits;
+  }
+  if (same) {
+    if (!r.config.empty())
+      s.db.prepare("UPDATE definitions SET config=? WHERE resource=?").with(r.config, r.resource).run();
+    return {how::unchanged};
   }
   s.db.prepare(
           "INSERT INTO definitions(resource,text,permits,config) VALUES(?1,?2,nullif(?3,-1),?4) "
@@ -45,6 +50,12 @@ define_answer apply(session& s, const define_request& r) {
       .with(r.resource, r.text, r.permits ? static_cast<std::int64_t>(*r.permits) : -1, r.config)
       .run();
   pass_on(s, r.resource);
+  // What was decided by the old one is not carried out any more.
+  if (known && !r.permits)
+    s.db.prepare(
+            "INSERT INTO cells(name,version,state) VALUES(?,1,x'') ON CONFLICT(name) DO UPDATE SET version=version+1")
+        .with(r.resource)
+        .run();
   // Who waits for a window is counted anew.
   s.db.prepare(
           "INSERT INTO openings(resource,at) SELECT DISTINCT resource,?2 FROM parked WHERE (resource=?1 OR "

@@ -85,16 +85,16 @@ TEST_CASE("the rarer keys of throttlers are read too") {
       "A": {"kind": "sliding_window", "limit": 1000000000, "interval": "366d", "buckets": 1000, "compatible": true},
       "a": {"kind": "mutex", "mode": "release"},
       "b": {"kind": "custom", "mode": "acquire_and_release"},
-      "Straße 1 / {x}": {"kind": "dynamic_window", "key": "k", "limit": 1, "capacity": 2, "interval": "1s", "buckets": 1}
+      "Straße 1 - {x}": {"kind": "dynamic_window", "key": "k", "limit": 1, "capacity": 2, "interval": "1s", "buckets": 1}
     },
     "jobs": {"a": {"when_throttled": "retry", "throttle_delay": "15s", "throttle": []},
              "b": {"when_throttled": "delete", "throttle_delay": "1d", "strict": false,
                    "throttle": ["custom:b", "sliding_window:a", "mutex:{x.0}", "fixed_window:elsewhere", "semaphore:e",
-                                "dynamic_window:Straße 1 / {{x}}", "mutex:7", "mutex:8"]}}
+                                "dynamic_window:Straße 1 - {{x}}", "mutex:7", "mutex:8"]}}
   })");
   REQUIRE(o.throttlers.size() == 4);
   CHECK((o.throttlers[0] == throttler{throttler_kind::sliding_window, "A", 1'000'000'000, 366 * 24h, 1000, true}));
-  CHECK(o.throttlers[1].name == "Straße 1 / {x}");
+  CHECK(o.throttlers[1].name == "Straße 1 - {x}");
   CHECK(o.throttlers[1].limit == 1);
   CHECK((o.throttlers[2] ==
          throttler{throttler_kind::mutex, "a", 0, {}, 0, false, "", 0, 0, 0, throttler_mode::release}));

@@ -115,6 +115,26 @@ TEST_CASE("each kind of throttler has a name that is read back") {
     CHECK_FALSE(parse_throttler_kind(none));
 }
 
+TEST_CASE("what happens to a deferred job has a name that is read back") {
+  REQUIRE(throttle_actions() == std::vector<std::string>{"wait", "retry", "delete"});
+  for (int i = 0; i < 3; ++i) {
+    const auto action = static_cast<throttle_action>(i);
+    CHECK(name_of(action) == throttle_actions()[static_cast<std::size_t>(i)]);
+    CHECK(parse_throttle_action(name_of(action)) == action);
+  }
+  CHECK(name_of(throttle_action::remove) == "delete");
+  CHECK(name_of(static_cast<throttle_action>(3)).empty());
+  for (const auto* none : {"", "remove", "Wait"})
+    CHECK_FALSE(parse_throttle_action(none));
+}
+
+TEST_CASE("a resource tells its kind") {
+  CHECK(kind_of("mutex:order:7") == throttler_kind::mutex);
+  CHECK(kind_of("dynamic_window:news/tenant:7") == throttler_kind::dynamic_window);
+  for (const auto* none : {"", "mutex", ":a", "permits", "Mutex:a", "lock:a"})
+    CHECK_FALSE(kind_of(none));
+}
+
 TEST_CASE("a resource is its kind and its name, in which case does not count") {
   CHECK(resource_of(throttler_kind::semaphore, "Provider-API") == "semaphore:provider-api");
   CHECK(resource_of(throttler_kind::mutex, "a:b C") == "mutex:a:b c");

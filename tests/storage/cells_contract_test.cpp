@@ -500,6 +500,25 @@ TEMPLATE_TEST_CASE("A definition is added then changed and told of", "[contract]
   audit(w);
 }
 
+TEMPLATE_TEST_CASE("What was decided by an old definition is not carried out", "[contract]", sqlite_file_world,
+                   sqlite_memory_world, redis_world) {
+  TestType w;
+  for (const bool written : {false, true}) {
+    const std::string name = written ? "fixed_window:written" : "fixed_window:new";
+    REQUIRE(define(w, {name, "{\"limit\":2}", std::nullopt, ""}) == defined::added);
+    if (written) REQUIRE(swap(w, swapping(w, name, "one")).swapped);
+    const auto decided = swapping(w, name, "two");
+    REQUIRE(define(w, {name, "{\"limit\":2}", std::nullopt, "a file"}) == defined::unchanged);
+    CHECK(cell(w, name).version == decided.version);
+    REQUIRE(define(w, {name, "{\"limit\":1}", std::nullopt, ""}) == defined::changed);
+    const auto told = swap(w, decided);
+    CHECK_FALSE(told.swapped);
+    CHECK(told.cell.state == (written ? "one" : ""));
+    CHECK(swap(w, swapping(w, name, "three")).swapped);
+  }
+  audit(w);
+}
+
 TEMPLATE_TEST_CASE("Configuration changes a definition only when its own text is another one", "[contract]",
                    sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;

@@ -282,6 +282,7 @@ errc model::settle_one(const storage::settlement& end) {
     case how::succeeded: move(*j, succeeded); break;
     case how::failed: move(*j, failed); break;
     case how::deleted: move(*j, deleted); break;
+    case how::deferred: j->seen.attempt -= 1; [[fallthrough]];
     case how::retry:
       if (end.delay > duration::zero()) {
         move(*j, scheduled);
@@ -552,7 +553,7 @@ void model::park(known_job& j, const std::string& resource, const names& free) {
   for (const auto& has : permits_of(j)) {
     auto& p = permits_[has][j.seen.id.value];
     p.start = {};
-    if (p.strict || (keeps && has < resource)) continue;
+    if ((p.strict || keeps) && has < resource) continue;
     permits_[has].erase(j.seen.id.value);
     freed.push_back(has);
   }

@@ -42,7 +42,7 @@ struct command {
   int queue = 0;   // of 2
   int server = 0;  // of 3
   int which = 0;   // 0: the latest start or claim, 1: the one before, 2: one that never was
-  int choice = 0;  // of 5: the end, the state to prune
+  int choice = 0;  // of 6: the end, the state to prune
   int types = 0;   // of 5: which are known
   int amount = 0;  // of 3
   int more = 0;    // of 3
@@ -110,7 +110,7 @@ rc::Gen<program> any_program(int longest) {
   const auto step = rc::gen::build<command>(
       set(&command::what, what), set(&command::job, inRange(0, 6)), set(&command::other, seldom(7)),
       set(&command::queue, seldom(2)), set(&command::server, inRange(0, 3)), set(&command::which, seldom(3)),
-      set(&command::choice, inRange(0, 5)), set(&command::types, inRange(0, 5)), set(&command::amount, inRange(0, 3)),
+      set(&command::choice, inRange(0, 6)), set(&command::types, inRange(0, 5)), set(&command::amount, inRange(0, 3)),
       set(&command::more, inRange(0, 3)), set(&command::time, inRange(0, 4)), set(&command::flag),
       set(&command::joined, rc::gen::map(seldom(2), [](int n) { return n > 0; })));
   const auto steps = rc::gen::container<std::vector<command>>(rc::gen::resize(rc::kNominalSize, step));
@@ -124,7 +124,7 @@ const names job_names = {"a", "b", "c", "d", "e", "f"};
 const names queue_names = {"default", "other"};
 const names server_names = {"s1", "s2", "s3"};
 const names known_types = {"work mail", "work mail", "work mail", "work", "mail"};
-const names ends = {"succeeded", "failed", "deleted", "retry", "given_back"};
+const names ends = {"succeeded", "failed", "deleted", "retry", "given_back", "deferred"};
 constexpr duration delays[] = {0s, 0s, 0s, 10s};
 constexpr duration leases[] = {30s, 10s, 1s, 1min};
 constexpr duration waits[] = {1s, 15s, 40s, 2h};
@@ -173,7 +173,7 @@ std::string words_for(const command& c) {
     case verb::pause: return cat(pauses(c) ? "pause " : "resume ", queue);
     case verb::take: {
       std::string wanted;
-      for (const auto& resource : wishes[static_cast<std::size_t>(c.choice)])
+      for (const auto& resource : wishes[static_cast<std::size_t>(c.choice) % wishes.size()])
         wanted += ' ' + resource;
       return cat(both, start, c.more == 2 ? " would take" : " takes", wanted, c.amount == 2 ? ", strictly" : "");
     }
@@ -279,7 +279,7 @@ public:
         storage::take_request r;
         for (const auto& id : both)
           r.starts.push_back({{job_id(id), fence_of(id, c.which)},
-                              wishes[static_cast<std::size_t>(c.choice)],
+                              wishes[static_cast<std::size_t>(c.choice) % wishes.size()],
                               c.amount == 2,
                               c.more != 2});
         return r;
@@ -480,7 +480,7 @@ void zombies_change_nothing(const program& p) {
       std::vector<storage::request> words = {
           storage::renew_request{{start}, 30s}, storage::progress_request{{{start, {0.5, "undead"}}}},
           storage::reap_request{{{start, 0, 30s, false}, {start, 1, 30s, false}}, 1}};
-      for (const auto end : {how::succeeded, how::failed, how::deleted, how::retry, how::given_back}) {
+      for (const auto end : {how::succeeded, how::failed, how::deleted, how::retry, how::given_back, how::deferred}) {
         storage::settlement s;
         s.start = start;
         s.end = end;

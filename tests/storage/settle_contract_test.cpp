@@ -76,6 +76,22 @@ TEMPLATE_TEST_CASE("A job given back goes first and has used no attempt", "[cont
   audit(w);
 }
 
+TEMPLATE_TEST_CASE("A job that was deferred is scheduled again and has used no attempt", "[contract]",
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
+  TestType w;
+  put_all(w, {"a"});
+  REQUIRE(settle(w, claim_one(w), how::deferred, 15s) == errc::none);
+  const auto waiting = get(w, "a");
+  CHECK(waiting.state == job_state::scheduled);
+  CHECK(waiting.attempt == 0);
+  CHECK(waiting.due_at == w.clock.now() + 15s);
+  CHECK(waiting.history.size() == 1);
+  w.clock.advance(15s);
+  CHECK(promote(w).moved == 1);
+  CHECK(claim_one(w).attempt == 1);
+  audit(w);
+}
+
 TEMPLATE_TEST_CASE("A suspect given back is a suspect still", "[contract]", sqlite_file_world, sqlite_memory_world,
                    redis_world) {
   TestType w;
@@ -130,7 +146,7 @@ TEMPLATE_TEST_CASE("A settle asked again answers as the first time and changes n
   TestType w;
   put_all(w, {"a"});
   const auto running = claim_one(w);
-  const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back);
+  const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back, how::deferred);
   const auto delay = GENERATE(duration(0s), duration(5s));
   REQUIRE(settle(w, running, end, delay) == errc::none);
   const auto before = portrait(w);
@@ -166,7 +182,7 @@ TEMPLATE_TEST_CASE("An old start is refused once there is a newer one, and chang
   put_all(w, {"a"});
   const auto old = claim_one(w);
   lose_all(w);
-  const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back);
+  const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back, how::deferred);
   auto before = portrait(w);
   CHECK(settle(w, old, end) == errc::stale_fence);  // not running at all
   CHECK(portrait(w) == before);

@@ -263,7 +263,8 @@ local function throttling()
 
   -- Ends a start whose job waits now for a resource. What it had goes back, unless it was woken in vain too often: then
   -- it keeps that, and takes what of `free` it does not have; but whoever waits for a permit has none behind it by
-  -- name, so that no two wait for each other.
+  -- name, so that no two wait for each other. What is strict is no exception: a job that has it and lacks another asks
+  -- for more than it did in its last start.
   local function park(id, start, a, resource, free)
     local b = copy_of(a)
     if b.first == 0 then b.first = draw(1) else b.vain = b.vain + 1 end
@@ -275,7 +276,7 @@ local function throttling()
     local freed, is_permit = {}, limit_of(resource)
     for _, r in ipairs(a.held) do
       local kind, since = entry_of(r, id)
-      if kind == 'strict' or (keeps and (not is_permit or by_bytes(r, resource))) then
+      if (kind == 'strict' or keeps) and (not is_permit or by_bytes(r, resource)) then
         b.held[#b.held + 1] = r
         hold(r, {id, (kind == 'strict' and 'strict' or 'kept') .. ' 0 ' .. since})
       else

@@ -1,7 +1,8 @@
 -- Adds or changes a definition.
 -- ARGV[3]: resource; [4]: text; [5]: permits, or empty; [6]: the configuration that says so, or empty.
 -- Answer: unchanged, added or changed; 1 when there is work for others.
--- Invariant: who fits under a higher limit is woken; what waits in lines of a cell is looked at again.
+-- Invariants: who fits under a higher limit is woken; what waits in lines of a cell is looked at again; a changed
+-- definition makes a new version of the cell.
 local t = throttling()
 local check_admissions, limit_of, pass_on = t.check_admissions, t.limit_of, t.pass_on
 check_admissions()
@@ -12,6 +13,11 @@ if config ~= '' then call('HSET', configs, resource, config) end
 if before == said and limit_before == permits then return {'unchanged', 0} end
 call('HSET', definitions, resource, said)
 if permits == '' then call('HDEL', limits, resource) else call('HSET', limits, resource, permits) end
+-- What was decided by the old one is not carried out any more.
+if before and permits == '' then
+  local version, rest = match(call('HGET', cells, resource) or '0 0:', '^(%d+)( .*)$')
+  if version then call('HSET', cells, resource, whole(version + 1) .. rest) end
+end
 local opened = 0
 if limit_of(resource) then
   pass_on(resource)

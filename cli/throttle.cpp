@@ -1,0 +1,102 @@
+// What is limited, and why a job waits.
+#include <sluice/client.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "config/load.hpp"
+#include "core/text.hpp"
+#include "core/throttlers.hpp"
+#include "storage/store.hpp"
+#include "throttling/definition.hpp"
+
+namespace sluice::cli {
+namespace {
+
+struct named_throttler {
+  throttler_kind kind = throttler_kind::mutex;
+  std::string name;
+};
+
+// KIND:NAME, in which the name stands as it is.
+std::optional<named_throttler> read_name(const std::string& text) {
+  const auto kind = kind_of(text);
+  if (kind && text.size() > name_of(*kind).size() + 1) return named_throttler{*kind, text.substr(text.find(':') + 1)};
+  std::string kinds;
+  for (const auto& known : throttler_kinds())
+    kinds += (kinds.empty() ? "" : ", ") + known;
+  const auto meant = kind ? std::nullopt : nearest(text.substr(0, text.find(':')), throttler_kinds());
+  wrong_words(cat("a throttler is KIND:NAME, as semaphore:provider-api, where KIND is one of ", kinds, "; not '",
+                  printable(text, 100), "'", meant ? cat("; did you mean '", *meant, "'?") : std::string()));
+  return std::nullopt;
+}
+
+// As `check` tells the faults of a configuration.
+int tell_faults(const std::string& where, const std::vector<config::fault>& faults) {
+  for (const auto& f : faults)
+    wrong_words(cat(where, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
+  return 2;
+}
+
+int done(const command& c, const named_throttler& which, const result<void>& changed, const char* what) {
+  if (!changed) return failed(changed.error());
+  const auto resource = resource_of(which.kind, which.name);
+  print_line(c.json ? cat("{\"resource\":", json_quoted(resource), ",\"done\":", json_quoted(what), "}")
+                    : cat(printable(resource), " ", what));
+  return 0;
+}
+
+result<client> open(const command& c) {
+  client_options options;
+  options.storage = c.store;
+  return client::open(std::move(options));
+}
+
+int list(client& store, const command& c) {
+  const auto all = store.throttlers();
+  if (!all) return failed(all.error());
+  if (!c.json) print(throttlers_table(*all));
+  else
+    for (const auto& t : *all)
+      print_line(json_line(t));
+  return 0;
+}
+
+int show(client& store, const command& c, const named_throttler& which) {
+  const auto found = store.throttler(which.kind, which.name);
+  if (!found) return failed(found.error());
+  if (c.json) print_line(json_page(*found));
+  else print(throttler_page_text(*found));
+  return 0;
+}
+
+int explain(client& store, const command& c) {
+  const auto why = store.explain(job_id(c.id));
+  if (!why) return failed(why.error());
+  print_line(c.json ? json_line(job_id(c.id), *why) : printable(why->text));
+  return 0;
+}
+
+}  // namespace
+
+int throttle(const command& c) {
+  named_throttler which;
+  config::loaded_throttler said;
+  if (!c.throttler.empty()) {
+    auto read = read_name(c.throttler);
+    if (!read) return 2;
+    which = std::move(*read);
+  }
+  if (c.name == "throttler set") {
+    said = config::load_throttler(which.kind, which.name, c.words, {storage::check_url, throttling::check});
+    if (!said.faults.empty()) return tell_faults(c.throttler, said.faults);
+  }
+  auto store = open(c);
+  if (!store) return failed(store.error());
+  if (c.name == "throttlers") return list(*store, c);
+  if (c.name == "throttler set") return done(c, which, store->set_throttler(said.definition), "set");
+  if (c.name == "throttler remove") return done(c, which, store->remove_throttler(which.kind, which.name), "removed");
+  if (c.name == "throttler show") return show(*store, c, which);
+  return explain(*store, c);
+}
+
+}  // namespace sluice::cli

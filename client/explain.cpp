@@ -1,0 +1,163 @@
+#include "client/explain.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "client/parts.hpp"
+#include "core/throttlers.hpp"
+
+namespace sluice {
+namespace {
+
+using enum explain_reason;
+
+constexpr std::array<std::string_view, 12> reason_names{"running",      "final",  "paused",    "unserved",
+                                                        "unknown_type", "behind", "no_worker", "waits",
+                                                        "slot",         "due",    "retry",     "deferred"};
+constexpr std::size_t most_holders = 5;               // in an explanation
+constexpr std::size_t most_named = 3;                 // in its sentence
+constexpr std::string_view put_off = "deferred by ";  // what a server writes before the throttler's name
+
+std::string counted(std::uint64_t n, std::string_view one, std::string_view many) {
+  return cat(n, " ", n == 1 ? one : many);
+}
+
+// What stands behind the first ": " of a reason whose head says what is said here anew.
+std::string why_of(const std::string& reason) {
+  const auto at = reason.find(": ");
+  return at == std::string::npos ? std::string() : reason.substr(at + 2);
+}
+
+std::string with_why(const std::string& text, const std::string& why) {
+  return why.empty() ? text : cat(text, ": ", why);
+}
+
+explanation of_final(const job& about) {
+  explanation e{final_};
+  const std::string state(name_of(about.state));
+  e.text = with_why("is " + state, about.reason.starts_with(state + ": ") ? why_of(about.reason) : about.reason);
+  e.when = about.finished_at;
+  return e;
+}
+
+explanation of_running(const job& about) {
+  explanation e{running};
+  e.when = about.started_at;
+  e.text = "runs";
+  if (e.when) e.text += " since " + format_time(*e.when);
+  if (!about.server.empty()) e.text += " on " + about.server;
+  return e;
+}
+
+explanation of_scheduled(const job& about, time_point now) {
+  explanation e{due};
+  e.when = about.due_at;
+  const auto at = e.when ? format_time(*e.when) : std::string("a time that is not known");
+  if (about.history.empty()) {
+    e.text = e.when && *e.when <= now ? cat("is due since ", at, " and enters its queue when a server looks")
+                                      : "is due at " + at;
+    return e;
+  }
+  const auto& last = about.history.back();
+  if (last.cause == "throttled") {
+    e.reason = deferred;
+    if (last.error.starts_with(put_off)) e.resource = last.error.substr(put_off.size());
+    if (kind_of(e.resource)) e.text = cat("was deferred by ", e.resource, " and is asked again at ", at);
+    else {
+      e.resource.clear();
+      e.text = "was deferred by a throttler and is asked again at " + at;
+    }
+    return e;
+  }
+  e.reason = retry;
+  // "retry 2 in 10s: why", or "again in 10s: why" when the handler asked for it.
+  const auto words = about.reason.starts_with("retry ") ? about.reason.substr(0, about.reason.find(' ', 6)) : "again";
+  e.text = with_why(cat(words, " at ", at), why_of(about.reason));
+  return e;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string all;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    all += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return all;
+}
+
+// "held by A, B and 2 more, promised to C"; those who run come first.
+std::string holders_of(const storage::throttler_answer& throttler) {
+  std::vector<std::string> running_ones, promised;
+  auto holders = throttler.holders;
+  std::stable_partition(holders.begin(), holders.end(), [](const auto& h) { return !h.reserved; });
+  const auto all = std::max<std::uint64_t>(throttler.about.held, holders.size());
+  const auto named = std::min(holders.size(), all <= most_named ? most_named : most_named - 1);
+  for (std::size_t i = 0; i < named; ++i)
+    (holders[i].reserved ? promised : running_ones).push_back(holders[i].id.value);
+  if (const auto more = all - named; more > 0) running_ones.push_back(cat(more, " more"));
+  std::string text;
+  if (!running_ones.empty()) text += ", held by " + listed(running_ones);
+  if (!promised.empty()) text += ", promised to " + listed(promised);
+  return text;
+}
+
+explanation of_throttled(const storage::explain_answer& seen, time_point now) {
+  explanation e{slot};
+  e.resource = seen.found->line;
+  e.before = seen.before;
+  for (const auto& holder : seen.waits_for.holders)
+    if (e.holders.size() < most_holders) e.holders.push_back(holder.id);
+  const auto kind = kind_of(e.resource);
+  if (kind == throttler_kind::mutex || kind == throttler_kind::semaphore) {
+    e.reason = waits;
+    e.text = cat("waits for ", e.resource, holders_of(seen.waits_for));
+  } else {
+    e.when = seen.waits_for.about.next_at;
+    const bool own = kind == throttler_kind::custom;
+    e.text = cat("waits for ", own ? "" : "a slot of ", e.resource);
+    if (e.when && *e.when > now) e.text += (own ? ", which is asked at " : " at ") + format_time(*e.when);
+    else if (e.when) e.text += ", which is asked now";
+  }
+  e.text += e.before == 0 ? "; it is next" : cat("; ", counted(e.before, "waits", "wait"), " before it");
+  return e;
+}
+
+explanation of_enqueued(const storage::explain_answer& seen) {
+  const auto& about = *seen.found;
+  const auto& queue = about.queue.value;
+  if (about.line.starts_with("type:"))
+    return {unknown_type, cat("no server that serves queue ", queue, " knows its type ", about.type.value)};
+  explanation e{seen.before > 0 ? behind : no_worker};
+  e.before = seen.before;
+  if (e.before > 0) e.text = cat("behind ", counted(e.before, "job", "jobs"), " of queue ", queue);
+  else if (about.line == "suspect")
+    e.text = cat("is next of queue ", queue, " after a lost start, and each server runs one such job at a time");
+  else if (seen.running == 0) e.text = cat("is next of queue ", queue, ", and a server is about to take it");
+  else e.text = cat("no worker of queue ", queue, " is free (", counted(seen.running, "runs", "run"), ")");
+  return e;
+}
+
+}  // namespace
+
+std::string_view name_of(explain_reason reason) noexcept {
+  const auto at = static_cast<std::size_t>(reason);
+  return at < reason_names.size() ? reason_names[at] : "";
+}
+
+explanation explain(const storage::explain_answer& seen, time_point now) {
+  const auto& about = *seen.found;
+  if (is_final(about.state)) return of_final(about);
+  if (about.state == job_state::processing) return of_running(about);
+  if (about.state == job_state::scheduled) return of_scheduled(about, now);
+  if (about.state == job_state::awaiting) return {due, "waits for another job to end"};
+  if (seen.paused) return {paused, cat("its queue ", about.queue.value, " is paused")};
+  if (!seen.served) return {unserved, cat("no server that is alive serves its queue ", about.queue.value)};
+  return about.state == job_state::throttled ? of_throttled(seen, now) : of_enqueued(seen);
+}
+
+result<explanation> client::explain(const job_id& id) {
+  const auto got = parts_->ask_for<storage::explain_answer>(storage::explain_request{id});
+  if (!got) return got.error();
+  if (!got->found) return parts::no_job(id, got->code);
+  return sluice::explain(*got, parts_->runner->now());
+}
+
+}  // namespace sluice

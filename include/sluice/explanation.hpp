@@ -1,0 +1,41 @@
+/// Why a job does not run.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/types.hpp>
+
+namespace sluice {
+
+/// The one thing that keeps a job from running; whoever removes it may meet the next.
+enum class explain_reason : std::uint8_t {
+  running,       ///< Nothing: a server has it.
+  final_,        ///< It has ended.
+  paused,        ///< Its queue is.
+  unserved,      ///< No server that is alive serves its queue.
+  unknown_type,  ///< None of those that do knows its type.
+  behind,        ///< Others of its queue go first.
+  no_worker,     ///< It is next, and every worker of its queue is busy.
+  waits,         ///< For a permit of a mutex or semaphore.
+  slot,          ///< For a window, or a throttler of your own.
+  due,           ///< Its time has not come.
+  retry,         ///< Nor has that of its next try.
+  deferred,      ///< A throttler put it off, and is asked again then.
+};
+
+/// As written in JSON: running, final, paused and so on.
+std::string_view name_of(explain_reason reason) noexcept;
+
+struct explanation {
+  explain_reason reason = explain_reason::running;
+  std::string text{};                ///< The whole of it in one sentence.
+  std::string resource{};            ///< Of the throttler, if it is one.
+  std::optional<time_point> when{};  ///< When that ends, if it is known; running: since when; final: since when.
+  std::uint64_t before = 0;          ///< Jobs of its line that go first.
+  std::vector<job_id> holders{};     ///< The first who have what it waits for.
+};
+
+}  // namespace sluice

@@ -1,0 +1,34 @@
+/// How a throttler stands, for people.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sluice/throttling.hpp>
+#include <sluice/types.hpp>
+
+namespace sluice {
+
+/// Who has a permit.
+struct throttler_holder {
+  job_id id;
+  sluice::fence fence;    ///< Of the start that has it; 0: the job does not run.
+  bool reserved = false;  ///< Promised to a job that was woken and has not begun yet.
+  time_point since{};
+};
+
+struct throttler_status {
+  throttler_kind kind = throttler_kind::mutex;
+  std::string resource{};                   ///< "KIND:NAME", in lower case.
+  std::optional<throttler> definition{};    ///< None: a mutex that needs none, or one that only your code knows.
+  std::optional<std::uint64_t> limit{};     ///< None: nothing is limited, each key has its own, or your code says.
+  std::uint64_t held = 0;                   ///< Permits, promised ones included. Windows: what counts now.
+  std::uint64_t waiting = 0;                ///< Jobs in its line, or in those of its keys.
+  std::optional<time_point> next_at{};      ///< Windows: when it can next let somebody in, if not now.
+  std::vector<limiter_view> keys{};         ///< dynamic: each key that counts something.
+  std::vector<throttler_holder> holders{};  ///< The oldest 20.
+  std::vector<job_id> waiters{};            ///< The first 20.
+};
+
+}  // namespace sluice

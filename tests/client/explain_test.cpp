@@ -1,0 +1,180 @@
+#include "client/explain.hpp"
+
+#include "core/text.hpp"
+#include "support/catch.hpp"
+
+using namespace sluice;
+using namespace std::chrono_literals;
+
+namespace {
+
+const time_point now = time_point(1'790'000'000s);
+const time_point later = now + 90s;
+const std::string later_text = format_time(later);
+
+storage::explain_answer seen(job_state state) {
+  storage::explain_answer s;
+  s.found.emplace();
+  s.found->id = job_id("it");
+  s.found->type = job_type("mail");
+  s.found->queue = queue_name("default");
+  s.found->state = state;
+  s.served = true;
+  return s;
+}
+
+storage::explain_answer ended(job_state state, const std::string& reason) {
+  auto s = seen(state);
+  s.found->reason = reason;
+  s.found->finished_at = later;
+  return s;
+}
+
+// Scheduled, after a start that ended so.
+storage::explain_answer scheduled(const std::string& cause, const std::string& text, const std::string& reason) {
+  auto s = seen(job_state::scheduled);
+  s.found->due_at = later;
+  s.found->reason = reason;
+  start_record start;
+  start.cause = cause;
+  start.error = text;
+  s.found->history.push_back(start);
+  return s;
+}
+
+storage::explain_answer throttled(const std::string& resource, std::uint64_t before) {
+  auto s = seen(job_state::throttled);
+  s.found->line = resource;
+  s.before = before;
+  s.waits_for.about.resource = resource;
+  return s;
+}
+
+// Who has a permit; a name with a '?' is promised to that job.
+storage::explain_answer held(std::vector<std::string> names, std::uint64_t all, std::uint64_t before = 0) {
+  auto s = throttled("semaphore:provider-api", before);
+  s.waits_for.about.held = all;
+  for (const auto& name : names) {
+    const bool reserved = name.ends_with('?');
+    s.waits_for.holders.push_back({job_id(name.substr(0, name.size() - (reserved ? 1 : 0))), fence{7}, reserved, now});
+  }
+  return s;
+}
+
+void says(const storage::explain_answer& s, explain_reason reason, const std::string& text) {
+  const auto e = explain(s, now);
+  CHECK(e.text == text);
+  CHECK(name_of(e.reason) == name_of(reason));
+}
+
+}  // namespace
+
+TEST_CASE("each reason of an explanation is one word") {
+  std::set<std::string> words;
+  for (int i = 0; i < 12; ++i)
+    words.emplace(name_of(static_cast<explain_reason>(i)));
+  CHECK(words == std::set<std::string>{"behind", "deferred", "due", "final", "no_worker", "paused", "retry", "running",
+                                       "slot", "unknown_type", "unserved", "waits"});
+  CHECK(name_of(static_cast<explain_reason>(12)).empty());
+}
+
+TEST_CASE("a final job is explained by its reason") {
+  says(ended(job_state::succeeded, ""), explain_reason::final_, "is succeeded");
+  says(ended(job_state::failed, "failed: exit 7"), explain_reason::final_, "is failed: exit 7");
+  says(ended(job_state::failed, "failed 3 times: exit 7"), explain_reason::final_, "is failed: failed 3 times: exit 7");
+  says(ended(job_state::deleted, "deleted by hand"), explain_reason::final_, "is deleted: deleted by hand");
+  says(ended(job_state::deleted, "deleted: deferred by mutex:a"), explain_reason::final_,
+       "is deleted: deferred by mutex:a");
+  CHECK(explain(ended(job_state::succeeded, ""), now).when == later);
+}
+
+TEST_CASE("a running job is explained by its server, also in a paused queue") {
+  auto s = seen(job_state::processing);
+  s.found->started_at = now;
+  s.found->server = "web-1";
+  s.paused = true;
+  s.served = false;
+  says(s, explain_reason::running, "runs since " + format_time(now) + " on web-1");
+  CHECK(explain(s, now).when == now);
+}
+
+TEST_CASE("a scheduled job is explained by why it was scheduled") {
+  auto fresh = seen(job_state::scheduled);
+  fresh.found->due_at = later;
+  fresh.paused = true;
+  says(fresh, explain_reason::due, "is due at " + later_text);
+  CHECK(explain(fresh, now).when == later);
+  CHECK(explain(fresh, later).text == "is due since " + later_text + " and enters its queue when a server looks");
+  says(scheduled("failed", "exit 7", "retry 2 in 10s: exit 7"), explain_reason::retry,
+       "retry 2 at " + later_text + ": exit 7");
+  says(scheduled("retry", "rate limited: slow down", "again in 5s: rate limited: slow down"), explain_reason::retry,
+       "again at " + later_text + ": rate limited: slow down");
+  says(scheduled("failed", "", ""), explain_reason::retry, "again at " + later_text);
+  CHECK(explain(scheduled("failed", "", ""), now).when == later);
+  const auto off = scheduled("throttled", "deferred by semaphore:a", "deferred by semaphore:a; again in 1m");
+  says(off, explain_reason::deferred, "was deferred by semaphore:a and is asked again at " + later_text);
+  CHECK(explain(off, now).resource == "semaphore:a");
+  const auto unnamed = scheduled("throttled", "deferred by permits", "");
+  says(unnamed, explain_reason::deferred, "was deferred by a throttler and is asked again at " + later_text);
+  CHECK(explain(unnamed, now).resource.empty());
+}
+
+TEST_CASE("a queue that does not run explains whoever waits in it") {
+  for (auto s : {seen(job_state::enqueued), throttled("mutex:a", 2)}) {
+    s.served = false;
+    says(s, explain_reason::unserved, "no server that is alive serves its queue default");
+    s.paused = true;
+    says(s, explain_reason::paused, "its queue default is paused");
+  }
+}
+
+TEST_CASE("an enqueued job is explained by who is before it, or that nobody is free") {
+  auto s = seen(job_state::enqueued);
+  s.running = 4;
+  says(s, explain_reason::no_worker, "no worker of queue default is free (4 run)");
+  s.running = 1;
+  says(s, explain_reason::no_worker, "no worker of queue default is free (1 runs)");
+  s.running = 0;
+  says(s, explain_reason::no_worker, "is next of queue default, and a server is about to take it");
+  s.before = 1;
+  says(s, explain_reason::behind, "behind 1 job of queue default");
+  s.before = 12;
+  says(s, explain_reason::behind, "behind 12 jobs of queue default");
+  CHECK(explain(s, now).before == 12);
+  s.found->line = "type:mail";
+  says(s, explain_reason::unknown_type, "no server that serves queue default knows its type mail");
+  s.found->line = "suspect";
+  s.before = 0;
+  says(s, explain_reason::no_worker,
+       "is next of queue default after a lost start, and each server runs one such job at a time");
+}
+
+TEST_CASE("who waits for a permit is told who has one") {
+  const std::string what = "waits for semaphore:provider-api";
+  says(held({}, 0), explain_reason::waits, what + "; it is next");
+  says(held({"a"}, 1, 1), explain_reason::waits, what + ", held by a; 1 waits before it");
+  says(held({"a", "b"}, 2, 3), explain_reason::waits, what + ", held by a and b; 3 wait before it");
+  says(held({"a", "b", "c"}, 3), explain_reason::waits, what + ", held by a, b and c; it is next");
+  says(held({"a", "b", "c", "d"}, 4), explain_reason::waits, what + ", held by a, b and 2 more; it is next");
+  says(held({"a", "b"}, 100), explain_reason::waits, what + ", held by a, b and 98 more; it is next");
+  says(held({"c?"}, 1), explain_reason::waits, what + ", promised to c; it is next");
+  says(held({"c?", "a"}, 2), explain_reason::waits, what + ", held by a, promised to c; it is next");
+  says(held({"c?", "a", "d?", "b"}, 5), explain_reason::waits, what + ", held by a, b and 3 more; it is next");
+  const auto e = explain(held({"a", "b", "c", "d", "e", "f"}, 6, 2), now);
+  CHECK(e.resource == "semaphore:provider-api");
+  CHECK(e.before == 2);
+  CHECK(e.holders == std::vector{job_id("a"), job_id("b"), job_id("c"), job_id("d"), job_id("e")});
+  CHECK_FALSE(e.when);
+}
+
+TEST_CASE("who waits for a window is told when it opens") {
+  auto s = throttled("fixed_window:github", 3);
+  says(s, explain_reason::slot, "waits for a slot of fixed_window:github; 3 wait before it");
+  s.waits_for.about.next_at = later;
+  says(s, explain_reason::slot, "waits for a slot of fixed_window:github at " + later_text + "; 3 wait before it");
+  CHECK(explain(s, now).when == later);
+  CHECK(explain(s, later).text == "waits for a slot of fixed_window:github, which is asked now; 3 wait before it");
+  auto own = throttled("custom:breaker", 0);
+  own.waits_for.about.next_at = later;
+  says(own, explain_reason::slot, "waits for custom:breaker, which is asked at " + later_text + "; it is next");
+}
