@@ -57,8 +57,8 @@ void live_view::show(const std::string& phase) {
 std::vector<std::string> live_view::table(const std::string& phase) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   std::vector<std::string> lines{format("%6.1f s %s%s", seconds, title_.c_str(), phase.c_str()),
-                                 format("%-18s %7s %8s %10s %9s %6s %11s", "queue", "workers", "enqueued", "processing",
-                                        "succeeded", "failed", "oldest wait")};
+                                 format("%-16s %7s %8s %9s %10s %9s %6s %7s", "queue", "workers", "enqueued",
+                                        "throttled", "processing", "succeeded", "failed", "oldest")};
   std::map<std::string, sluice::queue_counts> counted;
   if (auto queues = client_.queues())
     for (auto& q : *queues)
@@ -91,20 +91,27 @@ std::map<std::string, std::uint32_t> live_view::workers() {
 }
 
 std::string live_view::queue_line(const std::string& name, std::uint32_t workers, const sluice::queue_counts& counts) {
-  std::string oldest = "-";
-  sluice::job_query first;
-  first.state = sluice::job_state::enqueued;
-  first.queue = sluice::queue_name(name);
-  first.limit = 1;
-  if (counts.enqueued > 0)
-    if (const auto page = client_.list(first); page && !page->jobs.empty())
-      oldest = format(
-          "%.1f s",
-          std::chrono::duration<double>(std::chrono::system_clock::now() - page->jobs.front().created_at).count());
   const auto before = before_[name];
-  return format("%-18s %7u %8llu %10llu %9llu %6llu %11s", name.c_str(), workers, shown(counts.enqueued),
-                shown(counts.processing), shown(since(before.succeeded, counts.succeeded)),
-                shown(since(before.failed, counts.failed)), oldest.c_str());
+  return format("%-16s %7u %8llu %9llu %10llu %9llu %6llu %7s", name.c_str(), workers, shown(counts.enqueued),
+                shown(counts.throttled), shown(counts.processing), shown(since(before.succeeded, counts.succeeded)),
+                shown(since(before.failed, counts.failed)), oldest_wait(name, counts).c_str());
+}
+
+// Of the next to go of those that wait for a worker, and of those that wait for a permit.
+std::string live_view::oldest_wait(const std::string& name, const sluice::queue_counts& counts) {
+  double seconds = -1;
+  for (const auto state : {sluice::job_state::enqueued, sluice::job_state::throttled}) {
+    if ((state == sluice::job_state::enqueued ? counts.enqueued : counts.throttled) == 0) continue;
+    sluice::job_query first;
+    first.state = state;
+    first.queue = sluice::queue_name(name);
+    first.limit = 1;
+    const auto page = client_.list(first);
+    if (!page || page->jobs.empty()) continue;
+    const std::chrono::duration<double> wait = std::chrono::system_clock::now() - page->jobs.front().created_at;
+    seconds = std::max(seconds, wait.count());
+  }
+  return seconds < 0 ? "-" : format("%.1f s", seconds);
 }
 
 // How far the heavy jobs are that run now, by what they last reported.

@@ -30,6 +30,7 @@ private:
   std::vector<std::string> table(const std::string& phase);
   std::map<std::string, std::uint32_t> workers();
   std::string queue_line(const std::string& name, std::uint32_t workers, const sluice::queue_counts& counts);
+  std::string oldest_wait(const std::string& name, const sluice::queue_counts& counts);
   std::string heavy_line();
 
   sluice::client& client_;

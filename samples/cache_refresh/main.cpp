@@ -1,10 +1,12 @@
 // Thirty caches, refreshed from one provider by 23 light jobs and 7 heavy ones on eight workers. With `--pools one`
 // they share a pool, and light jobs wait while heavy ones hold it; with `--pools isolated` the heavy ones have a queue
-// with one worker. The two differ in nothing but the configuration: cache_refresh/pools_one.json, pools_isolated.json.
+// with one worker; with `--pools throttled` a semaphore over both pools lets in no more calls of the provider at once
+// than it bears. They differ in nothing but the configuration: cache_refresh/pools_one.json, pools_isolated.json,
+// pools_throttled.json.
 //
 // One process does everything, or several share a store: one provider, which also enqueues, and workers beside it.
 //
-//   cache_refresh [--pools isolated|one] [--seconds 20] [--minute 1s] [--store URL] [--json]
+//   cache_refresh [--pools isolated|one|throttled] [--seconds 20] [--minute 1s] [--store URL] [--json]
 //   cache_refresh --role provider [--provider-port N] [--store URL]
 //   cache_refresh --role work --provider URL --store URL [--queues A,B]
 #include <unistd.h>
@@ -75,7 +77,7 @@ sluice::server_options with_queues(sluice::server_options served, const std::vec
 bool is_idle(sluice::client& client, const sluice::server_options& served) {
   const auto queues = must(client.queues());
   return std::none_of(queues.begin(), queues.end(), [&](const sluice::queue_counts& q) {
-    return served.queues.contains(q.queue.value) && q.enqueued + q.scheduled + q.processing > 0;
+    return served.queues.contains(q.queue.value) && q.enqueued + q.scheduled + q.throttled + q.processing > 0;
   });
 }
 

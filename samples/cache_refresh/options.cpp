@@ -61,7 +61,7 @@ std::string set(run_options& options, const std::string& option, const std::stri
     if (value != "all" && value != "work" && value != "provider") return wrong("work, provider or all");
     options.role = value;
   } else if (option == "--pools") {
-    if (value != "one" && value != "isolated") return wrong("one or isolated");
+    if (value != "one" && value != "isolated" && value != "throttled") return wrong("one, isolated or throttled");
     options.pools = value;
   } else if (option == "--seconds") {
     std::uint32_t seconds = 0;
@@ -125,9 +125,9 @@ std::string misfit(const run_options& options, const std::set<std::string>& give
 }  // namespace
 
 const char* const usage =
-    R"(usage: cache_refresh [--pools isolated|one] [--seconds 20] [--minute 1s] [--store URL] [--json]
+    R"(usage: cache_refresh [--pools isolated|one|throttled] [--seconds 20] [--minute 1s] [--store URL] [--json]
        cache_refresh --role provider [--provider-port N] [--store URL] [and the options above]
-       cache_refresh --role work --provider URL --store URL [--queues A,B] [--pools isolated|one] [--seconds N]
+       cache_refresh --role work --provider URL --store URL [--queues A,B] [--pools NAME] [--seconds N]
 
 Refreshes thirty caches from one provider: 23 light jobs, 7 heavy ones, eight workers.
 
@@ -136,6 +136,7 @@ Refreshes thirty caches from one provider: 23 light jobs, 7 heavy ones, eight wo
   --role work       eight workers; any number of such processes may share a store
   --pools isolated  one worker for the heavy jobs, seven for the light ones (the default)
   --pools one       one pool of eight for all; only the configuration file differs
+  --pools throttled two pools under throttlers: six jobs of both at the provider at once, one of them heavy
   --seconds N       how long jobs are enqueued; what waits then may end. With --role work: how long it works.
                     Default: 20 with --role all, else until SIGINT or SIGTERM, after which --role provider
                     waits for the rest, 10 s at most; a second signal ends it at once
@@ -154,7 +155,8 @@ Exactly one process on a store enqueues, all or provider. Three processes on one
   cache_refresh --role work --provider http://127.0.0.1:8099 --store sqlite:jobs.db --queues game-cache-queue
 
 The configurations stand in cache_refresh.d/ beside the program. The environment overrides them, so
-SLUICE_QUEUES__DEFAULT__WORKERS=20 shows what more workers do to the provider. The cache entries go to .run/cache/.
+SLUICE_QUEUES__DEFAULT__WORKERS=20 shows what more workers do to the provider, and
+that with --pools throttled they do nothing to it. The cache entries go to .run/cache/.
 )";
 
 std::variant<run_options, std::string> parse_options(int count, const char* const* words) {

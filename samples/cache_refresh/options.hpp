@@ -12,7 +12,7 @@ namespace sample {
 
 struct run_options {
   std::string role = "all";                // or "work" or "provider"
-  std::string pools = "isolated";          // or "one"
+  std::string pools = "isolated";          // or "one" or "throttled"
   std::optional<std::uint32_t> seconds{};  // none: until it is told to stop
   sluice::duration minute = std::chrono::seconds(1);
   std::optional<std::string> store{};  // none: what the configuration says

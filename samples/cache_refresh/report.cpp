@@ -36,8 +36,9 @@ void count(run_record& record, const sluice::job& job, sluice::time_point due) {
   record.succeeded += job.state == sluice::job_state::succeeded ? 1 : 0;
   record.unfinished += sluice::is_final(job.state) ? 0 : 1;
   const auto* kind = find_job_kind(job.type.value);
-  if (!kind || kind->heavy || job.history.empty()) return;
-  const std::chrono::duration<double, std::milli> wait = job.history.front().started - due;
+  const auto first = std::find_if(job.history.begin(), job.history.end(), has_run);
+  if (!kind || kind->heavy || first == job.history.end()) return;
+  const std::chrono::duration<double, std::milli> wait = first->started - due;
   record.light_waits_ms.push_back(std::max(0.0, wait.count()));
 }
 
@@ -69,6 +70,10 @@ std::string meaning(const run_options& options, const run_record& record) {
   if (options.pools == "one")
     return R"(Heavy refreshes and light jobs shared one pool: while the heavy ones held its workers, light jobs waited
 for them, and the provider was asked for several catalogues at once. Compare: cache_refresh --pools isolated
+)";
+  if (options.pools == "throttled")
+    return R"(A semaphore let no more jobs of both queues call the provider at once than it bears, whatever the number
+of workers, and a mutex one heavy refresh at a time. Compare: cache_refresh --pools isolated
 )";
   return R"(Heavy refreshes waited for each other on a queue of their own, so no light job waited for one, and the
 provider was asked for one catalogue at a time. Compare: cache_refresh --pools one

@@ -169,11 +169,12 @@ bool park(session& s, const job_row& row, const std::string& resource) {
     s.damaged(row.seq);
     return false;
   }
+  const bool by_host = resource.starts_with("custom:");
   auto t = ticket_of(s, row.seq);
   if (t.first == 0) t = {static_cast<std::int64_t>(s.draw()), 0};
-  else ++t.vain;
+  else if (!by_host) ++t.vain;
   write_ticket(s, row.seq, t);
-  const bool keeps = t.vain >= vain_wakes;
+  const bool keeps = t.vain >= vain_wakes && !by_host;
   const bool for_a_permit = limit_of(s, resource).has_value();
   std::vector<std::string> free;
   for (const auto& has : permits_of(s, row.seq)) {

@@ -46,7 +46,7 @@ struct host_world : server_world {
   std::vector<caf::actor> mine;  // ended with the world
   std::optional<embedded_server> embedded;
 
-  host_world() {
+  explicit host_world(const std::string& url = {}) : server_world(url) {
     observer = spawn([ends = &ends](caf::event_based_actor*) -> caf::behavior {
       return {[ends](const job_ended& end) { ends->add(end); }};
     });

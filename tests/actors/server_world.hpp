@@ -1,4 +1,4 @@
-// A server and a client on one SQLite file of the test's own.
+// A server and a client on one store of the test's own.
 #pragma once
 
 #include <sluice/client.hpp>
@@ -20,8 +20,9 @@ struct server_world {
   std::unique_ptr<sluice::client> client;
   std::unique_ptr<sluice::server> server;
 
-  server_world() {
-    options.storage = folder.url();
+  // On a SQLite file of its own, unless it is told of a store.
+  explicit server_world(const std::string& url = {}) {
+    options.storage = url.empty() ? folder.url() : url;
     options.queues = {{"default", {2, 256, {}, {}}}};
     options.grace = 1s;
     options.sweep_interval = 200ms;

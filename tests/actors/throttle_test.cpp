@@ -1,4 +1,4 @@
-// Throttlers on a running server: who runs beside whom, who waits, and that nothing is left behind.
+// Throttlers on a running server, on each store: who runs beside whom, who waits, and that nothing is left behind.
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -8,6 +8,7 @@
 #include "actors/server_world.hpp"
 #include "storage/runner.hpp"
 #include "support/catch.hpp"
+#include "support/redis_server.hpp"
 
 namespace sluice::test {
 namespace {
@@ -66,7 +67,16 @@ private:
 struct throttle_world : host_world {
   overlap bodies;
 
-  throttle_world() { options.queues = {{"default", {8, 256, {}, {}}}}; }
+  explicit throttle_world(const std::string& store = "sqlite") : host_world(url_of(store)) {
+    options.queues = {{"default", {8, 256, {}, {}}}};
+  }
+
+  static std::string url_of(const std::string& store) {
+    if (store == "sqlite") return {};
+    static redis_server shared;
+    static int worlds = 0;
+    return shared.url() + "&prefix=throttle" + std::to_string(++worlds);
+  }
 
   // A body of `length`, counted by its args.
   void body(const std::string& type, std::chrono::microseconds length = 2ms) {
@@ -122,7 +132,7 @@ struct throttle_world : host_world {
 }  // namespace
 
 TEST_CASE("no more jobs run at once than a semaphore allows and all of them run once") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {semaphore("api", 2)};
   w.options.jobs["call"].throttle = {"semaphore:api"};
   w.body("call");
@@ -137,7 +147,7 @@ TEST_CASE("no more jobs run at once than a semaphore allows and all of them run 
 }
 
 TEST_CASE("jobs of one order exclude each other and those of others do not wait") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.jobs["process"].throttle = {"mutex:order:{order_id}"};
   w.body("process");
   w.start();
@@ -150,7 +160,7 @@ TEST_CASE("jobs of one order exclude each other and those of others do not wait"
 }
 
 TEST_CASE("a job that names a throttler which nobody defined fails and says so") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.retry.attempts = 5;
   for (const auto* ref : {"semaphore:nobody", "fixed_window:nobody"}) {
     w.options.jobs[ref].throttle = {ref};
@@ -167,7 +177,7 @@ TEST_CASE("a job that names a throttler which nobody defined fails and says so")
 }
 
 TEST_CASE("a job whose args do not fit the name of its mutex fails and names the place") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.jobs["process"].throttle = {"mutex:order:{order_id}"};
   w.body("process");
   w.start();
@@ -177,7 +187,7 @@ TEST_CASE("a job whose args do not fit the name of its mutex fails and names the
 }
 
 TEST_CASE("a queue whose first jobs are throttled goes on with those behind them") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {semaphore("api", 1)};
   w.options.jobs["slow"].throttle = {"semaphore:api"};
   auto release = std::make_shared<std::atomic<bool>>(false);
@@ -196,7 +206,7 @@ TEST_CASE("a queue whose first jobs are throttled goes on with those behind them
 }
 
 TEST_CASE("a window starts no more than its limit in any of its intervals") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {fixed_window("github", 5, 1s)};
   w.options.jobs["call"].throttle = {"fixed_window:github"};
   std::mutex mutex;
@@ -216,7 +226,7 @@ TEST_CASE("a window starts no more than its limit in any of its intervals") {
 }
 
 TEST_CASE("what a throttler defers is deleted or scheduled again when its type says so") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {semaphore("api", 1)};
   for (const auto* type : {"hold", "delete", "retry"})
     w.options.jobs[type].throttle = {"semaphore:api"};
@@ -250,7 +260,7 @@ TEST_CASE("what a throttler defers is deleted or scheduled again when its type s
 
 TEST_CASE("a strict job keeps its mutex through its retries and a relaxed one lets others run between") {
   for (const bool strict : {true, false}) {
-    throttle_world w;
+    throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
     w.options.retry.delay = 300ms;
     w.options.retry.backoff = backoff::fixed;
     for (const auto* type : {"failing", "other"})
@@ -278,7 +288,7 @@ TEST_CASE("a strict job keeps its mutex through its retries and a relaxed one le
 }
 
 TEST_CASE("two types that take the same mutexes in opposite order all finish") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.jobs["ab"].throttle = {"mutex:a", "mutex:b"};
   w.options.jobs["ba"].throttle = {"mutex:b", "mutex:a"};
   w.body("ab", 0us);
@@ -295,7 +305,7 @@ TEST_CASE("two types that take the same mutexes in opposite order all finish") {
 }
 
 TEST_CASE("a job under a semaphore and a window obeys both and leaks neither") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {semaphore("api", 2), fixed_window("rate", 10, 1s)};
   w.options.jobs["call"].throttle = {"semaphore:api", "fixed_window:rate"};
   w.body("call");
@@ -308,7 +318,7 @@ TEST_CASE("a job under a semaphore and a window obeys both and leaks neither") {
 }
 
 TEST_CASE("the waiters of a paused queue stay until it is resumed") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {semaphore("api", 1)};
   w.options.jobs["hold"].throttle = {"semaphore:api"};
   w.options.queues["other"] = {2, 256, {}, {}};
@@ -348,7 +358,7 @@ TEST_CASE("a throttler of the user's is a pure function over a cell") {
     }
     std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
   };
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.jobs["call"].throttle = {"custom:slow"};
   w.handlers.limit("slow", std::make_shared<one_by_one>());
   std::mutex mutex;
@@ -364,7 +374,7 @@ TEST_CASE("a throttler of the user's is a pure function over a cell") {
 }
 
 TEST_CASE("an actor of the host is a throttler beside built-in ones and its death costs no permit") {
-  throttle_world w;
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {semaphore("api", 3)};
   w.options.jobs["call"].throttle = {"semaphore:api", "custom:doorman"};
   w.body("call");

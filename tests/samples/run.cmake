@@ -1,11 +1,15 @@
 # Runs a sample in a fresh folder and checks what it prints: PROGRAM, FOLDER, and a file of what must be found,
-# one regular expression a line (EXPECTED).
+# one regular expression a line (EXPECTED). WORDS are its options; CODE is how it must end, 0 unless said.
+if(NOT CODE)
+  set(CODE 0)
+endif()
+separate_arguments(WORDS)
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
-execute_process(COMMAND ${PROGRAM} WORKING_DIRECTORY ${FOLDER} OUTPUT_VARIABLE printed ERROR_VARIABLE logged
+execute_process(COMMAND ${PROGRAM} ${WORDS} WORKING_DIRECTORY ${FOLDER} OUTPUT_VARIABLE printed ERROR_VARIABLE logged
   RESULT_VARIABLE code TIMEOUT 60)
 message("${logged}${printed}")
-if(NOT code EQUAL 0)
+if(NOT code EQUAL CODE)
   message(FATAL_ERROR "${PROGRAM} ended with ${code}")
 endif()
 file(STRINGS ${EXPECTED} expected)

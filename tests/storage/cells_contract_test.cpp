@@ -354,6 +354,23 @@ TEMPLATE_TEST_CASE("A permit is given back while its job waits for a slot and ke
   audit(w);
 }
 
+TEMPLATE_TEST_CASE("Nothing is kept in the line of a custom throttler however often a job was woken", "[contract]",
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
+  TestType w;
+  const std::string door = "custom:door";
+  auto a = started(w, "a");
+  for (std::uint32_t vain = 0; vain <= storage::vain_wakes + 1; ++vain) {
+    if (vain > 0) {
+      REQUIRE(wake(w, door, {{door, 1}}).woken == 1);
+      a = claim_one(w);
+    }
+    REQUIRE(take(w, a, {m}) == "granted");
+    defer(w, door, a);
+    CHECK(holders(w, m).empty());
+  }
+  audit(w);
+}
+
 TEMPLATE_TEST_CASE("A dynamic window has a cell and a line for each of its keys", "[contract]", sqlite_file_world,
                    sqlite_memory_world, redis_world) {
   TestType w;

@@ -267,8 +267,9 @@ local function throttling()
   -- for more than it did in its last start.
   local function park(id, start, a, resource, free)
     local b = copy_of(a)
-    if b.first == 0 then b.first = draw(1) else b.vain = b.vain + 1 end
-    local keeps = b.vain >= vain_wakes
+    local by_host = sub(resource, 1, 7) == 'custom:'
+    if b.first == 0 then b.first = draw(1) elseif not by_host then b.vain = b.vain + 1 end
+    local keeps = b.vain >= vain_wakes and not by_host
     sorted(line('processing', start.queue))
     sorted(line('throttled', start.queue))
     sorted(wait_line(start.queue, resource))
