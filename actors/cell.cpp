@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int most_refusals = 50;  // of one step by the store, before others are let go first
+constexpr int most_refusals = 50;  // in a row by the store, before a line in the log
 
 // Mode release: nothing is limited.
 class no_limit final : public limiter {
@@ -194,7 +194,8 @@ struct cell_state {
       planned = plan_step(shut, resource, *seen, now(), asks);
     }
     hold_back(*taken, planned);
-    question.ask(self, store, planned.swap, [this, taken, each = std::move(planned.each)](storage::answer& answer) {
+    const auto swap = std::make_shared<const storage::swap_request>(std::move(planned.swap));
+    question.ask(self, store, *swap, [this, taken, swap, each = std::move(planned.each)](storage::answer& answer) {
       auto& swapped = std::get<storage::swap_answer>(answer);
       saw(std::move(swapped.cell));
       if (!swapped.swapped) {
@@ -205,22 +206,36 @@ struct cell_state {
         return decide();
       }
       refusals = 0;
-      auto parked = swapped.parked.begin();
       for (std::size_t i = 0; i < taken->size(); ++i) {
         const auto& [b, ask] = (*taken)[i];
+        auto verdict = throttle_verdict{throttle_verdict::how::gone, {}, {}};
         switch (each[i].what) {
-          case cell_verdict::how::granted: judge(b, ask.place, {throttle_verdict::how::granted, {}, {}}); break;
-          case cell_verdict::how::later: judge(b, ask.place, {throttle_verdict::how::later, each[i].after, {}}); break;
-          case cell_verdict::how::parked: {
-            const bool waits = parked != swapped.parked.end() && parked->what == storage::take_answer::how::parked;
-            if (parked != swapped.parked.end()) ++parked;
-            judge(b, ask.place, {waits ? throttle_verdict::how::parked : throttle_verdict::how::gone, {}, {}});
+          case cell_verdict::how::granted:
+            if (let_in(swap, swapped, ask.ask.start)) verdict.what = throttle_verdict::how::granted;
             break;
-          }
+          case cell_verdict::how::later: verdict = {throttle_verdict::how::later, each[i].after, {}}; break;
+          case cell_verdict::how::parked:
+            if (waits(swap, swapped, ask.ask.start)) verdict.what = throttle_verdict::how::parked;
+            break;
         }
+        judge(b, ask.place, std::move(verdict));
       }
       go();
     });
+  }
+
+  // What the store says of one that the step let in, or parked.
+  static bool let_in(const std::shared_ptr<const storage::swap_request>& asked, const storage::swap_answer& told,
+                     const storage::start_key& start) {
+    for (std::size_t i = 0; i < asked->let_in.size() && i < told.let_in.size(); ++i)
+      if (asked->let_in[i].fence == start.fence) return told.let_in[i] == errc::none;
+    return false;
+  }
+  static bool waits(const std::shared_ptr<const storage::swap_request>& asked, const storage::swap_answer& told,
+                    const storage::start_key& start) {
+    for (std::size_t i = 0; i < asked->parks.size() && i < told.parked.size(); ++i)
+      if (asked->parks[i].start.fence == start.fence) return told.parked[i].what == storage::take_answer::how::parked;
+    return false;
   }
 
   // An actor of the host has said that these wait.
@@ -231,6 +246,7 @@ struct cell_state {
       if (!b->park_for || planned.each[i].what != cell_verdict::how::granted) continue;
       planned.each[i].what = cell_verdict::how::parked;
       planned.swap.parks.push_back({ask.ask.start, resource});
+      std::erase_if(planned.swap.let_in, [&](const auto& start) { return start.fence == ask.ask.start.fence; });
       soonest = soonest ? std::min(*soonest, *b->park_for) : *b->park_for;
     }
     if (!soonest) return;

@@ -57,7 +57,10 @@ cell_step plan_step(const limiter& by, const std::string& cell, const storage::c
     bool some_wait = woken < l.waiting;
     for (std::size_t i = 0; i < l.asks.size(); ++i) {
       auto& verdict = step.each[l.asks[i]];
-      if (woken + i < granted) continue;
+      if (woken + i < granted) {
+        step.swap.let_in.push_back(asks[l.asks[i]].start);
+        continue;
+      }
       if (!asks[l.asks[i]].may_park) {
         verdict = {cell_verdict::how::later, std::chrono::duration_cast<duration>(next - now)};
         continue;

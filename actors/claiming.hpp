@@ -33,6 +33,8 @@ inline claim_size plan_claim(const pool_load& load, std::uint32_t prefetch, std:
   return size;
 }
 
+inline constexpr duration longer_than_an_order = std::chrono::milliseconds(1);
+
 // How two orders at a time share what a pool can hold.
 struct order_shares {
   std::size_t least = 1;  // ends that are worth an order beside one that is open
@@ -43,8 +45,11 @@ struct order_shares {
 // holds too few.
 inline std::optional<order_shares> shares_of(const pool_load& load, std::uint32_t prefetch) {
   constexpr std::size_t least = 8;
+  if (load.workers < 2) return std::nullopt;
+  // What runs longer than an order travels ends one by one: to wait for the open order would leave a worker idle.
+  if (load.measured && load.typical_body >= longer_than_an_order) return order_shares{1, SIZE_MAX};
   const std::size_t all = load.workers + most_ahead(load, prefetch);
-  if (load.workers < 2 || all < 2 * least) return std::nullopt;
+  if (all < 2 * least) return std::nullopt;
   return order_shares{std::max(least, all / 4), std::max(least, all / 3)};
 }
 

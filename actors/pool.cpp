@@ -62,11 +62,15 @@ void pool::hold(std::vector<start_ptr> starts) {
   }
 }
 
-void pool::admit(const std::vector<start_ptr>& starts) {
+std::vector<start_ptr> pool::admit(const std::vector<start_ptr>& starts) {
   std::lock_guard hold(mutex_);
   const auto now = steady_clock::now();
+  std::vector<start_ptr> over;
   for (const auto& start : starts) {
-    if (start->now.at != phase::admitting) continue;  // given back meanwhile
+    if (start->now.at != phase::admitting) {
+      if (!start->now.admitted) over.push_back(start);
+      continue;
+    }
     --admitting_;
     start->now.at = phase::queued;
     start->now.admitted = true;
@@ -75,6 +79,7 @@ void pool::admit(const std::vector<start_ptr>& starts) {
   }
   hand_over_locked();
   wake_locked();
+  return over;
 }
 
 bool pool::drop(const start_ptr& start) {

@@ -73,7 +73,8 @@ public:
   void accept(std::vector<start_ptr> starts);
   // The same of starts that throttlers must let in first: they are held, and begin once they are admitted.
   void hold(std::vector<start_ptr> starts);
-  void admit(const std::vector<start_ptr>& starts);
+  // Those that have ended meanwhile are answered.
+  std::vector<start_ptr> admit(const std::vector<start_ptr>& starts);
   // It waits in the store, or is no longer ours.
   bool drop(const start_ptr& start);  // false: it has ended already
   // It is not let in, and ends without a run. Nothing when it has ended already.

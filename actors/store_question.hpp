@@ -33,7 +33,8 @@ public:
     then(answers[0]);
   }
 
-  // With another store actor, or after a pause. What was carried out meanwhile is answered as the first time.
+  // With another store actor, or after a pause. A take that was carried out meanwhile is answered as the first time; a
+  // swap is refused then, and decided anew.
   template <class Self>
   void send(Self* self, const storage_actor& store) {
     if (!told_) return;

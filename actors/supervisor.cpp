@@ -222,11 +222,7 @@ void supervisor_state::end_one(const ended_start& ended, errc answer) {
     e->suspect_taken = false;
     caf::anon_send(store, hint_atom::value);  // the next suspect may wait on any queue
   }
-  if (const auto plan = e->can_run->throttles.find(about.type.value);
-      plan != e->can_run->throttles.end() && !plan->second.custom.empty() && ended.start->now.admitted)
-    caf::anon_send(gate, over_atom::value,
-                   std::vector<throttled_end>{{std::shared_ptr<const job>(ended.start, &about),
-                                               ended.settlement.failure, ended.settlement.ran}});
+  if (ended.start->now.admitted) tell_over(ended.start, ended.settlement.failure, ended.settlement.ran);
   if (answer == errc::none) {
     if (ended.settlement.failure)
       log::info("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason);
@@ -254,7 +250,7 @@ void supervisor_state::use(const gate_actor& other) {
   gate = other;
   std::vector<admission_ask> asks;
   for (const auto& start : desk->pool->admitting())
-    asks.push_back({start, {}});  // to ask again for what it has already is the same grant
+    asks.push_back({start, {}});  // permits are the same grant again; a slot may be spent
   if (!asks.empty()) ask_gate(std::move(asks));
 }
 
@@ -285,8 +281,17 @@ void supervisor_state::judged(const std::vector<admission_verdict>& verdicts) {
       }
     }
   }
-  desk->pool->admit(admitted);
+  for (const auto& start : desk->pool->admit(admitted))
+    tell_over(start, false, 0us);
   pump();
+}
+
+// Custom throttlers of the host count whom they let in until they are told of its end.
+void supervisor_state::tell_over(const start_ptr& start, bool failed, duration ran) {
+  const auto plan = e->can_run->throttles.find(start->about.type.value);
+  if (plan == e->can_run->throttles.end() || plan->second.custom.empty()) return;
+  caf::anon_send(gate, over_atom::value,
+                 std::vector<throttled_end>{{std::shared_ptr<const job>(start, &start->about), failed, ran}});
 }
 
 void supervisor_state::overdue(sluice::fence f) {

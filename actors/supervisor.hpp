@@ -48,6 +48,7 @@ struct supervisor_state {
   // Has them admitted.
   void ask_gate(std::vector<admission_ask> asks);
   void judged(const std::vector<admission_verdict>& verdicts);
+  void tell_over(const start_ptr& start, bool failed, duration ran);
   void overdue(sluice::fence f);
   void sweep();
   void refill();

@@ -16,9 +16,9 @@ constexpr std::array table{
     transition{processing, succeeded, "settle"}, transition{processing, failed, "settle"},
     transition{processing, deleted, "settle"},   transition{processing, scheduled, "settle"},
     transition{processing, enqueued, "settle"},  transition{processing, throttled, "park"},
-    transition{succeeded, enqueued, "requeue"},  transition{failed, enqueued, "requeue"},
-    transition{deleted, enqueued, "requeue"},    transition{succeeded, deleted, "delete"},
-    transition{failed, deleted, "delete"},
+    transition{enqueued, throttled, "lapse"},    transition{succeeded, enqueued, "requeue"},
+    transition{failed, enqueued, "requeue"},     transition{deleted, enqueued, "requeue"},
+    transition{succeeded, deleted, "delete"},    transition{failed, deleted, "delete"},
 };
 
 constexpr std::array<std::string_view, 9> names{"",           "enqueued",  "scheduled", "awaiting", "throttled",

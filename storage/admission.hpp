@@ -110,7 +110,8 @@ struct swap_request {
     start_key start;
     std::string resource;
   };
-  std::vector<park> parks;  // their permits go back, as in `take_request`
+  std::vector<park> parks;        // their permits go back, as in `take_request`
+  std::vector<start_key> let_in;  // whom the new value counts: looked at only
   struct opening {
     std::string resource;
     std::optional<time_point> at{};  // none: nobody need look
@@ -122,6 +123,7 @@ struct swap_answer {
   cell_view cell;        // afterwards
   std::uint64_t woken = 0;
   std::vector<take_answer::one> parked;
+  std::vector<errc> let_in;  // none, or stale_fence: it must not run, perhaps it was parked by the same step before
 };
 
 // Adds or changes a definition. With `config` (the text of a configuration) only when that is another one than last

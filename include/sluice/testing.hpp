@@ -4,7 +4,8 @@
 ///
 /// What happens there is the real thing: enqueue filters, claims with attempt and fence, the filters
 /// around a run, retry policies, progress, settling. Left out: threads, so no two runs overlap;
-/// timeouts and shutdown, so no stop is ever requested; lost leases, but for `lose_next`; retention.
+/// timeouts and shutdown, so no stop is ever requested; lost leases, but for `lose_next`; retention;
+/// throttlers: a job whose type names some runs as if it named none.
 /// Random stays random: new job ids and the delays of the backoffs that roll dice (the default one
 /// does). `advance_to_next` does not care; a test that counts seconds says `retry.delay`.
 ///

@@ -41,6 +41,9 @@ void ask(exchange& x, const swap_request& r, answer& into) {
   c.add(static_cast<std::uint64_t>(r.parks.size()));
   for (const auto& p : r.parks)
     c.add(p.start.id.value).add(p.start.fence.value).add(p.resource);
+  c.add(static_cast<std::uint64_t>(r.let_in.size()));
+  for (const auto& start : r.let_in)
+    c.add(start.id.value).add(start.fence.value);
   for (const auto& o : r.openings) {
     c.add(o.resource);
     o.at ? c.add(micros(*o.at)) : c.add("");
@@ -49,7 +52,7 @@ void ask(exchange& x, const swap_request& r, answer& into) {
       script::swap, std::move(c),
       [&](const item& reply) {
         auto* filled = filling<swap_answer>(into);
-        if (!filled || reply.size() < 5) return;
+        if (!filled || reply.size() < 6) return;
         filled->swapped = reply[0].number() != 0;
         filled->woken = static_cast<std::uint64_t>(reply[1].number());
         x.made_work = x.made_work || reply[2].number() != 0;
@@ -57,7 +60,9 @@ void ask(exchange& x, const swap_request& r, answer& into) {
         for (std::size_t i = 0; i + 2 <= parks.size(); i += 2)
           filled->parked.push_back(
               {parks[i].text() == "p" ? how::parked : how::stale, std::string(parks[i + 1].text())});
-        read_view(reply[4], filled->cell);
+        filled->let_in.resize(reply[4].text().size());
+        read_codes(reply[4].text(), filled->let_in, 0);
+        read_view(reply[5], filled->cell);
       },
       fails(into));
 }

@@ -89,6 +89,11 @@ swap_answer apply(session& s, const swap_request& r) {
         .run();
     for (const auto& p : r.parks)
       answer.parked.push_back(park_one(s, p));
+    for (const auto& start : r.let_in) {
+      const auto row = s.find(start.id);
+      const bool current = row && row->state == job_state::processing && row->fence == start.fence.value;
+      answer.let_in.push_back(current ? errc::none : errc::stale_fence);
+    }
     for (const auto& w : r.wakes)
       answer.woken += wake(s, w, r.until);
     for (const auto& o : r.openings)

@@ -52,6 +52,8 @@ std::size_t granted(const cell_step& s) {
 TEST_CASE("a step grants what fits and parks the others until the next interval") {
   const auto s = step(seen(), asks(6));
   CHECK(granted(s) == 4);
+  REQUIRE(s.swap.let_in.size() == 4);
+  CHECK(s.swap.let_in[3].id == job_id("j3"));
   REQUIRE(s.swap.parks.size() == 2);
   CHECK(s.swap.parks[0].start.id == job_id("j4"));
   CHECK(s.swap.version == 7);

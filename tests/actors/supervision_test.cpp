@@ -166,7 +166,9 @@ TEST_CASE("two orders share what a pool can hold, unless its jobs are to run one
   CHECK(shares_of(quick, 256)->least == 80);
   CHECK(shares_of(quick, 256)->most == 106);
   CHECK_FALSE(shares_of(load(1, 1us), 256));
-  CHECK_FALSE(shares_of(load(2, 1s), 256));
+  CHECK_FALSE(shares_of(load(2, 1us), 0));
+  REQUIRE(shares_of(load(2, 1s), 256));
+  CHECK(shares_of(load(2, 1s), 256)->least == 1);
 }
 
 }  // namespace sluice::test

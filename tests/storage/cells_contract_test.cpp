@@ -354,6 +354,20 @@ TEMPLATE_TEST_CASE("A permit is given back while its job waits for a slot and ke
   audit(w);
 }
 
+TEMPLATE_TEST_CASE("A swap tells who of those it lets in may run no more", "[contract]", sqlite_file_world,
+                   sqlite_memory_world, redis_world) {
+  TestType w;
+  const auto runs = started(w, "a");
+  const auto waits = started(w, "b");
+  defer(w, window, waits);
+  auto r = swapping(w, window, "two");
+  r.let_in = {{runs.id, runs.fence}, {waits.id, waits.fence}, {job_id("nobody"), fence{1}}, {runs.id, fence{0}}};
+  const auto told = swap(w, r);
+  REQUIRE(told.swapped);
+  CHECK(told.let_in == std::vector{errc::none, errc::stale_fence, errc::stale_fence, errc::stale_fence});
+  audit(w);
+}
+
 TEMPLATE_TEST_CASE("Nothing is kept in the line of a custom throttler however often a job was woken", "[contract]",
                    sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;

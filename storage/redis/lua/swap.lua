@@ -1,10 +1,10 @@
 -- Changes a cell that is as it was read, within the span of time that the change was made for; parks, wakes, and says
 -- when to look again.
 -- ARGV[3]: cell; [4]: version that was read; [5]: new state; [6], [7]: the span in microseconds, without its end. Then
--- the number of wakes, each as resource and count; the number of parks, each as id, fence and resource; and the
--- openings, each as resource and instant, or empty for none.
+-- the number of wakes, each as resource and count; the number of parks, each as id, fence and resource; the number of
+-- those let in, each as id and fence; and the openings, each as resource and instant, or empty for none.
 -- Answer: 1 when it was changed; how many were woken; 1 when there is work for others; for each park a letter (p
--- parked, s stale) and the resource; the cell afterwards, see cell_view.lua.
+-- parked, s stale) and the resource; for each let in a digit (1 stale); the cell afterwards, see cell_view.lua.
 -- Invariants: all or nothing, by version and time; a start is parked as by take.
 local t = throttling()
 local nothing, check_admissions, admission_of, wake, park =
@@ -14,7 +14,7 @@ local name, at = ARGV[3], 8
 check_admissions()
 local version, from = match(call('HGET', cells, name) or '', '^(%d+) ()')
 version = version or '0'
-if version ~= ARGV[4] or now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then return {0, 0, 0, {}, cell_view(name)} end
+if version ~= ARGV[4] or now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then return {0, 0, 0, {}, '', cell_view(name)} end
 
 local function list_of(size, count)
   local list = {}
@@ -29,6 +29,8 @@ at = at + 1
 local wakes = list_of(2, tonumber(ARGV[at - 1]))
 at = at + 1
 local parks = list_of(3, tonumber(ARGV[at - 1]))
+at = at + 1
+local let_in = list_of(2, tonumber(ARGV[at - 1]))
 local moved = list_of(2, (#ARGV - at + 1) / 2)
 
 call('HSET', cells, name, whole(version + 1) .. ' ' .. text(ARGV[5]))
@@ -46,6 +48,11 @@ for i, asked in ipairs(parks) do
   else resource = '' end
   told_parks[2 * i - 1], told_parks[2 * i] = letter, resource
 end
+local codes = {}
+for i, asked in ipairs(let_in) do
+  local row = call('HGET', starts, asked[1])
+  codes[i] = row and asked[2] ~= '0' and sub(row, 1, #asked[2] + 1) == asked[2] .. ' ' and '0' or '1'
+end
 local slots, until_ = 0, tonumber(ARGV[7])
 for _, asked in ipairs(wakes) do
   local resource = asked[1]
@@ -61,4 +68,4 @@ for _, o in ipairs(moved) do
 end
 local made_work = woken > 0 or #moved > 0  -- timers look when the next line opens
 finish(made_work)
-return {1, slots, made_work and 1 or 0, told_parks, cell_view(name)}
+return {1, slots, made_work and 1 or 0, told_parks, table.concat(codes), cell_view(name)}
