@@ -78,6 +78,7 @@ struct cell_state {
   std::optional<args_template> key;
   std::shared_ptr<const limiter> by;
   int refusals = 0;
+  std::shared_ptr<const limiter> decided_oddly;  // told of once
 
   caf::result<std::vector<throttle_verdict>> acquire(std::vector<throttle_request> starts,
                                                      std::optional<duration> park_for) {
@@ -192,6 +193,13 @@ struct cell_state {
       log::error("the limiter of throttler ", printable(resource, 200),
                  " threw something that is no exception; nobody is let in");
       planned = plan_step(shut, resource, *seen, now(), asks);
+    }
+    if (const auto at = now(); at < planned.swap.from || at >= planned.swap.until) {
+      if (by != decided_oddly)
+        log::error("the limiter of throttler ", printable(resource, 200),
+                   " answers for another time than now; nobody is let in");
+      decided_oddly = by;
+      planned = plan_step(shut, resource, *seen, at, asks);
     }
     hold_back(*taken, planned);
     const auto swap = std::make_shared<const storage::swap_request>(std::move(planned.swap));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "actors/spawn.hpp"
 #include "core/log.hpp"
@@ -19,8 +20,7 @@ constexpr auto ask_again = std::chrono::milliseconds(100);
 struct passage {
   start_ptr start;
   const throttle_plan* plan = nullptr;
-  std::vector<std::string> left;  // resources to ask, the next first; `permits_step` stands for all its permits
-  judged_actor asker;
+  std::vector<std::string> left;      // resources to ask, the next first; `permits_step` stands for all its permits
   std::vector<std::string> let_in{};  // by these custom throttlers
 };
 constexpr const char* permits_step = "permits";
@@ -36,24 +36,35 @@ struct gate_state {
   std::map<std::string, throttler_actor> customs;
   std::map<std::uint64_t, std::vector<passage>> to_ask_again;
   std::uint64_t last_again = 0;
+  // CAF 0.17 never answers for an actor that died with the question in hand.
+  struct question {
+    caf::actor_addr to;
+    std::string resource;
+    std::vector<passage> about;
+  };
+  std::map<std::uint64_t, question> open_questions;
+  std::uint64_t last_question = 0;
+  std::unordered_map<sluice::fence, judged_actor> askers;  // of the starts on their way, each once
 
   void admit(const judged_actor& asker, const std::vector<admission_ask>& asks) {
     std::vector<passage> all;
     for (const auto& ask : asks) {
+      // A supervisor's successor asks again for what is on its way: then only the answer goes elsewhere.
+      if (!askers.insert_or_assign(ask.start->about.fence, asker).second) continue;
       const auto plan = e->can_run->throttles.find(ask.start->about.type.value);
       if (plan == e->can_run->throttles.end()) {
-        all.push_back({ask.start, nullptr, {}, asker});
+        all.push_back({ask.start, nullptr, {}});
         continue;
       }
       const auto needed = plan->second.permits_for(ask.start->about);
       if (!needed) {
-        judge(asker, {ask.start, admission_verdict::how::rejected, 0s, needed.error().message});
+        judge({ask.start, admission_verdict::how::rejected, 0s, needed.error().message});
         continue;
       }
       const auto has = [&](const std::string& resource) {
         return std::find(ask.admitted.begin(), ask.admitted.end(), resource) != ask.admitted.end();
       };
-      passage p{ask.start, &plan->second, {}, asker};
+      passage p{ask.start, &plan->second, {}};
       for (const auto& custom : plan->second.custom)
         if (is_custom_actor(custom) || !has(custom)) p.left.push_back(custom);
       if (!std::all_of(needed->begin(), needed->end(), has)) p.left.emplace_back(permits_step);
@@ -71,8 +82,12 @@ struct gate_state {
     std::map<std::string, std::vector<passage>> next;
     std::map<judged_actor, std::vector<admission_verdict>> through;
     for (auto& p : all) {
-      if (p.left.empty()) through[p.asker].push_back({p.start, admission_verdict::how::admitted, 0s, {}});
-      else next[p.left.front()].push_back(std::move(p));
+      if (!p.left.empty()) {
+        next[p.left.front()].push_back(std::move(p));
+        continue;
+      }
+      if (const auto asker = asker_of(p.start))
+        through[asker].push_back({p.start, admission_verdict::how::admitted, 0s, {}});
     }
     for (auto& [asker, verdicts] : through)
       tell(asker, std::move(verdicts));
@@ -92,11 +107,32 @@ struct gate_state {
   void request(const Actor& throttler, const std::string& resource, std::vector<passage> some,
                const caf::duration& patience) {
     auto asked = requests_of(some);
-    auto on_way = std::make_shared<std::vector<passage>>(std::move(some));
+    const auto number = ask_of(throttler, resource, std::move(some));
     self->request(throttler, patience, acquire_atom::value, std::move(asked))
-        .then([this, resource, on_way](
-                  const std::vector<throttle_verdict>& verdicts) { answered(resource, std::move(*on_way), verdicts); },
-              [this, resource, on_way](const caf::error& why) { unanswered(resource, std::move(*on_way), why); });
+        .then([this, number](const std::vector<throttle_verdict>& verdicts) { answered(number, verdicts); },
+              [this, number](const caf::error& why) { unanswered(number, caf::to_string(why)); });
+  }
+
+  template <class Actor>
+  std::uint64_t ask_of(const Actor& throttler, const std::string& resource, std::vector<passage> some) {
+    open_questions[++last_question] = {throttler.address(), resource, std::move(some)};
+    return last_question;
+  }
+
+  // Nothing when it was answered already, by its throttler or by the throttler's death.
+  std::optional<question> take_question(std::uint64_t number) {
+    const auto found = open_questions.find(number);
+    if (found == open_questions.end()) return std::nullopt;
+    auto taken = std::move(found->second);
+    open_questions.erase(found);
+    return taken;
+  }
+
+  void answered(std::uint64_t number, const std::vector<throttle_verdict>& verdicts) {
+    if (auto q = take_question(number)) answered(q->resource, std::move(q->about), verdicts);
+  }
+  void unanswered(std::uint64_t number, const std::string& why) {
+    if (auto q = take_question(number)) unanswered(q->resource, std::move(q->about), why);
   }
 
   static std::vector<throttle_request> requests_of(const std::vector<passage>& some) {
@@ -146,18 +182,17 @@ struct gate_state {
     }
     if (waiting.empty()) return;
     auto asked = requests_of(waiting);
-    auto on_way = std::make_shared<std::vector<passage>>(std::move(waiting));
-    self->request(cell(resource), caf::infinite, park_atom::value, std::move(asked),
-                  static_cast<std::uint64_t>(after.count()))
-        .then([this, resource, on_way](
-                  const std::vector<throttle_verdict>& verdicts) { answered(resource, std::move(*on_way), verdicts); },
-              [this, resource, on_way](const caf::error& why) { unanswered(resource, std::move(*on_way), why); });
+    const auto keeper = cell(resource);
+    const auto number = ask_of(keeper, resource, std::move(waiting));
+    self->request(keeper, caf::infinite, park_atom::value, std::move(asked), static_cast<std::uint64_t>(after.count()))
+        .then([this, number](const std::vector<throttle_verdict>& verdicts) { answered(number, verdicts); },
+              [this, number](const caf::error& why) { unanswered(number, caf::to_string(why)); });
   }
 
   // Its throttler has died, or says nothing.
-  void unanswered(const std::string& resource, std::vector<passage> some, const caf::error& why) {
+  void unanswered(const std::string& resource, std::vector<passage> some, const std::string& why) {
     if (e->stopped) return;
-    log::warn("throttler ", printable(resource, 200), " gave no answer (", caf::to_string(why), "); asking again");
+    log::warn("throttler ", printable(resource, 200), " gave no answer (", why, "); asking again");
     if (is_custom_actor(resource)) return wait_in_line(resource, std::move(some), custom_away);
     to_ask_again[++last_again] = std::move(some);
     self->delayed_send(self, ask_again, again_atom::value, last_again);
@@ -179,7 +214,7 @@ struct gate_state {
   void turn_away(const passage& p, admission_verdict verdict) {
     for (const auto& resource : p.let_in)
       tell_over(resource, {{std::shared_ptr<const job>(p.start, &p.start->about), false, 0s}});
-    judge(p.asker, std::move(verdict));
+    judge(std::move(verdict));
   }
 
   void over(const std::vector<throttled_end>& ends) {
@@ -216,8 +251,10 @@ struct gate_state {
   }
 
   void open(const std::vector<std::string>& names) {
+    // Who has no such custom throttler cannot say who may run.
     for (const auto& resource : names)
-      caf::anon_send(cell(resource), open_atom::value);
+      if (!resource.starts_with("custom:") || e->can_run->limiters.contains(resource) || customs.contains(resource))
+        caf::anon_send(cell(resource), open_atom::value);
   }
 
   void name_custom(const std::string& custom, const throttler_actor& actor) {
@@ -237,6 +274,11 @@ struct gate_state {
         log::warn("throttler ", printable(c.first, 200), " is gone; jobs that name it wait until it is named again");
       return gone;
     });
+    std::vector<std::uint64_t> in_hand;
+    for (const auto& [number, q] : open_questions)
+      if (q.to == who) in_hand.push_back(number);
+    for (const auto number : in_hand)
+      unanswered(number, "it died");
   }
 
   void use(const storage_actor& other) {
@@ -252,7 +294,17 @@ struct gate_state {
       caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
   }
 
-  void judge(const judged_actor& asker, admission_verdict verdict) { tell(asker, {std::move(verdict)}); }
+  judged_actor asker_of(const start_ptr& start) {
+    const auto found = askers.find(start->about.fence);
+    if (found == askers.end()) return {};
+    auto asker = std::move(found->second);
+    askers.erase(found);
+    return asker;
+  }
+
+  void judge(admission_verdict verdict) {
+    if (const auto asker = asker_of(verdict.start)) tell(asker, {std::move(verdict)});
+  }
   void tell(const judged_actor& asker, std::vector<admission_verdict> verdicts) {
     caf::anon_send(asker, judged_atom::value,
                    verdicts_ptr(std::make_shared<const std::vector<admission_verdict>>(std::move(verdicts))));

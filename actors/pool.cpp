@@ -49,8 +49,9 @@ void pool::queue_locked(const start_ptr& start) {
   else run_queue_.push_back(start);
 }
 
-void pool::hold(std::vector<start_ptr> starts) {
+std::vector<start_ptr> pool::hold(std::vector<start_ptr> starts) {
   std::lock_guard hold(mutex_);
+  std::vector<start_ptr> taken;
   for (auto& start : starts) {
     if (!held_.try_emplace(start->about.fence, start).second) continue;  // a repeated answer
     if (draining_) {
@@ -59,7 +60,9 @@ void pool::hold(std::vector<start_ptr> starts) {
     }
     start->now.at = phase::admitting;
     ++admitting_;
+    taken.push_back(start);
   }
+  return taken;
 }
 
 std::vector<start_ptr> pool::admit(const std::vector<start_ptr>& starts) {

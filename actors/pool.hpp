@@ -72,7 +72,8 @@ public:
   // Takes over claimed starts; threads begin them at once.
   void accept(std::vector<start_ptr> starts);
   // The same of starts that throttlers must let in first: they are held, and begin once they are admitted.
-  void hold(std::vector<start_ptr> starts);
+  // Those that were not held before are answered.
+  std::vector<start_ptr> hold(std::vector<start_ptr> starts);
   // Those that have ended meanwhile are answered.
   std::vector<start_ptr> admit(const std::vector<start_ptr>& starts);
   // It waits in the store, or is no longer ours.

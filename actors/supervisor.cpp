@@ -210,7 +210,9 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
   if (starts.empty() && held.empty()) return;
   desk->pool->accept(std::move(starts));
   if (!held.empty()) {
-    desk->pool->hold(std::move(held));
+    const auto taken = desk->pool->hold(std::move(held));  // without those of a repeated answer
+    std::erase_if(asks,
+                  [&](const auto& ask) { return std::find(taken.begin(), taken.end(), ask.start) == taken.end(); });
     ask_gate(std::move(asks));
   }
   e->keeper->notice(std::min(earliest, order.sent + scheduler::renewal_interval(e->options)));
@@ -268,7 +270,10 @@ void supervisor_state::judged(const std::vector<admission_verdict>& verdicts) {
     switch (verdict.what) {
       case admission_verdict::how::admitted: admitted.push_back(verdict.start); break;
       case admission_verdict::how::gone:
-        if (desk->pool->drop(verdict.start) && about.losses > 0) e->suspect_taken = false;
+        if (desk->pool->drop(verdict.start) && about.losses > 0) {
+          e->suspect_taken = false;
+          caf::anon_send(store, hint_atom::value);  // the next suspect may wait on any queue
+        }
         break;
       case admission_verdict::how::deferred:
         desk->pool->turn_away(verdict.start, deferred(about, verdict, plan->second));

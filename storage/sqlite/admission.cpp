@@ -108,6 +108,15 @@ void release(session& s, const std::string& resource, std::int64_t seq) {
   if (s.db.changes() > 0) count_held(s, resource, -1);
 }
 
+bool stands_still(session& s, const std::string& resource) {
+  bool some = false, running = false;
+  each_queue(s, resource, [&](const std::string& queue) {
+    some = true;
+    running = running || runs(s, queue);
+  });
+  return some && !running;
+}
+
 std::uint64_t waiting(session& s, const std::string& resource) {
   std::uint64_t n = 0;
   each_queue(s, resource, [&](const std::string& queue) {
@@ -156,7 +165,14 @@ std::uint64_t pass_on(session& s, const std::string& resource) {
   return woken;
 }
 
-void leave_line(session& s, std::int64_t seq) { s.db.prepare("DELETE FROM parked WHERE seq=?").with(seq).run(); }
+void leave_line(session& s, std::int64_t seq) {
+  const auto resource = line_of(s, seq);
+  if (resource.empty()) return;
+  s.db.prepare("DELETE FROM parked WHERE seq=?").with(seq).run();
+  s.db.prepare("DELETE FROM openings WHERE resource=?1 AND NOT EXISTS(SELECT 1 FROM parked WHERE resource=?1)")
+      .with(resource)
+      .run();
+}
 
 std::string line_of(session& s, std::int64_t seq) {
   auto q = s.db.prepare("SELECT resource FROM parked WHERE seq=?").with(seq);

@@ -76,7 +76,8 @@ promote_answer look(session& s, const promote_request& r) {
         sooner(q.number(1));
         break;
       }
-      open.insert(cell_of(q.text(0)));
+      // It stays open until one of their queues runs again.
+      if (!stands_still(s, q.text(0))) open.insert(cell_of(q.text(0)));
     }
   }
   // Whoever is told of them moves them; when nobody does, they are told again.

@@ -61,7 +61,9 @@ std::uint64_t wake(session& s, const swap_request::wake& asked, time_point until
   return woken;
 }
 
-void open_at(session& s, const swap_request::opening& o) {
+// Those who could not be woken, since their queues do not run, are looked at again when this step is over.
+void open_at(session& s, swap_request::opening o, time_point until) {
+  if (!o.at && stands_still(s, o.resource)) o.at = until;
   if (!o.at) s.db.prepare("DELETE FROM openings WHERE resource=?").with(o.resource).run();
   else
     s.db.prepare("INSERT INTO openings(resource,at) VALUES(?1,?2) ON CONFLICT(resource) DO UPDATE SET at=?2")
@@ -97,7 +99,7 @@ swap_answer apply(session& s, const swap_request& r) {
     for (const auto& w : r.wakes)
       answer.woken += wake(s, w, r.until);
     for (const auto& o : r.openings)
-      open_at(s, o);
+      open_at(s, o, r.until);
     if (!r.openings.empty()) s.made_work = true;  // timers look when the next is due
   }
   answer.cell = view(s, r.cell);

@@ -340,6 +340,60 @@ TEST_CASE("the waiters of a paused queue stay until it is resumed") {
   CHECK(w.becomes(second, job_state::succeeded));
 }
 
+TEST_CASE("a window that opens while its waiters' queue is paused lets them in once it is resumed") {
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
+  w.options.throttlers = {fixed_window("github", 2, 1s)};
+  w.options.jobs["call"].throttle = {"fixed_window:github"};
+  w.body("call", 0us);
+  w.start();
+  w.enqueue_many("call", 6);
+  REQUIRE(eventually([&] { return w.counts().throttled >= 2; }));
+  REQUIRE(w.client->pause(queue_name("default")));
+  const auto opened = std::chrono::system_clock::now() + 1500ms;
+  REQUIRE(eventually([&] { return std::chrono::system_clock::now() > opened; }));
+  CHECK(w.counts().throttled >= 2);
+  REQUIRE(w.client->resume(queue_name("default")));
+  REQUIRE(w.all_end(6));
+  CHECK(w.bodies.runs() == 6);
+}
+
+TEST_CASE("a throttler whose actors die with starts in hand loses none and leaks nothing") {
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
+  w.options.throttlers = {semaphore("api", 3)};
+  w.options.jobs["call"].throttle = {"semaphore:api", "custom:silent"};
+  w.body("call", 0us);
+  // Takes questions and dies of the first ones without an answer.
+  auto dies = std::make_shared<std::atomic<int>>(1);
+  const auto silent = [dies](throttler_actor::pointer self) -> throttler_actor::behavior_type {
+    auto waiting = std::make_shared<std::vector<caf::typed_response_promise<std::vector<throttle_verdict>>>>();
+    return {
+        [self, dies, waiting](
+            acquire_atom, const std::vector<throttle_request>& asked) -> caf::result<std::vector<throttle_verdict>> {
+          if (*dies == 0) return std::vector<throttle_verdict>(asked.size());
+          --*dies;
+          auto promise = self->make_response_promise<std::vector<throttle_verdict>>();
+          waiting->push_back(promise);
+          self->quit(caf::exit_reason::unhandled_exception);
+          return promise;
+        },
+        [](over_atom, const std::vector<throttled_end>&) {}, [](describe_atom) { return std::vector<limiter_view>(); }};
+  };
+  auto first = w.system.spawn(silent);
+  throttle_by_actor(w.handlers, "silent", first);
+  w.start();
+  w.enqueue_many("call", 12);
+  REQUIRE(eventually([&] { return *dies == 0; }));
+  REQUIRE(eventually([&] { return w.counts().throttled == 12; }));
+  auto second = w.system.spawn(silent);
+  caf::anon_send(w.embedded->handle(), throttle_atom::value, std::string("silent"), second);
+  REQUIRE(w.all_end(12));
+  CHECK(w.bodies.runs() == 12);
+  CHECK(w.left_over().empty());
+  w.embedded->stop();
+  caf::anon_send_exit(second, caf::exit_reason::kill);
+  CHECK(w.audit_is_clean());
+}
+
 TEST_CASE("a throttler of the user's is a pure function over a cell") {
   // Lets in one, then none for 200 ms.
   class one_by_one final : public limiter {

@@ -354,6 +354,30 @@ TEMPLATE_TEST_CASE("A permit is given back while its job waits for a slot and ke
   audit(w);
 }
 
+TEMPLATE_TEST_CASE("A line whose queue is paused when it opens is told of once the queue runs again", "[contract]",
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
+  TestType w;
+  const auto a = started(w, "a");
+  auto r = swapping(w, window, "one");
+  r.parks = {{{a.id, a.fence}, window}};
+  r.openings = {{window, w.clock.now() + 5s}};
+  REQUIRE(swap(w, r).swapped);
+  pause(w, "default", true);
+  w.clock.advance(6s);
+  CHECK(promote(w).open.empty());
+  auto nobody = swapping(w, window, "two");
+  nobody.openings = {{window, std::nullopt}};  // of a cell that saw nobody to wake
+  nobody.until = w.clock.now() + 3s;
+  REQUIRE(swap(w, nobody).swapped);
+  pause(w, "default", false);
+  CHECK(promote(w).open.empty());
+  w.clock.advance(4s);
+  CHECK(promote(w).open == names{window});
+  REQUIRE(remove(w, "a").code == errc::none);
+  CHECK(promote(w).open.empty());  // with its last waiter
+  audit(w);
+}
+
 TEMPLATE_TEST_CASE("A swap tells who of those it lets in may run no more", "[contract]", sqlite_file_world,
                    sqlite_memory_world, redis_world) {
   TestType w;
@@ -437,6 +461,8 @@ TEMPLATE_TEST_CASE("A promotion tells which cells may be looked at again until a
     if constexpr (TestType::survives_reopen) w.reopen();
   }
   w.clock.advance(1h);
+  CHECK(promote(w).open.empty());  // nobody serves its queue, and nobody could be woken
+  beat(w, serving("s1", {"default:1"}));
   CHECK(promote(w).open == names{window});
   SECTION("moved on") {
     REQUIRE(open_at(w, window, window, w.clock.now() + 5s).swapped);

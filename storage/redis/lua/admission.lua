@@ -128,6 +128,15 @@ local function throttling()
     return running[queue]
   end
 
+  -- True when a line has waiters and none of their queues runs: nobody can be woken now.
+  local function stands_still(resource)
+    local queues_of_it = call('SMEMBERS', waits(resource))
+    for _, queue in ipairs(queues_of_it) do
+      if runs(queue) then return false end
+    end
+    return #queues_of_it > 0
+  end
+
   local function stand_in_line(id, queue, resource, first)
     call('ZADD', line('throttled', queue), whole(first), id)
     call('ZADD', wait_line(queue, resource), whole(first), id)
@@ -138,7 +147,9 @@ local function throttling()
   local function close_empty(resource, queue)
     if call('EXISTS', wait_line(queue, resource)) == 1 then return end
     call('SREM', waits(resource), queue)
-    if call('EXISTS', waits(resource)) == 0 then call('ZREM', waiting, resource) end
+    if call('EXISTS', waits(resource)) == 1 then return end
+    call('ZREM', waiting, resource)
+    call('ZREM', openings, resource)
   end
   local function leave_line(resource, id)
     for _, queue in ipairs(call('SMEMBERS', waits(resource))) do
@@ -337,7 +348,7 @@ local function throttling()
     read_admission = read_admission, write_admission = write_admission, copy_of = copy_of, nothing = nothing,
     check_admissions = check_admissions, admissions_of = admissions_of, admission_of = admission_of, has = has,
     limit_of = limit_of, entry_of = entry_of, cell_of = cell_of, reservation = reservation, hold = hold,
-    let_go = let_go, runs = runs, stand_in_line = stand_in_line, wake = wake, pass_on = pass_on,
+    let_go = let_go, runs = runs, stands_still = stands_still, stand_in_line = stand_in_line, wake = wake, pass_on = pass_on,
     give_back = give_back, forget = forget, park = park, by_bytes = by_bytes, told = told,
     admit_claimed = admit_claimed, most_woken = most_woken,
   }

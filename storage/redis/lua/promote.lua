@@ -66,7 +66,7 @@ if first_reserved then sooner(first_reserved + reservation_lasts) end
 local open, seen = {}, {}
 for _, resource in ipairs(call('ZRANGE', openings, '-inf', now_text, 'BYSCORE', 'LIMIT', 0, limit)) do
   local cell = cell_of(resource)
-  if not seen[cell] then
+  if not seen[cell] and not t.stands_still(resource) then  -- it stays open until one of their queues runs again
     seen[cell] = true
     open[#open + 1] = cell
   end
