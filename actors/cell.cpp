@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr int most_refusals = 50;  // in a row by the store, before a line in the log
 
-// Mode release: nothing is limited.
+// Nothing is limited here.
 class no_limit final : public limiter {
 public:
   limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const override {
@@ -36,15 +36,6 @@ public:
   }
   std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
   duration after = 1s;
-};
-
-// Who waits is asked about again: the throttler itself is an actor of the host.
-class ask_the_actor final : public limiter {
-public:
-  limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const override {
-    return no_limit().take(state, now, wanted);
-  }
-  std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
 };
 
 struct cell_state {
@@ -137,7 +128,8 @@ struct cell_state {
         by = std::make_shared<closed>();
       }
     }
-    if (!by && resource.starts_with("custom:")) by = std::make_shared<ask_the_actor>();
+    // An actor of the host decides: whoever waits is woken, and asks it again.
+    if (!by && resource.starts_with("custom:")) by = std::make_shared<no_limit>();
   }
 
   time_point now() const { return seen->now + (e->runner->now() - seen_at); }
@@ -208,8 +200,8 @@ struct cell_state {
       saw(std::move(swapped.cell));
       if (!swapped.swapped) {
         // Another was first, or the time of what we decided is over.
-        if (++refusals > most_refusals) log::warn("throttler ", printable(resource, 200), ": others are always first");
-        if (refusals > most_refusals) refusals = 0;
+        if (++refusals % most_refusals == 0)
+          log::warn("throttler ", printable(resource, 200), ": others are always first");
         waiting.insert(waiting.begin(), std::make_move_iterator(taken->begin()), std::make_move_iterator(taken->end()));
         return decide();
       }

@@ -3,12 +3,12 @@
 // A resource is a throttler's id, "KIND:NAME" in lower case; a dynamic window has one for each of its keys,
 // "KIND:NAME/KEY".
 //
-// Permits. A mutex has one, a semaphore as many as its definition says. They are held by a job's start, in a set, never
-// in a counter. `take` gives a start all that it asks for or none: then the job is parked, as throttled, in the line of
-// the first that is busy. Whatever makes room (a settled, lost or deleted job, a higher limit) hands the permit to the
-// oldest waiter whose queue runs, in the same step: it is reserved for that job, counts as held, and the job enters its
-// queue's woken line. A claim turns what is reserved into held, and says so. A queue runs when it is not paused and
-// some server has claimed from it or beaten for it of late.
+// Permits. A mutex has one, a semaphore as many as its definition says. They are held by a job's start, in a set; a
+// count beside it is changed with it and audited against it. `take` gives a start all that it asks for or none: then
+// the job is parked, as throttled, in the line of the first that is busy. Whatever makes room (a settled, lost or
+// deleted job, a higher limit) hands the permit to the oldest waiter whose queue runs, in the same step: it is reserved
+// for that job, counts as held, and the job enters its queue's woken line. A claim turns what is reserved into held,
+// and says so. A queue runs when it is not paused and some server has claimed from it or beaten for it of late.
 // - A line is ordered by the number that the job drew when it was first parked and keeps until it is admitted.
 // - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail.
 // - A job that was parked again after `vain_wakes` wakes keeps, from then on, what it could take in the order of names;

@@ -109,9 +109,10 @@ using throttle_atom = caf::atom_constant<caf::atom("sl_throttl")>;
 /// A THROTTLER lets starts in or defers them. Sluice's own speak this, and so may an actor of the host: then it is
 /// named `custom:NAME` and asked before the others.
 using throttler_actor = caf::typed_actor<
-    /// A verdict for each, in order. One that is let in counts from then on until its `over_atom`.
+    /// A verdict for each, in order, within 10 s. One that is let in counts from then on until its `over_atom`.
     caf::replies_to<acquire_atom, std::vector<throttle_request>>::with<std::vector<throttle_verdict>>,
-    /// These have ended, or were not started after all. What a server that died had let in is not told.
+    /// These have ended, or were not started after all. What a server that died had let in is not told,
+    /// nor what was let in by a verdict that came too late.
     caf::reacts_to<over_atom, std::vector<throttled_end>>,
     /// How full it is.
     caf::replies_to<describe_atom>::with<std::vector<limiter_view>>>;
