@@ -18,15 +18,16 @@ struct bodies {
   std::set<std::string, std::less<>> elsewhere;                       // types that an actor of the host runs
   std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // types never claimed ahead
   throttle_plans throttles;
+  std::shared_ptr<const storage::permits_by_type> permits;         // that claims take
   std::map<std::string, std::shared_ptr<const limiter>> limiters;  // custom ones, by resource
 };
 
 // The order of the retry filter among the user's.
 inline constexpr int retry_order = 20;
 
-// `throttles` and `limiters` are not filled in.
+// `limiters` are not filled in.
 std::shared_ptr<bodies> make_bodies(const handler_registry& handlers, filter_list filters,
-                                    const server_options& options);
+                                    const server_options& options, throttle_plans plans = {});
 
 // Runs the handler of `about` inside its filters. Never throws.
 outcome run_body(const bodies& b, const job& about, const std::stop_token& stop, job_context::progress_sink progress);

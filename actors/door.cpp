@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include <sluice/cron.hpp>
+
 #include "actors/spawn.hpp"
+#include "core/locks.hpp"
 #include "core/log.hpp"
 #include "core/pipeline.hpp"
+#include "scheduler/schedules.hpp"
 
 namespace sluice {
 
@@ -165,6 +169,150 @@ struct door_state {
       else promise.deliver(to_caf({got->code, cat("job ", printable(id.value, 200), ": ", describe(got->code))}));
     });
     return promise;
+  }
+
+  // --- Locks.
+
+  // `told` makes an answer of the store's, which is no failure of the request as a whole.
+  template <class Answer, class Told>
+  caf::result<Answer> ask_lock(storage::lock_request asked, result<void> fine, Told told) {
+    if (auto refused = cannot_ask()) return to_caf(*refused);
+    if (!fine) return to_caf(fine.error());
+    auto promise = self->make_response_promise<Answer>();
+    std::vector<storage::request> all;
+    all.emplace_back(std::move(asked));
+    ask(std::move(all), [promise, told = std::move(told)](std::vector<storage::answer>& answers) mutable {
+      auto* got = std::get_if<storage::lock_answer>(&answers.at(0));
+      if (got) told(promise, *got);
+      else promise.deliver(to_caf(std::get<error>(answers[0])));
+    });
+    return promise;
+  }
+
+  static caf::error no_longer(const std::string& resource, const storage::lock_answer& got) {
+    return to_caf(
+        {got.code, got.now ? held_by(resource, *got.now) : cat("nobody holds lock ", printable(resource, 200))});
+  }
+
+  caf::result<lock_verdict> take(take_lock wish) {
+    if (wish.holder.empty()) wish.holder = this_process();
+    auto fine = check_lock(wish.resource, wish.ttl);
+    if (fine) fine = check_lock_holder(wish.holder);
+    storage::lock_request r{.what = storage::lock_request::act::take,
+                            .resource = std::move(wish.resource),
+                            .holder = std::move(wish.holder),
+                            .token = random_token(),
+                            .lease = wish.ttl};
+    return ask_lock<lock_verdict>(std::move(r), std::move(fine), [](auto& promise, storage::lock_answer& got) {
+      promise.deliver(lock_verdict{got.code == errc::none, got.now.value_or(lock_holder())});
+    });
+  }
+
+  caf::result<lock_holder> renew(const renew_lock& wish) {
+    storage::lock_request r{
+        .what = storage::lock_request::act::renew, .resource = wish.resource, .fence = wish.fence, .lease = wish.ttl};
+    return ask_lock<lock_holder>(std::move(r), check_lock(wish.resource, wish.ttl),
+                                 [resource = wish.resource](auto& promise, storage::lock_answer& got) {
+                                   if (got.code != errc::none) promise.deliver(no_longer(resource, got));
+                                   else promise.deliver(got.now.value_or(lock_holder()));
+                                 });
+  }
+
+  caf::result<sluice::fence> release(const release_lock& wish) {
+    storage::lock_request r{
+        .what = storage::lock_request::act::release, .resource = wish.resource, .fence = wish.fence};
+    return ask_lock<sluice::fence>(std::move(r), check_lock(wish.resource, usual_lock_ttl),
+                                   [wish](auto& promise, storage::lock_answer& got) {
+                                     if (got.code != errc::none) promise.deliver(no_longer(wish.resource, got));
+                                     else promise.deliver(wish.fence);
+                                   });
+  }
+
+  // --- Schedules.
+
+  using row = std::optional<storage::schedule_row>;
+  using changed = std::function<void(result<bool>, const row&)>;  // whether something was changed; how it stands
+
+  // Reads, changes and swaps; again when another was first.
+  void change_schedule(std::string which, scheduler::schedule_change change, changed told, int tries = 0) {
+    if (tries == scheduler::most_tries) return told(scheduler::too_many_tries(which), {});
+    ask(one(storage::schedule_request{which}), [this, which, change = std::move(change), told = std::move(told),
+                                                tries](std::vector<storage::answer>& answers) {
+      auto* seen = std::get_if<storage::schedule_answer>(&answers.at(0));
+      if (!seen) return told(std::get<error>(answers[0]), {});
+      auto wanted = change(*seen);
+      if (!wanted) return told(wanted.error(), {});
+      if (!*wanted) return told(false, seen->row);
+      ask(one(std::move(**wanted)), [this, which, change, told, tries](std::vector<storage::answer>& said) {
+        auto* swapped = std::get_if<storage::swap_schedule_answer>(&said.at(0));
+        if (!swapped) told(std::get<error>(said[0]), {});
+        else if (swapped->swapped) told(true, swapped->row);
+        else change_schedule(which, change, told, tries + 1);
+      });
+    });
+  }
+
+  static std::vector<storage::request> one(storage::request r) {
+    std::vector<storage::request> asked;
+    asked.push_back(std::move(r));
+    return asked;
+  }
+
+  caf::result<recurring_status> change_and_tell(const std::string& which, scheduler::schedule_change change) {
+    if (auto refused = cannot_ask()) return to_caf(*refused);
+    auto promise = self->make_response_promise<recurring_status>();
+    change_schedule(which, std::move(change), [promise](const result<bool>& done, const row& now) mutable {
+      if (!done) promise.deliver(to_caf(done.error()));
+      else promise.deliver(now ? scheduler::status_of(*now) : recurring_status());
+    });
+    return promise;
+  }
+
+  caf::result<bool> remove_schedule(const std::string& which) {
+    if (auto refused = cannot_ask()) return to_caf(*refused);
+    auto promise = self->make_response_promise<bool>();
+    change_schedule(which, scheduler::removing(which), [promise](const result<bool>& done, const row&) mutable {
+      if (done) promise.deliver(*done);
+      else promise.deliver(to_caf(done.error()));
+    });
+    return promise;
+  }
+
+  caf::result<job_id> trigger(const std::string& which) {
+    if (auto refused = cannot_ask()) return to_caf(*refused);
+    auto promise = self->make_response_promise<job_id>();
+    const auto id = make_job_id(e->runner->now());
+    const auto prepare = [this](new_job job) { return pipeline->prepare(std::move(job), e->runner->now()); };
+    change_schedule(which, scheduler::triggering(which, id, prepare),
+                    [promise, id](const result<bool>& done, const row&) mutable {
+                      if (done) promise.deliver(id);
+                      else promise.deliver(to_caf(done.error()));
+                    });
+    return promise;
+  }
+
+  caf::result<std::vector<recurring_status>> tell_schedules() {
+    if (auto refused = cannot_ask()) return to_caf(*refused);
+    auto promise = self->make_response_promise<std::vector<recurring_status>>();
+    read_schedules({}, {}, promise);
+    return promise;
+  }
+
+  void read_schedules(const std::string& after, std::vector<recurring_status> read,
+                      caf::typed_response_promise<std::vector<recurring_status>> promise) {
+    storage::schedules_request page;
+    page.after = after;
+    ask(one(std::move(page)), [this, read, promise](std::vector<storage::answer>& answers) mutable {
+      auto* got = std::get_if<storage::schedules_answer>(&answers.at(0));
+      if (!got) {
+        promise.deliver(to_caf(std::get<error>(answers[0])));
+        return;
+      }
+      for (const auto& r : got->rows)
+        read.push_back(scheduler::status_of(r));
+      if (got->next.empty()) promise.deliver(std::move(read));
+      else read_schedules(got->next, std::move(read), promise);
+    });
   }
 
   // --- Watching.
@@ -335,6 +483,18 @@ door_actor::behavior_type door(door_actor::stateful_pointer<door_state> self, co
       [self](throttle_atom, const std::string& custom, const throttler_actor& actor) {
         self->state.name_throttler(custom, actor);
       },
+      [self](lock_atom, take_lock& wish) { return self->state.take(std::move(wish)); },
+      [self](lock_atom, const renew_lock& wish) { return self->state.renew(wish); },
+      [self](lock_atom, const release_lock& wish) { return self->state.release(wish); },
+      [self](recur_atom, const recurring& definition) {
+        return self->state.change_and_tell(definition.name, scheduler::putting(definition, time_zone_version()));
+      },
+      [self](unrecur_atom, const std::string& name) { return self->state.remove_schedule(name); },
+      [self](trigger_atom, const std::string& name) { return self->state.trigger(name); },
+      [self](hold_atom, const std::string& name, bool paused) {
+        return self->state.change_and_tell(name, scheduler::pausing(name, paused, time_zone_version()));
+      },
+      [self](recur_atom) { return self->state.tell_schedules(); },
       [self](quiet_atom) { self->state.e->quiet = true; },
       [self](stop_atom) {
         auto promise = self->make_response_promise<std::uint32_t>();

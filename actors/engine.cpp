@@ -9,6 +9,7 @@
 #include "core/queues.hpp"
 #include "core/ranges.hpp"
 #include "core/throttlers.hpp"
+#include "scheduler/schedules.hpp"
 #include "throttling/definition.hpp"
 
 namespace sluice::actors {
@@ -59,14 +60,12 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   e->self.name = options.server_name.empty() ? cat(e->self.host, "-", e->self.pid) : options.server_name;
   e->id = server_id(cat(e->self.name, ":", random_token()));
   e->self.id = e->id;
-  auto runs = make_bodies(handlers, filters, e->options);
   auto plans = make_throttle_plans(options.jobs);
   if (!plans) return plans.error();
-  runs->throttles = std::move(*plans);
+  auto runs = make_bodies(handlers, filters, e->options, std::move(*plans));
   for (const auto& [name, by] : handlers.limiters())
     runs->limiters[resource_of(throttler_kind::custom, name)] = by;
   e->can_run = std::move(runs);
-  e->prefetch = std::make_unique<prefetch_table>(e->can_run);
   e->custom_throttlers = handlers.throttlers();
   e->types = std::make_unique<type_table>(handlers);
   e->runner = std::move(*opened);
@@ -86,6 +85,11 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
     if (std::get<storage::define_answer>(answered.at(i + 1)).what != storage::define_answer::how::unchanged)
       log::info("throttler ", resource_of(options.throttlers[i].kind, options.throttlers[i].name), " is now ",
                 write_throttler(options.throttlers[i]));
+  const auto ask = [&](const storage::request& r) {
+    return std::move(e->runner->call({r}, std::chrono::steady_clock::now() + store_patience).at(0));
+  };
+  if (auto fine = scheduler::apply_configuration(options.recurring, options.prune_recurring, ask); !fine)
+    return fine.error();
   const auto keeps = e->runner->durability();
   const auto said = cat("store ", options.storage, " is ", name_of(keeps), " (", e->runner->settings(), ")");
   if (keeps == durability::volatile_) log::warn(said, ": jobs are lost when it restarts");

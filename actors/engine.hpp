@@ -7,7 +7,6 @@
 
 #include "actors/crew.hpp"
 #include "actors/pool.hpp"
-#include "actors/prefetch_table.hpp"
 #include "actors/type_table.hpp"
 #include "actors/watch_list.hpp"
 #include "storage/runner.hpp"
@@ -22,7 +21,6 @@ struct engine : std::enable_shared_from_this<engine> {
   server_info self;  // as it is told to the store
   std::shared_ptr<const bodies> can_run;
   std::unique_ptr<type_table> types;
-  std::unique_ptr<prefetch_table> prefetch;
   std::map<std::string, std::shared_ptr<const throttler_route>> custom_throttlers;  // of the host, by name
   watch_list watched;
   std::shared_ptr<crew> all_actors = std::make_shared<crew>();

@@ -67,7 +67,9 @@ struct gate_state {
       passage p{ask.start, &plan->second, {}};
       for (const auto& custom : plan->second.custom)
         if (is_custom_actor(custom) || !has(custom)) p.left.push_back(custom);
-      if (!std::all_of(needed->begin(), needed->end(), has)) p.left.emplace_back(permits_step);
+      // What was reserved for a strict job becomes its own when it is taken.
+      const bool takes = plan->second.strict && !needed->empty();
+      if (takes || !std::all_of(needed->begin(), needed->end(), has)) p.left.emplace_back(permits_step);
       for (const auto& window : plan->second.windows)
         if (std::none_of(ask.admitted.begin(), ask.admitted.end(),
                          [&](const std::string& slot) { return slot == window || slot.starts_with(window + "/"); }))

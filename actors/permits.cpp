@@ -65,7 +65,6 @@ struct permits_state {
         verdicts.push_back(read(at != answer.each.end() ? *at++ : storage::take_answer::one{}));
       part.told.deliver(std::move(verdicts));
     }
-    e->prefetch->note(answer.rooms);
   }
 
   static throttle_verdict read(const storage::take_answer::one& one) {

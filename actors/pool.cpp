@@ -75,6 +75,11 @@ std::vector<start_ptr> pool::admit(const std::vector<start_ptr>& starts) {
       continue;
     }
     --admitting_;
+    if (start->now.stopping != stop_cause::none) {
+      file_locked(never_begun(start, "lost before it began"));
+      over.push_back(start);
+      continue;
+    }
     start->now.at = phase::queued;
     start->now.admitted = true;
     start->now.queued_since = now;
@@ -217,6 +222,11 @@ void pool::ask_to_stop(const start_ptr& start, stop_cause cause, steady_point no
   {
     std::lock_guard hold(mutex_);
     auto& course = start->now;
+    // As a rule its throttler has parked it, and says so any moment. Let in by now, it does not begin.
+    if (course.at == phase::admitting && cause == stop_cause::lost) {
+      course.stopping = cause;
+      return;
+    }
     if (course.at == phase::queued || course.at == phase::admitting) {
       if (course.at == phase::admitting) --admitting_;
       else std::erase(run_queue_, start);

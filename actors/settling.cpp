@@ -7,6 +7,7 @@
 #include "core/queues.hpp"
 #include "core/ranges.hpp"
 #include "core/retry.hpp"
+#include "core/watching.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -102,40 +103,19 @@ storage::settlement::how end_for(kind k) {
   return how::failed;
 }
 
-}  // namespace
-
-std::shared_ptr<bodies> make_bodies(const handler_registry& handlers, filter_list filters,
-                                    const server_options& options) {
-  auto made = std::make_shared<bodies>();
-  auto at_once = std::make_shared<std::set<std::string, std::less<>>>();
-  for (const auto& [type, entry] : handlers.entries()) {
-    if (entry.route) made->elsewhere.insert(type);
-    if (!entry.options.prefetch) at_once->insert(type);
-  }
-  filters.push_back({std::make_shared<retry_filter>(options), retry_order, {}});
-  made->handlers = handlers;
-  made->filters = in_order(std::move(filters));
-  made->at_once = std::move(at_once);
-  return made;
-}
-
 // A thread that is ended unwinds with an exception that is no object: the sanitizer takes its reference
 // for a null one.
-__attribute__((no_sanitize("null"))) outcome run_body(const bodies& b, const job& about, const std::stop_token& stop,
-                                                      job_context::progress_sink progress) {
-  const auto found = b.handlers.entries().find(about.type.value);
-  if (found == b.handlers.entries().end())
-    return outcome::give_back("this server knows no handler for type " + about.type.value);
+__attribute__((no_sanitize("null"))) outcome run_inside(const bodies& b, const job& about, const handler& body,
+                                                        job_context& context) {
   try {
-    job_context context(about, stop, std::move(progress));
     // Without filters of the user's there is nothing to wrap.
-    auto ended = b.filters.size() == 1 ? found->second.run(context) : inside(b, about, 0, found->second.run)(context);
+    auto ended = b.filters.size() == 1 ? body(context) : inside(b, about, 0, body)(context);
     if (ended.what == kind::succeeded && ended.text.empty()) ended.text = context.result();
     return ended;
   } catch (ended_early& early) {
     return std::move(early.how);
   } catch (const stopped&) {
-    if (!stop.stop_requested()) return outcome::failed("the handler stopped without being asked to");
+    if (!context.stop_requested()) return outcome::failed("the handler stopped without being asked to");
     return outcome::give_back("stopped on request");
   } catch (const std::exception& e) {
     return outcome::failed(words_of(e));
@@ -148,6 +128,40 @@ __attribute__((no_sanitize("null"))) outcome run_body(const bodies& b, const job
   } catch (...) {
     return outcome::failed("the handler threw something that is no std::exception");
   }
+}
+
+}  // namespace
+
+std::shared_ptr<bodies> make_bodies(const handler_registry& handlers, filter_list filters,
+                                    const server_options& options, throttle_plans plans) {
+  auto made = std::make_shared<bodies>();
+  auto at_once = std::make_shared<std::set<std::string, std::less<>>>();
+  for (const auto& [type, entry] : handlers.entries()) {
+    if (entry.route) made->elsewhere.insert(type);
+    if (!entry.options.prefetch) at_once->insert(type);
+  }
+  auto permits = std::make_shared<const storage::permits_by_type>(permits_of_claims(plans));
+  // A job that waits in a pool keeps its permits from others: only the store knows how scarce they are.
+  for (const auto& [type, plan] : plans)
+    if (!permits->contains(type) && !(plan.permits.empty() && plan.mutexes.empty())) at_once->insert(type);
+  filters.push_back({std::make_shared<retry_filter>(options), retry_order, {}});
+  made->handlers = handlers;
+  made->filters = in_order(std::move(filters));
+  made->at_once = std::move(at_once);
+  made->throttles = std::move(plans);
+  made->permits = std::move(permits);
+  return made;
+}
+
+outcome run_body(const bodies& b, const job& about, const std::stop_token& stop, job_context::progress_sink progress) {
+  const auto found = b.handlers.entries().find(about.type.value);
+  if (found == b.handlers.entries().end())
+    return outcome::give_back("this server knows no handler for type " + about.type.value);
+  job_context context(about, stop, std::move(progress));
+  auto ended = run_inside(b, about, found->second.run, context);
+  ended.watched = context.take_watched();
+  if (!ended.watched.empty()) log::info("job ", about.id.value, " (", about.type.value, "): ", in_words(ended.watched));
+  return ended;
 }
 
 settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures, outcome candidate, duration ran) {
@@ -171,6 +185,7 @@ settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures,
   end.end = end_for(candidate.what);
   end.failure = failure;
   end.ran = ran;
+  end.watched = candidate.watched;
   constexpr auto longest = ranges::enqueue_delay.most;
   candidate.delay = std::clamp(candidate.delay, duration::zero(), longest);
   end.delay = candidate.what == kind::retry ? candidate.delay : duration::zero();

@@ -124,8 +124,9 @@ bool supervisor_state::ask_store() {
                                          order->suspect_reserved,
                                          e->options.lease,
                                          e->types->known(),
-                                         e->prefetch->at_once(),
-                                         order->lane};
+                                         e->can_run->at_once,
+                                         order->lane,
+                                         e->can_run->permits};
   }
   if (ended.empty()) order->asked.emplace_back(std::move(*settle.next));
   else order->asked.emplace_back(std::move(settle));
@@ -175,7 +176,8 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   } else if (auto* only = std::get_if<storage::claim_answer>(&answers[0])) {
     claimed = std::move(*only);
   }
-  if (order->wanted > 0 && claimed.jobs.size() >= order->wanted) look = true;
+  if (order->wanted > 0 && (claimed.jobs.size() >= order->wanted || claimed.parked >= storage::most_parked))
+    look = true;
   take_claimed(*order, claimed);
   if (order->wanted > 0) desk->pool->claim_answered();
   desk->orders[order->lane].reset();
@@ -199,12 +201,13 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
     start->now.lease_ends = lease_ends;
     suspect = suspect || start->about.losses > 0;
     if (start->timeout) earliest = std::min(earliest, steady_clock::now() + *start->timeout);
-    if (!e->can_run->throttles.contains(start->about.type.value)) {
+    const auto plan = e->can_run->throttles.find(start->about.type.value);
+    if (plan == e->can_run->throttles.end() || plan->second.is_met_by(start->about, claimed.admitted[i])) {
       starts.push_back(std::move(start));
       continue;
     }
     held.push_back(start);
-    asks.push_back({std::move(start), i < claimed.admitted.size() ? claimed.admitted[i] : std::vector<std::string>()});
+    asks.push_back({std::move(start), std::move(claimed.admitted[i])});
   }
   if (order.suspect_reserved && !suspect) e->suspect_taken = false;
   if (starts.empty() && held.empty()) return;

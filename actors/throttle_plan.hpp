@@ -10,6 +10,7 @@
 #include <sluice/options.hpp>
 
 #include "core/throttlers.hpp"
+#include "storage/store.hpp"
 
 namespace sluice::actors {
 
@@ -24,11 +25,18 @@ struct throttle_plan {
 
   // All that its permits are, in the order of names; the error says which of the args does not fit.
   result<std::vector<std::string>> permits_for(const job& about) const;
+  // True when `admitted`, which a claim told of a job, is all that it needs: nobody need be asked. A strict job always
+  // is: what was reserved for it becomes its own when it takes it.
+  bool is_met_by(const job& about, const std::vector<std::string>& admitted) const;
 };
 
 using throttle_plans = std::map<std::string, throttle_plan, std::less<>>;
 
-// Of the types that name a throttler. invalid_argument says which type's words are wrong.
+// What claims can take themselves: relaxed permits that are the same for all jobs of a type, where no custom throttler
+// is asked before.
+storage::permits_by_type permits_of_claims(const throttle_plans& plans);
+
+// Of the types that name a throttler, or may not overlap. invalid_argument says which type's words are wrong.
 result<throttle_plans> make_throttle_plans(const std::map<std::string, type_options>& jobs);
 
 }  // namespace sluice::actors

@@ -1,13 +1,21 @@
+#include <map>
 #include "actors/spawn.hpp"
+
+#include <sluice/cron.hpp>
+
 #include "core/log.hpp"
 #include "scheduler/agenda.hpp"
 #include "scheduler/reaping.hpp"
+#include "scheduler/schedules.hpp"
 
 namespace sluice::actors {
 namespace {
 
 using scheduler::duty;
 using std::chrono::steady_clock;
+
+constexpr std::size_t most_fired = 1'000;  // jobs in one order, or few more
+constexpr auto after_refusal = std::chrono::seconds(1);
 
 struct ticker_state {
   static inline const char* name = "ticker";
@@ -19,7 +27,14 @@ struct ticker_state {
   gate_actor gate;
   std::optional<scheduler::agenda> agenda;
   std::optional<scheduler::reaper> reaper;
-  bool waiting = false;    // for the store
+  std::optional<enqueue_pipeline> pipeline;
+  std::string zones;                            // the zone files by which schedules are planned here
+  std::optional<std::string> plan_from;         // which schedules are still to be planned anew
+  bool more_due = false;                        // than one step could fire
+  std::map<std::string, std::string> problems;  // of schedules, as they were told last
+  bool waiting = false;                         // for the store
+  std::vector<bool> are_swaps;                  // of schedules, of what it was asked
+  steady_point fire_not_before{};
   std::string rouse_from;  // where the last look at waiters ended
   std::uint64_t order = 0;
   std::uint64_t timer = 0;
@@ -42,10 +57,32 @@ struct ticker_state {
           if (rouse_from.empty()) caf::anon_send(root, sweep_atom::value);
           asked.emplace_back(storage::rouse_request{1'000, rouse_from});
           break;
+        case duty::fire: asked.emplace_back(storage::due_request{}); break;
+        case duty::zones: look_at_zones(); break;
       }
     }
+    if (plan_from) asked.emplace_back(storage::schedules_request{200, *plan_from});
     if (asked.empty()) return set_timer();
     submit(std::move(asked));
+  }
+
+  // Other zone files than before: schedules run at other instants.
+  void look_at_zones() {
+    auto now = time_zone_version();
+    if (now == zones) return;
+    zones = std::move(now);
+    plan_from.emplace();
+  }
+
+  storage::swap_schedule_request fire(const storage::schedule_row& due, time_point now) {
+    auto fired = scheduler::firing(due, now, zones,
+                                   [this](new_job job) { return pipeline->prepare(std::move(job), e->runner->now()); });
+    auto& told = problems[due.name];
+    if (told != fired.problem && !fired.problem.empty())
+      log::error("schedule ", due.name, ": no job can be made: ", fired.problem);
+    told = fired.problem;
+    if (told.empty()) problems.erase(due.name);
+    return std::move(fired.swap);
   }
 
   storage::beat_request beat() const {
@@ -58,8 +95,14 @@ struct ticker_state {
     return request;
   }
 
+  // Not at once again after the store refused: one schedule that cannot go on holds up nobody.
+  void fire_at(steady_point when) { agenda->at(duty::fire, std::max(when, fire_not_before)); }
+
   void submit(std::vector<storage::request> asked) {
     waiting = true;
+    are_swaps.clear();
+    for (const auto& r : asked)
+      are_swaps.push_back(std::holds_alternative<storage::swap_schedule_request>(r));
     auto o = std::make_shared<store_order>();
     o->asked = std::move(asked);
     o->done = [me = ticker_actor(self), number = ++order](answers_ptr answers) {
@@ -73,20 +116,47 @@ struct ticker_state {
     waiting = false;
     const auto now = steady_clock::now();
     std::vector<storage::expired_lease> lost;
-    for (const auto& a : answers) {
+    std::vector<storage::request> asked;
+    const error *refused = nullptr, *not_fired = nullptr;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const auto& a = answers[i];
       if (const auto* failed = std::get_if<error>(&a)) {
-        log::warn("ticker: the store refused (", to_string(*failed), "); trying again in a while");
-        reaper->forget();
-        break;
+        (i < are_swaps.size() && are_swaps[i] ? not_fired : refused) = failed;
+        continue;
       }
       if (const auto* promoted = std::get_if<storage::promote_answer>(&a)) {
         if (promoted->next_in) agenda->at(duty::promote, now + *promoted->next_in);
+        if (promoted->schedule_in) fire_at(now + *promoted->schedule_in);
         if (!promoted->open.empty())
           caf::anon_send(gate, open_atom::value, std::make_shared<const std::vector<std::string>>(promoted->open));
       }
       if (const auto* roused = std::get_if<storage::rouse_answer>(&a)) {
         rouse_from = roused->next;
         if (!rouse_from.empty()) agenda->at(duty::sweep, now);
+      }
+      if (const auto* due = std::get_if<storage::due_answer>(&a)) {
+        std::size_t jobs = 0;
+        more_due = due->next_in == duration::zero();
+        for (const auto& row : due->rows) {
+          auto swap = fire(row, due->now);
+          jobs += swap.enqueue.size();
+          asked.emplace_back(std::move(swap));
+          if (jobs < most_fired) continue;
+          more_due = true;
+          break;
+        }
+        if (due->next_in && !more_due) fire_at(now + *due->next_in);
+      }
+      if (const auto* some = std::get_if<storage::schedules_answer>(&a)) {
+        for (const auto& row : some->rows)
+          if (auto planned = scheduler::planning_anew(row, zones)) asked.emplace_back(std::move(*planned));
+        plan_from = some->next.empty() ? std::nullopt : std::optional(some->next);
+        if (plan_from) fire_at(now);
+      }
+      if (const auto* swapped = std::get_if<storage::swap_schedule_answer>(&a)) {
+        if (swapped->row && swapped->row->next_at)
+          fire_at(now + std::max(duration::zero(), *swapped->row->next_at - swapped->now));
+        if (std::exchange(more_due, false)) fire_at(now);
       }
       if (const auto* pruned = std::get_if<storage::prune_answer>(&a); pruned && pruned->more)
         agenda->at(duty::prune, now);
@@ -96,13 +166,21 @@ struct ticker_state {
         if (expired->next_in) agenda->at(duty::look_for_lost, now + *expired->next_in + std::chrono::milliseconds(1));
       }
     }
-    if (!lost.empty()) {
-      for (const auto& l : lost)
-        log::warn("job ", l.start.id.value, ": its lease ran out; it is taken back");
-      std::vector<storage::request> asked;
-      asked.emplace_back(storage::reap_request{std::move(lost), e->options.max_losses});
-      return submit(std::move(asked));
+    if (not_fired) {
+      log::warn("ticker: the store refused to enqueue what schedules want (", to_string(*not_fired),
+                "); trying again in a while");
+      fire_not_before = now + after_refusal;
+      fire_at(fire_not_before);
     }
+    if (refused) {
+      log::warn("ticker: the store refused (", to_string(*refused), "); trying again in a while");
+      reaper->forget();
+      lost.clear();
+    }
+    for (const auto& l : lost)
+      log::warn("job ", l.start.id.value, ": its lease ran out; it is taken back");
+    if (!lost.empty()) asked.emplace_back(storage::reap_request{std::move(lost), e->options.max_losses});
+    if (!asked.empty()) return submit(std::move(asked));
     set_timer();
   }
 
@@ -144,6 +222,7 @@ ticker_actor::behavior_type ticker(ticker_actor::stateful_pointer<ticker_state> 
   s.root = root;
   s.gate = gate;
   s.agenda.emplace(e->options, steady_clock::now());
+  s.pipeline.emplace(e->can_run->filters, e->options.jobs);
   s.reaper.emplace(scheduler::renewal_interval(e->options));
   s.e = std::move(e);
   s.tick();

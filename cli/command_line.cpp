@@ -50,6 +50,44 @@ void add_throttler_commands(CLI::App& app, command& c) {
       ->required();
 }
 
+constexpr const char* set_recurring_help =
+    "Adds a schedule, or changes it as a whole; any server on the store enqueues its jobs, e.g.\n"
+    "  sluice recurring set nightly job=report cron='0 3 * * *' zone=Europe/London\n"
+    "  sluice recurring set pulse job=exec args='{\"argv\": [\"date\"]}' every=90s overlap=skip\n"
+    "The keys are those of a configuration (docs/configuration.md, docs/recurring.md).";
+
+void add_recurring_commands(CLI::App& app, command& c) {
+  auto* one = app.add_subcommand("recurring", "Lists and changes jobs that are enqueued again and again");
+  one->require_subcommand(1);
+  one->add_subcommand("list", "Lists all with their next and last run");
+  const auto verb = [&](const char* name, const char* help) {
+    auto* sub = one->add_subcommand(name, help);
+    sub->add_option("NAME", c.schedule, "The schedule's name")->required();
+    return sub;
+  };
+  verb("set", set_recurring_help)->add_option("WORDS", c.words, "Its definition, as job=report every=90s");
+  verb("remove", "Removes a schedule; jobs that it enqueued stay");
+  verb("trigger", "Enqueues one job of it now and prints its id");
+  verb("pause", "Pauses a schedule; what falls into the pause is not caught up");
+  verb("resume", "Resumes a paused schedule");
+}
+
+constexpr const char* cron_help =
+    "Shows when a cron expression runs, without a store, e.g.\n"
+    "  sluice cron '*/10 8-18 * * MON-FRI' --zone Europe/London --count 5\n"
+    "  sluice cron 'H H(0-5) * * *' --name nightly-report\n"
+    "The language is that of docs/cron.md.";
+
+void add_cron_command(CLI::App& app, command& c) {
+  auto* cron = app.add_subcommand("cron", cron_help);
+  cron->add_option("EXPR", c.expression, "5 fields, 6 with the second first, or a macro as @daily; in quotes")
+      ->required();
+  cron->add_option("--zone", c.zone, "An IANA time zone, as Europe/London (UTC)");
+  cron->add_option("--name", c.schedule, "The schedule's name, of which H is the hash");
+  cron->add_option("--from", c.from, "After this instant, as 2026-03-08T00:00:00Z (now)");
+  cron->add_option("--count", c.count, "How many (10)")->check(CLI::Range(1u, 1'000'000u));
+}
+
 // The program, the command that was named, and that one's own, if it has some.
 std::vector<const CLI::App*> named(const CLI::App& app) {
   std::vector<const CLI::App*> all{&app};
@@ -106,6 +144,8 @@ parsed parse(int argc, char** argv) {
   store_command("resume", "Resumes a paused queue")->add_option("QUEUE", c.queue)->required();
 
   add_throttler_commands(app, c);
+  add_recurring_commands(app, c);
+  add_cron_command(app, c);
 
   store_command("audit", "Looks at all that is stored and tells what should not be; exit 1 on a finding");
 
@@ -132,7 +172,7 @@ parsed parse(int argc, char** argv) {
   }
   if (const char* from_environment = std::getenv("SLUICE_STORAGE"); from_environment && c.store.empty())
     c.store = from_environment;
-  if (c.config.empty() && c.store.empty()) {
+  if (c.config.empty() && c.store.empty() && c.name != "cron") {
     std::fprintf(stderr, "sluice %s: --store URL is missing, e.g. --store sqlite:jobs.db\n", c.name.c_str());
     return {std::nullopt, 2};
   }

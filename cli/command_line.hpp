@@ -15,8 +15,11 @@ struct command {
   std::vector<std::string> sets;
   std::string queue, type, args, id, state, in;
   std::string throttler;           // KIND:NAME
-  std::vector<std::string> words;  // of its definition, as limit=4
+  std::vector<std::string> words;  // of a definition, as limit=4
   unsigned limit = 50;
+  std::string expression, zone = "UTC", from;  // of a cron
+  std::string schedule;                        // the name of one
+  unsigned count = 10;
 };
 
 // Exit codes: 0 done, 1 it failed, 2 the words were wrong.

@@ -11,6 +11,9 @@ int work(const command& c);
 int inspect(const command& c);
 // throttlers, throttler set, throttler remove, throttler show, explain
 int throttle(const command& c);
+// recurring list, set, remove, trigger, pause, resume
+int recurring_jobs(const command& c);
 int audit(const command& c);
+int show_cron(const command& c);
 
 }  // namespace sluice::cli

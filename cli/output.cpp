@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/log.hpp"
+#include "core/recurring.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
+#include "core/watching.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -31,6 +33,18 @@ std::string ago(time_point at) {
 json fields_of(const throttler_status& t) {
   return {{"kind", name_of(t.kind)}, {"resource", t.resource}, {"limit", t.limit ? json(*t.limit) : json()},
           {"held", t.held},          {"waiting", t.waiting},   {"next_at", time_or_null(t.next_at)}};
+}
+
+json watched(const std::vector<watched_part>& parts) {
+  json all = json::array();
+  for (const auto& p : parts)
+    all.push_back({{"system", p.system},
+                   {"what", p.what},
+                   {"times", p.times},
+                   {"failed", p.failed},
+                   {"total_us", p.total.count()},
+                   {"longest_us", p.longest.count()}});
+  return all;
 }
 
 bool numeric(const std::string& cell) {
@@ -91,7 +105,8 @@ std::string json_line(const job& j) {
                               {"server", s.server},
                               {"started", format_time(s.started)},
                               {"ended", format_time(s.ended)},
-                              {"error", s.error}});
+                              {"error", s.error},
+                              {"watched", watched(s.watched)}});
   return dump(out);
 }
 
@@ -122,6 +137,17 @@ std::string json_line(const server_info& s) {
 }
 
 std::string json_line(const throttler_status& t) { return dump(fields_of(t)); }
+
+std::string json_line(const recurring_status& s) {
+  json out{{"name", s.name},
+           {"paused", s.paused},
+           {"next_at", time_or_null(s.next_at)},
+           {"last_at", time_or_null(s.last_at)},
+           {"last_job", s.last_job.value},
+           {"problem", s.problem}};
+  out["definition"] = s.definition ? json::parse(write_recurring(*s.definition), nullptr, false) : json();
+  return dump(out);
+}
 
 std::string json_page(const throttler_status& t) {
   auto out = fields_of(t);
@@ -190,6 +216,24 @@ std::string throttlers_table(const std::vector<throttler_status>& throttlers) {
   return t.text();
 }
 
+std::string recurring_table(const std::vector<recurring_status>& all) {
+  table t({"NAME", "JOB", "WHEN", "NEXT", "LAST", "LAST JOB", "REMARK"});
+  for (const auto& one : all) {
+    std::string job, when;
+    if (one.definition) {
+      const auto& d = *one.definition;
+      job = d.job.value;
+      when = d.cron.empty() ? "every " + format_duration(d.every) : d.cron;
+      if (d.zone != "UTC") when += " " + d.zone;
+    }
+    t.add(
+        {printable(one.name), printable(job, 40), printable(when, 60), one.next_at ? format_time(*one.next_at) : "-",
+         one.last_at ? format_time(*one.last_at) : "-", printable(one.last_job.value),
+         cat(one.paused ? "paused" : "", one.paused && !one.problem.empty() ? "; " : "", printable(one.problem, 200))});
+  }
+  return t.text();
+}
+
 std::string throttler_page_text(const throttler_status& t) {
   std::string out;
   const auto line = [&](std::string_view name, const std::string& value) {
@@ -245,7 +289,11 @@ std::string job_page_text(const job& j) {
   for (const auto& s : j.history)
     t.add({std::to_string(s.attempt), printable(s.cause, 40), format_time(s.started), format_time(s.ended),
            printable(s.server, 60), printable(s.error, 120)});
-  return out + '\n' + t.text();
+  out += '\n' + t.text();
+  for (const auto& s : j.history)
+    for (const auto& part : s.watched)
+      line("watched", cat("in attempt ", s.attempt, ": ", in_words(part)));
+  return out;
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }

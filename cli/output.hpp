@@ -7,6 +7,7 @@
 #include <sluice/error.hpp>
 #include <sluice/explanation.hpp>
 #include <sluice/job.hpp>
+#include <sluice/recurring.hpp>
 #include <sluice/throttler_status.hpp>
 
 namespace sluice::cli {
@@ -26,6 +27,7 @@ std::string json_line(const job& j);
 std::string json_line(const queue_counts& q);
 std::string json_line(const server_info& s);
 std::string json_line(const throttler_status& t);
+std::string json_line(const recurring_status& s);
 std::string json_page(const throttler_status& t);  // with definition, keys, holders and waiters
 std::string json_line(const job_id& id, const explanation& e);
 std::string json_fault(const std::string& pointer, const std::string& problem);
@@ -33,6 +35,7 @@ std::string json_fault(const std::string& pointer, const std::string& problem);
 std::string jobs_table(const std::vector<job>& jobs);
 std::string queues_table(const std::vector<queue_counts>& queues);
 std::string servers_table(const std::vector<server_info>& servers);
+std::string recurring_table(const std::vector<recurring_status>& all);
 std::string throttlers_table(const std::vector<throttler_status>& throttlers);
 std::string job_page_text(const job& j);  // everything about one job
 std::string throttler_page_text(const throttler_status& t);

@@ -18,6 +18,7 @@
 #include "cli/output.hpp"
 #include "config/load.hpp"
 #include "core/log.hpp"
+#include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
 #include "throttling/definition.hpp"
 
@@ -39,7 +40,7 @@ std::optional<config::loaded> read(const command& c) {
     std::fprintf(stderr, "sluice: cannot read %s: %s\n", c.config.c_str(), std::strerror(errno));
     return std::nullopt;
   }
-  return config::load({text, config::environment(), c.sets}, {storage::check_url, throttling::check});
+  return config::load({text, config::environment(), c.sets}, {storage::check_url, throttling::check, scheduler::check});
 }
 
 void tell_faults(const command& c, const config::loaded& got) {

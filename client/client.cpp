@@ -8,33 +8,12 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr duration first_pause = 20ms;
-constexpr duration longest_pause = 500ms;
 // Between two looks of `wait`.
 constexpr duration first_look = 1ms;
 constexpr duration last_look = 100ms;
 constexpr duration longest_wait = 24h * 365;
 
 }  // namespace
-
-storage::answer client::parts::ask(const storage::request& r) {
-  const auto deadline = steady_clock::now() + std::min(options.deadline, longest_wait);
-  bool unknown = false;
-  for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
-    auto answers = runner->call({r}, deadline);
-    const auto* failed = std::get_if<error>(&answers.at(0));
-    if (!failed) return std::move(answers[0]);
-    unknown = unknown || failed->code == errc::unknown_outcome;
-    // Full does not mend itself within a deadline; the caller decides.
-    const bool again = waiting_helps(failed->code) && failed->code != errc::storage_full;
-    // A store that is held by another is waited for as a whole, or not at all: cut off in between, we
-    // could not say whether it was stored.
-    const auto needed = failed->code == errc::storage_busy ? storage::patience_with_others + pause : pause;
-    if (!again || steady_clock::now() + needed >= deadline)
-      return unknown ? storage::answer(error{errc::unknown_outcome, failed->message}) : std::move(answers[0]);
-    std::this_thread::sleep_for(pause);
-  }
-}
 
 client::client(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
 client::~client() = default;

@@ -8,6 +8,7 @@
 
 #include "config/load.hpp"
 #include "core/text.hpp"
+#include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
 #include "throttling/definition.hpp"
 
@@ -23,7 +24,8 @@ result<server_options> load_options(const std::string& path, const std::vector<s
   }
   if (!file.is_open() || file.bad())
     return error{errc::io_error, cat("cannot read ", printable(path, 300), ": ", std::strerror(errno))};
-  auto loaded = config::load({text, config::environment(), sets}, {storage::check_url, throttling::check});
+  auto loaded =
+      config::load({text, config::environment(), sets}, {storage::check_url, throttling::check, scheduler::check});
   if (loaded.faults.empty()) return std::move(loaded.options);
   std::string all;
   for (const auto& f : loaded.faults)

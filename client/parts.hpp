@@ -5,8 +5,10 @@
 
 #include <sluice/client.hpp>
 
+#include "client/asking.hpp"
 #include "core/pipeline.hpp"
 #include "core/text.hpp"
+#include "scheduler/schedules.hpp"
 #include "storage/runner.hpp"
 
 namespace sluice {
@@ -19,15 +21,10 @@ struct client::parts {
   parts(client_options o, enqueue_pipeline p, std::shared_ptr<storage::runner> r)
       : options(std::move(o)), pipeline(std::move(p)), runner(std::move(r)) {}
 
-  // Asks until the store has carried it out, has refused it for good, or the deadline is near. Every
-  // request may be repeated (the store knows it again), so an unknown outcome is asked again.
-  storage::answer ask(const storage::request& r);
-
+  storage::answer ask(const storage::request& r) { return sluice::ask(*runner, r, options.deadline); }
   template <class Answer>
   result<Answer> ask_for(const storage::request& r) {
-    auto got = ask(r);
-    if (auto* failed = std::get_if<error>(&got)) return std::move(*failed);
-    return std::get<Answer>(std::move(got));
+    return sluice::ask_for<Answer>(*runner, r, options.deadline);
   }
 
   result<void> change(const storage::request& r) {
@@ -41,6 +38,8 @@ struct client::parts {
   result<void> each_throttler(std::string after, const std::function<bool(storage::throttler_row)>& look);
   // Empty for those that have none.
   result<storage::cell_view> cell_of(const std::string& resource);
+
+  result<void> change_schedule(const std::string& name, const scheduler::schedule_change& change);
 
   result<void> add_keys(throttler_status& status);
 

@@ -20,6 +20,9 @@ json parse_document(const std::string& text, std::vector<fault>& faults);
 // A value that was typed: "8" is a number, "30s" a text; whatever is JSON is read as JSON.
 json value_of(const std::string& text);
 
+// Words as "limit=4" laid out as a file has them.
+json value_of_words(const std::vector<std::string>& words, const char* example, std::vector<fault>& faults);
+
 // Environment and flags laid over the tree. What names no place is a fault.
 void apply_overrides(json& tree, const source& from, std::vector<fault>& faults);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/reader.hpp"
+#include "config/recurring.hpp"
 #include "config/throttlers.hpp"
 #include "core/queues.hpp"
 #include "core/text.hpp"
@@ -85,23 +86,8 @@ void read_jobs(reader& from, server_options& options) {
       job.queue = queue_name(*queue);
     job.retry = read_retry(r);
     keep(job.timeout, r.time("timeout", ranges::timeout));
-    read_throttling(r, job);
+    read_throttling(r, type, job);
     options.jobs[type] = job;
-  }
-}
-
-// Keys of what comes later: their shape is checked, then they are refused.
-void refuse_later(reader& from, std::string_view key, std::string_view kind_key, const char* refusal) {
-  const auto* at = from.any(key);
-  if (!at) return;
-  if (!at->is_object()) return from.fault_at(key, "must be an object by name");
-  for (const auto& [name, value] : at->items()) {
-    const auto pointer = from.pointer(key) + "/" + escaped(name);
-    if (name.empty()) from.faults().push_back({pointer, "must not be an empty name"});
-    if (!value.is_object()) from.faults().push_back({pointer, "must be an object"});
-    else if (!value.contains(kind_key) || !value.at(std::string(kind_key)).is_string())
-      from.faults().push_back({pointer + "/" + std::string(kind_key), "must be given, as a text"});
-    from.faults().push_back({pointer, refusal});
   }
 }
 
@@ -149,7 +135,7 @@ void read_all(const json& tree, const checks& by, loaded& into) {
   read_queues(r, o);
   read_jobs(r, o);
   read_throttlers(r, by, o);
-  refuse_later(r, "recurring", "job", "recurring jobs are not served yet by this version; remove it");
+  read_recurring(r, by, o);
 }
 
 }  // namespace

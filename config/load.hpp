@@ -30,6 +30,8 @@ struct checks {
   std::function<result<void>(const std::string&)> store_url;
   // Of a definition whose values are each in their range: whether they make sense together.
   std::function<result<void>(const sluice::throttler&)> throttler{};
+  // The same of a schedule of recurring jobs.
+  std::function<result<void>(const sluice::recurring&)> recurring{};
 };
 
 struct loaded {
@@ -46,6 +48,13 @@ struct loaded_throttler {
 };
 loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
                                 const checks& by);
+
+// One schedule in words as cron=*/10 * * * * and zone=Europe/London, in the same way.
+struct loaded_recurring {
+  sluice::recurring definition;
+  std::vector<fault> faults;
+};
+loaded_recurring load_recurring(const std::string& name, const std::vector<std::string>& words, const checks& by);
 
 // The variables of this process that begin with SLUICE_.
 std::vector<std::pair<std::string, std::string>> environment();

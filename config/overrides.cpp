@@ -81,6 +81,19 @@ json value_of(const std::string& text) {
   return parsed.is_discarded() ? json(text) : parsed;
 }
 
+json value_of_words(const std::vector<std::string>& words, const char* example, std::vector<fault>& faults) {
+  json value = json::object();
+  for (const auto& word : words) {
+    const auto sign = word.find('=');
+    const auto key = word.substr(0, sign);
+    if (sign == std::string::npos || key.empty())
+      faults.push_back({"", cat("'", printable(word, 100), "' must look like ", example)});
+    else if (value.contains(key)) faults.push_back({"/" + escaped(key), "is given twice; keep one"});
+    else value[key] = value_of(word.substr(sign + 1));
+  }
+  return value;
+}
+
 void apply_overrides(json& tree, const source& from, std::vector<fault>& faults) {
   for (const auto& [name, value] : from.environment)
     apply_variable(tree, name, value, faults);

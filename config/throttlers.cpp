@@ -59,21 +59,6 @@ definition read_definition(const std::string& name, const json& value, const std
   return made;
 }
 
-// The words laid out as a file has them. A kind among them would be another one than the id says.
-json value_of_words(throttler_kind kind, const std::vector<std::string>& words, std::vector<fault>& faults) {
-  json value{{"kind", std::string(name_of(kind))}};
-  for (const auto& word : words) {
-    const auto sign = word.find('=');
-    const auto key = word.substr(0, sign);
-    if (sign == std::string::npos || key.empty())
-      faults.push_back({"", cat("'", printable(word, 100), "' must look like limit=4")});
-    else if (key == "kind") faults.push_back({"/kind", "is said before the name already; remove it"});
-    else if (value.contains(key)) faults.push_back({"/" + escaped(key), "is given twice; keep one"});
-    else value[key] = value_of(word.substr(sign + 1));
-  }
-  return value;
-}
-
 void read_refs(reader& from, std::vector<std::string>& into) {
   const auto* list = from.any("throttle");
   if (!list) return;
@@ -88,6 +73,16 @@ void read_refs(reader& from, std::vector<std::string>& into) {
                                       : error{errc::invalid_argument, "must be a text like \"semaphore:NAME\""};
     if (!fine) from.faults().push_back({cat(from.pointer("throttle"), "/", i), fine.error().message});
   }
+}
+
+// true, false, or a template over args.
+void read_overlap(reader& from, const std::string& type, std::optional<std::string>& into) {
+  const auto* said = from.any("without_overlap");
+  if (!said || *said == false) return;
+  if (*said != true && (!said->is_string() || said->get<std::string>().empty()))
+    return from.fault_at("without_overlap", "must be true, false or a text like \"{customer_id}\"");
+  into = said->is_string() ? said->get<std::string>() : std::string();
+  if (const auto sound = overlap_template(type, *into); !sound) from.fault_at("without_overlap", sound.error().message);
 }
 
 }  // namespace
@@ -117,18 +112,22 @@ void read_throttlers(reader& from, const checks& by, server_options& options) {
 loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
                                 const checks& by) {
   loaded_throttler got;
-  const auto value = value_of_words(kind, words, got.faults);
+  auto value = value_of_words(words, "limit=4", got.faults);
+  // One among them would be another kind than the id says.
+  if (value.contains("kind")) got.faults.push_back({"/kind", "is said before the name already; remove it"});
+  value["kind"] = std::string(name_of(kind));
   got.definition = read_definition(name, value, "", got.faults).content;
   if (got.faults.empty() && by.throttler)
     if (const auto sound = by.throttler(got.definition); !sound) got.faults.push_back({"", sound.error().message});
   return got;
 }
 
-void read_throttling(reader& from, type_options& job) {
+void read_throttling(reader& from, const std::string& type, type_options& job) {
   read_refs(from, job.throttle);
   keep(job.when_throttled, from.choice("when_throttled", throttle_actions()));
   keep(job.throttle_delay, from.time("throttle_delay", ranges::throttle_delay));
   keep(job.strict, from.flag("strict"));
+  read_overlap(from, type, job.without_overlap);
 }
 
 }  // namespace sluice::config

@@ -9,6 +9,6 @@ namespace sluice::config {
 void read_throttlers(reader& from, const checks& by, server_options& options);
 
 // What one job type says of them. A throttler that the file does not define may stand in the store.
-void read_throttling(reader& from, type_options& job);
+void read_throttling(reader& from, const std::string& type, type_options& job);
 
 }  // namespace sluice::config

@@ -1,9 +1,11 @@
 #include "core/codec.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "core/clock.hpp"
+#include "core/recurring.hpp"
 #include "core/text.hpp"
 
 namespace sluice {
@@ -12,6 +14,8 @@ namespace {
 constexpr char content_version = 1;
 constexpr char progress_version = 1;
 constexpr char reported_version = 2;  // with a report
+constexpr char watched_version = 3;   // with or without one, and with what each start watched
+constexpr char schedule_version = 1;
 
 class writer {
 public:
@@ -131,6 +135,38 @@ retry_policy read_retry(reader& in) {
   return retry;
 }
 
+bool has_watched(const job_progress& progress) {
+  return std::any_of(progress.history.begin(), progress.history.end(),
+                     [](const start_record& start) { return !start.watched.empty(); });
+}
+
+void write_watched(writer& out, const std::vector<watched_part>& parts) {
+  out.number(parts.size());
+  for (const auto& part : parts) {
+    out.text(part.system);
+    out.text(part.what);
+    out.number(part.times);
+    out.number(part.failed);
+    out.number(static_cast<std::uint64_t>(part.total.count()));
+    out.number(static_cast<std::uint64_t>(part.longest.count()));
+  }
+}
+
+std::vector<watched_part> read_watched(reader& in) {
+  std::vector<watched_part> parts;
+  for (auto n = in.number(); n > 0 && in.good(); --n) {
+    watched_part part;
+    part.system = in.text();
+    part.what = in.text();
+    part.times = in.number();
+    part.failed = in.number();
+    part.total = duration(static_cast<std::int64_t>(in.number()));
+    part.longest = duration(static_cast<std::int64_t>(in.number()));
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::string encode(const job_id& id, const job_content& content) {
@@ -167,10 +203,12 @@ std::optional<job_content> decode_content(const job_id& id, std::string_view byt
 }
 
 std::string encode(const job_id& id, const job_progress& progress) {
-  writer out(progress.reported ? reported_version : progress_version);
+  const bool watched = has_watched(progress);
+  writer out(watched ? watched_version : progress.reported ? reported_version : progress_version);
   out.text(progress.reason);
   out.text(progress.result);
   out.number(progress.failures);
+  if (watched) out.number(progress.reported ? 1 : 0);
   if (progress.reported) {
     out.number(scaled(progress.reported->done));
     out.text(progress.reported->text);
@@ -184,6 +222,7 @@ std::string encode(const job_id& id, const job_progress& progress) {
     out.text(start.error);
     out.time(start.started);
     out.time(start.ended);
+    if (watched) write_watched(out, start.watched);
   }
   return std::move(out).sealed(id);
 }
@@ -191,11 +230,11 @@ std::string encode(const job_id& id, const job_progress& progress) {
 std::optional<job_progress> decode_progress(const job_id& id, std::string_view bytes) {
   job_progress progress;
   if (bytes.empty()) return progress;
-  reader in(id, bytes, reported_version);
+  reader in(id, bytes, watched_version);
   progress.reason = in.text();
   progress.result = in.text();
   progress.failures = static_cast<std::uint32_t>(in.number());
-  if (in.version() == reported_version) {
+  if (in.version() == reported_version || (in.version() == watched_version && in.number() == 1)) {
     auto& report = progress.reported.emplace();
     report.done = static_cast<double>(in.number()) / scale;
     report.text = in.text();
@@ -209,10 +248,35 @@ std::optional<job_progress> decode_progress(const job_id& id, std::string_view b
     start.error = in.text();
     start.started = in.time();
     start.ended = in.time();
+    if (in.version() == watched_version) start.watched = read_watched(in);
     progress.history.push_back(std::move(start));
   }
   if (!in.finished()) return std::nullopt;
   return progress;
+}
+
+std::string encode(const std::string& name, const schedule_record& record) {
+  writer out(schedule_version);
+  out.text(record.definition);
+  out.text(record.config);
+  out.text(record.zones);
+  out.time(record.mark);
+  out.number(record.paused ? 1 : 0);
+  out.text(record.problem);
+  return std::move(out).sealed(job_id(name));
+}
+
+std::optional<schedule_record> decode_schedule(const std::string& name, std::string_view bytes) {
+  reader in(job_id(name), bytes, schedule_version);
+  schedule_record record;
+  record.definition = in.text();
+  record.config = in.text();
+  record.zones = in.text();
+  record.mark = in.time();
+  record.paused = in.number() != 0;
+  record.problem = in.text();
+  if (!in.finished()) return std::nullopt;
+  return record;
 }
 
 }  // namespace sluice

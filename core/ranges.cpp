@@ -48,6 +48,9 @@ result<void> check_type(const std::string& type, const type_options& t) {
   for (std::size_t i = 0; fine && i < t.throttle.size(); ++i)
     if (const auto known = list.add(t.throttle[i]); !known)
       fine = bad(cat(where, "throttle[", i, "] ", known.error().message));
+  if (fine && t.without_overlap)
+    if (const auto sound = overlap_template(type, *t.without_overlap); !sound)
+      fine = bad(cat(where, "without_overlap ", sound.error().message));
   return fine;
 }
 

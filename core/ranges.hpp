@@ -30,8 +30,11 @@ inline constexpr range<std::uint64_t> kept_count{0, 1'000'000'000};
 inline constexpr range<std::uint64_t> throttle_limit{1, 1'000'000'000};  // also capacity, and the least and the most
 inline constexpr range<duration> throttle_interval{1s, 366 * day};
 inline constexpr range<std::uint64_t> throttle_buckets{1, 1000};
+inline constexpr range<duration> lock_ttl{100ms, day};
 inline constexpr range<duration> throttle_delay{15s, day};
 inline constexpr range<std::uint64_t> throttlers_of_type{0, 8};
+inline constexpr range<duration> recurring_every{1s, 366 * day};
+inline constexpr range<std::uint64_t> catch_up_max{1, 1000};
 
 }  // namespace sluice::ranges
 

@@ -441,4 +441,11 @@ result<args_template> parse_args_template(std::string_view text) {
   return made;
 }
 
+result<args_template> overlap_template(std::string_view type, const std::string& without_overlap) {
+  if (without_overlap.empty()) return parse_args_template(cat("overlap:", type));
+  // By itself first: an error counts its bytes.
+  if (auto alone = parse_args_template(without_overlap); !alone) return alone;
+  return parse_args_template(cat("overlap:", type, '/', without_overlap));
+}
+
 }  // namespace sluice

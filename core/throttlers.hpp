@@ -81,4 +81,7 @@ private:
 // bytes.
 result<args_template> parse_args_template(std::string_view text);
 
+// The name of the mutex that `type_options::without_overlap` of a type means. No type's name holds a brace or a slash.
+result<args_template> overlap_template(std::string_view type, const std::string& without_overlap);
+
 }  // namespace sluice

@@ -17,6 +17,8 @@ agenda::agenda(const server_options& options, steady_point now) {
   plan(duty::prune, prune_every);
   plan(duty::beat, beat_every);
   plan(duty::sweep, options.sweep_interval);
+  plan(duty::fire, fire_every);
+  plan(duty::zones, zones_every);
 }
 
 std::vector<duty> agenda::take_due(steady_point now) {

@@ -17,11 +17,15 @@ enum class duty : std::uint8_t {
   prune,          // every minute
   beat,           // every ten seconds, well within the time after which a server counts as silent
   sweep,          // every sweep interval: look for work whose hint was lost
+  fire,           // at the instant the next schedule is due, which a promotion tells
+  zones,          // every ten minutes: plan anew what the zone files have changed
 };
-inline constexpr std::size_t duty_count = 5;
+inline constexpr std::size_t duty_count = 7;
 
 inline constexpr duration prune_every = std::chrono::minutes(1);
 inline constexpr duration beat_every = std::chrono::seconds(10);
+inline constexpr duration fire_every = std::chrono::minutes(1);
+inline constexpr duration zones_every = std::chrono::minutes(10);
 inline constexpr duration server_silent_after = std::chrono::minutes(5);
 
 // A third of the lease unless the operator said otherwise.

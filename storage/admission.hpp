@@ -8,7 +8,8 @@
 // the job is parked, as throttled, in the line of the first that is busy. Whatever makes room (a settled, lost or
 // deleted job, a higher limit) hands the permit to the oldest waiter whose queue runs, in the same step: it is reserved
 // for that job, counts as held, and the job enters its queue's woken line. A claim turns what is reserved into held,
-// and says so. A queue runs when it is not paused and some server has claimed from it or beaten for it of late.
+// and says so; it can also take those that all jobs of a type need. A queue runs when it is not paused and some server
+// has claimed from it or beaten for it of late.
 // - A line is ordered by the number that the job drew when it was first parked and keeps until it is admitted.
 // - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail.
 // - A job that was parked again after `vain_wakes` wakes keeps, from then on, what it could take in the order of names;
@@ -38,12 +39,16 @@ struct start_key {
 };
 
 inline constexpr std::uint32_t vain_wakes = 3;
+inline constexpr std::uint32_t most_parked = 250;  // by one claim
 
 // How soon a line that is open is told of again, when no swap has moved its opening.
 inline constexpr duration look_again = std::chrono::seconds(1);
 
 // How long a queue counts as served after a server's last sign.
 inline constexpr duration served_for = std::chrono::seconds(30);
+
+// The names in both, in order, each once.
+std::vector<std::string> all_of(std::vector<std::string> some, const std::vector<std::string>& others);
 
 // Permits for starts that are processing. Asking again is the same grant.
 struct take_request {
@@ -68,13 +73,6 @@ struct take_answer {
     std::string resource;  // parked, busy, undefined: which
   };
   std::vector<one> each;
-  // How full each resource of those that were let in is afterwards.
-  struct room {
-    std::string resource;
-    std::uint64_t held = 0;
-    std::uint64_t limit = 0;
-  };
-  std::vector<room> rooms;
 };
 
 // A cell as it is now.

@@ -40,6 +40,7 @@ std::size_t weight(const request& r) {
       sum += wake.count;
     return sum;
   }
+  if (const auto* f = std::get_if<swap_schedule_request>(&r)) return 1 + f->enqueue.size();
   return 1;
 }
 

@@ -4,11 +4,12 @@
 // tests/storage/ holds the suite that every implementation passes.
 //
 // Time: the store's own clock decides leases and due times; requests carry durations only.
-// Fences: one number for the whole store, max(last + 1, now in µs), drawn at every claim and for every
+// Fences: one number for the whole store, max(last + 1, now in µs), drawn at every claim, for every lock and for every
 // place in a line. Threads: a store is used by one thread at a time (storage/runner.hpp).
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -23,6 +24,8 @@
 #include "core/clock.hpp"
 #include "core/pipeline.hpp"
 #include "storage/admission.hpp"
+#include "storage/locks.hpp"
+#include "storage/schedules.hpp"
 
 namespace sluice::storage {
 
@@ -38,23 +41,35 @@ struct enqueue_answer {
 // not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that
 // may not be taken now stays where it is. Claims of one lane of (server, queue) come one after the other, and `op`
 // grows within it; those of two lanes come in any order.
+// Permits in the claim: a type in `permits` gets what stands there in the same step, all or nothing; a job that lacks
+// one is parked as by `take_request`, or claimed without any when it may not wait. One that was woken, and one whose
+// semaphore is not defined, is claimed as it is.
+struct claim_permits {
+  std::vector<std::string> resources;  // in the order of names, each once; relaxed ones
+  bool park = true;
+};
+using permits_by_type = std::map<std::string, claim_permits, std::less<>>;
 struct claim_request {
   server_id server;
   queue_name queue;
-  std::uint64_t op = 0;      // no other claim of the server has it; repeating it repeats the answer
-  std::uint32_t free = 0;    // jobs that can start at once
-  std::uint32_t ahead = 0;   // claimed beyond those; never a suspect nor a type in `at_once`
+  std::uint64_t op = 0;    // no other claim of the server has it; repeating it repeats the answer
+  std::uint32_t free = 0;  // jobs that can start at once
+  // Claimed beyond those: never a suspect nor a type in `at_once`, and a type in `permits` only fresh and while half of
+  // each limit is free. Those behind such a job wait with it.
+  std::uint32_t ahead = 0;
   bool suspect_too = false;  // may one of `free` be a suspect (a job with a lost start)?
   duration lease{0};
   std::shared_ptr<const std::set<std::string, std::less<>>> types;
   std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // types never claimed ahead
   std::uint32_t lane = 0;
+  std::shared_ptr<const permits_by_type> permits{};
 };
 struct claim_answer {
   std::vector<job> jobs;                // as they are now: processing, with fence and attempt
   std::vector<std::uint32_t> failures;  // failed runs of each so far
-  // What each has already: permits that were reserved for it or are its own, and slots that have not lapsed.
+  // What each has: permits that the claim took, were reserved for it or are its own, and slots that have not lapsed.
   std::vector<std::vector<std::string>> admitted;
+  std::uint32_t parked = 0;  // jobs that lacked a permit; at most `most_parked`, then a claim may find more
 };
 
 // Ends one start. none, or stale_fence when the start is no longer the job's current one.
@@ -70,6 +85,7 @@ struct settlement {
   bool failure = false;                       // counts as a failed run
   duration ran{0};                            // how long the body ran
   std::optional<progress_report> progress{};  // the last that it said: what was sent of it may come too late
+  std::vector<watched_part> watched{};
 };
 struct settle_request {
   std::vector<settlement> starts;
@@ -108,8 +124,9 @@ struct promote_request {
 };
 struct promote_answer {
   std::uint32_t moved = 0;
-  std::optional<duration> next_in;  // until the next is due; 0 when more are due now
-  std::vector<std::string> open;    // cells with a line that may be looked at again, until a swap says otherwise
+  std::optional<duration> next_in;      // until the next is due; 0 when more are due now
+  std::vector<std::string> open;        // cells with a line that may be looked at again, until a swap says otherwise
+  std::optional<duration> schedule_in;  // until the next schedule is due; 0 when one is due now
 };
 
 // Starts that look lost: past their lease, or with a lease so far ahead that the clock must have
@@ -138,7 +155,8 @@ struct reap_answer {
   std::vector<errc> each;
 };
 
-// Removes final jobs beyond their retention, oldest first, and servers silent for `server_age`.
+// Removes final jobs beyond their retention, oldest first, servers silent for `server_age`, and locks whose lease is
+// over; `limit` of each kind.
 struct prune_request {
   retention_options retention;
   duration server_age{0};
@@ -200,7 +218,8 @@ using request = std::variant<enqueue_request, claim_request, settle_request, ren
                              promote_request, expired_request, reap_request, prune_request, requeue_request,
                              remove_request, pause_request, beat_request, leave_request, get_request, list_request,
                              queues_request, servers_request, take_request, cell_request, swap_request, define_request,
-                             undefine_request, throttlers_request, throttler_request, rouse_request, explain_request>;
+                             undefine_request, throttlers_request, throttler_request, rouse_request, explain_request,
+                             lock_request, schedules_request, schedule_request, due_request, swap_schedule_request>;
 
 // Nothing to say but that it happened.
 struct done_answer {};
@@ -210,7 +229,8 @@ using answer =
     std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer, promote_answer,
                  expired_answer, reap_answer, prune_answer, change_answer, done_answer, get_answer, list_answer,
                  queues_answer, servers_answer, take_answer, cell_answer, swap_answer, define_answer, throttlers_answer,
-                 throttler_answer, rouse_answer, explain_answer>;
+                 throttler_answer, rouse_answer, explain_answer, lock_answer, schedules_answer, schedule_answer,
+                 due_answer, swap_schedule_answer>;
 
 // The order in which jobs of all states are listed.
 inline constexpr job_state listing_order[] = {job_state::processing, job_state::enqueued,  job_state::scheduled,

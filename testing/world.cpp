@@ -68,7 +68,8 @@ void count(drained& done, storage::settlement::how end) {
     case how::succeeded: ++done.succeeded; break;
     case how::failed: ++done.failed; break;
     case how::deleted: ++done.deleted; break;
-    case how::retry: ++done.retried; break;
+    case how::retry:
+    case how::deferred: ++done.retried; break;
     case how::given_back: ++done.given_back; break;
   }
 }

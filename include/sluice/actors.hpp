@@ -18,7 +18,9 @@
 #include <sluice/filter.hpp>
 #include <sluice/handler.hpp>
 #include <sluice/job.hpp>
+#include <sluice/lock.hpp>
 #include <sluice/options.hpp>
+#include <sluice/recurring.hpp>
 #include <sluice/server.hpp>
 #include <sluice/throttling.hpp>
 
@@ -50,6 +52,27 @@ private:
 struct job_ended {
   job about;
   bool known = true;
+};
+
+/// Locks by message: what a lock is, <sluice/lock.hpp> says. Nobody renews it but you, by `renew_lock`: a third of
+/// `ttl` after it was taken is a good time. Count on it for `ttl` from before you sent the message, less a tenth.
+struct take_lock {
+  std::string resource{};
+  duration ttl = usual_lock_ttl;
+  std::string holder{};  ///< What the others are told. Empty: host name and pid.
+};
+struct lock_verdict {
+  bool taken = false;
+  lock_holder now{};  ///< Yours when it was taken, else whoever has it.
+};
+struct renew_lock {
+  std::string resource{};
+  sluice::fence fence{};
+  duration ttl = usual_lock_ttl;  ///< From now on.
+};
+struct release_lock {
+  std::string resource{};
+  sluice::fence fence{};
 };
 
 /// A start that asks a throttler to let it in. Cheap to copy.
@@ -85,8 +108,17 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_id)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_type)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_ended)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::recurring)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::recurring_status)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::recurring_status>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::run_job)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::outcome)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::take_lock)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::lock_verdict)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::renew_lock)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::lock_holder)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::release_lock)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::fence)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttle_request>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttle_verdict>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttled_end>)
@@ -98,8 +130,14 @@ using enqueue_atom = caf::atom_constant<caf::atom("sl_enqueue")>;
 using find_atom = caf::atom_constant<caf::atom("sl_find")>;
 using watch_atom = caf::atom_constant<caf::atom("sl_watch")>;
 using handler_atom = caf::atom_constant<caf::atom("sl_handler")>;
+using lock_atom = caf::atom_constant<caf::atom("sl_lock")>;
 using quiet_atom = caf::atom_constant<caf::atom("sl_quiet")>;
 using stop_atom = caf::atom_constant<caf::atom("sl_stop")>;
+
+using recur_atom = caf::atom_constant<caf::atom("sl_recur")>;
+using unrecur_atom = caf::atom_constant<caf::atom("sl_unrecur")>;
+using trigger_atom = caf::atom_constant<caf::atom("sl_trigger")>;
+using hold_atom = caf::atom_constant<caf::atom("sl_hold")>;
 
 using acquire_atom = caf::atom_constant<caf::atom("sl_acquire")>;
 using over_atom = caf::atom_constant<caf::atom("sl_over")>;
@@ -137,6 +175,22 @@ using server_actor = caf::typed_actor<
     /// From now on this actor is throttler `custom:NAME`: the word of a host that has respawned it. Until then, with
     /// its actor dead, jobs that name it wait.
     caf::reacts_to<throttle_atom, std::string, throttler_actor>,
+    /// At once, whoever has it. Ask again after unknown_outcome and you may be refused by yourself, for one `ttl`.
+    caf::replies_to<lock_atom, take_lock>::with<lock_verdict>,
+    /// Held until then; stale_fence when it is yours no more.
+    caf::replies_to<lock_atom, renew_lock>::with<lock_holder>,
+    /// The same fence: it holds nothing any more, or did not before. stale_fence when another has the lock already.
+    caf::replies_to<lock_atom, release_lock>::with<fence>,
+    /// Adds or changes a schedule, as client::set_recurring; the answer is how it stands then.
+    caf::replies_to<recur_atom, recurring>::with<recurring_status>,
+    /// Removes a schedule; the answer is whether it was there.
+    caf::replies_to<unrecur_atom, std::string>::with<bool>,
+    /// Enqueues one job of a schedule now, as client::trigger_recurring.
+    caf::replies_to<trigger_atom, std::string>::with<job_id>,
+    /// Pauses a schedule (true), or resumes it.
+    caf::replies_to<hold_atom, std::string, bool>::with<recurring_status>,
+    /// All schedules, by name.
+    caf::replies_to<recur_atom>::with<std::vector<recurring_status>>,
     /// Claim nothing new; running jobs go on.
     caf::reacts_to<quiet_atom>,
     /// Stop as embedded_server::stop does, without blocking; the answer is stop_report::unfinished.

@@ -12,6 +12,7 @@
 #include <sluice/filter.hpp>
 #include <sluice/job.hpp>
 #include <sluice/options.hpp>
+#include <sluice/recurring.hpp>
 #include <sluice/throttler_status.hpp>
 
 namespace sluice {
@@ -70,6 +71,20 @@ public:
   /// One, with the first of its holders and waiters; of a dynamic window `NAME/KEY` is the line of one key. not_found,
   /// but for a mutex, which is made on first use.
   result<throttler_status> throttler(throttler_kind kind, const std::string& name);
+  /// Adds or changes a schedule of recurring jobs; any server on the store enqueues its jobs. When it runs at other
+  /// instants than before, that counts from now on. A configuration changes it again only when its own text of it has
+  /// changed. invalid_argument, too_large.
+  result<void> set_recurring(const recurring& definition);
+  /// Fine when there is none. Its jobs stay.
+  result<void> remove_recurring(const std::string& name);
+  /// Enqueues one job of it now, also while it is paused and whatever its overlap rule says; its next run stays.
+  /// not_found, damaged_record, and as enqueue.
+  result<job_id> trigger_recurring(const std::string& name);
+  /// What falls into a pause is never caught up. not_found, damaged_record.
+  result<void> pause_recurring(const std::string& name);
+  result<void> resume_recurring(const std::string& name);
+  /// All schedules, by name.
+  result<std::vector<recurring_status>> recurring_jobs();
   /// Why a job does not run, or that it does. not_found, damaged_record.
   result<explanation> explain(const job_id& id);
 

@@ -23,7 +23,8 @@ enum class errc : std::uint8_t {
   id_conflict,          ///< A job with this id and other content exists; nothing was changed.
   not_found,            ///< No such job, queue or throttler.
   illegal_transition,   ///< The job's state does not allow that; nothing was changed.
-  stale_fence,          ///< Somebody else holds this job now; nothing was changed.
+  stale_fence,          ///< Somebody else holds this job or lock now; nothing was changed.
+  lock_held,            ///< Another holds the lock; the message says who and until when. Waiting may help.
   damaged_record,       ///< The stored record cannot be decoded; it is kept in quarantine.
   storage_full,         ///< The store has no room; nothing was stored. Waiting may help.
   storage_busy,         ///< Another process holds the store; nothing was stored. Waiting may help.

@@ -42,6 +42,13 @@ public:
   virtual void applied(const job& /*about*/, const outcome& /*stored*/) {}
 };
 
+/// Watches every run as a whole, as `job_context::watch` does: system "JOB", by type. A run that says that it failed
+/// counts as failed.
+class watch_filter final : public filter {
+public:
+  outcome around(job_context& context, const std::function<outcome(job_context&)>& next) override;
+};
+
 struct filter_entry {
   std::shared_ptr<sluice::filter> filter;
   int order = 0;

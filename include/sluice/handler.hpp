@@ -2,15 +2,19 @@
 /// jobs too: <sluice/actors.hpp>.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <sluice/job.hpp>
 #include <sluice/throttling.hpp>
@@ -32,6 +36,7 @@ struct outcome {
   std::string text;
   std::string cause;  ///< One word for the history; empty: the kind's own.
   duration delay{0};
+  std::vector<watched_part> watched{};  ///< Filled in by Sluice when the run has ended, for filters to see.
 
   static outcome succeeded(std::string result = {}) { return {kind::succeeded, std::move(result), {}, {}}; }
   static outcome failed(std::string why) { return {kind::failed, std::move(why), {}, {}}; }
@@ -84,6 +89,22 @@ public:
   void set_result(std::string result) { result_ = std::move(result); }
   const std::string& result() const { return result_; }
 
+  /// Runs `part` and notes how long it took, by the names of what was used and what for. What `part` returns and what
+  /// it throws passes through; a part that an exception ended counts as failed. When the run has ended, the log tells
+  /// of all its parts, and so does `start_record::watched`: names are cut, repeated ones summed, and from the 16th
+  /// name on all are one. A run that was lost, or that an actor handled, leaves none. From any thread while the run
+  /// goes on.
+  ///   const auto game = job.watch("REDIS", "Load_Game", [&] { return cache.load(id); });
+  template <class F>
+  decltype(auto) watch(std::string_view system, std::string_view what, F&& part) {
+    const stopwatch running{*this, system, what};
+    return std::forward<F>(part)();
+  }
+  /// What `watch` does, for a part that was timed otherwise.
+  void watched(std::string_view system, std::string_view what, duration took, bool failed) noexcept;
+  /// What was watched so far. Leaves nothing behind.
+  std::vector<watched_part> take_watched();
+
   /// Ends this run here with an outcome, by an exception that must not be caught on the way.
   [[noreturn]] void end_as(outcome how) const { throw ended_early{std::move(how)}; }
   /// Not now: run again after `delay`, 0 to 10 years. Counts as a run, not as a failure.
@@ -92,10 +113,23 @@ public:
   }
 
 private:
+  struct stopwatch {
+    job_context& noted_in;
+    std::string_view system, what;
+    int exceptions = std::uncaught_exceptions();
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+    ~stopwatch() {
+      const auto took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - since);
+      noted_in.watched(system, what, took, std::uncaught_exceptions() > exceptions);
+    }
+  };
+
   const job& job_;
   std::stop_token stop_;
   progress_sink progress_;
   std::string result_;
+  std::mutex watching_;
+  std::vector<watched_part> watched_;
 };
 
 using handler = std::function<outcome(job_context&)>;

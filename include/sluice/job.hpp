@@ -60,6 +60,16 @@ new_job make_job(std::string type, const Args& args) {
   return made;
 }
 
+/// A part of a run that `job_context::watch` timed. What was watched several times in one run is one entry.
+struct watched_part {
+  std::string system;        ///< What was used, as "REDIS". At most 40 bytes.
+  std::string what;          ///< What it was used for, as "Save_TradingSession". At most 80 bytes.
+  std::uint64_t times = 0;   ///< How often it ran to its end.
+  std::uint64_t failed = 0;  ///< How many of these ended with an exception.
+  duration total{0};
+  duration longest{0};
+};
+
 /// How one start ended. Causes: succeeded, failed, timed_out, lost, given_back, worker_died,
 /// deleted, retry, promoted and the like are plain words for people.
 struct start_record {
@@ -70,6 +80,7 @@ struct start_record {
   std::string error;  ///< Empty when it succeeded.
   time_point started;
   time_point ended;
+  std::vector<watched_part> watched{};  ///< In the order in which they first ended; at most 16.
 };
 
 /// What a running handler last said about how far it is.

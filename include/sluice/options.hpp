@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <sluice/recurring.hpp>
 #include <sluice/retry.hpp>
 #include <sluice/throttling.hpp>
 #include <sluice/types.hpp>
@@ -33,6 +34,10 @@ struct type_options {
   duration throttle_delay = 1min;  ///< throttle_action::retry: 15 s to 1 day.
   /// Permits stay with the job until it is final, through its retries. Else they go back at the end of each run.
   bool strict = false;
+  /// One at a time, of all servers on the store: whoever comes meanwhile waits, without a worker. An empty text: of
+  /// this type. Else a template over args, and only jobs for which it comes out alike wait for each other:
+  /// `{customer_id}`. It counts as one of `throttle`, and is the mutex `overlap:TYPE` or `overlap:TYPE/TEMPLATE`.
+  std::optional<std::string> without_overlap{};
 };
 
 /// How long final jobs are kept. Whatever is exceeded first removes the oldest.
@@ -69,6 +74,10 @@ struct server_options {
   /// Stored at the start of a server when they differ from what was stored last time; never removed by leaving them
   /// out.
   std::vector<throttler> throttlers{};
+  /// Stored at the start of a server when they differ from what a configuration said of them last time.
+  std::vector<sluice::recurring> recurring{};
+  /// Whether the start of a server removes schedules that a configuration made and `recurring` does not name.
+  bool prune_recurring = false;
 };
 
 }  // namespace sluice

@@ -3,7 +3,9 @@
 
 #include <sluice/client.hpp>
 #include <sluice/config.hpp>
+#include <sluice/cron.hpp>
 #include <sluice/json.hpp>
+#include <sluice/lock.hpp>
 #include <sluice/log.hpp>
 #include <sluice/server.hpp>
 #include <sluice/version.hpp>

@@ -9,6 +9,10 @@
 //   cache_refresh [--pools isolated|one|throttled] [--seconds 20] [--minute 1s] [--store URL] [--json]
 //   cache_refresh --role provider [--provider-port N] [--store URL]
 //   cache_refresh --role work --provider URL --store URL [--queues A,B]
+//
+// And one thing without jobs: several processes share a cache whose entries expire under a thousand readers.
+//
+//   cache_refresh --servers 3 [--readers 1000] [--seconds 10] [--store URL] [--unlocked]
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +28,7 @@
 #include "cache_refresh/fetch.hpp"
 #include "cache_refresh/live_view.hpp"
 #include "cache_refresh/report.hpp"
+#include "cache_refresh/servers.hpp"
 #include "cache_refresh/stop_signals.hpp"
 #include "cache_refresh/worker.hpp"
 
@@ -171,6 +176,7 @@ int work(const sample::run_options& options, const sluice::server_options& serve
 }
 
 int run(const sample::run_options& options) {
+  if (options.servers) return sample::run_servers(options);
   sample::stop_signals signals;
   const sample::curl_library curl;
   const auto served = with_queues(load(options), options.queues);

@@ -14,6 +14,10 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t most_seconds = 86'400;
 constexpr std::uint32_t seconds_of_all = 20;
+constexpr std::uint32_t seconds_of_servers = 10;
+constexpr std::uint32_t fewest_seconds_of_servers = 6;  // in which each entry expires
+constexpr std::uint32_t most_servers = 16;
+constexpr std::uint32_t most_readers = 10'000;
 constexpr sluice::duration shortest_minute = 10ms;
 constexpr sluice::duration longest_minute = 1h;
 
@@ -81,6 +85,12 @@ std::string set(run_options& options, const std::string& option, const std::stri
   } else if (option == "--queues") {
     options.queues = read_names(value);
     if (options.queues.empty()) return wrong("names with commas between, as default,game-cache-queue");
+  } else if (option == "--servers") {
+    if (!read_number(value, options.servers.emplace()) || *options.servers < 1 || *options.servers > most_servers)
+      return wrong("a whole number from 1 to 16");
+  } else if (option == "--readers") {
+    if (!read_number(value, options.readers) || options.readers < 1 || options.readers > most_readers)
+      return wrong("a whole number from 1 to 10000");
   } else {
     if (value.empty()) return wrong("a URL as sqlite:jobs.db");
     options.store = value;
@@ -88,8 +98,8 @@ std::string set(run_options& options, const std::string& option, const std::stri
   return {};
 }
 
-constexpr std::array valued{"--role",  "--pools",         "--seconds",  "--minute",
-                            "--store", "--provider-port", "--provider", "--queues"};
+constexpr std::array valued{"--role",          "--pools",    "--seconds", "--minute",  "--store",
+                            "--provider-port", "--provider", "--queues",  "--servers", "--readers"};
 
 std::string first_given(const std::set<std::string>& given, std::initializer_list<const char*> options) {
   for (const auto* option : options)
@@ -110,10 +120,24 @@ std::string misfit_of_work(const std::set<std::string>& given) {
   return {};
 }
 
+std::string misfit_of_servers(const run_options& options, const std::set<std::string>& given) {
+  if (const auto unfit = first_given(given, {"--role", "--pools", "--minute", "--provider", "--queues", "--json"});
+      !unfit.empty())
+    return unfit + " has no meaning with --servers, which runs no jobs: leave it out";
+  if (options.readers < *options.servers) return "--readers must be as many as --servers, or more";
+  if (options.seconds && *options.seconds < fewest_seconds_of_servers)
+    return "--seconds must be 6 or more with --servers, so that each entry expires";
+  if (options.unlocked && options.store) return "--store has no meaning with --unlocked: leave it out";
+  return {};
+}
+
 // What the role lacks, or has no use for; or nothing.
 std::string misfit(const run_options& options, const std::set<std::string>& given) {
-  if (options.role != "all" && options.store == "sqlite::memory:")
+  if (options.store == "sqlite::memory:" && (options.role != "all" || options.servers))
     return "--store sqlite::memory: is one process's alone: name a store that processes can share, as sqlite:jobs.db";
+  if (options.servers) return misfit_of_servers(options, given);
+  if (const auto unfit = first_given(given, {"--readers", "--unlocked"}); !unfit.empty())
+    return unfit + " needs --servers N";
   if (options.role == "work") return misfit_of_work(given);
   if (const auto unfit = first_given(given, {"--provider", "--queues"}); !unfit.empty())
     return unfit + " is for --role work, not for --role " + options.role + ": leave it out or add --role work";
@@ -128,6 +152,7 @@ const char* const usage =
     R"(usage: cache_refresh [--pools isolated|one|throttled] [--seconds 20] [--minute 1s] [--store URL] [--json]
        cache_refresh --role provider [--provider-port N] [--store URL] [and the options above]
        cache_refresh --role work --provider URL --store URL [--queues A,B] [--pools NAME] [--seconds N]
+       cache_refresh --servers N [--readers 1000] [--seconds 10] [--store URL] [--unlocked]
 
 Refreshes thirty caches from one provider: 23 light jobs, 7 heavy ones, eight workers.
 
@@ -145,6 +170,11 @@ Refreshes thirty caches from one provider: 23 light jobs, 7 heavy ones, eight wo
   --provider-port N where the provider listens on 127.0.0.1; it prints the address. Default: 0, any free port
   --provider URL    the provider that --role work calls, as http://127.0.0.1:8099; it waits 10 s for it to answer
   --queues A,B      the only queues that --role work serves, as game-cache-queue. Default: all
+  --servers N       runs no jobs, but N processes that share a cache of values and a list; readers in all of them read
+                    at the instant when an entry expires. Exit code 1 when the provider was asked more than once for
+                    one expiry, or somebody read nothing although there had been a value
+  --readers N       threads that read, of all processes. Default: 1000
+  --unlocked        the cache's lock holds in one process only: shows what it is for, and ends with 1
   --json            one line of JSON at the end and nothing else; the provider's address goes to stderr
   --help            this text
 
@@ -166,6 +196,7 @@ std::variant<run_options, std::string> parse_options(int count, const char* cons
     const std::string option = words[i];
     given.insert(option);
     if (option == "--json") options.json = true;
+    else if (option == "--unlocked") options.unlocked = true;
     else if (option == "--help" || option == "-h") options.help = true;
     else if (std::find(valued.begin(), valued.end(), option) == valued.end()) return "unknown option " + option;
     else if (++i == count) return option + " needs a value";
@@ -173,7 +204,8 @@ std::variant<run_options, std::string> parse_options(int count, const char* cons
   }
   if (options.help) return options;
   if (auto wrong = misfit(options, given); !wrong.empty()) return wrong;
-  if (options.role == "all" && !options.seconds) options.seconds = seconds_of_all;
+  if (options.role == "all" && !options.seconds)
+    options.seconds = options.servers ? seconds_of_servers : seconds_of_all;
   return options;
 }
 

@@ -15,10 +15,13 @@ struct run_options {
   std::string pools = "isolated";          // or "one" or "throttled"
   std::optional<std::uint32_t> seconds{};  // none: until it is told to stop
   sluice::duration minute = std::chrono::seconds(1);
-  std::optional<std::string> store{};  // none: what the configuration says
-  std::uint16_t provider_port = 0;     // 0: any
-  std::string provider_url{};          // for the role work
-  std::vector<std::string> queues{};   // for the role work; none: all of the configuration
+  std::optional<std::string> store{};      // none: what the configuration says
+  std::uint16_t provider_port = 0;         // 0: any
+  std::string provider_url{};              // for the role work
+  std::vector<std::string> queues{};       // for the role work; none: all of the configuration
+  std::optional<std::uint32_t> servers{};  // so many processes read one cache, instead of all the above
+  std::uint32_t readers = 1000;            // of all of them
+  bool unlocked = false;                   // the lock of the cache holds for one process only
   bool json = false;
   bool help = false;
 

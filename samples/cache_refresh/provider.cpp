@@ -55,6 +55,7 @@ MHD_Result send(MHD_Connection* to, const reply& what) {
 struct provider::parts {
   MHD_Daemon* daemon = nullptr;
   std::string url{};
+  std::function<void(const std::string&)> asked{};
   mutable std::mutex mutex{};
   provider_counts counts{};
 
@@ -84,6 +85,7 @@ struct provider::parts {
     const bool heavy = path.starts_with(catalogues);
     const auto takes = enter(heavy);
     if (!takes) return {MHD_HTTP_SERVICE_UNAVAILABLE, R"({"error": "too many requests at once"})"};
+    if (asked) asked(page ? path + "?page=" + page : path);
     auto answer = answer_to(path, page);
     std::this_thread::sleep_until(arrived + *takes);
     leave(heavy);
@@ -91,7 +93,9 @@ struct provider::parts {
   }
 };
 
-provider::provider(std::uint16_t port) : parts_(std::make_unique<parts>()) {
+provider::provider(std::uint16_t port, std::function<void(const std::string&)> asked)
+    : parts_(std::make_unique<parts>()) {
+  parts_->asked = std::move(asked);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,8 +23,9 @@ class provider {
 public:
   static constexpr std::uint32_t capacity = 6;
 
-  // Listens on this port, or on any free one for 0. Throws std::runtime_error when it cannot.
-  explicit provider(std::uint16_t port);
+  // Listens on this port, or on any free one for 0. Throws std::runtime_error when it cannot. `asked` is told of each
+  // request that is not rejected, by path and page, when it arrives; from several threads.
+  explicit provider(std::uint16_t port, std::function<void(const std::string& resource)> asked = {});
   ~provider();
   provider(const provider&) = delete;
   provider& operator=(const provider&) = delete;

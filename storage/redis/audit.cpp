@@ -20,12 +20,12 @@ public:
       : connection_(c), shas_(scripts), prefix_(std::move(prefix)) {}
 
   result<std::vector<std::string>> run() {
-    for (const char* hash : {"jobs", "starts", "past", "admission"})
+    for (const char* hash : {"jobs", "starts", "past", "admission", "locks", "places"})
       if (auto done = scan({"HSCAN", prefix_ + ":" + hash}, 2,
                            [&](const std::vector<std::string>& ids) { return look({hash}, ids); });
           !done)
         return done.error();
-    for (const char* names : {"busy", "waiting", "reserved"})
+    for (const char* names : {"busy", "waiting", "reserved", "lock_ends", "firing"})
       if (auto done = scan({"ZSCAN", prefix_ + ":" + names}, 2,
                            [&](const std::vector<std::string>& members) { return look({names}, members); });
           !done)

@@ -10,6 +10,16 @@ void add(command& c, const std::shared_ptr<const std::set<std::string, std::less
     c.add(name);
 }
 
+void add(command& c, const std::shared_ptr<const permits_by_type>& permits) {
+  c.add(static_cast<std::uint64_t>(permits ? permits->size() : 0));
+  if (!permits) return;
+  for (const auto& [type, needed] : *permits) {
+    c.add(type).add(needed.park ? "1" : "0").add(static_cast<std::uint64_t>(needed.resources.size()));
+    for (const auto& resource : needed.resources)
+      c.add(resource);
+  }
+}
+
 }  // namespace
 
 void add(command& c, const claim_request& r) {
@@ -17,14 +27,17 @@ void add(command& c, const claim_request& r) {
   c.add(r.suspect_too ? "1" : "0").add(r.lease.count());
   add(c, r.types);
   add(c, r.at_once);
+  add(c, r.permits);
 }
 
 void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& into) {
   if (from >= reply.size()) return;
   x.made_work = x.made_work || reply[from].number() > 0;
-  if (from + 1 >= reply.size()) return;
+  constexpr std::size_t before_jobs = 3;
+  if (from + before_jobs > reply.size()) return;
   const auto admitted = read_admitted(reply[from + 1].text());
-  from += 2;
+  into.parked = static_cast<std::uint32_t>(reply[from + 2].number());
+  from += before_jobs;
   const auto first = from;
   constexpr std::size_t values = 5;
   into.jobs.reserve((reply.size() - from) / values);
@@ -37,7 +50,8 @@ void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& 
       continue;
     }
     const auto has = admitted.find((from - first) / values + 1);
-    into.admitted.push_back(has == admitted.end() ? std::vector<std::string>() : has->second);
+    into.admitted.push_back(has == admitted.end() ? std::move(known->took)
+                                                  : all_of(std::move(known->took), has->second));
     into.failures.push_back(known->failures);
     into.jobs.push_back(std::move(known->about));
   }

@@ -48,6 +48,9 @@ bool only_looks(script s) {
     case script::throttlers:
     case script::throttler:
     case script::explain:
+    case script::schedules:
+    case script::schedule:
+    case script::due_schedules:
     case script::audit: return true;
     default: return false;
   }
@@ -60,7 +63,9 @@ bool is_promise(script s) {
     case script::change:
     case script::pause:
     case script::define:
-    case script::undefine: return true;
+    case script::undefine:
+    case script::lock:
+    case script::swap_schedule: return true;
     default: return false;
   }
 }

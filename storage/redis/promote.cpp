@@ -15,6 +15,7 @@ void ask(exchange& x, const promote_request& r, answer& into) {
         if (!reply[1].text().empty()) filled->next_in = duration(reply[1].number());
         for (std::size_t i = 0; i < reply[3].size(); ++i)
           filled->open.emplace_back(reply[3][i].text());
+        if (reply.size() > 4 && !reply[4].text().empty()) filled->schedule_in = duration(reply[4].number());
         if (filled->moved > 0 || reply[2].number() > 0) x.made_work = true;
       },
       fails(into));

@@ -35,6 +35,23 @@ public:
     rest_.remove_prefix(static_cast<std::size_t>(read.ptr - rest_.data()) + 1);
     return n;
   }
+  // Digits, and what stands behind them.
+  template <class T>
+  T last_number() {
+    T n{};
+    const auto* end = rest_.data() + rest_.size();
+    const auto read = std::from_chars(rest_.data(), end, n);
+    if (read.ec != std::errc{}) {
+      fail();
+      return T{};
+    }
+    rest_.remove_prefix(static_cast<std::size_t>(read.ptr - rest_.data()));
+    return n;
+  }
+  void mark(char wanted) {
+    if (rest_.empty() || rest_.front() != wanted) fail();
+    else rest_.remove_prefix(1);
+  }
   std::string_view text() {
     const auto size = number<std::size_t>(':');
     if (size > rest_.size()) return fail();
@@ -53,6 +70,18 @@ private:
   std::string_view rest_;
   bool good_ = true;
 };
+
+watched_part read_watched(reader& in) {
+  in.mark(' ');
+  watched_part part;
+  part.times = in.number();
+  part.failed = in.number();
+  part.total = duration(in.number<std::int64_t>());
+  part.longest = duration(in.number<std::int64_t>());
+  part.system = in.text();
+  part.what = in.text();
+  return part;
+}
 
 struct known_past {
   std::uint32_t attempt = 0, losses = 0;
@@ -85,10 +114,10 @@ std::optional<known_past> read_past(std::string_view value) {
     start.server = row.text();
     start.cause = row.text();
     start.error = row.text();
-    std::int64_t ran = 0;
-    const auto tail = row.rest();
-    const auto read = std::from_chars(tail.data(), tail.data() + tail.size(), ran);
-    if (!row.good() || read.ec != std::errc{} || read.ptr != tail.data() + tail.size()) return std::nullopt;
+    const auto ran = row.last_number<std::int64_t>();
+    while (row.good() && !row.finished())
+      start.watched.push_back(read_watched(row));
+    if (!row.good()) return std::nullopt;
     start.started = from_micros(ended - std::min(ran, ended - claimed));
     start.ended = from_micros(ended);
     p.progress.history.push_back(std::move(start));
@@ -123,8 +152,13 @@ std::optional<job_state> state_of(std::string_view kind) {
 
 std::string counted(std::string_view text) { return std::to_string(text.size()).append(":").append(text); }
 
-std::string write_ended(std::string_view cause, std::string_view error, duration ran) {
-  return counted(cause).append(counted(error)).append(std::to_string(std::max<std::int64_t>(0, ran.count())));
+std::string write_ended(std::string_view cause, std::string_view error, duration ran,
+                        const std::vector<watched_part>& watched) {
+  auto row = counted(cause).append(counted(error)).append(std::to_string(std::max<std::int64_t>(0, ran.count())));
+  for (const auto& part : watched)
+    row += cat(' ', part.times, ' ', part.failed, ' ', part.total.count(), ' ', part.longest.count(), ' ',
+               counted(part.system), counted(part.what));
+  return row;
 }
 
 std::string write_report(const progress_report& said) {
@@ -155,8 +189,11 @@ std::optional<known_start> read_start(std::string_view row) {
   s.renewals = in.number();
   in.number();  // op
   in.text();    // queue
+  reader took(in.text());
+  while (took.good() && !took.finished())
+    s.took.emplace_back(took.text());
   s.server = in.rest();
-  return in.good() ? std::optional(std::move(s)) : std::nullopt;
+  return in.good() && took.good() ? std::optional(std::move(s)) : std::nullopt;
 }
 
 std::map<std::size_t, std::vector<std::string>> read_admitted(std::string_view told) {
@@ -223,6 +260,7 @@ std::optional<known_job> read_job(const told_job& told) {
     whole.started_at = from_micros(start->started);
     whole.lease_until = from_micros(score);
     whole.server = std::move(start->server);
+    known.took = std::move(start->took);
   }
   if (*state == job_state::throttled) {
     if (auto wait = read_wait(told.start)) {

@@ -19,7 +19,8 @@ std::string counted(std::string_view text);
 
 // How a start ended, as it stands at the end of its row in a past. A body that ran for longer than it was claimed ran
 // from its claim on.
-std::string write_ended(std::string_view cause, std::string_view error, duration ran);
+std::string write_ended(std::string_view cause, std::string_view error, duration ran,
+                        const std::vector<watched_part>& watched = {});
 
 // A report as it is kept, and read again.
 std::string write_report(const progress_report& said);
@@ -35,6 +36,7 @@ told_job told_at(const item& reply, std::size_t from);
 struct known_job {
   job about;
   std::uint32_t failures = 0;
+  std::vector<std::string> took;  // permits that the claim of its start took, by name
 };
 std::optional<known_job> read_job(const told_job& told);
 
@@ -44,6 +46,7 @@ struct known_start {
   std::int64_t started = 0;
   std::int64_t lease = 0;
   std::uint64_t renewals = 0;
+  std::vector<std::string> took;
   std::string server;
 };
 std::optional<known_start> read_start(std::string_view row);

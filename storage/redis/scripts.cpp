@@ -19,7 +19,7 @@ std::string joined(std::initializer_list<std::string_view> parts) {
 std::string text_of(script s) {
   switch (s) {
     case script::open: return joined({lua::prelude, lua::open});
-    case script::enqueue: return joined({lua::prelude, lua::enqueue});
+    case script::enqueue: return joined({lua::prelude, lua::new_jobs, lua::enqueue});
     case script::claim: return joined({lua::prelude, lua::admission, lua::claim, lua::claim_alone});
     case script::settle: return joined({lua::prelude, lua::admission, lua::claim, lua::settle});
     case script::renew: return joined({lua::prelude, lua::renew});
@@ -47,6 +47,11 @@ std::string text_of(script s) {
     case script::throttler: return joined({lua::prelude, lua::admission, lua::throttler_view, lua::throttler});
     case script::rouse: return joined({lua::prelude, lua::admission, lua::rouse});
     case script::explain: return joined({lua::prelude, lua::admission, lua::throttler_view, lua::explain});
+    case script::lock: return joined({lua::prelude, lua::lock});
+    case script::schedules: return joined({lua::prelude, lua::schedule_view, lua::schedules});
+    case script::schedule: return joined({lua::prelude, lua::schedule_view, lua::schedule});
+    case script::due_schedules: return joined({lua::prelude, lua::schedule_view, lua::due_schedules});
+    case script::swap_schedule: return joined({lua::prelude, lua::new_jobs, lua::schedule_view, lua::swap_schedule});
     case script::audit: return joined({lua::prelude, lua::admission, lua::audit});
   }
   return {};

@@ -38,6 +38,11 @@ enum class script : std::uint8_t {
   throttler,
   rouse,
   explain,
+  lock,
+  schedules,
+  schedule,
+  due_schedules,
+  swap_schedule,
   audit,  // the last
 };
 inline constexpr std::size_t script_count = static_cast<std::size_t>(script::audit) + 1;

@@ -36,30 +36,17 @@ how meaning(char letter) {
   }
 }
 
-// By name, as the last script tells of each.
-void read_rooms(const item& told, std::vector<take_answer::room>& rooms) {
-  constexpr std::size_t values = 3;
-  for (std::size_t i = 0; i + values <= told.size(); i += values) {
-    std::string resource(told[i].text());
-    auto at = std::lower_bound(rooms.begin(), rooms.end(), resource,
-                               [](const auto& room, const std::string& name) { return room.resource < name; });
-    if (at == rooms.end() || at->resource != resource) at = rooms.insert(at, {std::move(resource), 0, 0});
-    at->held = static_cast<std::uint64_t>(told[i + 1].number());
-    at->limit = static_cast<std::uint64_t>(told[i + 2].number());
-  }
-}
-
 }  // namespace
 
 void ask(exchange& x, const take_request& r, answer& into) {
-  into = take_answer{std::vector<take_answer::one>(r.starts.size()), {}};
+  into = take_answer{std::vector<take_answer::one>(r.starts.size())};
   for (std::size_t from = 0; from < r.starts.size(); from += jobs_a_script) {
     auto c = x.begin(script::take);
     add(c, r.starts.data() + from, r.starts.data() + std::min(from + jobs_a_script, r.starts.size()));
     x.send(
         script::take, std::move(c),
         [&x, &into, from](const item& reply) {
-          if (reply.size() < 4) return;
+          if (reply.size() < 3) return;
           x.made_work = x.made_work || reply[1].number() > 0;
           auto* filled = filling<take_answer>(into);
           if (!filled) return;
@@ -71,7 +58,6 @@ void ask(exchange& x, const take_request& r, answer& into) {
             if (one.what == how::granted || one.what == how::stale) continue;
             if (named < reply[2].size()) one.resource = reply[2][named++].text();
           }
-          read_rooms(reply[3], filled->rooms);
         },
         fails(into));
   }

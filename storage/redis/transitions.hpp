@@ -43,6 +43,12 @@ void ask(exchange& x, const throttlers_request& r, answer& into);  // throttlers
 void ask(exchange& x, const throttler_request& r, answer& into);   // throttlers.cpp
 void ask(exchange& x, const rouse_request& r, answer& into);       // throttlers.cpp
 void ask(exchange& x, const explain_request& r, answer& into);     // throttlers.cpp
+void ask(exchange& x, const lock_request& r, answer& into);        // lock.cpp
+
+void ask(exchange& x, const schedules_request& r, answer& into);      // schedules.cpp
+void ask(exchange& x, const schedule_request& r, answer& into);       // schedules.cpp
+void ask(exchange& x, const due_request& r, answer& into);            // schedules.cpp
+void ask(exchange& x, const swap_schedule_request& r, answer& into);  // schedules.cpp
 
 // Reads what the scripts tell of one job, as `get` does. not_found, damaged_record.
 errc read_one(exchange& x, const item& reply, std::optional<job>& into);  // look.cpp

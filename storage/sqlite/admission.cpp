@@ -1,6 +1,11 @@
 #include "storage/sqlite/admission.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "core/text.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
@@ -38,15 +43,9 @@ void write_ticket(session& s, std::int64_t seq, const ticket& t) {
       .run();
 }
 
-void count_held(session& s, const std::string& resource, int by) {
-  s.db.prepare("INSERT INTO held(resource,n) VALUES(?1,?2) ON CONFLICT(resource) DO UPDATE SET n=n+?2")
-      .with(resource, by)
-      .run();
-  if (by < 0) s.db.prepare("DELETE FROM held WHERE resource=? AND n<=0").with(resource).run();
-}
-
 void stand_in_line(session& s, const job_row& row, const std::string& queue, const std::string& resource,
                    std::int64_t place) {
+  s.waiters = true;
   s.db.prepare("INSERT INTO parked(seq,resource,queue,pos) VALUES(?,?,?,?)")
       .with(row.seq, resource, queue, place)
       .run();
@@ -60,15 +59,14 @@ bool any_admissions(session& s) {
   return *s.admissions;
 }
 
+bool has_admission(session& s, std::int64_t seq) {
+  return any_admissions(s) && s.db.prepare("SELECT 1 FROM admissions WHERE seq=?").with(seq).step();
+}
+
 std::optional<std::uint64_t> limit_of(session& s, const std::string& resource) {
   auto q = s.db.prepare("SELECT permits FROM definitions WHERE resource=? AND permits IS NOT NULL").with(resource);
   if (q.step()) return static_cast<std::uint64_t>(q.number(0));
   return resource.starts_with("mutex:") ? std::optional<std::uint64_t>(1) : std::nullopt;
-}
-
-std::uint64_t held(session& s, const std::string& resource) {
-  auto q = s.db.prepare("SELECT n FROM held WHERE resource=?").with(resource);
-  return q.step() ? static_cast<std::uint64_t>(q.number(0)) : 0;
 }
 
 bool runs(session& s, const std::string& queue) {
@@ -100,12 +98,62 @@ void grant(session& s, const std::string& resource, std::int64_t seq, permit_kin
       .with(resource, seq, static_cast<int>(kind), fence, s.now_us())
       .run();
   s.db.prepare("INSERT OR IGNORE INTO admissions(seq) VALUES(?)").with(seq).run();
-  count_held(s, resource, +1);
+  s.count_held(resource, +1);
 }
 
 void release(session& s, const std::string& resource, std::int64_t seq) {
   s.db.prepare("DELETE FROM permits WHERE resource=? AND seq=?").with(resource, seq).run();
-  if (s.db.changes() > 0) count_held(s, resource, -1);
+  if (s.db.changes() > 0) s.count_held(resource, -1);
+}
+
+std::string write_took(const std::vector<std::string>& resources) {
+  std::string took;
+  for (const auto& resource : resources)
+    took += cat(resource.size(), ':', resource);
+  return took;
+}
+
+// Stops at what nobody wrote.
+std::vector<std::string> read_took(const std::string& took) {
+  std::vector<std::string> resources;
+  for (std::size_t at = 0; at < took.size();) {
+    std::size_t size = 0;
+    const auto read = std::from_chars(took.data() + at, took.data() + took.size(), size);
+    at = static_cast<std::size_t>(read.ptr - took.data()) + 1;
+    if (read.ec != std::errc{} || at > took.size() || size > took.size() - at) break;
+    resources.push_back(took.substr(at, size));
+    at += size;
+  }
+  return resources;
+}
+
+void leave_took(session& s, const std::string& took) {
+  for (auto& resource : read_took(took)) {
+    s.count_held(resource, -1);
+    s.freed.push_back(std::move(resource));
+  }
+}
+
+void pass_on_freed(session& s) {
+  auto freed = std::exchange(s.freed, {});
+  if (freed.empty()) return;
+  if (!s.waiters) s.waiters = s.db.prepare("SELECT 1 FROM parked LIMIT 1").step();
+  if (!*s.waiters) return;
+  // Each once, where it came free first: what fits is woken at once.
+  std::set<std::string_view> seen;
+  for (const auto& resource : freed)
+    if (seen.insert(resource).second) pass_on(s, resource);
+}
+
+void unfold_took(session& s, job_row& row) {
+  if (row.took.empty()) return;
+  s.admissions = true;
+  s.db.prepare("INSERT OR IGNORE INTO admissions(seq) VALUES(?)").with(row.seq).run();
+  for (const auto& resource : read_took(std::exchange(row.took, {})))
+    s.db.prepare("INSERT OR IGNORE INTO permits(resource,seq,kind,fence,since) VALUES(?,?,0,?,?)")
+        .with(resource, row.seq, row.fence, row.started)
+        .run();
+  s.db.prepare("UPDATE jobs SET took=x'' WHERE seq=?").with(row.seq).run();
 }
 
 bool stands_still(session& s, const std::string& resource) {
@@ -115,6 +163,12 @@ bool stands_still(session& s, const std::string& resource) {
     running = running || runs(s, queue);
   });
   return some && !running;
+}
+
+bool waited_for(session& s, const std::string& resource) {
+  bool running = false;
+  each_queue(s, resource, [&](const std::string& queue) { running = running || runs(s, queue); });
+  return running;
 }
 
 std::uint64_t waiting(session& s, const std::string& resource) {
@@ -149,7 +203,7 @@ std::optional<std::int64_t> wake_first(session& s, const std::string& resource) 
   }
   const auto to = row.losses > 0 ? s.tail_line(first->queue, row.losses) : s.line_id(first->queue, line_kind::woken);
   s.move(row, job_state::enqueued, to, static_cast<std::int64_t>(s.draw()));
-  s.made_work = true;
+  ++s.woken[first->queue];
   return first->seq;
 }
 
@@ -157,7 +211,7 @@ std::uint64_t pass_on(session& s, const std::string& resource) {
   const auto limit = limit_of(s, resource);
   if (!limit) return 0;
   std::uint64_t woken = 0;
-  for (auto taken = held(s, resource); taken < *limit && woken < most_woken; ++taken, ++woken) {
+  for (auto taken = s.held(resource); taken < *limit && woken < most_woken; ++taken, ++woken) {
     const auto seq = wake_first(s, resource);
     if (!seq) break;
     grant(s, resource, *seq, permit_kind::reserved, 0);
@@ -179,7 +233,15 @@ std::string line_of(session& s, std::int64_t seq) {
   return q.step() ? q.text(0) : std::string();
 }
 
-bool park(session& s, const job_row& row, const std::string& resource) {
+void park_fresh(session& s, const job_row& row, const std::string& queue, const std::string& resource) {
+  const auto first = static_cast<std::int64_t>(s.draw());
+  write_ticket(s, row.seq, {first, 0});
+  s.db.prepare("UPDATE jobs SET fence=0 WHERE seq=?").with(row.seq).run();
+  stand_in_line(s, row, queue, resource, first);
+}
+
+bool park(session& s, job_row row, const std::string& resource) {
+  unfold_took(s, row);
   const auto home = s.find_line(row.line);
   if (!home) {
     s.damaged(row.seq);
@@ -211,12 +273,7 @@ bool park(session& s, const job_row& row, const std::string& resource) {
 }
 
 void leave_admission(session& s, std::int64_t seq, bool final) {
-  if (!any_admissions(s)) return;
-  {
-    auto q = s.db.prepare("SELECT 1 FROM admissions WHERE seq=?").with(seq);
-    if (!q.step()) return;
-  }
-  std::vector<std::string> free;
+  if (!has_admission(s, seq)) return;
   bool stays = false;
   for (const auto& has : permits_of(s, seq)) {
     if (has.kind == permit_kind::strict && !final) {
@@ -224,7 +281,7 @@ void leave_admission(session& s, std::int64_t seq, bool final) {
       continue;
     }
     release(s, has.resource, seq);
-    free.push_back(has.resource);
+    s.freed.push_back(has.resource);
   }
   s.db.prepare("DELETE FROM slots WHERE seq=?").with(seq).run();
   leave_line(s, seq);
@@ -234,8 +291,6 @@ void leave_admission(session& s, std::int64_t seq, bool final) {
   } else {
     s.db.prepare("DELETE FROM admissions WHERE seq=?").with(seq).run();
   }
-  for (const auto& f : free)
-    pass_on(s, f);
 }
 
 std::vector<std::string> admit_claimed(session& s, std::int64_t seq, std::uint64_t fence) {

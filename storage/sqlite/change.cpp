@@ -53,6 +53,7 @@ change_answer apply(session& s, const remove_request& r) {
     s.damaged(row->seq);
     return {errc::damaged_record, words::damaged_job(r.id)};
   }
+  unfold_took(s, *row);
   if (row->state == job_state::processing)
     remember(*progress, {fence{row->fence}, row->attempt, "deleted", row->server, words::deleted_running,
                          from_micros(row->started), s.now});
@@ -61,6 +62,7 @@ change_answer apply(session& s, const remove_request& r) {
   s.db.prepare("UPDATE jobs SET progress=? WHERE seq=?").with(query::blob{bytes}, row->seq).run();
   s.move(*row, job_state::deleted, s.line_id(home->queue, line_kind::main), s.now_us());
   leave_admission(s, row->seq, true);
+  pass_on_freed(s);
   return {};
 }
 

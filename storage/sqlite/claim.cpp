@@ -26,6 +26,7 @@ public:
   claim_answer run() {
     main_ = s_.line_id(r_.queue.value, line_kind::main);
     if (s_.paused(r_.queue.value)) return {};
+    mark_served(s_, r_.queue.value);
     std::vector<line> woken, others;
     for (auto& l : s_.lines_of(r_.queue.value)) {
       if (l.kind == line_kind::type && !known(r_, l.name)) continue;
@@ -33,7 +34,6 @@ public:
     }
     drain(woken);
     drain(others);
-    if (!got_.jobs.empty()) mark_served(s_, r_.queue.value);
     if (!got_.jobs.empty())
       s_.db
           .prepare(
@@ -41,6 +41,9 @@ public:
               "SET op=?4")
           .with(r_.server.value, r_.queue.value, r_.lane, r_.op)
           .run();
+    // Whoever would have been overtaken goes on now, if there is room.
+    for (const auto& [resource, found] : rooms_)
+      if (found.waited_for && found.held < *found.limit) pass_on(s_, resource);
     return std::move(got_);
   }
 
@@ -86,12 +89,16 @@ private:
     const bool suspect = c.losses > 0;
     if (suspect && !suspect_too_) return;  // nor put aside: else it would depend on how much was read at once
     if (!known(r_, content->type.value)) return move_aside(c, content->type.value);
-    const bool at_once = suspect || (r_.at_once && r_.at_once->contains(content->type.value));
+    const auto found = look_at(c.seq, content->type.value);
+    const bool at_once = suspect || !found.roomy || (r_.at_once && r_.at_once->contains(content->type.value));
     if (at_once && got_.jobs.size() >= r_.free) {
       full_ = true;  // it and those behind it wait for a free worker: the order of the line holds
       return;
     }
+    if (!found.busy.empty() && found.plan->park) return put_in_line(c, found.busy);
     if (suspect) suspect_too_ = false;
+    if (c.from.kind == line_kind::woken)
+      if (auto& hinted = s_.woken[r_.queue.value]; hinted > 0) --hinted;
 
     job_row row;
     row.seq = c.seq;
@@ -104,17 +111,73 @@ private:
     row.fence = s_.draw();
     row.server = r_.server.value;
     row.started = s_.now_us();
+    if (found.takes) {
+      row.took = write_took(found.plan->resources);
+      for (const auto& resource : found.plan->resources) {
+        ++rooms_.at(resource).held;
+        s_.count_held(resource, +1);
+      }
+    }
     s_.db
         .prepare(
-            "UPDATE jobs SET state=5,line=?,pos=?,attempt=?,fence=?,server=?,op=?,lease=?,renewals=0,started=? WHERE "
-            "seq=?")
-        .with(row.line, row.pos, row.attempt, row.fence, row.server, r_.op, r_.lease.count(), s_.now_us(), row.seq)
+            "UPDATE jobs SET state=5,line=?,pos=?,attempt=?,fence=?,server=?,op=?,lease=?,renewals=0,started=?,took=? "
+            "WHERE seq=?")
+        .with(row.line, row.pos, row.attempt, row.fence, row.server, r_.op, r_.lease.count(), s_.now_us(),
+              query::blob{row.took}, row.seq)
         .run();
     s_.count(job_state::enqueued, c.from.id, -1);
     s_.count(job_state::processing, main_, +1);
     got_.failures.push_back(progress->failures);
-    got_.admitted.push_back(admit_claimed(s_, row.seq, row.fence));
+    auto admitted = admit_claimed(s_, row.seq, row.fence);
+    got_.admitted.push_back(found.takes ? found.plan->resources : std::move(admitted));
     got_.jobs.push_back(s_.assemble(row, std::move(*content), std::move(*progress)));
+  }
+
+  // What a type's permits mean for a job, before anything is written.
+  struct finding {
+    const claim_permits* plan = nullptr;
+    std::string busy{};  // what keeps a newcomer from them, if anything does
+    bool roomy = true;   // half of each is free, and nobody has to do with it yet
+    bool takes = false;
+  };
+  finding look_at(std::int64_t seq, const std::string& type) {
+    finding found;
+    if (!r_.permits) return found;
+    const auto plan = r_.permits->find(type);
+    if (plan == r_.permits->end()) return found;
+    found.plan = &plan->second;
+    if (has_admission(s_, seq)) {
+      found.roomy = false;
+      return found;
+    }
+    for (const auto& resource : found.plan->resources) {
+      const auto& at = room_of(resource);
+      if (!at.limit) return {found.plan};
+      if (found.busy.empty() && (at.waited_for || at.held >= *at.limit)) found.busy = resource;
+      found.roomy = found.roomy && !at.waited_for && 2 * (at.held + 1) <= *at.limit;
+    }
+    found.takes = found.busy.empty();
+    return found;
+  }
+
+  struct room {
+    std::optional<std::uint64_t> limit;
+    std::uint64_t held = 0;
+    bool waited_for = false;
+  };
+  const room& room_of(const std::string& resource) {
+    const auto known = rooms_.find(resource);
+    if (known != rooms_.end()) return known->second;
+    return rooms_[resource] = {limit_of(s_, resource), s_.held(resource), waited_for(s_, resource)};
+  }
+
+  void put_in_line(const candidate& c, const std::string& resource) {
+    job_row row;
+    row.seq = c.seq;
+    row.id = c.id;
+    row.line = c.from.id;
+    park_fresh(s_, row, r_.queue.value, resource);
+    full_ = ++got_.parked >= most_parked;
   }
 
   void move_aside(const candidate& c, const std::string& type) {
@@ -131,6 +194,7 @@ private:
   std::int64_t main_ = 0;
   bool suspect_too_;
   bool full_ = false;
+  std::map<std::string, room> rooms_;
   std::size_t moved_ = 0;
   claim_answer got_;
 };
@@ -144,7 +208,7 @@ claim_answer repeat(session& s, const claim_request& r) {
                           ",record FROM jobs WHERE state=5 AND line=? AND server=? AND op=? ORDER BY fence")
                  .with(s.line_id(r.queue.value, line_kind::main), r.server.value, r.op);
     while (q.step())
-      rows.emplace_back(read_row(q), q.text(14));
+      rows.emplace_back(read_row(q), q.text(15));
   }
   for (auto& [row, record] : rows) {
     auto content = decode_content(row.id, record);
@@ -154,7 +218,7 @@ claim_answer repeat(session& s, const claim_request& r) {
       continue;
     }
     answer.failures.push_back(progress->failures);
-    answer.admitted.push_back(admitted(s, row.seq));
+    answer.admitted.push_back(all_of(read_took(row.took), admitted(s, row.seq)));
     answer.jobs.push_back(s.assemble(row, std::move(*content), std::move(*progress)));
   }
   return answer;

@@ -57,7 +57,7 @@ void read_line(session& s, job_state state, std::int64_t line, bool newest_first
   while (q.step()) {
     auto row = read_row(q);
     const auto pos = row.pos;
-    into.push_back({std::move(row), q.text(14), pos});
+    into.push_back({std::move(row), q.text(15), pos});
   }
 }
 

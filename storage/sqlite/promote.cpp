@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/transitions.hpp"
@@ -17,26 +18,51 @@ std::optional<std::int64_t> next_due(session& s) {
   return first;
 }
 
+struct due {
+  std::int64_t pos, seq, line;
+  std::uint32_t losses;
+  auto place() const { return std::tuple(pos, line, seq); }
+};
+
+// The oldest of all lines, read in growing parts: however many queues there are, some twice the limit is read.
+std::vector<due> oldest_due(session& s, std::uint32_t limit) {
+  struct part {
+    std::int64_t line;
+    std::uint32_t read = 0;
+    due last{};
+    bool ended = false;
+  };
+  std::vector<part> parts;
+  for (const auto& [line, n] : s.counted_lines(static_cast<int>(job_state::scheduled)))
+    parts.push_back({line});
+  std::vector<due> found;
+  std::uint64_t share = limit / std::max<std::size_t>(1, parts.size()) + 1;
+  for (; !parts.empty(); share *= 2) {
+    for (auto& p : parts) {
+      auto q = s.db.prepare(
+                       "SELECT pos,seq,losses FROM jobs WHERE state=2 AND line=? AND pos<=? ORDER BY pos,seq "
+                       "LIMIT ? OFFSET ?")
+                   .with(p.line, s.now_us(), share, p.read);
+      const auto before = found.size();
+      while (q.step())
+        found.push_back(p.last = {q.number(0), q.number(1), p.line, static_cast<std::uint32_t>(q.number(2))});
+      p.read += static_cast<std::uint32_t>(found.size() - before);
+      p.ended = found.size() - before < share;
+    }
+    std::sort(found.begin(), found.end(), [](const due& a, const due& b) { return a.place() < b.place(); });
+    std::erase_if(parts, [&](const part& p) {
+      return p.ended || (found.size() >= limit && p.last.place() >= found[limit - 1].place());
+    });
+  }
+  if (found.size() > limit) found.resize(limit);
+  return found;
+}
+
 }  // namespace
 
 promote_answer apply(session& s, const promote_request& r) {
-  struct due {
-    std::int64_t pos, seq, line;
-    std::uint32_t losses;
-  };
-  std::vector<due> found;
-  for (const auto& [line, n] : s.counted_lines(static_cast<int>(job_state::scheduled))) {
-    auto q =
-        s.db.prepare("SELECT pos,seq,line,losses FROM jobs WHERE state=2 AND line=? AND pos<=? ORDER BY pos LIMIT ?")
-            .with(line, s.now_us(), r.limit);
-    while (q.step())
-      found.push_back({q.number(0), q.number(1), q.number(2), static_cast<std::uint32_t>(q.number(3))});
-  }
-  std::stable_sort(found.begin(), found.end(), [](const due& a, const due& b) { return a.pos < b.pos; });
-  if (found.size() > r.limit) found.resize(r.limit);
-
   promote_answer answer;
-  for (const auto& d : found) {
+  for (const auto& d : oldest_due(s, r.limit)) {
     const auto home = s.find_line(d.line);
     if (!home) continue;
     job_row row;
@@ -51,6 +77,7 @@ promote_answer apply(session& s, const promote_request& r) {
   const auto seen = look(s, r);
   answer.next_in = seen.next_in;
   answer.open = seen.open;
+  answer.schedule_in = seen.schedule_in;
   return answer;
 }
 
@@ -84,6 +111,7 @@ promote_answer look(session& s, const promote_request& r) {
   if (!open.empty()) sooner(s.now_us() + look_again.count());
   answer.open.assign(open.begin(), open.end());
   if (next) answer.next_in = duration(std::max<std::int64_t>(0, *next - s.now_us()));
+  answer.schedule_in = next_schedule_in(s);
   return answer;
 }
 

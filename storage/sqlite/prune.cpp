@@ -44,6 +44,16 @@ std::int64_t silent_since(const session& s, const prune_request& r) {
   return r.server_age > duration::zero() ? s.now_us() - r.server_age.count() : INT64_MIN;
 }
 
+// Locks are forgotten here when nobody took or released them.
+bool forget_locks(session& s, std::uint32_t limit) {
+  s.db.prepare(
+          "DELETE FROM locks WHERE resource IN (SELECT resource FROM locks WHERE until<=? ORDER BY until,resource "
+          "LIMIT ?)")
+      .with(s.now_us(), limit)
+      .run();
+  return s.db.changes() == static_cast<int>(limit);
+}
+
 }  // namespace
 
 prune_answer apply(session& s, const prune_request& r) {
@@ -57,6 +67,7 @@ prune_answer apply(session& s, const prune_request& r) {
     answer.removed += static_cast<std::uint32_t>(old.size());
     answer.more = answer.more || old.size() == r.limit;
   }
+  answer.more = forget_locks(s, r.limit) || answer.more;
   s.db.prepare("DELETE FROM claims WHERE server IN (SELECT id FROM servers WHERE beat<?)")
       .with(silent_since(s, r))
       .run();
@@ -67,6 +78,10 @@ prune_answer apply(session& s, const prune_request& r) {
 bool finds_work(session& s, const prune_request& r) {
   for (const auto& [state, rule] : rules(r))
     if (!beyond(s, state, *rule, 1).empty()) return true;
+  {
+    auto q = s.db.prepare("SELECT 1 FROM locks WHERE until<=? LIMIT 1").with(s.now_us());
+    if (q.step()) return true;
+  }
   auto q = s.db.prepare("SELECT 1 FROM servers WHERE beat<? LIMIT 1").with(silent_since(s, r));
   return q.step();
 }

@@ -8,7 +8,7 @@ namespace sluice::storage::sqlite {
 namespace {
 
 errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses) {
-  const auto row = s.find(seen.start.id);
+  auto row = s.find(seen.start.id);
   if (!row || row->state != job_state::processing || row->fence != seen.start.fence.value ||
       row->renewals != seen.renewals)
     return errc::stale_fence;
@@ -18,6 +18,7 @@ errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses) {
     s.damaged(row->seq);
     return errc::none;
   }
+  unfold_took(s, *row);
   const auto losses = row->losses + 1;
   const bool give_up = losses >= max_losses;
   remember(*progress,
@@ -80,6 +81,7 @@ reap_answer apply(session& s, const reap_request& r) {
   reap_answer answer;
   for (const auto& seen : r.leases)
     answer.each.push_back(reap_one(s, seen, r.max_losses));
+  pass_on_freed(s);
   return answer;
 }
 

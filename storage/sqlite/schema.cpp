@@ -16,7 +16,7 @@ CREATE TABLE jobs(
   fence INTEGER NOT NULL DEFAULT 0, settled INTEGER NOT NULL DEFAULT 0,
   server TEXT NOT NULL DEFAULT '', op INTEGER NOT NULL DEFAULT 0,
   lease INTEGER NOT NULL DEFAULT 0, renewals INTEGER NOT NULL DEFAULT 0,
-  started INTEGER NOT NULL DEFAULT 0,
+  started INTEGER NOT NULL DEFAULT 0, took BLOB NOT NULL DEFAULT x'',
   record BLOB NOT NULL, progress BLOB NOT NULL DEFAULT x'');
 CREATE INDEX jobs_by_place ON jobs(state, line, pos);
 CREATE TABLE lines(id INTEGER PRIMARY KEY, queue TEXT NOT NULL, kind INTEGER NOT NULL, name TEXT NOT NULL,
@@ -48,14 +48,32 @@ CREATE TABLE numbers(one INTEGER PRIMARY KEY CHECK(one = 1), last INTEGER NOT NU
 INSERT INTO numbers VALUES(1, 0);
 )sql";
 
+// What came with schema 2.
+constexpr const char* tables_of_2 = R"sql(
+CREATE TABLE IF NOT EXISTS locks(resource TEXT PRIMARY KEY, fence INTEGER NOT NULL, until INTEGER NOT NULL, lease INTEGER NOT NULL,
+  token TEXT NOT NULL, holder TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS locks_by_end ON locks(until);
+CREATE TABLE IF NOT EXISTS schedules(name TEXT PRIMARY KEY, version INTEGER NOT NULL, record BLOB NOT NULL, next_at INTEGER,
+  place INTEGER, span INTEGER, placed INTEGER) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS schedules_by_time ON schedules(next_at) WHERE next_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS schedule_runs(seq INTEGER PRIMARY KEY, schedule TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS runs_by_schedule ON schedule_runs(schedule, seq);
+)sql";
+
 std::int64_t pragma(database& db, const char* sql) {
   auto q = db.prepare(sql);
   return q.step() ? q.number(0) : 0;
 }
 
+bool has_column(database& db, std::string_view name) {
+  return db.prepare("SELECT 1 FROM pragma_table_info('jobs') WHERE name=?").with(name).step();
+}
+
+bool is_empty(database& db) { return pragma(db, "SELECT count(*) FROM sqlite_master") == 0; }
+
 }  // namespace
 
-bool is_made(database& db) { return pragma(db, "SELECT count(*) FROM sqlite_master") > 0; }
+bool is_made(database& db) { return !is_empty(db) && pragma(db, "PRAGMA user_version") >= schema_version; }
 
 durability configure(database& db, std::uint32_t max_pages) {
   sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -78,7 +96,7 @@ durability configure(database& db, std::uint32_t max_pages) {
 }
 
 result<void> check_schema(database& db, const std::string& name) {
-  if (!is_made(db)) return {};
+  if (is_empty(db)) return {};
   const auto version = pragma(db, "PRAGMA user_version");
   if (pragma(db, "PRAGMA application_id") != application_id)
     return error{errc::storage_damaged, cat(name, " is a database, but not one of Sluice's; it was left as it is")};
@@ -90,7 +108,9 @@ result<void> check_schema(database& db, const std::string& name) {
 
 void make_schema(database& db) {
   if (is_made(db)) return;  // another process was first
-  db.execute(tables);
+  if (is_empty(db)) db.execute(tables);
+  else if (!has_column(db, "took")) db.execute("ALTER TABLE jobs ADD COLUMN took BLOB NOT NULL DEFAULT x''");
+  db.execute(tables_of_2);
   db.execute(cat("PRAGMA application_id=", application_id, "; PRAGMA user_version=", schema_version).c_str());
 }
 

@@ -1,5 +1,7 @@
 #include "storage/sqlite/session.hpp"
 
+#include <utility>
+
 #include "core/log.hpp"
 #include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/schema.hpp"
@@ -64,6 +66,14 @@ std::vector<std::pair<std::int64_t, std::int64_t>> session::counted_lines(int st
   return found;
 }
 
+std::uint64_t session::held(const std::string& resource) {
+  std::int64_t n = 0;
+  if (const auto unwritten = held_.find(resource); unwritten != held_.end()) n = unwritten->second;
+  auto q = db.prepare("SELECT n FROM held WHERE resource=?").with(resource);
+  if (q.step()) n += q.number(0);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, n));
+}
+
 void session::move(const job_row& row, job_state to, std::int64_t line, std::int64_t pos) {
   db.prepare("UPDATE jobs SET state=?,line=?,pos=? WHERE seq=?").with(static_cast<int>(to), line, pos, row.seq).run();
   count(row.state, row.line, -1);
@@ -86,6 +96,7 @@ job_row read_row(const query& q) {
   row.renewals = static_cast<std::uint64_t>(q.number(11));
   row.started = q.number(12);
   row.progress = q.text(13);
+  row.took = q.text(14);
   return row;
 }
 
@@ -161,6 +172,10 @@ void session::quarantine_damaged() {
           "WHERE seq=?")
         .with(now_us(), seq)
         .run();
+    if (const auto row = find(job_id(id)); row && row->seq == seq) {
+      auto ends = *row;
+      unfold_took(*this, ends);
+    }
     leave_admission(*this, seq, true);
     db.prepare("DELETE FROM jobs WHERE seq=?").with(seq).run();
     count(state, at_line, -1);
@@ -168,12 +183,14 @@ void session::quarantine_damaged() {
     count(quarantined_state, home ? line_id(home->queue, line_kind::main) : at_line, +1);
   }
   damaged_.clear();
+  pass_on_freed(*this);
 }
 
 void session::begin(time_point at) {
   now = at;
   made_work = false;
   admissions.reset();
+  waiters.reset();
   last_number_.reset();
   drawn_ = false;
 }
@@ -185,12 +202,25 @@ void session::flush() {
           .with(place.first, place.second, by)
           .run();
   counted_.clear();
+  for (const auto& [resource, by] : held_) {
+    if (by == 0) continue;
+    db.prepare("INSERT INTO held(resource,n) VALUES(?1,?2) ON CONFLICT(resource) DO UPDATE SET n=n+?2")
+        .with(resource, by)
+        .run();
+    if (by < 0) db.prepare("DELETE FROM held WHERE resource=? AND n<=0").with(resource).run();
+  }
+  held_.clear();
+  for (const auto& [queue, n] : std::exchange(woken, {}))
+    made_work = made_work || n > 0;
   if (drawn_) db.prepare("UPDATE numbers SET last=?").with(*last_number_).run();
   drawn_ = false;
 }
 
 void session::forget() {
   counted_.clear();
+  held_.clear();
+  freed.clear();
+  woken.clear();
   line_ids_.clear();
   lines_.clear();
   damaged_.clear();

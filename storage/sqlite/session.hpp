@@ -37,6 +37,7 @@ struct job_row {
   std::uint64_t renewals = 0;
   std::int64_t started = 0;
   std::string progress;
+  std::string took;
 };
 
 class session {
@@ -46,7 +47,8 @@ public:
   database& db;
   time_point now{};
   bool made_work = false;
-  std::optional<bool> admissions;  // whether any job has to do with a throttler, once that was asked
+  // Once that was asked, whether any job has an admission, and whether any waits for a throttler.
+  std::optional<bool> admissions, waiters;
 
   std::int64_t now_us() const { return micros(now); }
 
@@ -67,6 +69,13 @@ public:
 
   void count(int state, std::int64_t line, std::int64_t by) { counted_[{state, line}] += by; }
   void count(job_state state, std::int64_t line, std::int64_t by) { count(static_cast<int>(state), line, by); }
+  // How many permits of a resource are held.
+  void count_held(const std::string& resource, std::int64_t by) { held_[resource] += by; }
+  std::uint64_t held(const std::string& resource);
+  // Waiters woken by this transaction and not claimed by it either, by queue: work for others.
+  std::map<std::string, std::int64_t> woken;
+  // Permits that came free and were not passed on yet, see pass_on_freed of admission.hpp.
+  std::vector<std::string> freed;
   // Lines in which jobs are in `state`, with their numbers.
   std::vector<std::pair<std::int64_t, std::int64_t>> counted_lines(int state);
 
@@ -82,20 +91,22 @@ public:
   void quarantine_damaged();
 
   void begin(time_point at);
-  void flush();   // before the commit: writes counts and the growing number
+  void flush();   // before the commit: writes counts, permits held and the growing number
   void forget();  // after a rollback: nothing read in the transaction holds
 
 private:
   std::optional<std::uint64_t> last_number_;
   bool drawn_ = false;
   std::map<std::pair<int, std::int64_t>, std::int64_t> counted_;
+  std::map<std::string, std::int64_t> held_;  // as counted_, what is not written yet
   std::map<std::tuple<std::string, line_kind, std::string>, std::int64_t> line_ids_;
   std::unordered_map<std::int64_t, line> lines_;
   std::vector<std::int64_t> damaged_;
 };
 
 // The columns of `job_row` in the order that `read_row` expects.
-#define SLUICE_JOB_COLUMNS "seq,id,state,line,pos,attempt,losses,fence,settled,server,lease,renewals,started,progress"
+#define SLUICE_JOB_COLUMNS \
+  "seq,id,state,line,pos,attempt,losses,fence,settled,server,lease,renewals,started,progress,took"
 job_row read_row(const query& q);
 
 }  // namespace sluice::storage::sqlite

@@ -48,18 +48,19 @@ errc settle_one(session& s, const settlement& end) {
   const auto to = place_after(s, end, *row, home->queue);
   remember(*progress,
            {fence{row->fence}, row->attempt, end.cause, row->server, end.end == how::succeeded ? "" : end.text,
-            s.now - std::min(end.ran, duration(s.now_us() - row->started)), s.now});
+            s.now - std::min(end.ran, duration(s.now_us() - row->started)), s.now, end.watched});
   if (end.progress) progress->reported = end.progress;
   progress->reason = end.reason;
   progress->result = end.end == how::succeeded ? end.text : std::string();
   if (end.failure) ++progress->failures;
   const auto bytes = encode(row->id, *progress);
-  s.db.prepare("UPDATE jobs SET state=?,line=?,pos=?,attempt=?,settled=?,progress=? WHERE seq=?")
+  s.db.prepare("UPDATE jobs SET state=?,line=?,pos=?,attempt=?,settled=?,progress=?,took=x'' WHERE seq=?")
       .with(static_cast<int>(to.state), to.line, to.pos, attempt, row->fence, query::blob{bytes}, row->seq)
       .run();
   s.count(row->state, row->line, -1);
   s.count(to.state, to.line, +1);
   if (!is_final(to.state)) s.made_work = true;
+  if (!row->took.empty()) leave_took(s, row->took);
   leave_admission(s, row->seq, is_final(to.state));
   return errc::none;
 }
@@ -77,6 +78,7 @@ settle_answer apply(session& s, const settle_request& r) {
   answer.each.reserve(r.starts.size());
   for (const auto& end : r.starts)
     answer.each.push_back(settle_one(s, end));
+  pass_on_freed(s);
   if (r.next) answer.next = apply(s, *r.next);
   return answer;
 }

@@ -144,8 +144,10 @@ private:
     // While we waited nobody could renew: whoever was seen silent before gets a new chance.
     if (std::holds_alternative<reap_request>(r) && waited_long_)
       return error{errc::storage_busy, "others were kept from renewing; look again"};
-    if (std::holds_alternative<enqueue_request>(r) && !has_room())
-      return error{errc::storage_full, cat(path_, " holds as much as max_pages allows")};
+    const auto* swap = std::get_if<swap_schedule_request>(&r);
+    const bool grows = std::holds_alternative<enqueue_request>(r) ||
+                       (swap && (!swap->enqueue.empty() || (swap->version == 0 && swap->record)));
+    if (grows && !has_room()) return error{errc::storage_full, cat(path_, " holds as much as max_pages allows")};
     return std::visit([&](const auto& one) { return answer(sqlite::apply(*session_, one)); }, r);
   }
 
@@ -281,6 +283,10 @@ private:
                      [&](const prune_request& p) {
                        finds_work(s, p) ? void(all = false) : void(answers.emplace_back(prune_answer{}));
                      },
+                     [&](const lock_request& l) {
+                       auto told = sqlite::look(s, l);
+                       told ? void(answers.emplace_back(std::move(*told))) : void(all = false);
+                     },
                      [&](const expired_request& e) { answers.emplace_back(sqlite::apply(s, e)); },
                      [&](const get_request& g) { answers.emplace_back(sqlite::apply(s, g)); },
                      [&](const list_request& l) { answers.emplace_back(sqlite::apply(s, l)); },
@@ -290,6 +296,9 @@ private:
                      [&](const throttlers_request& t) { answers.emplace_back(sqlite::apply(s, t)); },
                      [&](const throttler_request& t) { answers.emplace_back(sqlite::apply(s, t)); },
                      [&](const explain_request& x) { answers.emplace_back(sqlite::apply(s, x)); },
+                     [&](const schedules_request& l) { answers.emplace_back(sqlite::apply(s, l)); },
+                     [&](const schedule_request& one) { answers.emplace_back(sqlite::apply(s, one)); },
+                     [&](const due_request& d) { answers.emplace_back(sqlite::apply(s, d)); },
                      [&](const auto&) { all = false; },
                  },
                  r);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "storage/sqlite/admission.hpp"
 #include "storage/sqlite/transitions.hpp"
@@ -12,13 +11,13 @@ using how = take_answer::how;
 // Room for a newcomer: nobody who waits is overtaken.
 bool has_room(session& s, const std::string& resource) {
   const auto limit = limit_of(s, resource);
-  if (!limit || held(s, resource) >= *limit) return false;
+  if (!limit || s.held(resource) >= *limit) return false;
   pass_on(s, resource);
-  return held(s, resource) < *limit;
+  return s.held(resource) < *limit;
 }
 
 take_answer::one take_one(session& s, const take_request::start& asked) {
-  const auto row = s.find(asked.key.id);
+  auto row = s.find(asked.key.id);
   const auto fence = asked.key.fence.value;
   if (!row || fence == 0 || row->fence != fence) return {how::stale, {}};
   if (row->state == job_state::throttled) return {how::parked, line_of(s, row->seq)};
@@ -26,6 +25,7 @@ take_answer::one take_one(session& s, const take_request::start& asked) {
   for (const auto& resource : asked.permits)
     if (!limit_of(s, resource)) return {how::undefined, resource};
 
+  unfold_took(s, *row);
   std::vector<std::string> missing;
   {
     const auto has = permits_of(s, row->seq);
@@ -54,13 +54,8 @@ take_answer::one take_one(session& s, const take_request::start& asked) {
 
 take_answer apply(session& s, const take_request& r) {
   take_answer answer;
-  std::set<std::string> taken;
-  for (const auto& start : r.starts) {
+  for (const auto& start : r.starts)
     answer.each.push_back(take_one(s, start));
-    if (answer.each.back().what == how::granted) taken.insert(start.permits.begin(), start.permits.end());
-  }
-  for (const auto& resource : taken)
-    answer.rooms.push_back({resource, held(s, resource), limit_of(s, resource).value_or(0)});
   return answer;
 }
 

@@ -20,11 +20,27 @@ throttler_row row_of(session& s, const std::string& resource) {
     auto q = s.db.prepare("SELECT text FROM definitions WHERE resource=?").with(resource);
     if (q.step()) row.definition = q.text(0);
   }
-  row.held = held(s, resource);
+  row.held = s.held(resource);
   row.waiting = all_waiting(s, resource);
   auto q = s.db.prepare("SELECT at FROM openings WHERE resource=?").with(resource);
   if (q.step()) row.next_at = from_micros(q.number(0));
   return row;
+}
+
+// Those whose claims took it, among the others and as they are: the oldest first.
+void add_who_took(session& s, const throttler_request& r, std::vector<throttler_answer::holder>& holders) {
+  auto q = s.db.prepare("SELECT id,fence,started,took FROM jobs WHERE state=5 AND instr(took,?)>0")
+               .with(query::blob{r.resource});
+  while (q.step()) {
+    const auto took = read_took(q.text(3));
+    if (std::find(took.begin(), took.end(), r.resource) == took.end()) continue;
+    holders.push_back(
+        {job_id(q.text(0)), fence{static_cast<std::uint64_t>(q.number(1))}, false, from_micros(q.number(2))});
+  }
+  std::sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.since, a.fence, a.id.value) < std::tie(b.since, b.fence, b.id.value);
+  });
+  if (holders.size() > r.limit) holders.resize(r.limit);
 }
 
 }  // namespace
@@ -67,7 +83,7 @@ define_answer apply(session& s, const define_request& r) {
 }
 
 change_answer apply(session& s, const undefine_request& r) {
-  const auto n = held(s, r.resource);
+  const auto n = s.held(r.resource);
   std::uint64_t wait = 0;
   {
     auto q = s.db.prepare("SELECT count(*) FROM parked WHERE resource=?1 OR (resource>?1||'/' AND resource<?1||'0')")
@@ -85,6 +101,7 @@ change_answer apply(session& s, const undefine_request& r) {
 
 throttlers_answer apply(session& s, const throttlers_request& r) {
   throttlers_answer answer;
+  s.flush();
   // The next name of each kind of trace, one by one: a line or a set of holders may be long.
   for (auto at = r.after;;) {
     std::string next;
@@ -118,6 +135,7 @@ throttler_answer apply(session& s, const throttler_request& r) {
       answer.holders.push_back({job_id(q.text(0)), fence{static_cast<std::uint64_t>(q.number(1))},
                                 q.number(2) == static_cast<int>(permit_kind::reserved), from_micros(q.number(3))});
   }
+  add_who_took(s, r, answer.holders);
   {
     auto q =
         s.db.prepare("SELECT j.id FROM parked p JOIN jobs j ON j.seq=p.seq WHERE p.resource=? ORDER BY p.pos LIMIT ?")

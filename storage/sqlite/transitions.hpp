@@ -33,6 +33,15 @@ throttlers_answer apply(session& s, const throttlers_request& r);  // throttlers
 throttler_answer apply(session& s, const throttler_request& r);    // throttlers.cpp
 rouse_answer apply(session& s, const rouse_request& r);            // throttlers.cpp
 explain_answer apply(session& s, const explain_request& r);        // throttlers.cpp
+lock_answer apply(session& s, const lock_request& r);              // lock.cpp
+
+schedules_answer apply(session& s, const schedules_request& r);          // schedules.cpp
+schedule_answer apply(session& s, const schedule_request& r);            // schedules.cpp
+due_answer apply(session& s, const due_request& r);                      // schedules.cpp
+swap_schedule_answer apply(session& s, const swap_schedule_request& r);  // schedules.cpp
+
+// Until the next schedule is due.
+std::optional<duration> next_schedule_in(session& s);  // schedules.cpp
 
 // Whether a request would find anything to write now. Looking needs no lock, so an idle server
 // disturbs nobody.
@@ -43,6 +52,9 @@ bool finds_work(session& s, const rouse_request& r);    // throttlers.cpp
 
 // What a promote answers that finds nothing to do now.
 promote_answer look(session& s, const promote_request& r);  // promote.cpp
+
+// What is answered to a request about a lock that changes nothing.
+std::optional<lock_answer> look(session& s, const lock_request& r);  // lock.cpp
 
 // What should not be in the store.
 std::vector<std::string> audit(session& s);  // audit.cpp

@@ -101,6 +101,59 @@ TEST_CASE("a job is found by message") {
   CHECK(refused.code == errc::not_found);
 }
 
+TEST_CASE("locks are taken and renewed and released by message") {
+  host_world w;
+  w.start();
+  caf::scoped_actor self{w.system};
+  error refused;
+  const auto fail = [&](caf::error& e) { refused = error_of(e); };
+  lock_verdict verdict;
+  const auto take = [&](take_lock wish) {
+    refused = {};
+    verdict = {};
+    self->request(w.embedded->handle(), 10s, lock_atom::value, std::move(wish))
+        .receive([&](const lock_verdict& told) { verdict = told; }, fail);
+  };
+  take({"the printer", 30s, "a"});
+  REQUIRE(verdict.taken);
+  const auto mine = verdict.now.fence;
+  take({"the printer", 30s, "b"});
+  CHECK_FALSE(verdict.taken);
+  CHECK(verdict.now.holder == "a");
+  CHECK(verdict.now.fence == mine);
+  lock_holder renewed;
+  const auto renew = [&](sluice::fence f) {
+    refused = {};
+    self->request(w.embedded->handle(), 10s, lock_atom::value, renew_lock{"the printer", f, 1h})
+        .receive([&](const lock_holder& told) { renewed = told; }, fail);
+  };
+  renew(mine);
+  CHECK(refused.code == errc::none);
+  CHECK(renewed.left > 59min);
+  renew(sluice::fence{1});
+  CHECK(refused.code == errc::stale_fence);
+  CHECK(refused.message.find("held by a") != std::string::npos);
+  const auto release = [&](sluice::fence f) {
+    refused = {};
+    self->request(w.embedded->handle(), 10s, lock_atom::value, release_lock{"the printer", f})
+        .receive([&](sluice::fence) {}, fail);
+  };
+  release(sluice::fence{1});
+  CHECK(refused.code == errc::stale_fence);
+  release(mine);
+  CHECK(refused.code == errc::none);
+  release(mine);
+  CHECK(refused.code == errc::none);
+  take({"the printer", 30s, {}});
+  CHECK(verdict.taken);
+  CHECK(verdict.now.fence > mine);
+  CHECK_FALSE(verdict.now.holder.empty());
+  take({"", 30s, {}});
+  CHECK(refused.code == errc::invalid_argument);
+  take({"the printer", 1ms, {}});
+  CHECK(refused.code == errc::invalid_argument);
+}
+
 TEST_CASE("an actor of the host handles a job type, and its answer is the outcome") {
   host_world w;
   w.options.retry.attempts = 0;

@@ -1,10 +1,12 @@
 // What a handler may take, say and return.
 #include <sluice/json.hpp>
 
+#include <atomic>
 #include <cmath>
 
 #include "actors/server_world.hpp"
 #include "support/catch.hpp"
+#include "support/redis_server.hpp"
 
 namespace sluice::test {
 namespace {
@@ -100,6 +102,47 @@ TEST_CASE("the last progress of a job that has ended is kept") {
   REQUIRE(done->progress);
   CHECK(done->progress->done == 1);
   CHECK(done->progress->text == "all done");
+}
+
+TEST_CASE("what a run has watched stands in its start's record on each store and filters see it") {
+  const auto store = GENERATE(as<std::string>{}, "sqlite", "redis");
+  static redis_server redis;
+  server_world w(store == "redis" ? redis.url() + "&prefix=watch" : std::string());
+  struct seen_filter : filter {
+    std::atomic<int> parts{0};
+    void applied(const job&, const outcome& stored) override { parts += static_cast<int>(stored.watched.size()); }
+  };
+  const auto seen = std::make_shared<seen_filter>();
+  w.filters = {{std::make_shared<watch_filter>(), 1, {}}, {seen, 2, {}}};
+  w.options.retry = {1, backoff::fixed, duration(0), {}, {}, {}};
+  w.handlers.handle("work", [](job_context& c) {
+    c.watch("REDIS", "Save 1:2 x", [] {});
+    c.watch("REDIS", "Save 1:2 x", [] {});
+    c.watch("HTTP", "GET", [&] {
+      if (c.attempt() == 1) throw std::runtime_error("gone");
+    });
+    return "done";
+  });
+  w.start();
+  const auto id = w.enqueue("work");
+  REQUIRE(w.becomes(id, job_state::succeeded));
+  const auto j = w.get(id);
+  CHECK(j.result == "done");
+  REQUIRE(j.history.size() == 2);
+  for (const auto& start : j.history) {
+    REQUIRE(start.watched.size() == 3);
+    CHECK(start.watched[0].system == "REDIS");
+    CHECK(start.watched[0].what == "Save 1:2 x");
+    CHECK(start.watched[0].times == 2);
+    CHECK(start.watched[0].longest <= start.watched[0].total);
+    CHECK(start.watched[1].failed == (start.attempt == 1 ? 1 : 0));
+    CHECK(start.watched[2].system == "JOB");
+    CHECK(start.watched[2].what == "work");
+    CHECK(start.watched[2].failed == (start.attempt == 1 ? 1 : 0));
+    CHECK(start.watched[2].total >= start.watched[1].total);
+  }
+  CHECK(j.history[0].cause == "failed");
+  CHECK(eventually([&] { return seen->parts == 6; }));
 }
 
 TEST_CASE("a handler's own catch of std::exception lets an early end pass") {

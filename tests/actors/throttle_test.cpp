@@ -1,5 +1,6 @@
 // Throttlers on a running server, on each store: who runs beside whom, who waits, and that nothing is left behind.
 #include <atomic>
+#include <latch>
 #include <map>
 #include <mutex>
 #include <random>
@@ -46,6 +47,7 @@ public:
 
   int peak() const { return peak_; }
   int peak_of_one_key() const { return key_peak_; }
+  int peak_of(const std::string& key) { return peak_by_key_[key]; }
   int runs() const { return runs_; }
 
 private:
@@ -57,15 +59,16 @@ private:
     of_key += by;
     peak_ = std::max(peak_, now_);
     key_peak_ = std::max(key_peak_, of_key);
+    peak_by_key_[key] = std::max(peak_by_key_[key], of_key);
   }
 
   std::mutex mutex_;
-  std::map<std::string, int> by_key_;
+  std::map<std::string, int> by_key_, peak_by_key_;
   int now_ = 0, peak_ = 0, key_peak_ = 0, runs_ = 0;
 };
 
 struct throttle_world : host_world {
-  overlap bodies;
+  overlap bodies, types;
 
   explicit throttle_world(const std::string& store = "sqlite") : host_world(url_of(store)) {
     options.queues = {{"default", {8, 256, {}, {}}}};
@@ -82,6 +85,7 @@ struct throttle_world : host_world {
   void body(const std::string& type, std::chrono::microseconds length = 2ms) {
     handlers.handle(type, [this, length](job_context& c) {
       overlap::inside now(bodies, c.args());
+      overlap::inside of_type(types, c.type().value);
       std::this_thread::sleep_for(length);  // the body's work, not a wait for anybody
     });
   }
@@ -156,6 +160,44 @@ TEST_CASE("jobs of one order exclude each other and those of others do not wait"
   CHECK(w.bodies.peak_of_one_key() == 1);
   CHECK(w.bodies.peak() > 1);
   CHECK(w.bodies.runs() == 80);
+  CHECK(w.left_over().empty());
+}
+
+TEST_CASE("jobs of a type without overlap run one at a time of all servers and hold no worker while they wait") {
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
+  w.options.jobs["report"].without_overlap = "";
+  w.body("report");
+  w.body("other", 0ms);
+  w.start();
+  sluice::server second(w.options, w.handlers);
+  REQUIRE(second.start().ok());
+  w.enqueue_many("report", 40);
+  w.enqueue_many("other", 20);
+  REQUIRE(w.all_end(60));
+  CHECK(w.bodies.runs() == 60);
+  CHECK(w.types.peak_of("report") == 1);
+  second.stop();
+  w.embedded->stop();
+  CHECK(w.left_over().empty());
+  CHECK(w.audit_is_clean());
+}
+
+TEST_CASE("jobs without overlap by their args wait for those alike alone and say for what") {
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
+  w.options.jobs["report"].without_overlap = "{customer}";
+  std::latch may_end{1};
+  w.handlers.handle("report", [&](job_context&) { may_end.wait(); });
+  w.start();
+  const auto first = w.enqueue("report", R"({"customer": 1})");
+  REQUIRE(w.becomes(first, job_state::processing));
+  const auto same = w.enqueue("report", R"({"customer": 1})");
+  REQUIRE(w.becomes(same, job_state::throttled));
+  CHECK(w.get(same).reason == "waits for mutex:overlap:report/1");
+  const auto another = w.enqueue("report", R"({"customer": 2})");
+  CHECK(w.becomes(another, job_state::processing));
+  may_end.count_down();
+  CHECK(w.becomes(same, job_state::succeeded));
+  CHECK(w.becomes(another, job_state::succeeded));
   CHECK(w.left_over().empty());
 }
 
@@ -258,6 +300,39 @@ TEST_CASE("what a throttler defers is deleted or scheduled again when its type s
   CHECK(w.bodies.runs() == 0);
 }
 
+TEST_CASE("a strict job that had to wait for its mutex keeps it through its retries too") {
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
+  w.options.retry.delay = 300ms;
+  w.options.retry.backoff = backoff::fixed;
+  for (const auto* type : {"first", "failing", "other"})
+    w.options.jobs[type].throttle = {"mutex:one"};
+  w.options.jobs["failing"].strict = true;
+  std::atomic<bool> go{false};
+  std::mutex mutex;
+  std::string order;
+  const auto note = [&](char c) {
+    std::lock_guard hold(mutex);
+    order += c;
+  };
+  w.handlers.handle("first", [&](job_context&) { eventually([&] { return go.load(); }); });
+  w.handlers.handle("failing", [&](job_context& c) {
+    note('f');
+    if (c.attempt() < 3) throw std::runtime_error("not yet");
+  });
+  w.handlers.handle("other", [&](job_context&) { note('o'); });
+  w.start();
+  const auto first = w.enqueue("first");
+  REQUIRE(eventually([&] { return w.get(first).state == job_state::processing; }));
+  const auto failing = w.enqueue("failing");
+  REQUIRE(eventually([&] { return w.get(failing).state == job_state::throttled; }));
+  go = true;
+  REQUIRE(eventually([&] { return w.get(failing).state == job_state::scheduled; }));
+  w.enqueue("other");
+  REQUIRE(w.all_end(3));
+  CHECK(order == "fffo");
+  CHECK(w.left_over().empty());
+}
+
 TEST_CASE("a strict job keeps its mutex through its retries and a relaxed one lets others run between") {
   for (const bool strict : {true, false}) {
     throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
@@ -295,12 +370,12 @@ TEST_CASE("two types that take the same mutexes in opposite order all finish") {
   w.body("ba", 0us);
   w.start();
   for (int i = 0; i < 10; ++i) {
-    w.enqueue_many("ab", 20);
-    w.enqueue_many("ba", 20);
+    w.enqueue_many("ab", 100);
+    w.enqueue_many("ba", 100);
   }
-  REQUIRE(w.all_end(400));
+  REQUIRE(w.all_end(2'000));
   CHECK(w.bodies.peak() == 1);
-  CHECK(w.bodies.runs() == 400);
+  CHECK(w.bodies.runs() == 2'000);
   CHECK(w.left_over().empty());
 }
 

@@ -233,6 +233,18 @@ TEST_CASE("each broken throttler tells where and what") {
        one_job(R"("throttle_delay": "25h")"),
        {{"/jobs/t/throttle_delay", "\"15s\" to \"24h\""}}},
       {"strict", one_job(R"("strict": 1)"), {{"/jobs/t/strict", "true or false"}}},
+      {"overlap as a number",
+       one_job(R"("without_overlap": 1)"),
+       {{"/jobs/t/without_overlap", "true, false or a text"}}},
+      {"overlap as an empty text",
+       one_job(R"("without_overlap": "")"),
+       {{"/jobs/t/without_overlap", "true, false or a text"}}},
+      {"overlap with a fault",
+       one_job(R"("without_overlap": "a{id")"),
+       {{"/jobs/t/without_overlap", "byte 2 of 'a{id'"}}},
+      {"overlap that is too long",
+       one_job(R"("without_overlap": ")" + std::string(191, 'x') + "\""),
+       {{"/jobs/t/without_overlap", "at most 200 bytes"}}},
       {"an unknown key of a type", one_job(R"("throtle": [])"), {{"/jobs/t/throtle", "did you mean 'throttle'"}}},
   };
   for (const auto& file : files)
@@ -258,20 +270,12 @@ TEST_CASE("a definition without faults of its own is shown to the check of defin
   CHECK(got.faults[1].problem == "needs a limit");
 }
 
-TEST_CASE("what comes later is checked for its shape and refused") {
-  const std::string later = "not served yet";
-  check({"recurring", R"({"recurring": {"r": {"job": "t", "cron": "* * * * *"}}})", {{"/recurring/r", later}}});
-  check({"no job", R"({"recurring": {"r": {}}})", {{"/recurring/r", later}, {"/recurring/r/job", "must be given"}}});
-  check({"no object", R"({"recurring": {"r": 1}})", {{"/recurring/r", "must be an object"}}});
-  check({"no map", R"({"recurring": []})", {{"/recurring", "must be an object"}}});
-}
-
 TEST_CASE("all faults of a file are told at once") {
   check({"many",
          R"({"storage": "mysql:x", "lease": 5, "leese": "1s", "max_losses": 0, "allow_exec": 1, "grace": "x",
              "queues": {"": {"workers": 0}, "b": {"workers": 0, "prefetch": -1, "x": 1}, "c": null},
              "jobs": {"t": {"queue": "", "timeout": "0s"}}, "throttlers": {"a": {"kind": "mutex", "limit": 1}},
-             "recurring": {"r": {"job": "t"}}, "lease": "1s"})",
+             "recurring": {"r": {"job": 1}}, "lease": "1s"})",
          {{"/storage", "no known store"},
           {"/lease", "twice"},
           {"/leese", "'lease'"},
@@ -287,7 +291,7 @@ TEST_CASE("all faults of a file are told at once") {
           {"/jobs/t/queue", "empty name"},
           {"/jobs/t/timeout", "a time from"},
           {"/throttlers/a/limit", "a mutex"},
-          {"/recurring/r", "not served yet"}}});
+          {"/recurring/r/job", "must be"}}});
 }
 
 TEST_CASE("deep nesting is a fault and no crash") {

@@ -194,6 +194,15 @@ TEST_CASE("every key is read") {
   CHECK(o.jobs.at("t").timeout == duration(720h));
 }
 
+TEST_CASE("a type may be without overlap as a whole or by its args") {
+  const auto o = options_of(R"({"jobs": {"a": {"without_overlap": true}, "b": {"without_overlap": "{customer_id}"},
+                                        "c": {"without_overlap": false}, "d": {}}})");
+  CHECK(o.jobs.at("a").without_overlap == "");
+  CHECK(o.jobs.at("b").without_overlap == "{customer_id}");
+  CHECK_FALSE(o.jobs.at("c").without_overlap);
+  CHECK_FALSE(o.jobs.at("d").without_overlap);
+}
+
 TEST_CASE("each durability has its word") {
   CHECK(options_of(R"({"require_durability": "volatile"})").require_durability == durability::volatile_);
   CHECK(options_of(R"({"require_durability": "power_safe"})").require_durability == durability::power_safe);

@@ -145,6 +145,37 @@ TEST_CASE("all that happened to a job reads back") {
   }
 }
 
+TEST_CASE("what starts have watched reads back with and without a report") {
+  auto said = full_progress();
+  said.history[3].watched = {{"REDIS", "Save", 3, 1, 12ms, 7ms}, {"", "", 1, 0, 0ms, 0ms}};
+  said.history[4].watched = {{"HTTP", "GET", 1, 0, 24h, 24h}};
+  if (GENERATE(false, true)) said.reported = progress_report{0.5, "half"};
+  const auto bytes = encode(id, said);
+  const auto read = decode_progress(id, bytes);
+  REQUIRE(read);
+  CHECK(read->reported.has_value() == said.reported.has_value());
+  REQUIRE(read->history.size() == said.history.size());
+  for (std::size_t i = 0; i < said.history.size(); ++i) {
+    REQUIRE(read->history[i].watched.size() == said.history[i].watched.size());
+    CHECK(read->history[i].ended == said.history[i].ended);
+  }
+  const auto& part = read->history[3].watched[0];
+  CHECK(part.system == "REDIS");
+  CHECK(part.what == "Save");
+  CHECK(part.times == 3);
+  CHECK(part.failed == 1);
+  CHECK(part.total == 12ms);
+  CHECK(part.longest == 7ms);
+  CHECK(encode(id, *read) == bytes);
+}
+
+TEST_CASE("a job that watched nothing is written as before") {
+  auto said = full_progress();
+  CHECK(encode(id, said)[0] == 1);
+  said.reported = progress_report{0.5, "half"};
+  CHECK(encode(id, said)[0] == 2);
+}
+
 TEST_CASE("no bytes are the progress of a job that nothing happened to") {
   const auto read = decode_progress(id, "");
   REQUIRE(read);

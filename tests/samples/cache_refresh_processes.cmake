@@ -39,6 +39,11 @@ refuses("--role work --store sqlite:jobs.db --provider http://127.0.0.1:1 --json
 refuses("--role provider --json" --json --store)
 refuses("--role provider --provider-port 65536" --provider-port 65535)
 refuses("--queues default" --queues "--role work")
+refuses("--servers 0" --servers 1 16)
+refuses("--servers 3 --json" --json --servers)
+refuses("--servers 3 --seconds 2" --seconds 6)
+refuses("--readers 10" --readers --servers)
+refuses("--servers 2 --store sqlite::memory:" --store sqlite:jobs.db)
 
 execute_process(COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/cache_refresh_processes.sh ${PROGRAM} ${STORE}
   WORKING_DIRECTORY ${FOLDER} OUTPUT_VARIABLE said ERROR_VARIABLE log RESULT_VARIABLE code TIMEOUT 120)

@@ -79,6 +79,7 @@ struct claim_words {
   std::string types = "work";  // words
   std::string at_once = "";
   std::uint32_t lane = 0;
+  storage::permits_by_type permits{};
 };
 
 inline std::shared_ptr<const std::set<std::string, std::less<>>> words_of(const std::string& text) {
@@ -100,6 +101,7 @@ inline storage::claim_request claiming(const claim_words& words) {
   r.types = words_of(words.types);
   r.at_once = words_of(words.at_once);
   r.lane = words.lane;
+  r.permits = std::make_shared<const storage::permits_by_type>(words.permits);
   return r;
 }
 
@@ -358,6 +360,48 @@ inline storage::cell_view cell(world& w, const std::string& id) {
   return w.ask<storage::cell_answer>(storage::cell_request{id}).cell;
 }
 inline storage::swap_answer swap(world& w, const storage::swap_request& r) { return w.ask<storage::swap_answer>(r); }
+
+// Locks. A taking by "a" is always the same taking; asked for without a token it is a new one.
+struct lock_words {
+  std::string holder = "a";
+  duration lease = 30s;
+  std::string token = "";
+};
+inline storage::lock_request taking(const std::string& resource, const lock_words& words = {}) {
+  static std::uint64_t tokens = 0;
+  return {storage::lock_request::act::take,
+          resource,
+          words.holder,
+          words.token.empty() ? cat("token ", ++tokens) : words.token,
+          {},
+          words.lease};
+}
+inline storage::lock_request renewing(const std::string& resource, sluice::fence fence, duration lease = 30s) {
+  return {storage::lock_request::act::renew, resource, "", "", fence, lease};
+}
+inline storage::lock_request releasing(const std::string& resource, sluice::fence fence) {
+  return {storage::lock_request::act::release, resource, "", "", fence, {}};
+}
+inline storage::lock_answer ask(world& w, const storage::lock_request& r) { return w.ask<storage::lock_answer>(r); }
+inline storage::lock_answer take_lock(world& w, const std::string& resource, const lock_words& words = {}) {
+  return ask(w, taking(resource, words));
+}
+// One that must be free.
+inline sluice::fence lock(world& w, const std::string& resource, const lock_words& words = {}) {
+  const auto told = take_lock(w, resource, words);
+  REQUIRE(told.code == errc::none);
+  REQUIRE(told.now.has_value());
+  CHECK(told.now->holder == words.holder);
+  return told.now->fence;
+}
+inline std::string in_words(const std::optional<lock_holder>& held) {
+  if (!held) return "free";
+  return cat("held by ", held->holder, " fence ", held->fence.value, " until ", micros(held->until), " left ",
+             held->left.count());
+}
+inline std::string who_holds(world& w, const std::string& resource) {
+  return in_words(ask(w, storage::lock_request{storage::lock_request::act::look, resource}).now);
+}
 
 inline storage::request enqueue_of(const std::string& id, const std::string& args = "{}") {
   return storage::enqueue_request{{prepared({.id = id, .args = args})}};

@@ -75,6 +75,7 @@ struct overview {
   std::map<std::pair<std::string, std::string_view>, std::uint64_t> counts;  // by queue and state
   std::set<std::string> paused;
   std::map<std::string, std::string> throttlers;
+  std::map<std::string, std::string> locks;
 };
 
 // Who has a permit, and of which start.
@@ -106,6 +107,8 @@ std::string in_words(const overview& o) {
     text += cat("queue ", queue, " is paused\n");
   for (const auto& [resource, said] : o.throttlers)
     text += cat(resource, ' ', said, '\n');
+  for (const auto& [resource, said] : o.locks)
+    text += cat(resource, " is ", said, '\n');
   return text;
 }
 
@@ -121,6 +124,7 @@ std::string in_words(const storage::answer& a) {
           [](const storage::expired_answer& e) { return in_words(e); },
           [](const storage::prune_answer& p) { return cat(p.removed, " removed", p.more ? ", more" : ""); },
           [](const storage::change_answer& c) { return std::string(name_of(c.code)); },
+          [](const storage::lock_answer& l) { return cat(name_of(l.code), ", then ", in_words(l.now)); },
           [](const storage::rouse_answer& r) { return cat(r.woken, " woken, then ", r.next); },
           [](const storage::define_answer& d) { return cat("definition ", static_cast<int>(d.what)); },
           [](const storage::take_answer& t) {
@@ -143,6 +147,9 @@ storage::answer model::carry_out(const storage::request& asked, const storage::a
                         [&](const storage::claim_request& r) {
                           return storage::answer(apply(r, std::get<storage::claim_answer>(told)));
                         },
+                        [&](const storage::lock_request& r) {
+                          return storage::answer(apply(r, std::get<storage::lock_answer>(told)));
+                        },
                         [&](const storage::settle_request& r) {
                           return storage::answer(apply(r, std::get<storage::settle_answer>(told)));
                         },
@@ -152,6 +159,14 @@ storage::answer model::carry_out(const storage::request& asked, const storage::a
                         },
                     },
                     asked);
+}
+
+bool model::made_work() {
+  const auto ready = std::exchange(made_work_, {});
+  return std::any_of(ready.begin(), ready.end(), [&](const std::string& id) {
+    const auto* j = find(job_id(id));
+    return j && (j->seen.state == enqueued || j->seen.state == scheduled);
+  });
 }
 
 storage::enqueue_answer model::apply(const storage::enqueue_request& r) {
@@ -213,6 +228,7 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
   if (paused_.contains(r.queue.value)) return answer;
 
   bool suspect_too = r.suspect_too;
+  std::set<std::string> looked_at;
   for (auto* j : in_turn(r)) {
     const auto taken = answer.jobs.size();
     if (taken == most) break;
@@ -220,27 +236,78 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
     const bool suspect = is_suspect(j->seen);
     if (suspect && !suspect_too) continue;
     if (!knows(r, type)) {
-      j->seen.line = "type:" + type;  // it keeps its place
-      made_work_ = true;              // for a server that knows it
+      j->seen.line = "type:" + type;        // it keeps its place
+      made_work_.insert(j->seen.id.value);  // for a server that knows it
       continue;
     }
-    const bool at_once = suspect || (r.at_once && r.at_once->contains(type));
+    const auto found = look_at(*j, r, looked_at);
+    const bool at_once = suspect || !found.roomy || (r.at_once && r.at_once->contains(type));
     if (at_once && taken >= r.free) break;  // those behind it wait too
+    if (!found.busy.empty() && found.plan->park) {
+      j->first = ++places_;
+      j->seen.fence = {};
+      wait_in(*j, found.busy);
+      if (++answer.parked == storage::most_parked) break;
+      continue;
+    }
     if (suspect) suspect_too = false;
     if (taken == told.jobs.size()) throw std::runtime_error("it should also have claimed " + j->seen.id.value);
     start(*j, r, told.jobs[taken].fence);
+    if (found.takes)
+      for (const auto& resource : found.plan->resources)
+        grant(*j, resource, {j->seen.fence});
     give(*j);
   }
+  for (const auto& resource : looked_at)
+    pass_on(resource);
   if (!answer.jobs.empty()) last_op = r.op;
   return answer;
 }
 
+model::finding model::look_at(const known_job& j, const storage::claim_request& r,
+                              std::set<std::string>& looked_at) const {
+  finding found;
+  const auto plan = r.permits ? r.permits->find(j.seen.type.value) : storage::permits_by_type::const_iterator();
+  if (!r.permits || plan == r.permits->end()) return found;
+  found.plan = &plan->second;
+  if (j.first > 0 || !permits_of(j).empty()) {
+    found.roomy = false;
+    return found;
+  }
+  for (const auto& resource : found.plan->resources) {
+    const auto limit = limit_of(resource);
+    if (!limit) return {found.plan, "", true, false};
+    looked_at.insert(resource);
+    if (found.busy.empty() && (waited_for(resource) || held(resource) >= *limit)) found.busy = resource;
+    found.roomy = found.roomy && !waited_for(resource) && 2 * (held(resource) + 1) <= *limit;
+  }
+  found.takes = found.busy.empty();
+  return found;
+}
+
+bool model::waited_for(const std::string& resource) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& one) {
+    const auto& j = one.second.seen;
+    return j.state == throttled && j.line == resource && !paused_.contains(j.queue.value);
+  });
+}
+
+std::uint64_t model::held(const std::string& resource) const {
+  const auto holders = permits_.find(resource);
+  return holders == permits_.end() ? 0 : holders->second.size();
+}
+
+void model::draw(sluice::fence drawn) {
+  const auto now = micros(clock_.now());
+  if (drawn <= last_fence_) throw std::runtime_error(cat("fence ", drawn.value, " is not above ", last_fence_.value));
+  if (drawn.value < static_cast<std::uint64_t>(now))
+    throw std::runtime_error(cat("fence ", drawn.value, " is below the clock, ", now));
+  last_fence_ = drawn;
+}
+
 void model::start(known_job& j, const storage::claim_request& r, sluice::fence drawn) {
   const auto now = clock_.now();
-  if (drawn <= last_fence_) throw std::runtime_error(cat("fence ", drawn.value, " is not above ", last_fence_.value));
-  if (drawn.value < static_cast<std::uint64_t>(micros(now)))
-    throw std::runtime_error(cat("fence ", drawn.value, " is below the clock, ", micros(now)));
-  last_fence_ = drawn;
+  draw(drawn);
   move(j, processing);
   j.seen.fence = drawn;
   j.seen.attempt += 1;
@@ -261,6 +328,7 @@ storage::settle_answer model::apply(const storage::settle_request& r, const stor
   storage::settle_answer answer;
   for (const auto& end : r.starts)
     answer.each.push_back(settle_one(end));
+  pass_on_freed();
   if (r.next) answer.next = apply(*r.next, told.next);
   return answer;
 }
@@ -362,6 +430,7 @@ storage::reap_answer model::apply(const storage::reap_request& r) {
   storage::reap_answer answer;
   for (const auto& seen : r.leases)
     answer.each.push_back(reap_one(seen, r.max_losses));
+  pass_on_freed();
   return answer;
 }
 
@@ -386,7 +455,49 @@ storage::prune_answer model::apply(const storage::prune_request& r) {
     answer.removed += removed;
     answer.more = answer.more || removed == r.limit;
   }
+  std::vector<std::pair<time_point, std::string>> over;
+  for (const auto& [resource, l] : locks_)
+    if (l.who.until <= clock_.now()) over.emplace_back(l.who.until, resource);
+  std::sort(over.begin(), over.end());
+  if (over.size() >= r.limit) {
+    over.resize(r.limit);
+    answer.more = true;
+  }
+  for (const auto& [until, resource] : over)
+    locks_.erase(resource);
   return answer;
+}
+
+std::optional<lock_holder> model::holder_of(const std::string& resource) const {
+  const auto held = locks_.find(resource);
+  if (held == locks_.end() || held->second.who.until <= clock_.now()) return std::nullopt;
+  auto who = held->second.who;
+  who.left = who.until - clock_.now();
+  return who;
+}
+
+storage::lock_answer model::apply(const storage::lock_request& r, const storage::lock_answer& told) {
+  using act = storage::lock_request::act;
+  const auto known = locks_.find(r.resource);
+  const bool ours = known != locks_.end() && known->second.who.fence == r.fence;
+  const bool held = holder_of(r.resource).has_value();
+  auto code = errc::none;
+  if (r.what == act::take && !held) {
+    if (!told.now) throw std::runtime_error("it should have got the lock");
+    draw(told.now->fence);
+    locks_[r.resource] = {{told.now->fence, r.holder, clock_.now() + r.lease, {}}, r.token, r.lease};
+  } else if (r.what == act::take) {
+    auto& l = known->second;
+    code = l.token == r.token ? errc::none : errc::lock_held;
+    if (l.who.until > clock_.now() + l.lease + clock_slack) l.who.until = clock_.now() + l.lease;
+  } else if (r.what == act::renew) {
+    if (!ours) code = errc::stale_fence;
+    else known->second.lease = r.lease, known->second.who.until = clock_.now() + r.lease;
+  } else if (r.what == act::release) {
+    if (ours) locks_.erase(known);
+    else if (held) code = errc::stale_fence;
+  }
+  return {code, holder_of(r.resource)};
 }
 
 std::uint32_t model::prune_state(job_state state, const retention_rule& rule, std::uint32_t limit) {
@@ -433,6 +544,7 @@ storage::change_answer model::apply(const storage::remove_request& r) {
   j->requeued = false;
   move(*j, deleted);
   give_back(*j);
+  pass_on_freed();
   return {};
 }
 
@@ -567,17 +679,20 @@ void model::park(known_job& j, const std::string& resource, const names& free) {
 }
 
 void model::give_back(known_job& j) {
-  names freed;
   for (const auto& has : permits_of(j)) {
     auto& p = permits_[has][j.seen.id.value];
     p.start = {};
     if (p.strict && !is_final(j.seen.state)) continue;
     permits_[has].erase(j.seen.id.value);
-    freed.push_back(has);
+    freed_.push_back(has);
   }
   j.first = 0;
   j.vain = 0;
-  for (const auto& f : freed)
+}
+
+// When all that a request ends has ended.
+void model::pass_on_freed() {
+  for (const auto& f : std::exchange(freed_, {}))
     pass_on(f);
 }
 
@@ -637,7 +752,7 @@ void model::move(known_job& j, job_state to, const std::string& line) {
   j.seen.lease_until.reset();
   j.seen.finished_at = is_final(to) ? std::optional(clock_.now()) : std::nullopt;
   if (to == enqueued) j.place = ++places_;
-  made_work_ = made_work_ || to == enqueued || to == scheduled;
+  if (to == enqueued || to == scheduled) made_work_.insert(j.seen.id.value);
 }
 
 void model::remember(known_job& j, const std::string& cause, const std::string& why, duration ran) {
@@ -688,6 +803,8 @@ std::string model::look() const {
     rest.throttlers[resource] =
         about(written == definitions_.end() ? "" : written->second.text, held, waiters[resource]);
   }
+  for (const auto& resource : lock_names)
+    rest.locks[resource] = in_words(holder_of(resource));
   return text + in_words(rest);
 }
 
@@ -725,6 +842,8 @@ std::string model::look(world& w) {
     rest.throttlers[row.resource] = about(row.definition, held, waiters);
     if (row.held != held.size() || row.waiting != waiters.size()) text += row.resource + " is counted wrongly\n";
   }
+  for (const auto& resource : lock_names)
+    rest.locks[resource] = who_holds(w, resource);
   return text + in_words(rest);
 }
 

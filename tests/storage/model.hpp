@@ -13,6 +13,9 @@
 
 namespace sluice::test {
 
+// The locks that programs take.
+inline const names lock_names = {"the printer", "the scanner"};
+
 // Everything an answer says, to compare. Leases are put in order, since theirs is not promised.
 std::string in_words(const storage::answer& a);
 
@@ -27,7 +30,8 @@ public:
   storage::answer carry_out(const storage::request& asked, const storage::answer& told);
 
   // Whether jobs became ready or due since this was asked last.
-  bool made_work() { return std::exchange(made_work_, false); }
+  // Who was ready only until the same commit claimed it is work for nobody.
+  bool made_work();
 
   // All that can be looked at: jobs by id, the lines in their order, the counts. The second one looks at a
   // store.
@@ -57,6 +61,12 @@ private:
     std::uint64_t number = 0;  // grows with each
   };
 
+  struct held_lock {
+    lock_holder who;
+    std::string token;
+    duration lease{0};
+  };
+
   storage::enqueue_answer apply(const storage::enqueue_request& r);
   storage::claim_answer apply(const storage::claim_request& r, const storage::claim_answer& told);
   storage::settle_answer apply(const storage::settle_request& r, const storage::settle_answer& told);
@@ -73,6 +83,7 @@ private:
   storage::define_answer apply(const storage::define_request& r);
   storage::change_answer apply(const storage::undefine_request& r);
   storage::rouse_answer apply(const storage::rouse_request& r);
+  storage::lock_answer apply(const storage::lock_request& r, const storage::lock_answer& told);
 
   errc enqueue_one(const prepared_job& wanted);
   errc settle_one(const storage::settlement& end);
@@ -80,10 +91,22 @@ private:
   storage::take_answer::one take_one(const storage::take_request::start& asked);
   std::uint32_t prune_state(job_state state, const retention_rule& rule, std::uint32_t limit);
 
+  std::optional<lock_holder> holder_of(const std::string& resource) const;
+  void draw(sluice::fence drawn);
   known_job* find(const job_id& id);
   known_job* running(const storage::start_key& start);  // null when it is no longer the job's current one
   known_jobs where(const std::function<bool(const known_job&)>& is_one);
   known_jobs in_turn(const storage::claim_request& r);  // the ready jobs that a claim may meet
+  // What the permits of its type mean for a job that a claim meets.
+  struct finding {
+    const storage::claim_permits* plan = nullptr;
+    std::string busy;   // what keeps a newcomer from them
+    bool roomy = true;  // half of each is free, and nobody has to do with it yet
+    bool takes = false;
+  };
+  finding look_at(const known_job& j, const storage::claim_request& r, std::set<std::string>& looked_at) const;
+  bool waited_for(const std::string& resource) const;  // by somebody whose queue runs
+  std::uint64_t held(const std::string& resource) const;
   void start(known_job& j, const storage::claim_request& r, sluice::fence drawn);
   void move(known_job& j, job_state to, const std::string& line = {});
   void to_tail(known_job& j) { move(j, job_state::enqueued, j.seen.losses > 0 ? "suspect" : ""); }
@@ -95,6 +118,7 @@ private:
   void wait_in(known_job& j, const std::string& resource);
   void pass_on_lapsed(const storage::promote_request& r);
   void give_back(known_job& j);  // its start ended
+  void pass_on_freed();
   names permits_of(const known_job& j) const;
   void remember(known_job& j, const std::string& cause, const std::string& why, duration ran);
 
@@ -105,9 +129,11 @@ private:
   std::map<std::tuple<server_id, queue_name, std::uint32_t>, std::uint64_t> last_op_;
   std::map<std::string, storage::define_request> definitions_;
   std::map<std::string, std::map<std::string, permit>> permits_;  // by resource and job
+  names freed_;                                                   // and not passed on yet
+  std::map<std::string, held_lock> locks_;                        // of some the lease is over
   std::uint64_t places_ = 0;
   sluice::fence last_fence_;
-  bool made_work_ = false;
+  std::set<std::string> made_work_;  // jobs that became ready or due
 };
 
 }  // namespace sluice::test

@@ -30,6 +30,7 @@ enum class verb {
   take,
   define,
   rouse,
+  lock,
   wait,
   set_back,
   reopen
@@ -101,6 +102,7 @@ rc::Gen<program> any_program(int longest) {
                                                     {8, verb::take},
                                                     {2, verb::define},
                                                     {1, verb::rouse},
+                                                    {4, verb::lock},
                                                     {4, verb::wait},
                                                     {1, verb::set_back},
                                                     {1, verb::reopen}});
@@ -136,6 +138,21 @@ constexpr std::uint32_t all_of_them = 1'000;
 const std::string& at(const names& all, int n) { return all[static_cast<std::size_t>(n)]; }
 int free_of(const command& c) { return c.what == verb::claim ? (c.amount + 1) % 3 : c.amount; }
 int lane_of(const command& c) { return c.other % 2; }
+// What claims take for each type: nothing, or what the job number says.
+storage::permits_by_type permits_of(const command& c) {
+  if (c.job < 3) return {};
+  const auto& wanted = wishes[static_cast<std::size_t>(c.job + c.choice) % wishes.size()];
+  return {{"work", {wanted, c.choice != 5}}, {"mail", {{"mutex:m"}, true}}};
+}
+std::string permits_in_words(const command& c) {
+  std::string text;
+  for (const auto& [type, plan] : permits_of(c)) {
+    text += cat(plan.park ? ", for " : ", unless it is busy for ", type);
+    for (const auto& resource : plan.resources)
+      text += ' ' + resource;
+  }
+  return text;
+}
 bool pauses(const command& c) { return c.flag && c.more == 0; }
 std::uint32_t number(int n) { return static_cast<std::uint32_t>(n); }
 
@@ -146,7 +163,7 @@ std::string words_for(const command& c) {
   const auto claim = [&] {
     return cat(at(server_names, c.server), " claims from ", queue, " in lane ", lane_of(c), ": ", free_of(c), " free, ",
                c.more, " ahead", c.flag ? ", a suspect too" : "", ", knows ", at(known_types, c.types), ", lease ",
-               format_duration(leases[c.time]));
+               format_duration(leases[c.time]), permits_in_words(c));
   };
   const auto start = cat(" (start ", c.which == 0 ? "now" : c.which == 1 ? "before" : "never", ")");
   switch (c.what) {
@@ -179,6 +196,16 @@ std::string words_for(const command& c) {
     }
     case verb::define: return c.more == 2 ? "undefine semaphore:s" : cat("define semaphore:s, limit ", c.amount);
     case verb::rouse: return "rouse";
+    case verb::lock:
+      return cat(at(server_names, c.server),
+                 c.choice < 3   ? " takes "
+                 : c.choice < 5 ? " renews "
+                                : " releases ",
+                 at(lock_names, c.queue), " (",
+                 c.which == 0   ? "now"
+                 : c.which == 1 ? "before"
+                                : "never",
+                 ") for ", format_duration(leases[c.time]));
     case verb::wait: return "wait " + format_duration(waits[c.time]);
     case verb::set_back: return "set the clock back " + format_duration(steps_back[c.time]);
     case verb::reopen: return "reopen";
@@ -288,10 +315,19 @@ public:
         if (c.more == 2) return storage::undefine_request{"semaphore:s"};
         return storage::define_request{"semaphore:s", cat("limit ", c.amount), number(c.amount), ""};
       case verb::rouse: return storage::rouse_request{};
+      case verb::lock: return lock(c);
       default: return storage::pause_request{queue_name(at(queue_names, c.queue)), pauses(c)};
     }
   }
 
+  void remember(const storage::request& asked, const storage::answer& told) {
+    const auto* r = std::get_if<storage::lock_request>(&asked);
+    if (!r) return remember(told);
+    const auto& got = std::get<storage::lock_answer>(told);
+    auto& of_lock = locks_[r->resource];
+    if (got.now && std::find(of_lock.begin(), of_lock.end(), got.now->fence) == of_lock.end())
+      of_lock.push_back(got.now->fence);
+  }
   void remember(const storage::answer& told) {
     if (const auto* c = std::get_if<storage::claim_answer>(&told)) remember(*c);
     if (const auto* s = std::get_if<storage::settle_answer>(&told)) remember(s->next);
@@ -308,12 +344,13 @@ public:
   storage::answer ask(const storage::request& r) {
     auto told = w_.store().apply({&r, 1}).at(0);
     if (const auto* e = std::get_if<error>(&told)) throw std::runtime_error("the store refused: " + to_string(*e));
-    remember(told);
+    remember(r, told);
     return told;
   }
 
-  // Every start that ever was, oldest first for each job.
+  // Every start that ever was, oldest first for each job; and every lock that was taken.
   const std::map<std::string, std::vector<fence>>& starts() const { return starts_; }
+  const std::map<std::string, std::vector<fence>>& locks() const { return locks_; }
 
 private:
   storage::claim_request claim(const command& c) {
@@ -330,7 +367,19 @@ private:
                      .lease = leases[c.time],
                      .types = at(known_types, c.types),
                      .at_once = c.job == 5 ? "mail" : "",
-                     .lane = number(lane_of(c))});
+                     .lane = number(lane_of(c)),
+                     .permits = permits_of(c)});
+  }
+
+  storage::lock_request lock(const command& c) {
+    const auto& resource = at(lock_names, c.queue);
+    const auto& holder = at(server_names, c.server);
+    if (c.choice < 3) {
+      if (c.which == 0) ++last_token_;
+      return taking(resource, {holder, leases[c.time], cat(holder, ' ', c.which < 2 ? last_token_ : 0)});
+    }
+    const auto known = fence_of(locks_, resource, c.which);
+    return c.choice < 5 ? renewing(resource, known, leases[c.time]) : releasing(resource, known);
   }
 
   storage::settlement end_of(storage::start_key start, how end, const command& c) {
@@ -347,11 +396,12 @@ private:
     return s;
   }
 
-  fence fence_of(const std::string& id, int which) const {
-    const auto known = starts_.find(id);
+  fence fence_of(const std::string& id, int which) const { return fence_of(starts_, id, which); }
+  static fence fence_of(const std::map<std::string, std::vector<fence>>& drawn, const std::string& name, int which) {
+    const auto known = drawn.find(name);
     const auto back = static_cast<std::size_t>(which) + 1;
     if (which == 2) return fence{1};
-    if (known == starts_.end() || known->second.size() < back) return fence{0};
+    if (known == drawn.end() || known->second.size() < back) return fence{0};
     return known->second[known->second.size() - back];
   }
 
@@ -376,6 +426,8 @@ private:
 
   world& w_;
   std::map<std::string, std::vector<fence>> starts_;
+  std::map<std::string, std::vector<fence>> locks_;
+  int last_token_ = 0;
   std::vector<storage::expired_lease> lost_;
   std::map<std::tuple<int, int, int>, std::vector<std::uint64_t>> ops_;
   std::uint64_t last_op_ = 0;
@@ -399,7 +451,7 @@ void goes_with_the_model(const program& p) {
     const bool made_work = w.store().made_work();
     for (std::size_t i = 0; i < batch.size(); ++i) {
       agree(in_words(expected.carry_out(batch[i], answers.at(i))), in_words(answers.at(i)));
-      people.remember(answers[i]);
+      people.remember(batch[i], answers[i]);
     }
     if (expected.made_work() && !made_work) throw std::runtime_error("it made work and does not say so");
     batch.clear();
@@ -464,7 +516,12 @@ void repeats_change_nothing(const program& p) {
   }
 }
 
-// Whatever is said about starts that are no more.
+std::vector<fence> all_but_last(std::vector<fence> all) {
+  if (!all.empty()) all.pop_back();
+  return all;
+}
+
+// Whatever is said about starts that are no more, and about locks that were taken anew.
 template <class World>
 void zombies_change_nothing(const program& p) {
   World w;
@@ -495,6 +552,15 @@ void zombies_change_nothing(const program& p) {
       const bool in_line = now && now->state == job_state::throttled && now->fence == old;
       const auto answer = in_line ? cat("parked ", now->line, "; ") : std::string("stale; ");
       agree(answer + answer, in_words(told.back()));
+      agree(before, everything());
+    }
+  }
+  for (const auto& [resource, fences] : people.locks()) {
+    const auto now = ask(w, storage::lock_request{storage::lock_request::act::look, resource}).now;
+    // Of the last one the lease may be over without anybody having taken it: then it may still be renewed.
+    for (const auto old : all_but_last(fences)) {
+      agree("stale_fence", std::string(name_of(ask(w, renewing(resource, old)).code)));
+      agree(now ? "stale_fence" : "none", std::string(name_of(ask(w, releasing(resource, old)).code)));
       agree(before, everything());
     }
   }

@@ -78,9 +78,9 @@ TEST_CASE("A URL that names no store is refused before anything is opened", "[sq
 TEST_CASE("A file of a newer version is refused and left as it is", "[sqlite]") {
   sqlite_file_world w;
   put_all(w, {"a"});
-  side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=2");
+  side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=99");
   CHECK(open_refusal(w.url()) == errc::storage_newer);
-  side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=1");
+  side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=2");
   w.reopen();
   CHECK(ids(claim(w)) == names{"a"});
 }

@@ -64,6 +64,32 @@ TEMPLATE_TEST_CASE("Due jobs are promoted oldest first, whatever their queue", "
   audit(w);
 }
 
+TEMPLATE_TEST_CASE("A promotion takes the oldest however they are spread over queues", "[contract]", sqlite_file_world,
+                   sqlite_memory_world, redis_world) {
+  TestType w;
+  // Of ten queues the first holds the twenty oldest, and each other one a job of every later second.
+  names expected;
+  for (int i = 0; i < 20; ++i) {
+    expected.push_back(cat("q0.", 100 + i));
+    REQUIRE(put(w, {.id = expected.back(), .queue = "q0", .delay = 1s + i * 1ms}) == errc::none);
+  }
+  for (int i = 0; i < 5; ++i)
+    for (int q = 1; q < 10; ++q) {
+      expected.push_back(cat("q", q, ".", 100 + i));
+      REQUIRE(put(w, {.id = expected.back(), .queue = cat("q", q), .delay = 2s + i * 1s + q * 1ms}) == errc::none);
+    }
+  w.clock.advance(1min);
+  const std::uint32_t limit = GENERATE(1, 7, 19, 30, 1000);
+  CAPTURE(limit);
+  for (std::size_t from = 0; from < expected.size(); from += limit) {
+    const auto n = std::min<std::size_t>(limit, expected.size() - from);
+    CHECK(promote(w, limit).moved == n);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      CHECK((get(w, expected[i]).state == job_state::enqueued) == (i < from + n));
+  }
+  audit(w);
+}
+
 TEMPLATE_TEST_CASE("A promotion tells when the next is due", "[contract]", sqlite_file_world, sqlite_memory_world,
                    redis_world) {
   TestType w;

@@ -75,6 +75,8 @@ TEST_CASE("a room may not include what is above or beside it") {
   CHECK_FALSE(allowed("actors/a.cpp", "client/b.hpp"));
   CHECK(allowed("bench/a.cpp", "tests/support/b.hpp"));
   CHECK_FALSE(allowed("bench/a.cpp", "tests/storage/b.hpp"));
+  CHECK(allowed("tests/samples/a.cpp", "samples/b/c.hpp"));
+  CHECK_FALSE(allowed("tests/actors/a.cpp", "samples/b/c.hpp"));
   CHECK_FALSE(allowed("dashboard/a.cpp", "cli/b.hpp"));
 }
 

@@ -1,12 +1,13 @@
 -- What the transitions share about permits, lines of waiters and slots; storage/admission.hpp says what they mean.
--- Invariants: an admission names exactly the resources that hold an entry of its job, and the one line it stands in;
--- `busy`, `waiting` and the sets of queues name exactly what is not empty; `reserved` has each entry of that kind.
+-- Invariants: a job's admission and the row of its start together name exactly the resources that hold an entry of it,
+-- and the admission the one line it stands in; `busy`, `waiting` and the sets of queues name exactly what is not empty;
+-- `reserved` has each entry of that kind.
 --
 -- An entry is "kind fence since". held: of the start with that fence; strict: the job's own until it is final;
 -- reserved: a woken job's that was not claimed yet; kept: a waiting job's that was woken in vain too often.
 
 -- It is made when somebody has to do with a throttler: functions that nobody calls cost each script some microseconds.
-local woken = 0  -- of those that waited
+local woken, woken_in = 0, {}  -- of those that waited, and by queue; without those that this step has claimed
 local throttling_made
 local function throttling()
   if throttling_made then return throttling_made end
@@ -92,6 +93,42 @@ local function throttling()
       if held == resource then return true end
     end
     return false
+  end
+
+  -- What a claim took for a start, from the text of its row.
+  local of_claims = {}  -- by that text, since most of a batch are alike; so nobody changes what was read
+  local function taken_by_claim(permits)
+    local a = of_claims[permits]
+    if a then return a end
+    a = copy_of(nothing)
+    local resource, place = nil, 1
+    while place and place <= #permits do
+      resource, place = text_at(permits, place)
+      a.held[#a.held + 1] = resource
+    end
+    of_claims[permits] = a
+    return a
+  end
+  -- All that a running job has: by its admission, or nothing, and by the permits in the row of its start.
+  local function with_permits(a, permits)
+    if permits == '' then return a end
+    check_admissions()
+    local taken = taken_by_claim(permits)
+    if not a or a == nothing then return taken end
+    local b = copy_of(a)
+    for _, resource in ipairs(taken.held) do
+      if not has(b, resource) then b.held[#b.held + 1] = resource end
+    end
+    return b
+  end
+
+  -- By bytes: Lua would compare by the locale of Redis.
+  local function by_bytes(a, b)
+    for i = 1, math.min(#a, #b) do
+      local x, y = byte(a, i), byte(b, i)
+      if x ~= y then return x < y end
+    end
+    return #a < #b
   end
 
   -- How many may have it; nothing when it is not defined, or no such thing as a permit.
@@ -194,6 +231,7 @@ local function throttling()
       add_one(leaving, line('throttled', w.queue), w.id)
       add_two(entering, sorted(line(losses > 0 and 'suspect' or 'woken', w.queue)), whole(place + i - 1), w.id)
       from[w.queue] = true
+      woken_in[w.queue] = (woken_in[w.queue] or 0) + 1
     end
     each_list(leaving, 'ZREM')
     many('HSET', admission, changed)
@@ -225,7 +263,7 @@ local function throttling()
   -- Ends what these jobs have. What is strict stays with a job that is not final, for no start; the rest goes back and
   -- on. `had` is what was read before the first write.
   local function give_back(ids, had, is_final)
-      local freed, gone, changed = grouped(), {}, {}
+    local freed, gone, changed = grouped(), {}, {}
     for _, id in ipairs(ids) do
       local a = had[id]
       if a then
@@ -254,22 +292,57 @@ local function throttling()
     for _, resource in ipairs(freed.order) do pass_on(resource) end
   end
 
-  -- A job leaves for good, whatever it does now: running, waiting or woken.
-  local function forget(id)
-    local a = admission_of(id)
+  -- Ends starts that have nothing but what their claims took: ids by the permits of their rows.
+  local function free(took)
+    local freed, order = {}, {}
+    for _, permits in ipairs(took.order) do
+      for _, resource in ipairs(taken_by_claim(permits).held) do
+        let_go(resource, took.of[permits])
+        if not freed[resource] then order[#order + 1] = resource end
+        freed[resource] = true
+      end
+    end
+    for _, resource in ipairs(order) do pass_on(resource) end
+  end
+
+  -- A job leaves for good, whatever it does now: running, waiting or woken. `row` is that of its start, if it has one.
+  local function forget(id, row)
+    local start = row and read_start(row)
+    local a = with_permits(admission_of(id), start and start.permits or '')
+    if row and not start then a = a or recovered(id) end
     if not a then return end
     if a.at ~= '' then leave_line(a.at, id) end
     for _, resource in ipairs(a.held) do call('ZREM', reserved, reservation(resource, id)) end
     give_back({id}, {[id] = a}, {[id] = true})
   end
 
-  -- By bytes: Lua would compare by the locale of Redis.
-  local function by_bytes(a, b)
-    for i = 1, math.min(#a, #b) do
-      local x, y = byte(a, i), byte(b, i)
-      if x ~= y then return x < y end
+  -- How a newcomer finds a resource: its limit (nothing: not defined), how many hold it, and whether somebody waits who
+  -- would be overtaken.
+  local function room_of(resource)
+    check_admissions()
+    call('SCARD', waits(resource))
+    local limit = limit_of(resource)
+    return {limit = limit, held = limit and call('HLEN', holders(resource)),
+            waited_for = limit and call('ZSCORE', waiting, resource) and #first_waiters(resource, 1) > 0}
+  end
+
+  -- Parks jobs of a queue that nothing is known of yet, for one resource each, in the order they come.
+  local function park_fresh(queue, parks)
+    local written, standing, lines, first = {}, {}, grouped(), draw(#parks)
+    for i, p in ipairs(parks) do
+      local n = whole(first + i - 1)
+      written[2 * i - 1] = p.id
+      written[2 * i] = write_admission({first = first + i - 1, vain = 0, fence = '0', at = p.resource, held = {}, slots = {}})
+      standing[2 * i - 1], standing[2 * i] = n, p.id
+      add_two(lines, p.resource, n, p.id)
     end
-    return #a < #b
+    many('HSET', admission, written)
+    many('ZADD', line('throttled', queue), standing)
+    for _, resource in ipairs(lines.order) do
+      many('ZADD', wait_line(queue, resource), lines.of[resource])
+      call('SADD', waits(resource), queue)
+      call('ZADD', waiting, 0, resource)
+    end
   end
 
   -- Ends a start whose job waits now for a resource. What it had goes back, unless it was woken in vain too often: then
@@ -349,8 +422,9 @@ local function throttling()
     check_admissions = check_admissions, admissions_of = admissions_of, admission_of = admission_of, has = has,
     limit_of = limit_of, entry_of = entry_of, cell_of = cell_of, reservation = reservation, hold = hold,
     let_go = let_go, runs = runs, stands_still = stands_still, stand_in_line = stand_in_line, wake = wake, pass_on = pass_on,
-    give_back = give_back, forget = forget, park = park, by_bytes = by_bytes, told = told,
-    admit_claimed = admit_claimed, most_woken = most_woken,
+    give_back = give_back, free = free, forget = forget, park = park, by_bytes = by_bytes, told = told,
+    admit_claimed = admit_claimed, most_woken = most_woken, with_permits = with_permits, room_of = room_of,
+    park_fresh = park_fresh,
   }
   return throttling_made
 end
@@ -374,5 +448,5 @@ local function put_aside(id, key, queue)
   call('HSET', quarantine, id, text(record or '') .. text(before or '') .. text(row or ''))
   call('ZADD', line('quarantined', queue), now_text, id)
   call('SADD', queues, queue)
-  if call('HEXISTS', admission, id) == 1 then throttling().forget(id) end
+  throttling().forget(id, row)
 end

@@ -1,5 +1,6 @@
 -- Looks at some ids, or at a key. Changes nothing.
--- ARGV[3]: jobs, starts, past, admission, line, holders, wait, waits, busy, waiting, reserved or key. Then for line,
+-- ARGV[3]: jobs, starts, past, admission, line, holders, wait, waits, busy, waiting, reserved, locks, lock_ends, firing,
+-- places or key. Then for line,
 -- holders, wait and waits the key; for all, what it holds: ids, queues, resources, members, or keys.
 -- Answer: what is wrong, as sentences.
 local t = throttling()
@@ -42,6 +43,9 @@ if what == 'jobs' then
         if not runs and row then wrong('job ', id, ' has a start but is ', at[1].kind) end
         if runs and row then
           local start = read_start(row)
+          for _, resource in ipairs(start and t.with_permits(nothing, start.permits).held or {}) do
+            if call('HEXISTS', holders(resource), id) == 0 then wrong('job ', id, ' took ', resource, ' but does not hold it') end
+          end
           if not start then wrong('job ', id, ' has a start that cannot be read')
           elseif start.queue ~= at[1].queue then wrong('job ', id, ' runs for queue ', start.queue, ' in the line of ', at[1].queue)
           elseif tonumber(start.fence) > last then wrong('job ', id, ' has a fence that was never drawn') end
@@ -103,7 +107,7 @@ elseif what == 'holders' then
       elseif kind == 'reserved' then good = fence == '0' and not start and call('ZSCORE', reserved, reservation(resource, id)) end
       if not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
       if call('HEXISTS', jobs, id) == 0 then wrong(resource, ' is held by job ', id, ', which does not exist') end
-      if not has(read_admission(call('HGET', admission, id) or '') or nothing, resource) then
+      if not has(t.with_permits(read_admission(call('HGET', admission, id) or ''), start and start.permits or '') or nothing, resource) then
         wrong(resource, ' is held by job ', id, ', of which it is not known')
       end
       if not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
@@ -144,6 +148,26 @@ elseif what == 'reserved' then
       wrong(ARGV[i], ' is listed as reserved and is not')
     end
   end
+elseif what == 'locks' then
+  for i = 4, #ARGV do
+    local value = call('HGET', locks, ARGV[i])
+    if value then
+      local fence, at = match(value, '^(%d+) %d+ ()')
+      if not fence or not text_at(value, at) then wrong('lock ', ARGV[i], ' cannot be read')
+      elseif tonumber(fence) > last then wrong('lock ', ARGV[i], ' has a fence that was never drawn') end
+      if not call('ZSCORE', lock_ends, ARGV[i]) then wrong('lock ', ARGV[i], ' is held and has no end') end
+    end
+  end
+elseif what == 'lock_ends' then
+  for i = 4, #ARGV do
+    if call('ZSCORE', lock_ends, ARGV[i]) and call('HEXISTS', locks, ARGV[i]) == 0 then
+      wrong('lock ', ARGV[i], ' has an end and nobody holds it')
+    end
+  end
+elseif what == 'firing' or what == 'places' then
+  for i = 4, #ARGV do
+    if call('HEXISTS', schedules, ARGV[i]) == 0 then wrong('schedule ', ARGV[i], ' is in ', what, ' but is not there') end
+  end
 elseif what == 'line' then
   for i = 5, #ARGV do
     if call('ZSCORE', ARGV[4], ARGV[i]) then
@@ -160,7 +184,8 @@ elseif what == 'line' then
 elseif what == 'key' then
   local known = {}
   for _, key in ipairs({jobs, past, starts, quarantine, queues, paused, claims, servers, number_key, due, ending, schema,
-                          admission, limits, definitions, configs, cells, busy, waiting, reserved, openings, served}) do
+                          admission, limits, definitions, configs, cells, busy, waiting, reserved, openings, served,
+                          locks, lock_ends, schedules, firing, even_places}) do
     known[key] = true
   end
   for _, queue in ipairs(call('SMEMBERS', queues)) do

@@ -17,7 +17,7 @@ if not at or not p then
   return 'damaged'
 end
 local ready = is_enqueued(at.kind)
-local target, score
+local target, score, row
 if ARGV[3] == 'requeue' then
   if ready and p.reason == ARGV[5] then return 'none' end  -- asked again
   if ready or at.kind == 'processing' then return at.kind end
@@ -29,7 +29,8 @@ if ARGV[3] == 'requeue' then
   target, score = sorted(tail(at.queue, p.losses)), whole(draw(1))
 else
   if at.kind == 'deleted' then return 'none' end
-  local start = at.kind == 'processing' and read_start(call('HGET', starts, id) or '')
+  row = at.kind == 'processing' and call('HGET', starts, id)
+  local start = row and read_start(row)
   if start then
     remember(p, start.fence, start.attempt, start.started, start.server, ARGV[6])
     p.attempt = start.attempt
@@ -42,6 +43,6 @@ call('HDEL', starts, id)
 call('HSET', past, id, write_past(p))
 call('ZADD', target, score, id)
 if at.kind == 'scheduled' then refresh_due(at.queue) end
-if ARGV[3] == 'remove' then throttling().forget(id) end
+if ARGV[3] == 'remove' then throttling().forget(id, row) end
 finish(ARGV[3] == 'requeue' or woken > 0)
 return woken > 0 and 'woke' or 'none'

@@ -1,12 +1,14 @@
 -- Takes the first ready jobs of a queue: its woken line, then all its others oldest first.
 -- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
--- number of known types, these, the number of types that start at once, these.
--- Answer: how many jobs were moved aside, which is work for others; what claimed jobs have of throttlers already, see
--- `told` in admission.lua; then for each job id, end of its lease, record, past or empty, start.
+-- number of known types, these, the number of types that start at once, these, the number of types whose permits are
+-- taken, and for each: it, 1 when it may be parked, the number of its resources, these.
+-- Answer: how many jobs are work for others; what claimed jobs have of throttlers already, see `told` in
+-- admission.lua; how many were parked; then for each job id, end of its lease, record, past or empty, start.
 -- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
 -- moves to its type's line; an op that got something answers the same when it comes again. A record that cannot be
 -- read is put aside.
 local most_moved = 1000  -- jobs that one claim looks at and does not take
+local most_parked = 250  -- as in storage/admission.hpp
 
 local function claimed_before(server, queue, op)
   local found, ids = {}, call('ZRANGE', line('processing', queue), 0, -1, 'WITHSCORES')
@@ -18,7 +20,7 @@ local function claimed_before(server, queue, op)
     end
   end
   table.sort(found, function(a, b) return a.fence < b.fence end)
-  local answer, ids_found, has_already = {0, ''}, {}, {}
+  local answer, ids_found, has_already = {0, '', 0}, {}, {}
   for i, f in ipairs(found) do ids_found[i] = f.id end
   local had = admissions_of(ids_found)
   for i, f in ipairs(found) do
@@ -40,7 +42,19 @@ local function claim(at)
   local known, at_once = {}, {}
   local types_end = at + 8 + ARGV[at + 8]
   for i = at + 9, types_end do known[ARGV[i]] = true end
-  for i = types_end + 2, types_end + 1 + ARGV[types_end + 1] do at_once[ARGV[i]] = true end
+  local at_once_end = types_end + 1 + ARGV[types_end + 1]
+  for i = types_end + 2, at_once_end do at_once[ARGV[i]] = true end
+  local plans, place = {}, at_once_end + 2
+  for _ = 1, ARGV[at_once_end + 1] do
+    local plan = {may_wait = ARGV[place + 1] == '1', wants = {}, row = ''}
+    for i = 1, ARGV[place + 2] do
+      plan.wants[i] = ARGV[place + 2 + i]
+      plan.row = plan.row .. text(plan.wants[i])
+    end
+    plan.row = text(plan.row)
+    plans[ARGV[place]] = plan
+    place = place + 3 + #plan.wants
+  end
 
   mark_served(queue)
   local owner = text(queue) .. server
@@ -51,8 +65,37 @@ local function claim(at)
   if call('SISMEMBER', paused, queue) == 1 then return {0} end
 
   -- Looking: what is taken, what is moved aside, what cannot be read. Of jobs, nothing is written before all is known.
-  local ids, records, pasts, attempts = {}, {}, {}, {}  -- of those taken
-  local leaving, aside, broken, full, looked = grouped(), {}, {}, false, 0
+  local ids, records, pasts, attempts, permits = {}, {}, {}, {}, {}  -- of those taken
+  local leaving, aside, broken, parks, full, looked = grouped(), {}, {}, {}, false, 0
+  local had, rooms, taking, from_woken = {}, {}, {}, 0  -- rooms: by resource; taking: plans by which somebody was let in
+
+  local function rooms_for(plan)
+    local found = {}
+    for i, resource in ipairs(plan.wants) do
+      rooms[resource] = rooms[resource] or throttling().room_of(resource)
+      found[i] = rooms[resource]
+      if not found[i].limit then return {} end  -- who claims it will be told so
+    end
+    return found
+  end
+  -- What keeps a newcomer from its permits, if anything does; and whether half of each is free.
+  local function look_at(plan)
+    plan.rooms = plan.rooms or rooms_for(plan)
+    local busy, roomy = nil, true
+    for i, room in ipairs(plan.rooms) do
+      if room.waited_for or room.held >= room.limit then busy = busy or plan.wants[i] end
+      roomy = roomy and not room.waited_for and 2 * (room.held + 1) <= room.limit
+    end
+    return busy, roomy
+  end
+  local function let_in(plan, n)
+    if not plan.let_in then
+      plan.let_in = {}
+      taking[#taking + 1] = plan
+    end
+    plan.let_in[#plan.let_in + 1] = n
+    for _, room in ipairs(plan.rooms) do room.held = room.held + 1 end
+  end
 
   local function consider(id, record, before_it, from)
     local kind = record and type_of(record)
@@ -70,14 +113,29 @@ local function claim(at)
       if not from.of_type then aside[#aside + 1] = {id, kind, from.key} end
       return
     end
-    if (losses > 0 or at_once[kind]) and #ids >= free then
+    local plan, busy, roomy = plans[kind], nil, true
+    if plan and had[id] then plan, roomy = nil, false
+    elseif plan then busy, roomy = look_at(plan) end
+    if (losses > 0 or at_once[kind] or not roomy) and #ids >= free then
       full = true  -- it and those behind it wait for a free worker: the order of the line holds
       return
     end
+    if busy and plan.may_wait then
+      sorted(wait_line(queue, busy))
+      full = #parks + 1 >= most_parked
+      parks[#parks + 1] = {id = id, resource = busy}
+      add_one(leaving, from.key, id)
+      return
+    end
     if losses > 0 then suspect_too = false end
+    if from.of_woken then from_woken = from_woken + 1 end
     local n = #ids + 1
-    ids[n], records[n], pasts[n], attempts[n] = id, record, before_it or '', attempt + 1
+    ids[n], records[n], pasts[n], attempts[n], permits[n] = id, record, before_it or '', attempt + 1, '0:'
     add_one(leaving, from.key, id)
+    if plan and not busy and plan.rooms[1] then
+      permits[n] = plan.row
+      let_in(plan, n)
+    end
   end
 
   -- The next of some lines, at most as many as are wanted: ids, and the line of each.
@@ -107,6 +165,7 @@ local function claim(at)
       local found, from = first_of(lines)
       if #found == 0 then return end
       local found_records, found_pasts = many('HMGET', jobs, found), many('HMGET', past, found)
+      for id, a in pairs(admissions_of(found)) do had[id] = a end
       for i, id in ipairs(found) do
         if full then return end
         from[i].seen = from[i].seen + 1
@@ -116,7 +175,7 @@ local function claim(at)
     end
   end
 
-  drain({{key = sorted(line('woken', queue)), seen = 0}})
+  drain({{key = sorted(line('woken', queue)), seen = 0, of_woken = true}})
   if not full and #ids < most then
     local lines = {{key = sorted(line('ready', queue)), seen = 0}}
     if suspect_too and call('EXISTS', line('suspect', queue)) == 1 then
@@ -127,13 +186,12 @@ local function claim(at)
     end
     drain(lines)
   end
-  if #ids + #aside + #broken == 0 then return {0} end
-
-  local had = admissions_of(ids)
+  if #ids + #aside + #broken + #parks == 0 then return {0} end
 
   -- Writing.
   local processing = sorted(line('processing', queue))
   sorted(line('quarantined', queue))
+  sorted(line('throttled', queue))
   call('SCARD', types_of(queue))
   local entering, new_types = grouped(), {}
   for _, a in ipairs(aside) do
@@ -146,13 +204,17 @@ local function claim(at)
   many('SADD', types_of(queue), new_types)
   for _, b in ipairs(broken) do put_aside(b[1], b[2], queue) end
 
-  local answer = {#aside, ''}
+  woken = woken - math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
+  if #parks > 0 then throttling().park_fresh(queue, parks) end
+
+  local answer = {#aside, '', #parks}
   if #ids > 0 then
-    local fence, until_, rows, leases = draw(#ids), whole(now + lease), {}, {}
-    local rest = ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. owner
-    local answered = 2
+    local fence, until_, rows, leases, fences = draw(#ids), whole(now + lease), {}, {}, {}
+    local rest = ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
+    local answered = 3
     for i, id in ipairs(ids) do
-      local row = whole(fence + i - 1) .. ' ' .. attempts[i] .. (pasts[i] == '' and ' 0' or ' 1') .. rest
+      fences[i] = whole(fence + i - 1)
+      local row = fences[i] .. ' ' .. attempts[i] .. (pasts[i] == '' and ' 0' or ' 1') .. rest .. permits[i] .. server
       rows[2 * i - 1], rows[2 * i] = id, row
       leases[2 * i - 1], leases[2 * i] = until_, id
       answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, until_, records[i]
@@ -164,6 +226,21 @@ local function claim(at)
     call('ZADD', ending, 'LT', until_, queue)
     call('HSET', claims, mark, op)
     if next(had) then answer[2] = throttling().admit_claimed(ids, had, fence) end
+    for _, plan in ipairs(taking) do
+      local entries, since = {}, ' ' .. now_text
+      for k, i in ipairs(plan.let_in) do
+        entries[2 * k - 1], entries[2 * k] = ids[i], 'held ' .. fences[i] .. since
+      end
+      for _, resource in ipairs(plan.wants) do throttling().hold(resource, entries) end
+    end
   end
+  -- Whoever would have been overtaken goes on now, if there is room.
+  local overtaken = {}
+  for resource, room in pairs(rooms) do
+    if room.limit and room.waited_for and room.held < room.limit then overtaken[#overtaken + 1] = resource end
+  end
+  if #overtaken > 0 then table.sort(overtaken, throttling().by_bytes) end
+  for _, resource in ipairs(overtaken) do throttling().pass_on(resource) end
+  answer[1] = answer[1] + woken
   return answer
 end

@@ -1,48 +1,9 @@
 -- Stores new jobs.
 -- ARGV from 3, for each job: id, queue, delay in microseconds, record.
 -- Answer, for each job: empty when it was stored, else the record that stands under its id already.
--- Invariant: a job that is stored is in one line, and its queue is known. Refused as a whole when memory is out.
-local ids = {}
-for i = 3, #ARGV, 4 do ids[#ids + 1] = ARGV[i] end
-local stored = many('HMGET', jobs, ids)
-
-local answer, records, known, queue_list = {}, {}, {}, {}
-local placed, earliest = grouped(), {}
-local mine, tails = {}, 0
-for n, id in ipairs(ids) do
-  local at = 3 + (n - 1) * 4
-  local there = stored[n] or mine[id]
-  if there then
-    answer[n] = there
-  else
-    local queue, delay, record = ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3]
-    answer[n] = ''
-    mine[id] = record
-    records[#records + 1] = id
-    records[#records + 1] = record
-    if not known[queue] then
-      known[queue] = {ready = sorted(line('ready', queue)), scheduled = sorted(line('scheduled', queue))}
-      queue_list[#queue_list + 1] = queue
-    end
-    if delay > 0 then
-      add_two(placed, known[queue].scheduled, whole(now + delay), id)
-      earliest[queue] = math.min(earliest[queue] or now + delay, now + delay)
-    else
-      tails = tails + 1
-      add_two(placed, known[queue].ready, tails, id)  -- the place is drawn below, when we know how many
-    end
-  end
-end
-if #records == 0 then return answer end
-
-local first = tails > 0 and draw(tails) or 0
-for queue, keys in pairs(known) do
-  local list = placed.of[keys.ready]
-  if list then for i = 1, #list, 2 do list[i] = whole(first + list[i] - 1) end end
-end
-many('HSET', jobs, records)
-each_list(placed, 'ZADD')
-call('SADD', queues, unpack(queue_list))
-for queue, at in pairs(earliest) do call('ZADD', due, 'LT', whole(at), queue) end
-finish(true)
+-- Refused as a whole when memory is out.
+local at = {}
+for i = 3, #ARGV, 4 do at[#at + 1] = i end
+local answer, stored = store_new(at)
+if stored then finish(true) end
 return answer

@@ -41,6 +41,13 @@ local waiting = P .. ':waiting'          -- sorted set: resources with waiters, 
 local reserved = P .. ':reserved'        -- sorted set: resource, as "length:bytes", and id -> since when it is reserved
 local openings = P .. ':openings'        -- sorted set: a line's resource -> the instant at which to look at it again
 local served = P .. ':served'            -- sorted set: queue -> the instant until which it counts as served
+-- Locks.
+local locks = P .. ':locks'            -- hash: resource -> "fence lease ", the token as "length:bytes", and the holder
+local lock_ends = P .. ':lock_ends'    -- sorted set: resource -> the instant at which its lease is over
+-- Recurring jobs; schedule_view.lua says what stands in the values.
+local schedules = P .. ':schedules'      -- hash: name -> a schedule
+local firing = P .. ':firing'            -- sorted set: name -> the instant at which the schedule is due next
+local even_places = P .. ':places'            -- hash: name -> the part of its minute that an evenly staggered one keeps
 local channel = P .. ':work'           -- told whenever there may be work
 
 -- What is of another type than it should be stops a script here, before its first write.
@@ -163,21 +170,21 @@ local function queue_of(record)
   return at and (name_at(record, at))
 end
 
--- A start: "fence attempt has_past started lease renewals op ", then the queue as "length:bytes", then the server.
--- has_past is 0 when the job surely has none.
+-- A start: "fence attempt has_past started lease renewals op ", then as "length:bytes" the queue and the permits that its
+-- claim took (each "length:bytes" again), then the server. has_past is 0 when the job surely has none.
 local function read_start(row)
   local fence, attempt, has_past, started, lease, renewals, op, at =
     match(row, '^(%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%d+) ()')
-  local queue, server
+  local queue, permits
   if fence then queue, at = text_at(row, at) end
-  if not queue then return nil end
-  server = sub(row, at)
+  if queue then permits, at = text_at(row, at) end
+  if not permits then return nil end
   return {fence = fence, attempt = tonumber(attempt), has_past = has_past, started = started, lease = lease,
-          renewals = renewals, op = op, queue = queue, server = server}
+          renewals = renewals, op = op, queue = queue, permits = permits, server = sub(row, at)}
 end
 local function write_start(s)
   return s.fence .. ' ' .. s.attempt .. ' ' .. s.has_past .. ' ' .. s.started .. ' ' .. s.lease .. ' ' .. s.renewals .. ' ' ..
-         s.op .. ' ' .. text(s.queue) .. s.server
+         s.op .. ' ' .. text(s.queue) .. text(s.permits) .. s.server
 end
 
 -- The past: "attempt losses settled failures n ", then as "length:bytes" each the reason, the result, the reported

@@ -1,7 +1,7 @@
 -- Moves due jobs to the tails of their queues, oldest first, and passes on what was reserved too long.
 -- ARGV[3]: at most so many of each. ARGV[4]: for how many microseconds something stays reserved.
 -- Answer: how many were moved; in how many microseconds the next is due (empty: there is none; 0: more are due); 1 when
--- waiters were woken; the cells with a line to look at.
+-- waiters were woken; the cells with a line to look at; in how many microseconds the next schedule is due, or empty.
 -- Invariant: `due` names each queue that has scheduled jobs, with the earliest. Passes when memory is out.
 local t = throttling()
 local write_admission, copy_of, admission_of, has, cell_of, let_go, stand_in_line, pass_on =
@@ -9,12 +9,29 @@ local write_admission, copy_of, admission_of, has, cell_of, let_go, stand_in_lin
 local look_again = 1000000  -- a line that nobody looks at makes nobody run in circles; as in storage/admission.hpp
 begin_freeing()
 local limit = tonumber(ARGV[3])
-local found, looked_at = {}, call('ZRANGE', due, '-inf', now_text, 'BYSCORE')
-for _, queue in ipairs(looked_at) do
-  local rows = call('ZRANGE', line('scheduled', queue), '-inf', now_text, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-  for i = 1, #rows, 2 do found[#found + 1] = {id = rows[i], at = tonumber(rows[i + 1]), queue = queue} end
+local looked_at = call('ZRANGE', due, '-inf', now_text, 'BYSCORE')
+local function before(a, b) return a.at < b.at or (a.at == b.at and a.id < b.id) end
+-- The oldest of all lines, read in growing parts: however many queues there are, some twice the limit is read.
+local found, parts = {}, {}
+for i, queue in ipairs(looked_at) do parts[i] = {queue = queue, read = 0} end
+local share = math.ceil(limit / math.max(1, #looked_at)) + 1
+while #parts > 0 do
+  for _, part in ipairs(parts) do
+    local rows = call('ZRANGE', line('scheduled', part.queue), '-inf', now_text, 'BYSCORE', 'LIMIT', part.read, share,
+                      'WITHSCORES')
+    for i = 1, #rows, 2 do
+      part.last = {id = rows[i], at = tonumber(rows[i + 1]), queue = part.queue}
+      found[#found + 1] = part.last
+    end
+    part.read, part.ended = part.read + #rows / 2, #rows < 2 * share
+  end
+  if #looked_at > 1 then table.sort(found, before) end
+  local unread = {}
+  for _, part in ipairs(parts) do
+    if not part.ended and (not found[limit] or before(part.last, found[limit])) then unread[#unread + 1] = part end
+  end
+  parts, share = unread, 2 * share
 end
-if #looked_at > 1 then table.sort(found, function(a, b) return a.at < b.at or (a.at == b.at and a.id < b.id) end) end
 local moved = math.min(#found, limit)
 if moved > 0 then
   local ids, leaving, entering = {}, grouped(), grouped()
@@ -74,4 +91,6 @@ end
 if #open > 0 then sooner(now + look_again) end
 local coming = call('ZRANGE', openings, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
 if coming[2] then sooner(tonumber(coming[2])) end
-return {moved, next_in and whole(next_in) or '', woken > 0 and 1 or 0, open}
+local schedule_due = first_of(firing)
+return {moved, next_in and whole(next_in) or '', woken > 0 and 1 or 0, open,
+        schedule_due and whole(math.max(0, schedule_due - now)) or ''}

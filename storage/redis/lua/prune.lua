@@ -1,7 +1,9 @@
--- Removes final jobs beyond their retention, oldest first, and servers silent for too long.
+-- Removes final jobs beyond their retention, oldest first, servers silent for too long, and locks whose lease is over.
 -- ARGV[3]: at most so many of each state. ARGV[4]: servers whose last beat is older than so many microseconds go (empty: none).
 -- Then for failed, succeeded and deleted: the age in microseconds and the number that are kept, each empty for any.
 -- Answer: how many were removed, and 1 when there is more to do.
+call('HLEN', locks)
+sorted(lock_ends)
 begin_freeing()
 local limit, removed, more = tonumber(ARGV[3]), 0, 0
 local all = call('SMEMBERS', queues)
@@ -32,6 +34,12 @@ for k, kind in ipairs(final_kinds) do
     if #ids == limit then more = 1 end
   end
 end
+
+-- Locks are forgotten here when nobody took or released them.
+local over = call('ZRANGE', lock_ends, '-inf', now_text, 'BYSCORE', 'LIMIT', 0, limit)
+many('HDEL', locks, over)
+many('ZREM', lock_ends, over)
+if #over == limit then more = 1 end
 
 local silent = tonumber(ARGV[4])
 if silent then

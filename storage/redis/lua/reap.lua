@@ -10,7 +10,7 @@ local ids, codes = {}, {}
 for i = 7, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
 local rows, pasts = many('HMGET', starts, ids), many('HMGET', past, ids)
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local done, is_final = {}, {}
+local done, is_final, took = {}, {}, {}  -- took: the permits of claims, by id
 for i, id in ipairs(ids) do
   local start = rows[i] and not done[id] and read_start(rows[i])
   codes[i] = '1'
@@ -30,6 +30,7 @@ for i, id in ipairs(ids) do
       p.attempt = start.attempt - 1
       ended[#ended + 1] = id
       is_final[id] = give_up
+      if start.permits ~= '' then took[id] = start.permits end
       changed[#changed + 1] = id
       changed[#changed + 1] = write_past(p)
       add_one(leaving, sorted(processing), id)
@@ -38,6 +39,7 @@ for i, id in ipairs(ids) do
   end
 end
 local had = admissions_of(ended)
+for id, permits in pairs(took) do had[id] = throttling().with_permits(had[id], permits) end
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)

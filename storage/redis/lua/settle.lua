@@ -3,8 +3,8 @@
 -- given_back, deferred); 1 when that is a failed run, else 0; the delay in microseconds of those that are retried or
 -- deferred; 1 when they report progress, else 0; and for each start: id; fence; the reason, the result and the report,
 -- if any, each as "length:bytes"; cause, error and time run, as in a past. Then the claim, if any: see claim.lua.
--- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before), and a w when waiters were woken; then the
--- claim's.
+-- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before), and a w when others have work with who was
+-- woken; then the claim's.
 -- Invariants: only the current start ends; it leaves `starts` and its lease, and its job enters one line; what has
 -- ended changes no more; its permits go back and on. Passes when memory is out.
 begin_freeing()
@@ -29,10 +29,12 @@ local function common_of(rest)
   local c = common[rest]
   if c == nil then
     local claimed, place = match(rest, '^(%d+) %d+ %d+ %d+ ()')
-    local queue, server
+    local queue, permits, server
     if claimed then queue, place = text_at(rest, place) end
-    if queue then server = sub(rest, place) end
-    c = queue and {claimed = claimed, queue = queue, server = server, processing = sorted(line('processing', queue)),
+    if queue then permits, place = text_at(rest, place) end
+    if permits then server = sub(rest, place) end
+    if permits and permits ~= '' then throttling().check_admissions() end
+    c = permits and {claimed = claimed, queue = queue, permits = permits, server = server, processing = sorted(line('processing', queue)),
                      middle = ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server), lines = {}} or false
     common[rest] = c
   end
@@ -54,7 +56,7 @@ for k, value in ipairs(many('HMGET', past, past_ids)) do looked[past_ids[k]] = v
 
 local codes, made_work = {}, false
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local earliest, done = {}, {}
+local earliest, done, took = {}, {}, grouped()  -- took: ids by the permits that their claims took
 local ends, changes = 0, 0
 
 local function target_of(how, delay, losses, c)
@@ -94,6 +96,7 @@ for _, group in ipairs(groups) do
         made_work = made_work or goes_on
         ends = ends + 1
         ended[ends] = id
+        if c.permits ~= '' then add_one(took, c.permits, id) end
         add_one(leaving, c.processing, id)
         add_two(entering, sorted(target), score, id)
 
@@ -115,6 +118,12 @@ for _, group in ipairs(groups) do
 end
 
 local had = admissions_of(ended)
+if next(had) then  -- all together, since they wake others in the order of the starts
+  for permits, some in pairs(took.of) do
+    for _, id in ipairs(some) do had[id] = throttling().with_permits(had[id], permits) end
+  end
+  took = grouped()
+end
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)
@@ -131,13 +140,16 @@ if next(had) then
     end
   end
   give_back(ended, had, is_final)
+elseif took.order[1] then
+  throttling().free(took)
 end
 
-local answer = {table.concat(codes) .. (woken > 0 and 'w' or '')}
+local answer = {''}
 if ARGV[at] then
   local got = claim(at)
   for i = 1, #got do answer[i + 1] = got[i] end
   made_work = made_work or got[1] > 0
 end
+answer[1] = table.concat(codes) .. (woken > 0 and 'w' or '')
 finish(made_work or woken > 0)
 return answer

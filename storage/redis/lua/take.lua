@@ -2,13 +2,13 @@
 -- ARGV from 3, for each group of alike starts: their number; s when what they get is strict, else empty; 1 when they
 -- may be parked, else 0; the number of resources, these; then for each start id, fence.
 -- Answer: a letter for each start (g granted, p parked, b busy, u undefined, s stale); 1 when others were woken; for
--- each that is p, b or u the resource; then for each resource of those that are g: it, how many hold it, its limit.
+-- each that is p, b or u the resource.
 -- Invariants: a start gets all or none; nobody gets what somebody waits for whose queue runs; who is parked leaves
 -- `starts` and its lease, and its past stays as it was. Passes when memory is out.
 local t = throttling()
 local read_admission, write_admission, copy_of, nothing = t.read_admission, t.write_admission, t.copy_of, t.nothing
 local admission_of, has, limit_of, entry_of = t.admission_of, t.has, t.limit_of, t.entry_of
-local hold, pass_on, park = t.hold, t.pass_on, t.park
+local hold, pass_on, park, with_permits = t.hold, t.pass_on, t.park, t.with_permits
 begin_freeing()
 local groups, group_of, ids, fences, n = {}, {}, {}, {}, 0
 local at = 3
@@ -31,11 +31,12 @@ local rows, had = many('HMGET', starts, ids), admissions_of(ids)
 
 -- Grants are written together, as late as others may look.
 local limit, room, first_served = {}, {}, {}
-local granted, changed, changes, parked = grouped(), {}, 0, {}
+local granted, changed, changes, parked, moved_out = grouped(), {}, 0, {}, {}
 local function write_grants()
   for _, resource in ipairs(granted.order) do hold(resource, granted.of[resource]) end
   many('HSET', admission, changed)
-  granted, changed, changes = grouped(), {}, 0
+  many('HSET', starts, moved_out)
+  granted, changed, changes, moved_out = grouped(), {}, 0, {}
 end
 
 local function is_defined(resource)
@@ -56,14 +57,19 @@ local function has_room(resource)
   return room[resource] > 0
 end
 
-local function grant(id, fence, group, a, missing)
+-- What the start had of its claim stands in its admission from now on.
+local function grant(id, fence, group, a, missing, start)
   if group.strict then
     for _, resource in ipairs(a.held) do
       local kind, since = entry_of(resource, id)
       if kind ~= 'strict' then hold(resource, {id, 'strict ' .. fence .. ' ' .. since}) end
     end
   end
-  if #missing == 0 then return end
+  if #missing == 0 and not (start and group.strict) then return end
+  if start then
+    start.permits = ''
+    moved_out[#moved_out + 1], moved_out[#moved_out + 2] = id, write_start(start)
+  end
   local entry = (group.strict and 'strict ' or 'held ') .. fence .. ' ' .. now_text
   for _, resource in ipairs(missing) do
     add_two(granted, resource, id, entry)
@@ -73,6 +79,7 @@ local function grant(id, fence, group, a, missing)
   if a ~= nothing then
     local b = copy_of(a)
     for _, resource in ipairs(missing) do b.held[#b.held + 1] = resource end
+    table.sort(b.held, t.by_bytes)
     now_has = write_admission(b)
   end
   changed[changes + 1], changed[changes + 2] = id, now_has
@@ -87,6 +94,8 @@ local function decide(id, fence, group, row)
     a = admission_of(id)
   end
   a = a or nothing
+  local start = row and read_start(row)
+  if start and start.permits ~= '' then a = with_permits(a, start.permits) else start = nil end
   if not row or parked[id] or fence == '0' or sub(row, 1, #fence + 1) ~= fence .. ' ' then
     if a.at ~= '' and a.fence == fence and fence ~= '0' then return 'p', a.at end
     return 's'
@@ -99,17 +108,16 @@ local function decide(id, fence, group, row)
   for i, resource in ipairs(missing) do
     if not has_room(resource) then
       if not group.may_wait then return 'b', resource end
-      local start = read_start(row)
-      if not start then return 's' end
+      local parting = read_start(row)
+      if not parting then return 's' end
       write_grants()
-      park(id, start, a, resource, {unpack(missing, 1, i - 1)})
+      park(id, parting, a, resource, {unpack(missing, 1, i - 1)})
       parked[id] = true
       had, room, first_served = nil, {}, {}
       return 'p', resource
     end
   end
-  grant(id, fence, group, a, missing)
-  group.let_in = true
+  grant(id, fence, group, a, missing, start)
   return 'g'
 end
 
@@ -118,15 +126,5 @@ for i, id in ipairs(ids) do
   letters[i], resources[#resources + 1] = decide(id, fences[i], group_of[i], rows[i])
 end
 write_grants()
-local rooms, told_of = {}, {}
-for _, group in ipairs(groups) do
-  for _, resource in ipairs(group.let_in and group.wants or {}) do
-    if not told_of[resource] then
-      told_of[resource] = true
-      local k = #rooms
-      rooms[k + 1], rooms[k + 2], rooms[k + 3] = resource, call('HLEN', holders(resource)), whole(limit[resource])
-    end
-  end
-end
 finish(woken > 0)
-return {table.concat(letters), woken > 0 and 1 or 0, resources, rooms}
+return {table.concat(letters), woken > 0 and 1 or 0, resources}

@@ -1,0 +1,61 @@
+// Jobs that are enqueued again and again: what is known of them, and how they are changed.
+#include <sluice/client.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "config/load.hpp"
+#include "core/text.hpp"
+#include "scheduler/recurrence.hpp"
+#include "storage/store.hpp"
+
+namespace sluice::cli {
+namespace {
+
+int list(client& store, const command& c) {
+  const auto all = store.recurring_jobs();
+  if (!all) return failed(all.error());
+  if (!c.json) print(recurring_table(*all));
+  else
+    for (const auto& one : *all)
+      print_line(json_line(one));
+  return 0;
+}
+
+int done(const command& c, const result<void>& changed, const char* what) {
+  if (!changed) return failed(changed.error());
+  print_line(c.json ? cat("{\"name\":", json_quoted(c.schedule), ",\"done\":", json_quoted(what), "}")
+                    : cat(printable(c.schedule), " ", what));
+  return 0;
+}
+
+int trigger(client& store, const command& c) {
+  const auto id = store.trigger_recurring(c.schedule);
+  if (!id) return failed(id.error());
+  print_line(c.json ? cat("{\"name\":", json_quoted(c.schedule), ",\"id\":", json_quoted(id->value), "}") : id->value);
+  return 0;
+}
+
+}  // namespace
+
+int recurring_jobs(const command& c) {
+  config::loaded_recurring said;
+  if (c.name == "recurring set") {
+    said = config::load_recurring(c.schedule, c.words, {storage::check_url, {}, scheduler::check});
+    for (const auto& f : said.faults)
+      wrong_words(cat(c.schedule, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
+    if (!said.faults.empty()) return 2;
+  }
+  client_options options;
+  options.storage = c.store;
+  auto opened = client::open(std::move(options));
+  if (!opened) return failed(opened.error());
+  auto& store = *opened;
+  if (c.name == "recurring list") return list(store, c);
+  if (c.name == "recurring set") return done(c, store.set_recurring(said.definition), "set");
+  if (c.name == "recurring remove") return done(c, store.remove_recurring(c.schedule), "removed");
+  if (c.name == "recurring pause") return done(c, store.pause_recurring(c.schedule), "paused");
+  if (c.name == "recurring resume") return done(c, store.resume_recurring(c.schedule), "resumed");
+  return trigger(store, c);
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,143 @@
+#include <random>
+#include <thread>
+
+#include <sluice/lock.hpp>
+
+#include "client/asking.hpp"
+#include "client/lock_keeper.hpp"
+#include "core/locks.hpp"
+#include "core/text.hpp"
+
+namespace sluice {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// Between two questions of one who waits.
+constexpr duration first_pause = 5ms;
+constexpr duration longest_pause = 250ms;
+constexpr duration longest_patience = 24h * 365;
+
+// So that those who were refused together do not come again together.
+duration some_of(duration pause) {
+  thread_local std::minstd_rand engine{std::random_device{}()};
+  return duration(std::uniform_int_distribution<std::int64_t>(pause.count() / 2, pause.count())(engine));
+}
+
+}  // namespace
+
+struct lock_manager::parts {
+  lock_options options;
+  std::shared_ptr<storage::runner> runner;
+  lock_keeper keeper;
+
+  parts(lock_options o, std::shared_ptr<storage::runner> r)
+      : options(std::move(o)), runner(std::move(r)), keeper(runner) {}
+
+  result<storage::lock_answer> ask(storage::lock_request r) {
+    return ask_for<storage::lock_answer>(*runner, std::move(r), options.deadline);
+  }
+};
+
+struct held_lock::parts {
+  std::shared_ptr<lock_manager::parts> of;
+  std::shared_ptr<lock_lease> lease;
+  bool released = false;
+
+  ~parts() {
+    if (!released) give_up();
+  }
+  // Also when it was lost: the store may know of nobody else.
+  void give_up() {
+    lease->end();
+    lock_keeper::release(*of->runner, *lease);
+  }
+};
+
+held_lock::held_lock(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
+held_lock::held_lock(held_lock&&) noexcept = default;
+held_lock& held_lock::operator=(held_lock&&) noexcept = default;
+held_lock::~held_lock() = default;
+
+const std::string& held_lock::resource() const { return parts_->lease->resource(); }
+sluice::fence held_lock::fence() const { return parts_->lease->fence(); }
+bool held_lock::still_held() const { return parts_ && parts_->lease->held(steady_clock::now()); }
+std::stop_token held_lock::lost() const { return parts_->lease->lost().get_token(); }
+
+result<void> held_lock::release() {
+  const auto& lease = *parts_->lease;
+  if (!parts_->released && !lease.held(steady_clock::now())) {
+    parts_->give_up();
+    return error{errc::stale_fence, cat("lock ", printable(lease.resource(), 200), " was lost before")};
+  }
+  parts_->released = true;
+  parts_->lease->end();
+  const auto got = parts_->of->ask(
+      {.what = storage::lock_request::act::release, .resource = lease.resource(), .fence = lease.fence()});
+  if (!got) return got.error();
+  if (got->code == errc::none) return {};
+  return error{got->code, got->now ? held_by(lease.resource(), *got->now) : std::string(describe(got->code))};
+}
+
+lock_manager::lock_manager(std::shared_ptr<parts> p) : parts_(std::move(p)) {}
+lock_manager::lock_manager(lock_manager&&) noexcept = default;
+lock_manager& lock_manager::operator=(lock_manager&&) noexcept = default;
+lock_manager::~lock_manager() = default;
+
+result<lock_manager> lock_manager::open(lock_options options) {
+  if (options.holder.empty()) options.holder = this_process();
+  if (auto fine = check_lock_holder(options.holder); !fine) return fine.error();
+  auto runner = storage::open_runner(options.storage);
+  if (!runner) return runner.error();
+  return lock_manager(std::make_shared<parts>(std::move(options), std::move(*runner)));
+}
+
+result<held_lock> lock_manager::take(const std::string& resource, duration ttl, lock_holder* refused_by) {
+  if (auto fine = check_lock(resource, ttl); !fine) return fine.error();
+  const auto asked = steady_clock::now();
+  auto got = parts_->ask({.what = storage::lock_request::act::take,
+                          .resource = resource,
+                          .holder = parts_->options.holder,
+                          .token = random_token(),
+                          .lease = ttl});
+  if (!got) return got.error();
+  if (got->code != errc::none) {
+    const auto now = got->now.value_or(lock_holder());
+    if (refused_by) *refused_by = now;
+    return error{got->code, held_by(resource, now)};
+  }
+  auto lease = std::make_shared<lock_lease>(resource, got->now->fence, ttl, asked);
+  auto mine = std::make_unique<held_lock::parts>();
+  mine->of = parts_;
+  mine->lease = lease;
+  if (!lease->held(steady_clock::now()))  // `mine` gives it back
+    return error{errc::timed_out, cat("the store took longer to give lock ", printable(resource, 200),
+                                      " than its time to live, ", format_duration(ttl), "; take it for longer")};
+  parts_->keeper.keep(std::move(lease));
+  return held_lock(std::move(mine));
+}
+
+result<held_lock> lock_manager::take_within(const std::string& resource, duration patience, duration ttl,
+                                            lock_holder* refused_by) {
+  const auto deadline = steady_clock::now() + std::min(patience, longest_patience);
+  for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+    lock_holder by;
+    auto got = take(resource, ttl, &by);
+    const auto left = deadline - steady_clock::now();
+    if (got || got.error().code != errc::lock_held || left <= 0s) {
+      if (!got && refused_by) *refused_by = by;
+      return got;
+    }
+    std::this_thread::sleep_for(std::min({some_of(pause), by.left, std::chrono::ceil<duration>(left)}));
+  }
+}
+
+result<std::optional<lock_holder>> lock_manager::look(const std::string& resource) {
+  if (auto fine = check_lock(resource, usual_lock_ttl); !fine) return fine.error();
+  auto got = parts_->ask({.what = storage::lock_request::act::look, .resource = resource});
+  if (!got) return got.error();
+  return std::move(got->now);
+}
+
+}  // namespace sluice

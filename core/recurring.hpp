@@ -1,0 +1,45 @@
+// How schedules of recurring jobs are written: their definitions, and what a store keeps of one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/error.hpp>
+#include <sluice/recurring.hpp>
+
+namespace sluice {
+
+inline constexpr std::size_t max_recurring_args_bytes = 32 * 1024;
+
+// The words of each rule, in its order.
+const std::vector<std::string>& catch_up_rules();
+const std::vector<std::string>& overlap_rules();
+const std::vector<std::string>& stagger_rules();
+
+// 1 to 150 bytes of a name: with an instant behind it, it is still a job's id.
+bool valid_schedule_name(std::string_view name);
+
+// "NAME:2026-03-08T07:00:00.000Z".
+job_id occurrence_id(const std::string& name, time_point at);
+
+// The stored form: JSON of all that is not as it is by default. Equal definitions give equal texts, for ever.
+std::string write_recurring(const recurring& definition);
+// damaged_record for whatever was not written so. The values may make no sense together.
+result<recurring> read_recurring(std::string_view text);
+
+// What a store keeps of a schedule.
+struct schedule_record {
+  std::string definition;  // write_recurring
+  std::string config;      // the text of the configuration that was applied last
+  std::string zones;       // the version of the zone files by which it was planned
+  time_point mark{};       // no occurrence up to this instant will ever be enqueued
+  bool paused = false;
+  std::string problem;  // why no job could be made
+};
+std::string encode(const std::string& name, const schedule_record& record);
+// Nothing for any other bytes, and for those of another schedule.
+std::optional<schedule_record> decode_schedule(const std::string& name, std::string_view bytes);
+
+}  // namespace sluice

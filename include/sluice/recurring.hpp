@@ -1,0 +1,64 @@
+/// Jobs that are enqueued again and again: by a cron expression or an interval. docs/recurring.md explains what is
+/// promised. A schedule lives in the store; any server on it enqueues each occurrence, exactly once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <sluice/types.hpp>
+
+namespace sluice {
+
+/// What happens to occurrences that are later than 5 s, because no server ran or the clock was set ahead. last: the
+/// newest of them runs, unless a newer one is on time. all: the newest `catch_up_max`.
+enum class catch_up_rule : std::uint8_t { last, none, all };
+
+/// What happens when an earlier job of the schedule is not final yet. skip: nothing is enqueued. queue_one: one may
+/// wait beside those that run.
+enum class overlap_rule : std::uint8_t { allow, skip, queue_one };
+
+/// Which part of its minute (or interval, when that is shorter) a schedule takes, so that not all start at second 0.
+/// by_name: a hash of its name, for ever the same. even: when it is added, the middle of the largest gap that the other
+/// even ones leave; it keeps that. off: second 0. An expression with seconds says them itself.
+enum class stagger_rule : std::uint8_t { by_name, even, off };
+
+/// As in configuration: last, none, all; allow, skip, queue_one; true, even, false.
+std::string_view name_of(catch_up_rule rule) noexcept;
+std::string_view name_of(overlap_rule rule) noexcept;
+std::string_view name_of(stagger_rule rule) noexcept;
+
+/// One schedule. Of `cron` and `every` exactly one is said.
+struct recurring {
+  std::string name{};        ///< 1 to 150 bytes of [A-Za-z0-9_.:-].
+  job_type job{};            ///< The type of its jobs.
+  std::string args = "{}";   ///< A JSON object, at most 32 KiB.
+  std::string cron{};        ///< <sluice/cron.hpp>: 5 or 6 fields, or a macro.
+  duration every{0};         ///< 1 s to 366 days, in whole milliseconds; counted from 1970, not from the last run.
+  std::string zone = "UTC";  ///< Of `cron`: an IANA name.
+  queue_name queue{};        ///< Empty: the type's queue where the server runs that enqueues, else `default`.
+  stagger_rule stagger = stagger_rule::by_name;
+  catch_up_rule catch_up = catch_up_rule::last;
+  std::uint32_t catch_up_max = 100;  ///< 1 to 1000.
+  overlap_rule overlap = overlap_rule::allow;
+
+  bool operator==(const recurring&) const = default;
+};
+
+/// How a schedule stands.
+struct recurring_status {
+  std::string name{};
+  std::optional<recurring> definition{};  ///< None: what is stored cannot be read. `problem` says so.
+  bool paused = false;
+  std::optional<time_point> next_at{};  ///< None: paused, or it cannot go on.
+  std::optional<time_point> last_at{};  ///< The instant of the last occurrence for which a job was enqueued.
+  job_id last_job{};                    ///< That job, or the one that was triggered by hand after it.
+  std::string problem{};                ///< Empty: all is well. Else why no job could be made.
+};
+
+/// Headers of every job that a schedule enqueues: its name, and the instant of the occurrence (ISO 8601, UTC).
+inline constexpr const char* recurring_header = "recurring";
+inline constexpr const char* occurrence_header = "occurrence";
+
+}  // namespace sluice

@@ -1,0 +1,303 @@
+#include "scheduler/schedules.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <sluice/cron.hpp>
+
+#include "core/log.hpp"
+#include "core/recurring.hpp"
+#include "core/text.hpp"
+#include "scheduler/recurrence.hpp"
+
+namespace sluice::scheduler {
+namespace {
+
+using storage::swap_schedule_request;
+using namespace std::chrono_literals;
+
+// How soon one is looked at again of which no instant can be computed here; another server may know its zone.
+constexpr duration look_again = 1min;
+
+using maybe_swap = std::optional<swap_schedule_request>;
+const maybe_swap nothing;
+
+constexpr const char* unreadable = "what is stored of it cannot be read; set it anew, or remove it";
+
+error no_schedule(const std::string& name) {
+  return {errc::not_found, cat("there is no schedule ", printable(name, 200))};
+}
+
+// A swap that leaves the row as it is.
+swap_schedule_request same(const storage::schedule_row& row) {
+  swap_schedule_request r;
+  r.name = row.name;
+  r.version = row.version;
+  r.record = row.record;
+  r.next_at = row.next_at;
+  r.place = row.place;
+  return r;
+}
+
+// The version of the zone files that decides when this runs; empty: none does.
+std::string zones_of(const recurring& r, const std::string& zones) {
+  return r.cron.empty() || r.zone == "UTC" ? std::string() : zones;
+}
+
+bool same_timing(const recurring& a, const recurring& b) {
+  return a.cron == b.cron && a.every == b.every && a.zone == b.zone && a.stagger == b.stagger;
+}
+
+// A new place for an evenly staggered schedule, unless it has one that fits.
+void find_place(const recurring& definition, const storage::schedule_answer& seen, swap_schedule_request& into) {
+  into.place.reset();
+  if (definition.stagger != stagger_rule::even) return;
+  const auto span = span_of(definition);
+  if (seen.row && seen.row->place && seen.row->place->span == span) {
+    into.place = seen.row->place;
+    return;
+  }
+  std::uint64_t last = 0;
+  auto others = seen.places;
+  for (const auto& place : others)
+    last = std::max(last, place.number);
+  if (seen.row && seen.row->place)
+    std::erase_if(others, [&](const auto& p) { return p.number == seen.row->place->number; });
+  into.place = storage::schedule_place{middle_of_largest_gap(others, span), span, 0};
+  into.among = last;
+}
+
+new_job job_of(const recurring& definition) {
+  new_job job;
+  job.type = definition.job;
+  job.args = definition.args;
+  job.queue = definition.queue;
+  job.headers[recurring_header] = definition.name;
+  return job;
+}
+
+// The job of an id that must not be changed on its way: it is what makes it one.
+result<prepared_job> prepare_as(const job_id& id, new_job job, const preparation& prepare) {
+  job.id = id;
+  job.delay = duration::zero();
+  auto ready = prepare(std::move(job));
+  if (ready && ready->id != id) return error{errc::refused, "an enqueue filter changed the id of a schedule's job"};
+  return ready;
+}
+
+struct read_schedule {
+  schedule_record record;
+  recurring definition;
+};
+std::optional<read_schedule> read(const storage::schedule_row& row) {
+  auto record = decode_schedule(row.name, row.record);
+  if (!record) return std::nullopt;
+  auto definition = read_recurring(record->definition);
+  if (!definition || definition->name != row.name) return std::nullopt;
+  return read_schedule{std::move(*record), std::move(*definition)};
+}
+
+// The next instant by what is in the record; what cannot be computed is said there.
+std::optional<time_point> plan(schedule_record& record, const recurring& definition,
+                               const std::optional<storage::schedule_place>& place, const std::string& zones) {
+  record.problem.clear();
+  record.zones = zones_of(definition, zones);
+  const auto all = recurrence::of(definition, place);
+  if (!all) record.problem = all.error().message;
+  return all && !record.paused ? all->next(record.mark) : std::nullopt;
+}
+
+}  // namespace
+
+schedule_change putting(recurring definition, std::string zones, std::string config) {
+  return [definition = std::move(definition), zones = std::move(zones),
+          config = std::move(config)](const storage::schedule_answer& seen) -> planned_swap {
+    if (auto fine = check(definition); !fine) return fine.error();
+    swap_schedule_request r;
+    r.name = definition.name;
+    r.version = seen.row ? seen.row->version : 0;
+    schedule_record record;
+    record.mark = seen.now;
+    const auto before = seen.row ? read(*seen.row) : std::nullopt;
+    const auto text = write_recurring(definition);
+    if (before) {
+      if (!config.empty() && before->record.config == config) return nothing;
+      const bool as_it_was = before->record.definition == text && before->record.problem.empty();
+      if (as_it_was && config.empty()) return nothing;
+      record = before->record;
+      if (!same_timing(before->definition, definition)) record.mark = std::max(record.mark, seen.now);
+    }
+    record.definition = text;
+    if (!config.empty()) record.config = config;
+    find_place(definition, seen, r);
+    r.next_at = plan(record, definition, r.place, zones);
+    r.record = encode(r.name, record);
+    return maybe_swap(std::move(r));
+  };
+}
+
+schedule_change removing(std::string name) {
+  return [name = std::move(name)](const storage::schedule_answer& seen) -> planned_swap {
+    if (!seen.row) return nothing;
+    swap_schedule_request r;
+    r.name = name;
+    r.version = seen.row->version;
+    return maybe_swap(std::move(r));
+  };
+}
+
+schedule_change pausing(std::string name, bool paused, std::string zones) {
+  return
+      [name = std::move(name), paused, zones = std::move(zones)](const storage::schedule_answer& seen) -> planned_swap {
+        if (!seen.row) return no_schedule(name);
+        auto known = read(*seen.row);
+        if (!known) return error{errc::damaged_record, cat("schedule ", name, ": ", unreadable)};
+        if (known->record.paused == paused) return nothing;
+        auto r = same(*seen.row);
+        known->record.paused = paused;
+        if (!paused) known->record.mark = std::max(known->record.mark, seen.now);
+        r.next_at = plan(known->record, known->definition, r.place, zones);
+        r.record = encode(name, known->record);
+        return maybe_swap(std::move(r));
+      };
+}
+
+schedule_change triggering(std::string name, job_id id, preparation prepare) {
+  return [name = std::move(name), id = std::move(id),
+          prepare = std::move(prepare)](const storage::schedule_answer& seen) -> planned_swap {
+    if (!seen.row) return no_schedule(name);
+    const auto known = read(*seen.row);
+    if (!known) return error{errc::damaged_record, cat("schedule ", name, ": ", unreadable)};
+    auto ready = prepare_as(id, job_of(known->definition), prepare);
+    if (!ready) return ready.error();
+    auto r = same(*seen.row);
+    r.enqueue.push_back({seen.now, std::move(*ready)});
+    return maybe_swap(std::move(r));
+  };
+}
+
+fired_schedule firing(const storage::schedule_row& due, time_point now, const std::string& zones,
+                      const preparation& prepare) {
+  fired_schedule fired{same(due), {}};
+  auto& r = fired.swap;
+  r.next_at.reset();
+  auto known = read(due);
+  if (!known) {
+    if (due.record.empty()) r.record.reset();  // a name that was left over
+    fired.problem = unreadable;
+    return fired;
+  }
+  if (known->record.paused) return fired;
+  auto& record = known->record;
+  record.problem.clear();
+  if (const auto all = recurrence::of(known->definition, due.place); !all) {
+    record.problem = all.error().message;
+    r.next_at = now + look_again;
+  } else {
+    const auto found = due_of(*all, known->definition, record.mark, now);
+    record.zones = zones_of(known->definition, zones);
+    record.mark = found.mark;
+    r.next_at = found.next;
+    r.overlap = known->definition.overlap;
+    for (const auto at : found.enqueue) {
+      auto job = job_of(known->definition);
+      job.headers[occurrence_header] = format_time(at);
+      auto ready = prepare_as(occurrence_id(due.name, at), std::move(job), prepare);
+      if (ready) r.enqueue.push_back({at, std::move(*ready)});
+      else record.problem = to_string(ready.error());
+    }
+  }
+  fired.problem = record.problem;
+  r.record = encode(due.name, record);
+  return fired;
+}
+
+std::optional<swap_schedule_request> planning_anew(const storage::schedule_row& row, const std::string& zones) {
+  auto known = read(row);
+  if (!known || known->record.paused || known->record.zones.empty() || known->record.zones == zones)
+    return std::nullopt;
+  auto r = same(row);
+  r.next_at = plan(known->record, known->definition, row.place, zones);
+  if (!known->record.problem.empty()) return std::nullopt;  // these files do not have its zone
+  r.record = encode(row.name, known->record);
+  return r;
+}
+
+recurring_status status_of(const storage::schedule_row& row) {
+  recurring_status status;
+  status.name = row.name;
+  status.next_at = row.next_at;
+  if (!row.runs.empty()) {
+    status.last_at = row.runs.back().at;
+    status.last_job = row.runs.back().id;
+  }
+  const auto known = read(row);
+  if (!known) {
+    status.problem = unreadable;
+    return status;
+  }
+  status.definition = known->definition;
+  status.paused = known->record.paused;
+  status.problem = known->record.problem;
+  return status;
+}
+
+bool is_configured(const storage::schedule_row& row) {
+  const auto record = decode_schedule(row.name, row.record);
+  return record && !record->config.empty();
+}
+
+error too_many_tries(const std::string& name) {
+  return {errc::storage_busy, cat("schedule ", printable(name, 200), " is being changed by others all the time")};
+}
+
+result<bool> carry_out(const std::string& name, const schedule_change& change, const asker& ask) {
+  for (int tries = 0; tries < most_tries; ++tries) {
+    const auto seen = ask(storage::schedule_request{name});
+    if (const auto* failed = std::get_if<error>(&seen)) return *failed;
+    auto wanted = change(std::get<storage::schedule_answer>(seen));
+    if (!wanted) return wanted.error();
+    if (!*wanted) return false;
+    const auto told = ask(std::move(**wanted));
+    if (const auto* failed = std::get_if<error>(&told)) return *failed;
+    if (std::get<storage::swap_schedule_answer>(told).swapped) return true;
+  }
+  return too_many_tries(name);
+}
+
+result<std::vector<storage::schedule_row>> all_schedules(const asker& ask) {
+  std::vector<storage::schedule_row> all;
+  storage::schedules_request wanted;
+  do {
+    auto got = ask(wanted);
+    if (auto* failed = std::get_if<error>(&got)) return std::move(*failed);
+    auto& page = std::get<storage::schedules_answer>(got);
+    std::move(page.rows.begin(), page.rows.end(), std::back_inserter(all));
+    wanted.after = std::move(page.next);
+  } while (!wanted.after.empty());
+  return all;
+}
+
+result<void> apply_configuration(const std::vector<recurring>& all, bool prune, const asker& ask) {
+  const auto zones = all.empty() ? std::string() : time_zone_version();
+  std::set<std::string> named;
+  for (const auto& definition : all) {
+    named.insert(definition.name);
+    const auto text = write_recurring(definition);
+    const auto changed = carry_out(definition.name, putting(definition, zones, text), ask);
+    if (!changed) return error{changed.error().code, cat("schedule ", definition.name, ": ", changed.error().message)};
+    if (*changed) log::info("schedule ", definition.name, " is now ", text);
+  }
+  if (!prune) return {};
+  const auto stored = all_schedules(ask);
+  if (!stored) return stored.error();
+  for (const auto& row : *stored) {
+    if (named.contains(row.name) || !is_configured(row)) continue;
+    const auto removed = carry_out(row.name, removing(row.name), ask);
+    if (!removed) return removed.error();
+    if (*removed) log::info("schedule ", row.name, " is removed: the configuration does not name it any more");
+  }
+  return {};
+}
+
+}  // namespace sluice::scheduler

@@ -1,0 +1,63 @@
+// What becomes of a schedule: pure functions of how it stands, whose answers are carried out by one swap of the store.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <sluice/error.hpp>
+#include <sluice/job.hpp>
+#include <sluice/recurring.hpp>
+
+#include "storage/store.hpp"
+
+namespace sluice::scheduler {
+
+// Nothing when nothing is to be changed.
+using planned_swap = result<std::optional<storage::swap_schedule_request>>;
+using schedule_change = std::function<planned_swap(const storage::schedule_answer&)>;
+// The enqueue pipeline of whoever enqueues.
+using preparation = std::function<result<prepared_job>(new_job)>;
+// `zones`, below, is time_zone_version(): by these files is planned.
+
+// Adds or changes. With `config` (the text of a configuration) only when that is another than last time. What changes
+// when it runs is planned from now on; else missed occurrences stay missed.
+schedule_change putting(recurring definition, std::string zones, std::string config = {});
+// Fine when there is none.
+schedule_change removing(std::string name);
+// not_found. Nothing is caught up of what fell into a pause.
+schedule_change pausing(std::string name, bool paused, std::string zones);
+// Enqueues one job now, under `id`, also while it is paused and whatever runs. not_found, damaged_record, and what
+// the pipeline says.
+schedule_change triggering(std::string name, job_id id, preparation prepare);
+
+// What a server does about a schedule that is due. One that cannot be read is never due again; one of which no job can
+// be made now says why, and is looked at again.
+struct fired_schedule {
+  storage::swap_schedule_request swap;
+  std::string problem;  // empty: all is well
+};
+fired_schedule firing(const storage::schedule_row& due, time_point now, const std::string& zones,
+                      const preparation& prepare);
+// One that was planned by other zone files is planned anew.
+std::optional<storage::swap_schedule_request> planning_anew(const storage::schedule_row& row, const std::string& zones);
+
+recurring_status status_of(const storage::schedule_row& row);
+// Whether it is of a configuration.
+bool is_configured(const storage::schedule_row& row);
+
+// Carries out a change by a store that is asked; again when another was first.
+using asker = std::function<storage::answer(const storage::request&)>;
+// True when something was changed.
+result<bool> carry_out(const std::string& name, const schedule_change& change, const asker& ask);
+inline constexpr int most_tries = 100;
+error too_many_tries(const std::string& name);
+
+// All, by name.
+result<std::vector<storage::schedule_row>> all_schedules(const asker& ask);
+
+// What a configuration says: each is put; with `prune` those of an earlier configuration that it does not name any more
+// are removed. Tells the log what it changed.
+result<void> apply_configuration(const std::vector<recurring>& all, bool prune, const asker& ask);
+
+}  // namespace sluice::scheduler

@@ -1,0 +1,32 @@
+// Locks, which code outside of any job may hold too. A part of the contract in storage/store.hpp.
+//
+// A lock is held from its take until its lease is over, by the store's clock. Fences are drawn from the store's one
+// growing number. Only the fence that holds a lock can renew or release it: also when the lease is over, as long as
+// nobody has taken it and no prune has forgotten it. A lease that ends later than its length allows (the clock was set
+// back) is given its length anew by the next who asks for the lock.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <sluice/error.hpp>
+#include <sluice/lock.hpp>
+
+namespace sluice::storage {
+
+struct lock_request {
+  enum class act : std::uint8_t { take, renew, release, look } what = act::look;
+  std::string resource;
+  std::string holder{};   // take: for people
+  std::string token{};    // take: as long as its lock is held, asking again with it is the same lock
+  sluice::fence fence{};  // renew, release
+  duration lease{0};      // take, renew
+};
+// none: it is yours; or you do not hold it any more, when you release it, also when you did not before. lock_held:
+// take. stale_fence: renew, and release when another holds it; nothing was changed.
+struct lock_answer {
+  errc code = errc::none;
+  std::optional<lock_holder> now;  // who has it afterwards
+};
+
+}  // namespace sluice::storage

@@ -1,0 +1,37 @@
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+std::string_view name_of(lock_request::act what) {
+  switch (what) {
+    case lock_request::act::take: return "take";
+    case lock_request::act::renew: return "renew";
+    case lock_request::act::release: return "release";
+    case lock_request::act::look: return "look";
+  }
+  return "look";
+}
+
+errc code_of(std::int64_t digit) { return digit == 0 ? errc::none : digit == 1 ? errc::stale_fence : errc::lock_held; }
+
+}  // namespace
+
+void ask(exchange& x, const lock_request& r, answer& into) {
+  into = lock_answer{};
+  auto c = x.begin(script::lock);
+  c.add(name_of(r.what)).add(r.resource).add(r.fence.value).add(r.lease.count()).add(r.token).add(r.holder);
+  x.send(
+      script::lock, std::move(c),
+      [&](const item& reply) {
+        auto* filled = filling<lock_answer>(into);
+        if (!filled || reply.size() == 0) return;
+        filled->code = code_of(reply[0].number());
+        if (reply.size() < 5) return;
+        filled->now = lock_holder{fence{static_cast<std::uint64_t>(reply[1].number())}, std::string(reply[4].text()),
+                                  from_micros(reply[2].number()), duration(reply[3].number())};
+      },
+      fails(into));
+}
+
+}  // namespace sluice::storage::redis

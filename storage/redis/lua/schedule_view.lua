@@ -1,0 +1,28 @@
+-- How schedules are read.
+-- The value of a schedule: "version n ", its record as "length:bytes", and then its runs: for each of the n jobs that it
+-- made last the id as "length:bytes" and "instant ". Of a place: "offset span number".
+local function read_schedule(value)
+  local version, n, at = match(value, '^(%d+) (%d+) ()')
+  if not version then return nil end
+  local record, behind = text_at(value, at)
+  return behind and {version = version, n = tonumber(n), record = record, runs = sub(value, behind)}
+end
+-- The first of some runs: its id, and those behind it. Nothing when there is none.
+local function first_run(runs)
+  local id, at = text_at(runs, 1)
+  local behind = at and match(runs, '^%d+ ()', at)
+  if behind then return id, sub(runs, behind) end
+end
+-- What stands under a name, or nothing. What cannot be read has version 0, and its bytes for a record.
+local function schedule_of(name)
+  local value = call('HGET', schedules, name)
+  if not value then return nil end
+  return read_schedule(value) or {version = '0', n = 0, record = value, runs = ''}
+end
+-- As an answer: name, version, record, the instant at which it is due or empty, its place or empty, and its runs. A name
+-- without a schedule has an empty record.
+local function schedule_view(name)
+  local s = schedule_of(name) or {version = '0', record = '', runs = ''}
+  local at = call('ZSCORE', firing, name)
+  return {name, s.version, s.record, at and whole(tonumber(at)) or '', call('HGET', even_places, name) or '', s.runs}
+end

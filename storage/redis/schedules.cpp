@@ -1,0 +1,155 @@
+// Schedules of recurring jobs: how they are looked at, and the one step that changes them.
+#include <algorithm>
+#include <charconv>
+
+#include "core/text.hpp"
+#include "storage/redis/transitions.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+using how = swap_schedule_answer::how;
+
+std::string write_place(const std::optional<schedule_place>& place) {
+  if (!place) return {};
+  return cat(place->offset.count(), ' ', place->span.count(), ' ', place->number);
+}
+
+std::optional<schedule_place> read_place(std::string_view text) {
+  std::uint64_t fields[3] = {};
+  const auto* at = text.data();
+  const auto* const end = at + text.size();
+  for (auto& field : fields) {
+    const auto read = std::from_chars(at, end, field);
+    if (read.ec != std::errc()) return std::nullopt;
+    at = read.ptr + (read.ptr == end ? 0 : 1);
+  }
+  const schedule_place place{duration(fields[0]), duration(fields[1]), fields[2]};
+  return place.is_sound() ? std::optional(place) : std::nullopt;
+}
+
+// A number with one character behind it; 0 takes nothing away.
+std::uint64_t take_number(std::string_view& from) {
+  std::uint64_t n = 0;
+  const auto read = std::from_chars(from.data(), from.data() + from.size(), n);
+  const auto used = static_cast<std::size_t>(read.ptr - from.data());
+  if (read.ec != std::errc() || used == from.size()) return 0;
+  from.remove_prefix(used + 1);
+  return n;
+}
+
+// Each "length:id" and "instant ".
+std::vector<schedule_row::run> read_runs(std::string_view told) {
+  std::vector<schedule_row::run> runs;
+  while (runs.size() < runs_remembered) {
+    const auto length = take_number(told);
+    if (length == 0 || length > told.size()) break;
+    const job_id id(std::string(told.substr(0, length)));
+    told.remove_prefix(length);
+    const auto at = take_number(told);
+    if (at == 0) break;
+    runs.push_back({id, from_micros(static_cast<std::int64_t>(at))});
+  }
+  return runs;
+}
+
+schedule_row read_schedule(const item& told) {
+  schedule_row row;
+  if (told.size() < 6) return row;
+  row.name = told[0].text();
+  row.version = static_cast<std::uint64_t>(told[1].number());
+  row.record = told[2].text();
+  if (!told[3].text().empty()) row.next_at = from_micros(told[3].number());
+  row.place = read_place(told[4].text());
+  row.runs = read_runs(told[5].text());
+  return row;
+}
+
+// From a flag, whether it is there, and the row behind it.
+std::optional<schedule_row> read_found(const item& reply, std::size_t from) {
+  if (reply[from].number() == 0) return std::nullopt;
+  return read_schedule(reply[from + 1]);
+}
+
+}  // namespace
+
+void ask(exchange& x, const schedules_request& r, answer& into) {
+  into = schedules_answer{};
+  auto c = x.begin(script::schedules);
+  c.add(r.limit).add(r.after);
+  x.send(
+      script::schedules, std::move(c),
+      [&](const item& reply) {
+        auto* filled = filling<schedules_answer>(into);
+        if (!filled || reply.size() < 2) return;
+        filled->now = from_micros(reply[0].number());
+        filled->next = reply[1].text();
+        for (std::size_t i = 2; i < reply.size(); ++i)
+          filled->rows.push_back(read_schedule(reply[i]));
+      },
+      fails(into));
+}
+
+void ask(exchange& x, const schedule_request& r, answer& into) {
+  into = schedule_answer{};
+  auto c = x.begin(script::schedule);
+  c.add(r.name);
+  x.send(
+      script::schedule, std::move(c),
+      [&](const item& reply) {
+        auto* filled = filling<schedule_answer>(into);
+        if (!filled || reply.size() < 4) return;
+        filled->now = from_micros(reply[0].number());
+        filled->row = read_found(reply, 1);
+        for (std::size_t i = 0; i < reply[3].size(); ++i)
+          if (const auto place = read_place(reply[3][i].text())) filled->places.push_back(*place);
+      },
+      fails(into));
+}
+
+void ask(exchange& x, const due_request& r, answer& into) {
+  into = due_answer{};
+  auto c = x.begin(script::due_schedules);
+  c.add(r.limit);
+  x.send(
+      script::due_schedules, std::move(c),
+      [&](const item& reply) {
+        auto* filled = filling<due_answer>(into);
+        if (!filled || reply.size() < 2) return;
+        filled->now = from_micros(reply[0].number());
+        if (!reply[1].text().empty()) filled->next_in = duration(reply[1].number());
+        for (std::size_t i = 2; i < reply.size(); ++i)
+          filled->rows.push_back(read_schedule(reply[i]));
+      },
+      fails(into));
+}
+
+void ask(exchange& x, const swap_schedule_request& r, answer& into) {
+  into = swap_schedule_answer{};
+  auto c = x.begin(script::swap_schedule);
+  c.add(r.name).add(r.version).add(r.record ? std::string_view(*r.record) : std::string_view());
+  r.next_at ? c.add(micros(*r.next_at)) : c.add("");
+  c.add(write_place(r.place));
+  r.among ? c.add(*r.among) : c.add("");
+  c.add(name_of(r.overlap)).add(static_cast<std::uint64_t>(r.enqueue.size()));
+  for (const auto& o : r.enqueue)
+    c.add(micros(o.at));
+  for (const auto& o : r.enqueue)
+    c.add(o.job.id.value).add(o.job.queue.value).add(o.job.delay.count()).add(o.job.record);
+  x.send(
+      script::swap_schedule, std::move(c),
+      [&](const item& reply) {
+        auto* filled = filling<swap_schedule_answer>(into);
+        if (!filled || reply.size() < 5) return;
+        filled->swapped = reply[0].number() != 0;
+        filled->now = from_micros(reply[1].number());
+        filled->row = read_found(reply, 2);
+        for (const char code : reply[4].text())
+          filled->each.push_back(code == 'e' ? how::enqueued : code == 't' ? how::there : how::overlaps);
+        const bool enqueued = std::count(filled->each.begin(), filled->each.end(), how::enqueued) > 0;
+        if (enqueued || (filled->swapped && r.enqueue.empty() && r.next_at)) x.made_work = true;
+      },
+      fails(into));
+}
+
+}  // namespace sluice::storage::redis

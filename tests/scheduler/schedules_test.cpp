@@ -1,0 +1,320 @@
+// What becomes of a schedule when it is set, paused, triggered and fired, on a store in memory.
+#include "scheduler/schedules.hpp"
+#include "core/recurring.hpp"
+#include "core/text.hpp"
+#include "scheduler/recurrence.hpp"
+#include "support/catch.hpp"
+#include "support/worlds.hpp"
+
+using namespace sluice;
+using namespace sluice::scheduler;
+using namespace sluice::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct schedule_world : sqlite_memory_world {
+  asker ask_store = [this](const storage::request& r) { return std::move(store().apply({&r, 1}).at(0)); };
+  preparation prepare = [this](new_job job) { return enqueue_pipeline({}, {}).prepare(std::move(job), clock.now()); };
+
+  static recurring minutely(const std::string& name = "s") {
+    recurring r;
+    r.name = name;
+    r.job = job_type("work");
+    r.cron = "* * * * *";
+    r.stagger = stagger_rule::off;
+    return r;
+  }
+
+  result<bool> put(const recurring& r, const std::string& config = {}) {
+    return carry_out(r.name, putting(r, "z1", config), ask_store);
+  }
+
+  recurring_status status(const std::string& name = "s") {
+    const auto rows = all_schedules(ask_store);
+    for (const auto& row : *rows)
+      if (row.name == name) return status_of(row);
+    return {};
+  }
+
+  // As one server does; answers how many jobs it enqueued.
+  std::size_t fire(const std::string& zones = "z1") {
+    std::size_t enqueued = 0;
+    for (const auto& row : ask<storage::due_answer>(storage::due_request{}).rows)
+      for (const auto how : ask<storage::swap_schedule_answer>(firing(row, clock.now(), zones, prepare).swap).each)
+        enqueued += how == storage::swap_schedule_answer::how::enqueued;
+    return enqueued;
+  }
+
+  std::vector<std::string> jobs() {
+    std::vector<std::string> ids;
+    for (const auto& j : ask<storage::list_answer>(storage::list_request{{}}).page.jobs)
+      ids.push_back(j.id.value);
+    return ids;
+  }
+};
+
+const duration to_full_minute = 20s;  // the worlds' clock begins at second 40
+
+}  // namespace
+
+TEST_CASE_METHOD(schedule_world, "a schedule fires its occurrences by name and instant") {
+  REQUIRE(put(minutely()).ok());
+  CHECK(status().next_at == clock.now() + to_full_minute);
+  CHECK(fire() == 0);
+  clock.advance(to_full_minute);
+  CHECK(fire() == 1);
+  CHECK(fire() == 0);
+  const auto ids = jobs();
+  REQUIRE(ids.size() == 1);
+  CHECK(ids[0] == occurrence_id("s", clock.now()).value);
+  const auto made = ask<storage::get_answer>(storage::get_request{job_id(ids[0])}).found;
+  REQUIRE(made);
+  CHECK(made->type.value == "work");
+  CHECK(made->headers.at(recurring_header) == "s");
+  CHECK(made->headers.at(occurrence_header) == ids[0].substr(2));
+  CHECK(status().last_job == made->id);
+  CHECK(status().last_at == clock.now());
+  CHECK(status().next_at == clock.now() + 1min);
+}
+
+TEST_CASE_METHOD(schedule_world, "setting the same again changes nothing") {
+  CHECK(*put(minutely()));
+  CHECK_FALSE(*put(minutely()));
+}
+
+TEST_CASE_METHOD(schedule_world, "other instants count from when they are set") {
+  REQUIRE(put(minutely()).ok());
+  clock.advance(10min);  // no server runs
+  auto changed = minutely();
+  changed.cron = "*/2 * * * *";
+  REQUIRE(*put(changed));
+  CHECK(fire() == 0);
+  CHECK(status().next_at > clock.now());
+}
+
+TEST_CASE_METHOD(schedule_world, "other args leave what was missed to be caught up") {
+  REQUIRE(put(minutely()).ok());
+  clock.advance(10min);
+  auto changed = minutely();
+  changed.args = "{\"a\":1}";
+  REQUIRE(*put(changed));
+  CHECK(fire() == 1);
+}
+
+TEST_CASE_METHOD(schedule_world, "a configuration writes only what it says anew") {
+  REQUIRE(*put(minutely(), "text 1"));
+  auto by_hand = minutely();
+  by_hand.cron = "0 * * * *";
+  REQUIRE(*put(by_hand));
+  CHECK_FALSE(*put(minutely(), "text 1"));
+  CHECK(status().definition->cron == "0 * * * *");
+  CHECK(*put(minutely(), "text 2"));
+  CHECK(status().definition->cron == "* * * * *");
+}
+
+TEST_CASE_METHOD(schedule_world, "only what a configuration made is pruned when it names it no more") {
+  REQUIRE(apply_configuration({minutely("a"), minutely("b")}, false, ask_store).ok());
+  REQUIRE(put(minutely("by_hand")).ok());
+  REQUIRE(apply_configuration({minutely("a")}, false, ask_store).ok());
+  CHECK(all_schedules(ask_store)->size() == 3);
+  REQUIRE(apply_configuration({minutely("a")}, true, ask_store).ok());
+  REQUIRE(all_schedules(ask_store)->size() == 2);
+  CHECK(status("b").name.empty());
+}
+
+TEST_CASE_METHOD(schedule_world, "what falls into a pause is not caught up") {
+  REQUIRE(put(minutely()).ok());
+  REQUIRE(*carry_out("s", pausing("s", true, "z1"), ask_store));
+  CHECK_FALSE(*carry_out("s", pausing("s", true, "z1"), ask_store));
+  CHECK(status().paused);
+  CHECK_FALSE(status().next_at.has_value());
+  clock.advance(1h);
+  CHECK(fire() == 0);
+  auto changed = minutely();
+  changed.args = "{\"a\":1}";
+  REQUIRE(*put(changed));  // and stays paused
+  CHECK(status().paused);
+  REQUIRE(*carry_out("s", pausing("s", false, "z1"), ask_store));
+  CHECK(fire() == 0);
+  clock.advance(to_full_minute);
+  CHECK(fire() == 1);
+}
+
+TEST_CASE_METHOD(schedule_world, "a triggered schedule runs now and at its next instant too") {
+  auto r = minutely();
+  r.overlap = overlap_rule::skip;
+  REQUIRE(put(r).ok());
+  REQUIRE(*carry_out("s", pausing("s", true, "z1"), ask_store));
+  REQUIRE(*carry_out("s", triggering("s", job_id("now"), prepare), ask_store));
+  REQUIRE(*carry_out("s", triggering("s", job_id("again"), prepare), ask_store));
+  CHECK(jobs().size() == 2);
+  CHECK(status().last_job.value == "again");
+  REQUIRE(*carry_out("s", triggering("s", job_id("again"), prepare), ask_store));  // an answer was lost
+  CHECK(jobs().size() == 2);
+  CHECK(carry_out("none", triggering("none", job_id("x"), prepare), ask_store).error().code == errc::not_found);
+}
+
+TEST_CASE_METHOD(schedule_world, "a schedule that cannot be read is shown so and disturbs no other") {
+  REQUIRE(put(minutely("a")).ok());
+  REQUIRE(put(minutely("z")).ok());
+  storage::swap_schedule_request harm;
+  harm.name = "a";
+  harm.version = ask<storage::schedule_answer>(storage::schedule_request{"a"}).row->version;
+  harm.record = "no record";
+  harm.next_at = clock.now();
+  REQUIRE(ask<storage::swap_schedule_answer>(harm).swapped);
+  clock.advance(to_full_minute);
+  CHECK(fire() == 1);
+  CHECK(ask<storage::due_answer>(storage::due_request{}).rows.empty());  // nobody looks at it again
+  CHECK(status("a").problem.find("cannot be read") != std::string::npos);
+  CHECK_FALSE(status("a").definition.has_value());
+  CHECK(carry_out("a", pausing("a", true, "z1"), ask_store).error().code == errc::damaged_record);
+  REQUIRE(*put(minutely("a")));
+  CHECK(status("a").problem.empty());
+}
+
+TEST_CASE_METHOD(schedule_world, "a schedule whose job is refused says why and goes on") {
+  REQUIRE(put(minutely()).ok());
+  prepare = [](const new_job&) -> result<prepared_job> { return error{errc::refused, "not today"}; };
+  clock.advance(to_full_minute);
+  CHECK(fire() == 0);
+  CHECK(status().problem.find("not today") != std::string::npos);
+  CHECK(status().next_at == clock.now() + 1min);
+  prepare = [this](new_job job) { return enqueue_pipeline({}, {}).prepare(std::move(job), clock.now()); };
+  clock.advance(1min);
+  CHECK(fire() == 1);
+  CHECK(status().problem.empty());
+}
+
+TEST_CASE_METHOD(schedule_world, "a filter may not change the id of an occurrence") {
+  REQUIRE(put(minutely()).ok());
+  prepare = [this](new_job job) {
+    job.id = job_id("mine");
+    return enqueue_pipeline({}, {}).prepare(std::move(job), clock.now());
+  };
+  clock.advance(to_full_minute);
+  CHECK(fire() == 0);
+  CHECK(status().problem.find("id") != std::string::npos);
+}
+
+TEST_CASE_METHOD(schedule_world, "other zone files plan a schedule anew and never fire twice") {
+  auto r = minutely();
+  r.zone = "Europe/London";
+  REQUIRE(put(r).ok());
+  clock.advance(to_full_minute);
+  CHECK(fire() == 1);
+  const auto row = [&] { return *ask<storage::schedule_answer>(storage::schedule_request{"s"}).row; };
+  CHECK_FALSE(planning_anew(row(), "z1").has_value());
+  auto planned = planning_anew(row(), "z2");
+  REQUIRE(planned);
+  CHECK(planned->next_at == clock.now() + 1min);
+  REQUIRE(ask<storage::swap_schedule_answer>(*planned).swapped);
+  CHECK(fire() == 0);
+  CHECK_FALSE(planning_anew(row(), "z2").has_value());
+  REQUIRE(put(minutely("utc")).ok());  // no file says when it runs
+  const auto utc = *ask<storage::schedule_answer>(storage::schedule_request{"utc"}).row;
+  CHECK_FALSE(planning_anew(utc, "z2").has_value());
+}
+
+TEST_CASE_METHOD(schedule_world, "a clock set an hour ahead and two hours back fires nothing twice") {
+  REQUIRE(put(minutely()).ok());
+  clock.advance(to_full_minute);
+  REQUIRE(fire() == 1);
+  clock.advance(1h);
+  CHECK(fire() == 1);  // the last of the hour
+  const auto fired = jobs();
+  clock.advance(-2h);
+  CHECK(fire() == 0);
+  REQUIRE(*put([] {
+    auto changed = minutely();
+    changed.cron = "*/2 * * * *";
+    return changed;
+  }()));
+  for (int i = 0; i < 120; ++i) {
+    CHECK(fire() == 0);
+    clock.advance(1min);
+  }
+  CHECK(jobs() == fired);
+  clock.advance(2min);
+  CHECK(fire() == 1);
+}
+
+TEST_CASE_METHOD(schedule_world, "adding an even schedule moves none of the others") {
+  std::vector<duration> offsets;
+  const auto offset = [&](int i) {
+    return ask<storage::schedule_answer>(storage::schedule_request{cat("s", i)}).row->place->offset;
+  };
+  for (int i = 0; i < 8; ++i) {
+    auto r = minutely(cat("s", i));
+    r.stagger = stagger_rule::even;
+    REQUIRE(*put(r));
+    offsets.push_back(offset(i));
+    for (int k = 0; k <= i; ++k)
+      CHECK(offset(k) == offsets[static_cast<std::size_t>(k)]);
+  }
+  CHECK(offsets[1] == 30s);
+  auto r = minutely("s3");
+  r.stagger = stagger_rule::even;
+  r.cron = "*/7 * * * *";
+  REQUIRE(*put(r));  // other minutes, the same place
+  CHECK(offset(3) == offsets[3]);
+  clock.advance(10min);
+  CHECK(fire() == 8);
+  CHECK(offset(5) == offsets[5]);
+}
+
+TEST_CASE_METHOD(schedule_world, "of two who seek a place at once each gets one of its own") {
+  auto a = minutely("a"), b = minutely("b");
+  a.stagger = b.stagger = stagger_rule::even;
+  const auto seen_by_b = ask<storage::schedule_answer>(storage::schedule_request{"b"});
+  REQUIRE(*put(a));
+  const auto late = putting(b, "z1")(seen_by_b);
+  REQUIRE(late.ok());
+  CHECK_FALSE(ask<storage::swap_schedule_answer>(**late).swapped);
+  REQUIRE(*put(b));
+  CHECK(ask<storage::schedule_answer>(storage::schedule_request{"b"}).row->place->offset == 30s);
+}
+
+TEST_CASE("a definition is read as it was written") {
+  recurring r;
+  r.name = "n";
+  r.job = job_type("j");
+  r.args = "{\"text\": \"\\u0000 \xc3\xa4\"}";
+  r.cron = "*/10 * * * *";
+  CHECK(*read_recurring(write_recurring(r)) == r);
+  CHECK(write_recurring(r) ==
+        "{\"name\":\"n\",\"job\":\"j\",\"args\":\"{\\\"text\\\": \\\"\\\\u0000 \xc3\xa4\\\"}\",\"cron\":\"*/10 * * * "
+        "*\"}");
+  r.cron.clear();
+  r.every = 90s;
+  r.zone = "UTC";
+  r.queue = queue_name("q");
+  r.stagger = stagger_rule::even;
+  r.catch_up = catch_up_rule::all;
+  r.catch_up_max = 5;
+  r.overlap = overlap_rule::queue_one;
+  CHECK(*read_recurring(write_recurring(r)) == r);
+  for (const auto* bad : {"", "[]", "{\"job\":1}", "{\"what\":1}", "{\"every\":\"soon\"}", "{\"overlap\":\"x\"}"})
+    CHECK_FALSE(read_recurring(bad).ok());
+}
+
+TEST_CASE("a stored schedule is read by its own name only") {
+  schedule_record record{"definition", "config", "zones", from_micros(42), true, "problem"};
+  const auto bytes = encode("a", record);
+  const auto read = decode_schedule("a", bytes);
+  REQUIRE(read);
+  CHECK(read->definition == "definition");
+  CHECK(read->config == "config");
+  CHECK(read->zones == "zones");
+  CHECK(read->mark == from_micros(42));
+  CHECK(read->paused);
+  CHECK(read->problem == "problem");
+  CHECK_FALSE(decode_schedule("b", bytes));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    auto harmed = bytes;
+    harmed[i] = static_cast<char>(harmed[i] ^ 1);
+    CHECK_FALSE(decode_schedule("a", harmed));
+    CHECK_FALSE(decode_schedule("a", bytes.substr(0, i)));
+  }
+}

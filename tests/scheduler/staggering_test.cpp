@@ -1,0 +1,83 @@
+// What staggering does to the thirty schedules of samples/cache_refresh: the figures of docs/recurring.md.
+#include <cstdio>
+#include <map>
+
+#include "scheduler/recurrence.hpp"
+#include "support/catch.hpp"
+
+using namespace sluice;
+using namespace sluice::scheduler;
+using namespace std::chrono_literals;
+
+namespace {
+
+const char* const names[] = {
+    "EsportsCache",
+    "CasinoCache",
+    "LiveCache",
+    "LottoCache",
+    "PromoCache",
+    "VirtualCache",
+    "ChessCache",
+    "Maintenance",
+    "BankMaintenance",
+    "OTPValidation",
+    "OTPValidationSetting",
+    "FaqContent",
+    "PmsSetting",
+    "Affiliate",
+    "Country",
+    "Currency",
+    "Language",
+    "Announcement",
+    "Banner",
+    "BonusSetting",
+    "ChatSetting",
+    "Jackpot",
+    "LoyaltyLevel",
+    "MobileVersion",
+    "PaymentMethod",
+    "ResponsibleGaming",
+    "RiskLimit",
+    "SeoContent",
+    "SportsMenu",
+    "TermsContent",
+};
+
+using histogram = std::map<std::int64_t, int>;  // second of the minute -> starts
+
+histogram seconds(stagger_rule rule) {
+  const time_point minute{std::chrono::sys_days{std::chrono::year{2026} / 6 / 1}};
+  histogram found;
+  std::vector<storage::schedule_place> taken;
+  for (const auto* name : names) {
+    recurring r;
+    r.name = name;
+    r.cron = "* * * * *";
+    r.stagger = rule;
+    std::optional<storage::schedule_place> place;
+    if (rule == stagger_rule::even) {
+      place = {middle_of_largest_gap(taken, 1min), 1min, 0};
+      taken.push_back(*place);
+    }
+    ++found[(*recurrence::of(r, place)->next(minute) - minute) % 1min / 1s];
+  }
+  return found;
+}
+
+int peak(const histogram& all) {
+  int most = 0;
+  for (const auto& [second, n] : all)
+    most = std::max(most, n);
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("thirty schedules of one minute start thirty at once or few or one at a time") {
+  CHECK(peak(seconds(stagger_rule::off)) == 30);
+  CHECK(peak(seconds(stagger_rule::by_name)) == 3);
+  CHECK(seconds(stagger_rule::by_name).size() == 23);
+  CHECK(peak(seconds(stagger_rule::even)) == 1);
+  CHECK(seconds(stagger_rule::by_name) == seconds(stagger_rule::by_name));
+}
