@@ -147,7 +147,7 @@ local function throttling()
   local function reservation(resource, id) return text(resource) .. id end
   -- Entries of a resource, as id and text in turn.
   local function hold(resource, entries)
-    many('HSET', holders(resource), entries)
+    put(holders(resource), entries)
     call('ZADD', busy, 0, resource)
   end
   local function let_go(resource, ids)
@@ -234,7 +234,7 @@ local function throttling()
       woken_in[w.queue] = (woken_in[w.queue] or 0) + 1
     end
     each_list(leaving, 'ZREM')
-    many('HSET', admission, changed)
+    put(admission, changed)
     each_list(entering, 'ZADD')
     for queue in pairs(from) do close_empty(resource, queue) end
     woken = woken + #found
@@ -288,7 +288,7 @@ local function throttling()
     end
     for _, resource in ipairs(freed.order) do let_go(resource, freed.of[resource]) end
     many('HDEL', admission, gone)
-    many('HSET', admission, changed)
+    put(admission, changed)
     for _, resource in ipairs(freed.order) do pass_on(resource) end
   end
 
@@ -336,7 +336,7 @@ local function throttling()
       standing[2 * i - 1], standing[2 * i] = n, p.id
       add_two(lines, p.resource, n, p.id)
     end
-    many('HSET', admission, written)
+    put(admission, written)
     many('ZADD', line('throttled', queue), standing)
     for _, resource in ipairs(lines.order) do
       many('ZADD', wait_line(queue, resource), lines.of[resource])

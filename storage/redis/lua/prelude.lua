@@ -141,6 +141,15 @@ local function many(command, key, list)
   return all
 end
 
+-- Writes fields of a hash whose values are short. Redis keeps a small one as a list, which each look reads from its
+-- beginning, unless it ever had a value longer than hash-max-listpack-value; where many come at once they are worth a table.
+local function put(key, fields)
+  local several = #fields > 32
+  if several then call('HSET', key, '', ('-'):rep(65), fields[1], fields[2]) end
+  many('HSET', key, fields)
+  if several then call('HDEL', key, '') end
+end
+
 -- "length:bytes" at a position: the bytes, and the position behind them. Nothing when it is not that.
 local function text_at(s, at)
   local length, from = match(s, '^(%d+):()', at)

@@ -34,7 +34,7 @@ local limit, room, first_served = {}, {}, {}
 local granted, changed, changes, parked, moved_out = grouped(), {}, 0, {}, {}
 local function write_grants()
   for _, resource in ipairs(granted.order) do hold(resource, granted.of[resource]) end
-  many('HSET', admission, changed)
+  put(admission, changed)
   many('HSET', starts, moved_out)
   granted, changed, changes, moved_out = grouped(), {}, 0, {}
 end
