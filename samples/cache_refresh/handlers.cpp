@@ -35,13 +35,13 @@ std::string refresh_catalogue(const std::string& url, const cache& entries, slui
 
 }  // namespace
 
-void handle_all(sluice::server& server, const std::string& provider_url, const cache& entries) {
-  for (const auto& kind : job_kinds()) {
-    const auto run = kind.heavy ? refresh_catalogue : refresh_document;
-    server.handle<refresh>(kind.name, [run, provider_url, &entries](const refresh& what, sluice::job_context& job) {
+void handle_all(sluice::server& server, const std::vector<sluice::recurring>& schedules,
+                const std::string& provider_url, const cache& entries) {
+  for (const auto& schedule : schedules)
+    server.handle<refresh>(schedule.job.value, [provider_url, &entries](const refresh& what, sluice::job_context& job) {
+      const auto run = is_heavy(what) ? refresh_catalogue : refresh_document;
       return run(provider_url + what.resource, entries, job);
     });
-  }
 }
 
 }  // namespace sample

@@ -2,20 +2,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include <sluice/json.hpp>
 #include <sluice/server.hpp>
 
 #include "cache_refresh/cache.hpp"
 
 namespace sample {
 
-struct refresh {
-  std::string resource;
-};
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(refresh, resource)
-
-// Registers all of job_kinds(). `entries` must outlive the server.
-void handle_all(sluice::server& server, const std::string& provider_url, const cache& entries);
+// Registers the type of each of these schedules. `entries` must outlive the server.
+void handle_all(sluice::server& server, const std::vector<sluice::recurring>& schedules,
+                const std::string& provider_url, const cache& entries);
 
 }  // namespace sample

@@ -1,22 +1,20 @@
-// The table of jobs, as a backend's settings would list it: what is refreshed, and every how many minutes.
+// What the jobs are told. Their types, and when each runs, are in the configuration, under `recurring`.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
+
+#include <sluice/json.hpp>
 
 namespace sample {
 
-struct job_kind {
-  std::string name;      // the job type, and the name of its cache entry
-  bool heavy = false;    // reads a catalogue of 40 pages instead of one document
-  std::uint32_t every;   // minutes
+// The type of the job is the name of the cache entry.
+struct refresh {
   std::string resource;  // where the provider has it
 };
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(refresh, resource)
 
-const std::vector<job_kind>& job_kinds();
-
-// nullptr: no such job.
-const job_kind* find_job_kind(const std::string& name);
+// Whether it reads a catalogue of 40 pages instead of one document.
+bool is_heavy(const refresh& what);
+bool is_heavy(const std::string& args);  // of a job, or of a schedule
 
 }  // namespace sample

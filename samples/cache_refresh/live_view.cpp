@@ -121,11 +121,9 @@ std::string live_view::heavy_line() {
   running.state = sluice::job_state::processing;
   const auto page = client_.list(running);
   if (!page) return text;
-  for (const auto& job : page->jobs) {
-    const auto* kind = find_job_kind(job.type.value);
-    if (kind && kind->heavy)
+  for (const auto& job : page->jobs)
+    if (is_heavy(job.args))
       text += format(" %s %.0f", short_name(job.type.value).c_str(), job.progress ? 100 * job.progress->done : 0.0);
-  }
   return text;
 }
 

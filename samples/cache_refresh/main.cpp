@@ -1,12 +1,12 @@
-// Thirty caches, refreshed from one provider by 23 light jobs and 7 heavy ones on eight workers. With `--pools one`
-// they share a pool, and light jobs wait while heavy ones hold it; with `--pools isolated` the heavy ones have a queue
-// with one worker; with `--pools throttled` a semaphore over both pools lets in no more calls of the provider at once
-// than it bears. They differ in nothing but the configuration: cache_refresh/pools_one.json, pools_isolated.json,
-// pools_throttled.json.
+// Thirty caches, refreshed from one provider by 23 light jobs and 7 heavy ones on eight workers, by schedules of the
+// configuration. With `--pools one` they share a pool, and light jobs wait while heavy ones hold it; with `--pools
+// isolated` the heavy ones have a queue with one worker; with `--pools staggered` each schedule has a part of its
+// minute for itself; with `--pools throttled`, the default, a semaphore over both pools lets in no more calls of the
+// provider at once than it bears. They differ in nothing but the configuration: cache_refresh/pools_*.json.
 //
-// One process does everything, or several share a store: one provider, which also enqueues, and workers beside it.
+// One process does everything, or several share a store: one provider, which also reports, and workers beside it.
 //
-//   cache_refresh [--pools isolated|one|throttled] [--seconds 20] [--minute 1s] [--store URL] [--json]
+//   cache_refresh [--pools throttled|staggered|isolated|one|all] [--seconds 20] [--store URL] [--json]
 //   cache_refresh --role provider [--provider-port N] [--store URL]
 //   cache_refresh --role work --provider URL --store URL [--queues A,B]
 //
@@ -19,11 +19,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 
 #include <sluice/config.hpp>
+#include <sluice/log.hpp>
 
 #include "cache_refresh/fetch.hpp"
 #include "cache_refresh/live_view.hpp"
@@ -40,8 +40,8 @@ using steady = std::chrono::steady_clock;
 
 // How long a worker waits for the provider's first answer.
 constexpr auto patience_at_the_start = 10s;
-// How long jobs that were enqueued in time may go on after the last minute.
-constexpr auto patience_at_the_end = 10s;
+// How long what was due in time may take after the end.
+constexpr auto patience_at_the_end = 30s;
 constexpr auto nap = 200ms;  // as often as a terminal is redrawn
 constexpr auto nap_at_the_end = 50ms;
 
@@ -101,51 +101,88 @@ bool wait_until(const std::function<bool()>& over, std::chrono::milliseconds pau
   return true;
 }
 
-sample::run_plan plan_of(const sample::run_options& options) {
-  sample::run_plan plan{std::chrono::time_point_cast<sluice::duration>(std::chrono::system_clock::now()),
-                        options.minute, std::numeric_limits<std::uint32_t>::max()};
-  if (options.seconds) {
-    const sluice::duration length = std::chrono::seconds(*options.seconds);
-    plan.minutes = static_cast<std::uint32_t>((length + options.minute - 1us) / options.minute);
-  }
-  return plan;
+struct finished_run {
+  sample::run_summary summary;
+  bool sound = true;
+  bool told_to_stop = false;
+};
+
+std::optional<std::uint64_t> permits_of(const sluice::server_options& served) {
+  for (const auto& one : served.throttlers)
+    if (one.kind == sluice::throttler_kind::semaphore) return one.limit;
+  return std::nullopt;
 }
 
-// What the one process that enqueues does. `worker` is nullptr when only others work.
-int enqueue_and_report(const sample::run_options& options, const sluice::server_options& served,
-                       const sample::provider& provider, sample::worker* worker, sample::stop_signals& signals) {
+// Begins a run, ends it, and looks back; any server on the store fires its schedules and does its jobs. `own` is
+// nullptr when only others work. With `shown` the queues are seen meanwhile.
+finished_run carry_through(const sample::run_options& options, const sluice::server_options& served,
+                           const sample::provider& provider, sample::worker* own, bool shown,
+                           sample::stop_signals& signals) {
   auto client = must(sluice::client::open(sluice::client_of(served)));
-  const auto broken = [&] { return worker && worker->broken(); };
+  const auto broken = [&] { return own && own->broken(); };
   std::optional<sample::live_view> view;
-  if (!options.json) view.emplace(client, served, options, provider, ::isatty(STDOUT_FILENO) != 0);
+  if (shown) view.emplace(client, served, options, provider, ::isatty(STDOUT_FILENO) != 0);
+  const auto show = [&](const char* phase) {
+    if (view) view->show_when_due(phase);
+  };
 
-  const auto end = end_of(options);
-  const auto plan = plan_of(options);
-  sample::timetable timetable(client, plan);
-  const auto enqueued_all = [&] {
-    if (view) view->show_when_due("");
+  auto plan = must(sample::begin_run(client, served.recurring));
+  const auto time_is_over = [&, end = end_of(options)] {
+    show("");
     return broken() || steady::now() >= end;
   };
-  const bool told = !wait_until(enqueued_all, nap, signals);
-  timetable.stop();
+  const bool told = !wait_until(time_is_over, nap, signals);
+  plan.end = std::chrono::time_point_cast<sluice::duration>(std::chrono::system_clock::now());
 
   const auto last = steady::now() + patience_at_the_end;
+  const auto in_vain = [&] { return broken() || steady::now() >= last || is_left_alone(client); };
+  const auto all_has_fired = [&] { return in_vain() || must(sample::has_fired(client, plan)); };
+  const bool told_again = !wait_until(all_has_fired, nap_at_the_end, signals);
+  must(sample::end_run(client, plan));
   const auto rest_has_ended = [&] {
-    if (view) view->show_when_due("; nothing new, the rest may end");
-    return broken() || steady::now() >= last || is_idle(client, served) || is_left_alone(client);
+    show("; nothing new, the rest may end");
+    return in_vain() || is_idle(client, served);
   };
   // Told to stop, this process ends its own jobs; those of others still need the provider.
-  const bool waits = !told || !worker;
+  const bool waits = !told_again && (!told || !own);
   if (waits && wait_until(rest_has_ended, nap_at_the_end, signals) && view) view->show("; over");
-  if (worker) worker->stop();
+  if (own) own->stop();
 
-  auto record = must(sample::record_of(client, plan));
-  record.enqueued = timetable.stored();
-  if (options.json) std::printf("%s\n", as_json(options, record, provider.counts()).c_str());
+  auto record = must(sample::record_of(client, plan, served.recurring));
+  const bool sound = !broken() && record.doubled == 0;
+  return {{std::move(record), provider.counts(), must(sample::peaks_of_a_minute(served.recurring)), permits_of(served)},
+          sound,
+          told || told_again};
+}
+
+int report(const sample::run_options& options, const sluice::server_options& served, const finished_run& run) {
+  if (options.json) std::printf("%s\n", as_json(options, run.summary).c_str());
   else
-    std::printf("\n%sThe jobs are kept in %s\n", as_text(options, record, provider.counts()).c_str(),
+    std::printf("\n%sThe jobs are kept in %s\n", as_text(options, run.summary).c_str(),
                 served.storage.find('@') == std::string::npos ? served.storage.c_str() : "the store");  // no passwords
-  return broken() || timetable.refused() > 0 ? 1 : 0;
+  return run.sound ? 0 : 1;
+}
+
+// Each way for the same time, and what came of them side by side.
+int compare(sample::run_options options, sample::stop_signals& signals) {
+  std::vector<std::pair<sample::run_options, sample::run_summary>> runs;
+  bool sound = true;
+  for (const auto& way : sample::ways_of_pools()) {
+    options.pools = way;
+    const auto served = load(options);
+    const sample::provider provider(options.provider_port);
+    sample::worker own(served, provider.url());
+    must(own.start());
+    if (!options.json) std::printf("--pools %s, for %u s\n", way.c_str(), *options.seconds);
+    std::fflush(stdout);
+    const auto run = carry_through(options, served, provider, &own, false, signals);
+    if (options.json) report(options, served, run);
+    sound = sound && run.sound;
+    runs.emplace_back(options, run.summary);
+    if (run.told_to_stop) break;
+  }
+  if (!options.json) std::printf("\n%s", as_table(runs).c_str());
+  return sound ? 0 : 1;
 }
 
 // A worker that reaches no provider would use up the attempts of jobs that others could do. False: told to stop.
@@ -177,8 +214,10 @@ int work(const sample::run_options& options, const sluice::server_options& serve
 
 int run(const sample::run_options& options) {
   if (options.servers) return sample::run_servers(options);
+  sluice::set_log_level(sluice::log_level::warn);  // what is seen here is the sample's own
   sample::stop_signals signals;
   const sample::curl_library curl;
+  if (options.pools == "all") return compare(options, signals);
   const auto served = with_queues(load(options), options.queues);
   if (options.role == "work") return work(options, served, signals);
   const sample::provider provider(options.provider_port);
@@ -186,7 +225,9 @@ int run(const sample::run_options& options) {
   std::fflush(stdout);
   std::optional<sample::worker> own;
   if (options.role == "all") must(own.emplace(served, provider.url()).start());
-  if (options.enqueues()) return enqueue_and_report(options, served, provider, own ? &*own : nullptr, signals);
+  if (options.reports())
+    return report(options, served,
+                  carry_through(options, served, provider, own ? &*own : nullptr, !options.json, signals));
   const auto end = end_of(options);
   wait_until([&] { return steady::now() >= end; }, nap, signals);
   return 0;

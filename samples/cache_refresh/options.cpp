@@ -10,32 +10,17 @@
 namespace sample {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint32_t most_seconds = 86'400;
 constexpr std::uint32_t seconds_of_all = 20;
 constexpr std::uint32_t seconds_of_servers = 10;
 constexpr std::uint32_t fewest_seconds_of_servers = 6;  // in which each entry expires
 constexpr std::uint32_t most_servers = 16;
 constexpr std::uint32_t most_readers = 10'000;
-constexpr sluice::duration shortest_minute = 10ms;
-constexpr sluice::duration longest_minute = 1h;
 
 template <class T>
 bool read_number(std::string_view text, T& value) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   return code == std::errc() && end == text.data() + text.size();
-}
-
-// "1s", "250ms", "1.5m".
-std::optional<sluice::duration> read_duration(std::string_view text) {
-  const auto unit_at = text.find_first_not_of("0123456789.");
-  if (unit_at == std::string_view::npos) return std::nullopt;
-  const auto unit = text.substr(unit_at);
-  const double us = unit == "ms" ? 1e3 : unit == "s" ? 1e6 : unit == "m" ? 6e7 : 0;
-  double number = 0;
-  if (us == 0 || !read_number(text.substr(0, unit_at), number) || number * us > 1e15) return std::nullopt;
-  return sluice::duration(static_cast<std::int64_t>(number * us));
 }
 
 // "a,b"; nothing when a name is empty.
@@ -65,18 +50,15 @@ std::string set(run_options& options, const std::string& option, const std::stri
     if (value != "all" && value != "work" && value != "provider") return wrong("work, provider or all");
     options.role = value;
   } else if (option == "--pools") {
-    if (value != "one" && value != "isolated" && value != "throttled") return wrong("one, isolated or throttled");
+    const auto& ways = ways_of_pools();
+    if (value != "all" && std::find(ways.begin(), ways.end(), value) == ways.end())
+      return wrong("one, isolated, staggered, throttled or all");
     options.pools = value;
   } else if (option == "--seconds") {
     std::uint32_t seconds = 0;
     if (!read_number(value, seconds) || seconds < 1 || seconds > most_seconds)
       return wrong("a whole number from 1 to 86400");
     options.seconds = seconds;
-  } else if (option == "--minute") {
-    const auto read = read_duration(value);
-    if (!read || *read < shortest_minute || *read > longest_minute)
-      return wrong("a time from 10ms to 60m, as 1s or 250ms");
-    options.minute = *read;
   } else if (option == "--provider-port") {
     if (!read_number(value, options.provider_port)) return wrong("a port from 1 to 65535, or 0 for any free one");
   } else if (option == "--provider") {
@@ -98,8 +80,8 @@ std::string set(run_options& options, const std::string& option, const std::stri
   return {};
 }
 
-constexpr std::array valued{"--role",          "--pools",    "--seconds", "--minute",  "--store",
-                            "--provider-port", "--provider", "--queues",  "--servers", "--readers"};
+constexpr std::array valued{"--role",     "--pools",  "--seconds", "--store",  "--provider-port",
+                            "--provider", "--queues", "--servers", "--readers"};
 
 std::string first_given(const std::set<std::string>& given, std::initializer_list<const char*> options) {
   for (const auto* option : options)
@@ -115,14 +97,12 @@ std::string misfit_of_work(const std::set<std::string>& given) {
   if (!missing.empty()) return "--role work needs " + missing;
   if (given.contains("--provider-port"))
     return "--provider-port is for --role provider and all; --role work is told the address by --provider URL";
-  if (const auto unfit = first_given(given, {"--minute", "--json"}); !unfit.empty())
-    return unfit + " is for the process that enqueues and reports, not for --role work: leave it out";
+  if (given.contains("--json")) return "--json is for the process that reports, not for --role work: leave it out";
   return {};
 }
 
 std::string misfit_of_servers(const run_options& options, const std::set<std::string>& given) {
-  if (const auto unfit = first_given(given, {"--role", "--pools", "--minute", "--provider", "--queues", "--json"});
-      !unfit.empty())
+  if (const auto unfit = first_given(given, {"--role", "--pools", "--provider", "--queues", "--json"}); !unfit.empty())
     return unfit + " has no meaning with --servers, which runs no jobs: leave it out";
   if (options.readers < *options.servers) return "--readers must be as many as --servers, or more";
   if (options.seconds && *options.seconds < fewest_seconds_of_servers)
@@ -136,36 +116,41 @@ std::string misfit(const run_options& options, const std::set<std::string>& give
   if (options.store == "sqlite::memory:" && (options.role != "all" || options.servers))
     return "--store sqlite::memory: is one process's alone: name a store that processes can share, as sqlite:jobs.db";
   if (options.servers) return misfit_of_servers(options, given);
+  if (options.pools == "all" && (options.role != "all" || options.store))
+    return "--pools all is for one process that runs each way on a file of its own: leave out --role and --store";
   if (const auto unfit = first_given(given, {"--readers", "--unlocked"}); !unfit.empty())
     return unfit + " needs --servers N";
   if (options.role == "work") return misfit_of_work(given);
   if (const auto unfit = first_given(given, {"--provider", "--queues"}); !unfit.empty())
     return unfit + " is for --role work, not for --role " + options.role + ": leave it out or add --role work";
-  if (const auto unfit = first_given(given, {"--pools", "--minute", "--json"}); !unfit.empty() && !options.enqueues())
-    return unfit + " needs --store URL with --role provider, which enqueues and reports nothing without a store";
+  if (const auto unfit = first_given(given, {"--pools", "--json"}); !unfit.empty() && !options.reports())
+    return unfit + " needs --store URL with --role provider, which begins and reports nothing without a store";
   return {};
 }
 
 }  // namespace
 
 const char* const usage =
-    R"(usage: cache_refresh [--pools isolated|one|throttled] [--seconds 20] [--minute 1s] [--store URL] [--json]
+    R"(usage: cache_refresh [--pools NAME] [--seconds 20] [--store URL] [--json]
        cache_refresh --role provider [--provider-port N] [--store URL] [and the options above]
        cache_refresh --role work --provider URL --store URL [--queues A,B] [--pools NAME] [--seconds N]
        cache_refresh --servers N [--readers 1000] [--seconds 10] [--store URL] [--unlocked]
 
-Refreshes thirty caches from one provider: 23 light jobs, 7 heavy ones, eight workers.
+Refreshes thirty caches from one provider on a timetable: 23 light jobs, 7 heavy ones, eight workers. A minute of the
+timetable takes a second. A run begins with empty caches: all thirty are asked for at once, then each by its schedule.
 
-  --role all        the provider, the schedule and eight workers in one process (the default)
-  --role provider   the provider's API; with --store also the schedule that enqueues, and the report
-  --role work       eight workers; any number of such processes may share a store
-  --pools isolated  one worker for the heavy jobs, seven for the light ones (the default)
-  --pools one       one pool of eight for all; only the configuration file differs
-  --pools throttled two pools under throttlers: six jobs of both at the provider at once, one of them heavy
-  --seconds N       how long jobs are enqueued; what waits then may end. With --role work: how long it works.
+  --role all        the provider and eight workers in one process, with a report (the default)
+  --role provider   the provider's API; with --store it also begins and ends the run, and reports
+  --role work       eight workers; any number of such processes may share a store, and any of them fires the schedules
+  --pools throttled one worker for the heavy jobs at a time, each schedule at a part of its minute of its own, and six
+                    jobs at the provider at once (the default)
+  --pools staggered the same without the limit of six
+  --pools isolated  the same, and what is due in the same minute starts at the same instant
+  --pools one       the same, and light and heavy jobs share the workers; only the configuration file differs
+  --pools all       each of these for --seconds, and what came of them side by side
+  --seconds N       how long the schedules fire; what waits then may end. With --role work: how long it works.
                     Default: 20 with --role all, else until SIGINT or SIGTERM, after which --role provider
-                    waits for the rest, 10 s at most; a second signal ends it at once
-  --minute TIME     how long a minute of the intervals lasts, as 1s or 250ms
+                    waits for the rest, 30 s at most; a second signal ends it at once
   --store URL       where the jobs live, as sqlite:jobs.db; it is kept. Default: a file in .run/
   --provider-port N where the provider listens on 127.0.0.1; it prints the address. Default: 0, any free port
   --provider URL    the provider that --role work calls, as http://127.0.0.1:8099; it waits 10 s for it to answer
@@ -175,19 +160,25 @@ Refreshes thirty caches from one provider: 23 light jobs, 7 heavy ones, eight wo
                     one expiry, or somebody read nothing although there had been a value
   --readers N       threads that read, of all processes. Default: 1000
   --unlocked        the cache's lock holds in one process only: shows what it is for, and ends with 1
-  --json            one line of JSON at the end and nothing else; the provider's address goes to stderr
+  --json            one line of JSON at the end (of --pools all: for each) and nothing else; the provider's address goes
+                    to stderr
   --help            this text
 
-Exactly one process on a store enqueues, all or provider. Three processes on one store:
+Exactly one process on a store reports, all or provider; all of them with the same --pools. Three processes on one store:
 
   cache_refresh --role provider --provider-port 8099 --store sqlite:jobs.db --seconds 20
   cache_refresh --role work --provider http://127.0.0.1:8099 --store sqlite:jobs.db
   cache_refresh --role work --provider http://127.0.0.1:8099 --store sqlite:jobs.db --queues game-cache-queue
 
 The configurations stand in cache_refresh.d/ beside the program. The environment overrides them, so
-SLUICE_QUEUES__DEFAULT__WORKERS=20 shows what more workers do to the provider, and
+SLUICE_QUEUES__DEFAULT__WORKERS=20 with --pools staggered shows what more workers do to the provider, and
 that with --pools throttled they do nothing to it. The cache entries go to .run/cache/.
 )";
+
+const std::vector<std::string>& ways_of_pools() {
+  static const std::vector<std::string> ways{"one", "isolated", "staggered", "throttled"};
+  return ways;
+}
 
 std::variant<run_options, std::string> parse_options(int count, const char* const* words) {
   run_options options;

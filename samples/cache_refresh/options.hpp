@@ -1,20 +1,18 @@
 // The words of the command line.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include <sluice/types.hpp>
-
 namespace sample {
 
 struct run_options {
   std::string role = "all";                // or "work" or "provider"
-  std::string pools = "isolated";          // or "one" or "throttled"
+  std::string pools = "throttled";         // or "one", "isolated", "staggered"; or "all", one after the other
   std::optional<std::uint32_t> seconds{};  // none: until it is told to stop
-  sluice::duration minute = std::chrono::seconds(1);
   std::optional<std::string> store{};      // none: what the configuration says
   std::uint16_t provider_port = 0;         // 0: any
   std::string provider_url{};              // for the role work
@@ -25,11 +23,14 @@ struct run_options {
   bool json = false;
   bool help = false;
 
-  // Whether this process is the one that enqueues, and reports.
-  bool enqueues() const { return role == "all" || (role == "provider" && store); }
+  // Whether this process is the one that begins and ends the run, and reports.
+  bool reports() const { return role == "all" || (role == "provider" && store); }
 };
 
 extern const char* const usage;
+
+// What --pools may say besides all: each adds something to the one before, and has a configuration file.
+const std::vector<std::string>& ways_of_pools();
 
 // The options, or what is wrong with the words.
 std::variant<run_options, std::string> parse_options(int count, const char* const* words);

@@ -23,20 +23,24 @@ micros now_us() { return two_level_cache::wall_clock().time_since_epoch().count(
 
 // What one reader reads of an entry: the value, or always the same page.
 struct target {
-  const job_kind* kind;
+  const server_entry* entry;
+  bool heavy;
   std::uint32_t page;
   std::string resource;
 
-  target(const job_kind* k, std::uint32_t reader)
-      : kind(k), page(k->heavy ? reader % pages_of_a_catalogue + 1 : 1), resource(resource_of(page)) {}
+  target(const server_entry& e, std::uint32_t reader)
+      : entry(&e),
+        heavy(is_heavy(refresh{e.resource})),
+        page(heavy ? reader % pages_of_a_catalogue + 1 : 1),
+        resource(resource_of(page)) {}
   std::string resource_of(std::uint32_t number) const {
-    return kind->heavy ? kind->resource + "?page=" + std::to_string(number) : kind->resource;
+    return heavy ? entry->resource + "?page=" + std::to_string(number) : entry->resource;
   }
 };
 
 reading read(two_level_cache& cache, const std::string& provider, const target& what) {
-  if (!what.kind->heavy) return cache.value(what.kind->name, [&] { return fetch(provider + what.resource); });
-  return cache.page(what.kind->name, what.page, [&](std::uint32_t number) {
+  if (!what.heavy) return cache.value(what.entry->name, [&] { return fetch(provider + what.resource); });
+  return cache.page(what.entry->name, what.page, [&](std::uint32_t number) {
     auto text = fetch(provider + what.resource_of(number));
     const auto pages = nlohmann::json::parse(text).get<catalogue_page>().pages;
     return loaded_page{std::move(text), pages};
@@ -50,18 +54,18 @@ public:
     std::lock_guard hold(mutex_);
     ++tally_.readings;
     auto& resource = tally_.resources[what.resource];
-    resource.entry = what.kind->name;
+    resource.entry = what.entry->name;
     if (!got.value) resource.last_nothing = std::max(resource.last_nothing, began);
     else if (resource.first_value == 0 || ended < resource.first_value) resource.first_value = ended;
     if (got.active_until != sluice::time_point())
-      tally_.expiries[what.kind->name].try_emplace(got.active_until.time_since_epoch().count());
+      tally_.expiries[what.entry->name].try_emplace(got.active_until.time_since_epoch().count());
     if (!got.failure.empty() && tally_.failures.size() < most_failures)
-      tally_.failures.push_back(what.kind->name + ": " + got.failure);
+      tally_.failures.push_back(what.entry->name + ": " + got.failure);
   }
   // The first reading of a reader after that instant.
   void note_expiry(const target& what, micros expired, const reading& got, micros began, micros ended) {
     std::lock_guard hold(mutex_);
-    auto& met = tally_.expiries[what.kind->name][expired];
+    auto& met = tally_.expiries[what.entry->name][expired];
     if (began - expired <= instant.count()) ++met.at_once;
     if (!got.loaded) met.slowest = std::max(met.slowest, ended - began);
     ++(got.loaded                                               ? met.loads
@@ -81,8 +85,8 @@ class reader {
 public:
   reader(two_level_cache& cache, const server_words& words, diary& notes, std::uint32_t number)
       : cache_(cache), words_(words), notes_(notes) {
-    for (const auto& name : entries_of_servers())
-      plan_.push_back({target(find_job_kind(name), number)});
+    for (const auto& entry : entries_of_servers())
+      plan_.push_back({target(entry, number)});
   }
 
   void run() {
@@ -124,9 +128,12 @@ private:
 
 }  // namespace
 
-const std::vector<std::string>& entries_of_servers() {
-  static const std::vector<std::string> names{"Country", "Currency", "Jackpot", "ChessCache"};
-  return names;
+const std::vector<server_entry>& entries_of_servers() {
+  static const std::vector<server_entry> entries{{"Country", "/documents/country"},
+                                                 {"Currency", "/documents/currency"},
+                                                 {"Jackpot", "/documents/jackpot"},
+                                                 {"ChessCache", "/catalogues/chess"}};
+  return entries;
 }
 
 server_tally read_until_the_end(const server_words& words) {

@@ -19,8 +19,12 @@ namespace sample {
 inline const cache_times times_of_servers{
     .state = std::chrono::seconds(2), .data = std::chrono::minutes(1), .lock = std::chrono::seconds(5)};
 
-// The entries that are read, which are named as the jobs that refresh them: three values and a list.
-const std::vector<std::string>& entries_of_servers();
+struct server_entry {
+  std::string name;
+  std::string resource;  // where the provider has it
+};
+// The entries that are read, named as the jobs that refresh them: three values and a list.
+const std::vector<server_entry>& entries_of_servers();
 
 // All instants are microseconds of the wall clock, since all processes of a run are on one machine.
 using micros = std::int64_t;

@@ -282,7 +282,7 @@ int run_servers(const run_options& options) {
 
   std::map<std::string, verdict> verdicts;
   for (const auto& entry : entries_of_servers())
-    verdicts[entry] = judge(entry, seen, asked.all(), words.end);
+    verdicts[entry.name] = judge(entry.name, seen, asked.all(), words.end);
   report(options, seen, verdicts);
   return check(options, seen, verdicts);
 }

@@ -7,7 +7,7 @@
 namespace sample {
 
 worker::worker(const sluice::server_options& served, const std::string& provider_url) : server_(served) {
-  handle_all(server_, provider_url, entries_);
+  handle_all(server_, served.recurring, provider_url, entries_);
   server_.on_fatal([this](const sluice::error& why) {
     std::fprintf(stderr, "cache_refresh: the server cannot go on: %s\n", sluice::to_string(why).c_str());
     broken_ = true;

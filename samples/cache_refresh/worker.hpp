@@ -1,4 +1,5 @@
-// The part that runs the jobs: a sluice server with the handlers of job_kinds(). Any number of processes may have one.
+// The part that runs the jobs: a sluice server with a handler for each type that the configuration's schedules name. It
+// fires these schedules too. Any number of processes may have one.
 #pragma once
 
 #include <atomic>

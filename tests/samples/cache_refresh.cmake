@@ -1,9 +1,9 @@
-# Runs the main sample in its three ways and compares what it measured.
+# Runs the main sample in each of its ways and compares what it measured.
 #   cmake -DPROGRAM=build/bin/cache_refresh -DFOLDER=scratch -P cache_refresh.cmake
 # FOLDER is made anew: leftovers of an earlier run would be work of this one.
 cmake_minimum_required(VERSION 3.25)
 
-# Long enough for the seven heavy jobs that are due at the start, with what may end afterwards.
+# Most schedules fire in it; the heavy jobs that are asked for at the start may end afterwards.
 set(seconds 8)
 
 function(measure pools seconds out)
@@ -26,11 +26,25 @@ file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 measure(one ${seconds} one)
 measure(isolated ${seconds} isolated)
+measure(staggered ${seconds} staggered)
 measure(throttled ${seconds} throttled)
 # Twenty workers for the light jobs are more than the provider takes before it answers 503; the semaphore is in between.
 set(ENV{SLUICE_QUEUES__DEFAULT__WORKERS} 20)
 measure(throttled 3 crowded)
 unset(ENV{SLUICE_QUEUES__DEFAULT__WORKERS})
+
+# The ways differ in nothing but pools, throttlers and staggering.
+cmake_path(GET PROGRAM PARENT_PATH programs)
+foreach(pools one isolated staggered throttled)
+  file(READ ${programs}/cache_refresh.d/pools_${pools}.json text)
+  string(FIND "${text}" "\"recurring\": {" at)
+  string(SUBSTRING "${text}" ${at} -1 text)
+  string(REPLACE "\"stagger\": \"even\"" "\"stagger\": false" schedules_${pools} "${text}")
+endforeach()
+foreach(pools isolated staggered throttled)
+  string(COMPARE EQUAL "${schedules_${pools}}" "${schedules_one}" same)
+  expect("--pools ${pools} has the schedules of --pools one" ${same})
+endforeach()
 
 string(JSON heavy_peak GET "${one}" provider heavy_peak_in_flight)
 expect("one pool runs heavy jobs beside each other" ${heavy_peak} GREATER 1)
@@ -40,15 +54,43 @@ expect("heavy jobs on a queue with one worker run one at a time" ${heavy_peak} E
 string(JSON rejected GET "${isolated}" provider rejected)
 expect("the provider rejects nothing" ${rejected} EQUAL 0)
 
-string(JSON jobs GET "${isolated}" jobs)
-string(JSON count LENGTH "${jobs}")
-expect("there are thirty jobs" ${count} EQUAL 30)
-math(EXPR last "${count} - 1")
-foreach(i RANGE ${last})
-  string(JSON name MEMBER "${jobs}" ${i})
-  string(JSON runs GET "${jobs}" ${name} runs)
-  expect("${name} has run" ${runs} GREATER 0)
+foreach(report IN ITEMS "${one}" "${isolated}" "${staggered}" "${throttled}" "${crowded}")
+  string(JSON jobs GET "${report}" jobs)
+  string(JSON count LENGTH "${jobs}")
+  expect("there are thirty jobs" ${count} EQUAL 30)
+  math(EXPR last "${count} - 1")
+  foreach(i RANGE ${last})
+    string(JSON name MEMBER "${jobs}" ${i})
+    string(JSON runs GET "${jobs}" ${name} runs)
+    expect("${name} has run" ${runs} GREATER 0)
+  endforeach()
+  string(JSON fired GET "${report}" recurring fired)
+  expect("schedules have fired" ${fired} GREATER 20)
+  string(JSON missed GET "${report}" recurring missed)
+  expect("no occurrence was missed" ${missed} EQUAL 0)
+  string(JSON doubled GET "${report}" recurring doubled)
+  expect("no occurrence fired twice" ${doubled} EQUAL 0)
+  foreach(word_and_peak false:30 true:3 even:1)
+    string(REPLACE ":" ";" word_and_peak ${word_and_peak})
+    list(GET word_and_peak 0 word)
+    list(GET word_and_peak 1 peak)
+    string(JSON most GET "${report}" most_of_a_minute ${word})
+    expect("so many of thirty start in one second with \"stagger\": ${word}" ${most} EQUAL ${peak})
+  endforeach()
 endforeach()
+
+# By the instants of what fired, however busy the machine was. Each second eleven are due.
+foreach(report IN ITEMS "${one}" "${isolated}")
+  string(JSON most GET "${report}" most_at_once)
+  expect("what is due in one minute starts at one instant" ${most} GREATER 10)
+endforeach()
+foreach(report IN ITEMS "${staggered}" "${throttled}")
+  string(JSON most GET "${report}" most_at_once)
+  expect("staggered schedules fire apart" ${most} LESS 4)
+endforeach()
+string(JSON p50_isolated GET "${isolated}" light_wait_ms p50)
+string(JSON p50_staggered GET "${staggered}" light_wait_ms p50)
+expect("light jobs that do not start together wait less" ${p50_staggered} LESS ${p50_isolated})
 
 # A free machine shows ten times; a busy one must not fail the test.
 string(JSON p99_one GET "${one}" light_wait_ms p99)

@@ -39,6 +39,8 @@ refuses("--role work --store sqlite:jobs.db --provider http://127.0.0.1:1 --json
 refuses("--role provider --json" --json --store)
 refuses("--role provider --provider-port 65536" --provider-port 65535)
 refuses("--queues default" --queues "--role work")
+refuses("--pools two" --pools staggered all)
+refuses("--pools all --store sqlite:jobs.db" "--pools all" --store)
 refuses("--servers 0" --servers 1 16)
 refuses("--servers 3 --json" --json --servers)
 refuses("--servers 3 --seconds 2" --seconds 6)
@@ -59,6 +61,14 @@ string(JSON unfinished GET "${report}" unfinished)
 expect("jobs were enqueued" ${enqueued} GREATER 0)
 expect("all of them have succeeded" ${succeeded} EQUAL ${enqueued})
 expect("none waits" ${unfinished} EQUAL 0)
+
+# Any of the servers fires any schedule; the one that was stopped took none with it.
+string(JSON fired GET "${report}" recurring fired)
+expect("schedules have fired" ${fired} GREATER 20)
+string(JSON missed GET "${report}" recurring missed)
+expect("no occurrence was missed" ${missed} EQUAL 0)
+string(JSON doubled GET "${report}" recurring doubled)
+expect("no occurrence fired twice" ${doubled} EQUAL 0)
 
 string(JSON servers GET "${report}" runs_of_servers)
 string(JSON count LENGTH "${servers}")

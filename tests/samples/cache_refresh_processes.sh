@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts a provider, which enqueues, and two workers on one store; stops a worker in the middle of its work, then the
+# Starts a provider, which begins and reports the run, and two workers on one store; stops a worker in the middle of its work, then the
 # provider, then the other worker, each by SIGTERM. Leaves the report in report.json, and what else they said in *.log.
 # Prints the workers' process ids.
 #   sh cache_refresh_processes.sh PROGRAM STORE-URL
@@ -25,16 +25,16 @@ give_up() {
   cat ./*.log
 }
 
-"$program" --role provider --store "$store" --json >report.json 2>provider.log &
+"$program" --role provider --pools staggered --store "$store" --json >report.json 2>provider.log &
 provider=$!
 trap give_up EXIT
 wait_for says provider.log 'listens on http'
 url=$(sed -n 's/.*listens on //p' provider.log)
 
-"$program" --role work --provider "$url" --store "$store" >all.log 2>&1 &
+"$program" --role work --pools staggered --provider "$url" --store "$store" >all.log 2>&1 &
 all=$!
 mkdir heavy_cache  # a folder of its own shows which entries are this worker's
-(cd heavy_cache && exec "$program" --role work --provider "$url" --store "$store" --queues game-cache-queue) \
+(cd heavy_cache && exec "$program" --role work --pools staggered --provider "$url" --store "$store" --queues game-cache-queue) \
   >heavy.log 2>&1 &
 heavy=$!
 wait_for says all.log 'serves default'
