@@ -1,6 +1,7 @@
 // What staggering does to the thirty schedules of samples/cache_refresh: the figures of docs/recurring.md.
-#include <cstdio>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "scheduler/recurrence.hpp"
 #include "support/catch.hpp"
@@ -11,38 +12,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const char* const names[] = {
-    "EsportsCache",
-    "CasinoCache",
-    "LiveCache",
-    "LottoCache",
-    "PromoCache",
-    "VirtualCache",
-    "ChessCache",
-    "Maintenance",
-    "BankMaintenance",
-    "OTPValidation",
-    "OTPValidationSetting",
-    "FaqContent",
-    "PmsSetting",
-    "Affiliate",
-    "Country",
-    "Currency",
-    "Language",
-    "Announcement",
-    "Banner",
-    "BonusSetting",
-    "ChatSetting",
-    "Jackpot",
-    "LoyaltyLevel",
-    "MobileVersion",
-    "PaymentMethod",
-    "ResponsibleGaming",
-    "RiskLimit",
-    "SeoContent",
-    "SportsMenu",
-    "TermsContent",
-};
+std::vector<std::string> names() {
+  std::ifstream file(SLUICE_SOURCE_DIR "/samples/cache_refresh/pools_staggered.json");
+  std::vector<std::string> found;
+  const auto config = nlohmann::json::parse(file, nullptr, true, true);
+  for (const auto& [name, schedule] : config.at("recurring").items())
+    found.push_back(name);
+  return found;
+}
 
 using histogram = std::map<std::int64_t, int>;  // second of the minute -> starts
 
@@ -50,7 +27,7 @@ histogram seconds(stagger_rule rule) {
   const time_point minute{std::chrono::sys_days{std::chrono::year{2026} / 6 / 1}};
   histogram found;
   std::vector<storage::schedule_place> taken;
-  for (const auto* name : names) {
+  for (const auto& name : names()) {
     recurring r;
     r.name = name;
     r.cron = "* * * * *";
@@ -75,6 +52,7 @@ int peak(const histogram& all) {
 }  // namespace
 
 TEST_CASE("thirty schedules of one minute start thirty at once or few or one at a time") {
+  REQUIRE(names().size() == 30);
   CHECK(peak(seconds(stagger_rule::off)) == 30);
   CHECK(peak(seconds(stagger_rule::by_name)) == 3);
   CHECK(seconds(stagger_rule::by_name).size() == 23);

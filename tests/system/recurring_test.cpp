@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <sstream>
 
 #include "core/clock.hpp"
 #include "core/instant.hpp"
@@ -120,7 +121,77 @@ void kill_and_stop(int processes, std::chrono::seconds how_long) {
   CHECK(w.sluice({"audit"}).out == "nothing is wrong\n");
 }
 
+// The schedules of samples/cache_refresh by name, each in each minute.
+json thirty(const json& stagger) {
+  const auto config =
+      json::parse(read_file(SLUICE_SOURCE_DIR "/samples/cache_refresh/pools_staggered.json"), nullptr, true, true);
+  json all;
+  for (const auto& [name, of_sample] : config.at("recurring").items())
+    all[name] = {{"job", "noop"}, {"cron", "* * * * *"}, {"stagger", stagger}};
+  return all;
+}
+
+// Which millisecond of its minute each schedule has, by its next run.
+using parts = std::map<std::string, std::int64_t>;
+
+parts parts_of_the_minute(work_world& w) {
+  parts found;
+  std::istringstream lines(w.sluice({"recurring", "list", "--json"}).out);
+  for (std::string line; std::getline(lines, line);) {
+    const auto schedule = json::parse(line);
+    const auto next = parse_time(schedule.at("next_at").get<std::string>());
+    if (next) found[schedule.at("name")] = next->time_since_epoch() % 1min / 1ms;
+  }
+  return found;
+}
+
+int most_in_one_second(const parts& all) {
+  std::map<std::int64_t, int> starts;
+  int most = 0;
+  for (const auto& [name, ms] : all)
+    most = std::max(most, ++starts[ms / 1000]);
+  return most;
+}
+
+// A server is killed and comes back with one schedule more and other args of one of the thirty.
+void restart_with_one_more(const json& stagger, const std::string& store) {
+  CAPTURE(stagger.dump(), store);
+  work_world w(json{{"recurring", thirty(stagger)}}, store);
+  auto first = w.work("first.log");
+  parts before, after;
+  REQUIRE(eventually([&] { return (before = parts_of_the_minute(w)).size() == 30; }));
+  CHECK(most_in_one_second(before) == (stagger == "even" ? 1 : stagger == true ? 3 : 30));
+  first.signal(SIGKILL);
+  REQUIRE(first.exit_code(5s) == -SIGKILL);
+
+  auto more = thirty(stagger);
+  more["Added"] = more.at("Jackpot");
+  more["Jackpot"]["args"] = {{"force", true}};
+  w.configure("sluice.json", json{{"recurring", more}});
+  auto second = w.work("second.log");
+  const auto args_of_jackpot = [&] {
+    const auto all = w.client->recurring_jobs();
+    for (const auto& status : all.value())
+      if (status.name == "Jackpot" && status.definition) return status.definition->args;
+    return std::string();
+  };
+  REQUIRE(eventually([&] { return args_of_jackpot() == "{\"force\":true}"; }));
+  REQUIRE(eventually([&] { return (after = parts_of_the_minute(w)).size() == 31; }));
+  if (stagger == "even") CHECK(most_in_one_second(after) == 1);
+  after.erase("Added");
+  CHECK(after == before);
+}
+
 }  // namespace
+
+TEST_CASE("a killed server that comes back with one schedule more leaves the others their seconds") {
+  const auto* stagger = GENERATE("false", "true", "\"even\"");
+  SECTION("on an SQLite file") { restart_with_one_more(json::parse(stagger), {}); }
+  SECTION("on Redis") {
+    redis_server redis;
+    restart_with_one_more(json::parse(stagger), redis.url());
+  }
+}
 
 TEST_CASE("servers that are killed and stopped fire each occurrence of fifty schedules once") {
   kill_and_stop(GENERATE(2, 4), 10s);
