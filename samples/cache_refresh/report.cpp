@@ -230,12 +230,15 @@ std::string as_text(const run_options& options, const run_summary& run) {
   const auto& late = record.late_ms;
   const auto count = record.jobs.size();
   std::string text = format(
-      "A minute of the backend took a second here. It began with empty caches, so all %zu were asked for at once.\n\n",
+      "A minute of the backend took a second here. The run began with empty caches, so all %zu were asked for at "
+      "once.\n"
+      "\n",
       count);
   text += format(
-      "recurring   %llu occurrences fired, %llu missed, %llu twice; late p50 %.1f ms, p99 %.1f ms, at most %.1f ms\n",
-      shown(record.fired), shown(record.missed), shown(record.doubled), quantile(late, 0.5), quantile(late, 0.99),
-      quantile(late, 1));
+      "recurring   %zu schedules fired %llu times; %llu occurrences were missed, %llu fired twice;\n"
+      "            enqueued p50 %.1f ms, p99 %.1f ms, at most %.1f ms after their instants\n",
+      count, shown(record.fired), shown(record.missed), shown(record.doubled), quantile(late, 0.5),
+      quantile(late, 0.99), quantile(late, 1));
   text += format(
       "staggering  at most %u of them in one second of the backend's minute. If all %zu were due in each minute: %d\n"
       "            with \"stagger\": false, %d with true (by a hash of the name), %d with \"even\"\n",
