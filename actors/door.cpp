@@ -8,8 +8,10 @@
 #include "actors/spawn.hpp"
 #include "core/locks.hpp"
 #include "core/log.hpp"
+#include "core/no_job.hpp"
 #include "core/pipeline.hpp"
 #include "scheduler/schedules.hpp"
+#include "throttling/managing.hpp"
 
 namespace sluice {
 
@@ -149,7 +151,7 @@ struct door_state {
       std::optional<error> refused;
       if (const auto* failed = std::get_if<error>(&answers.at(0))) refused = *failed;
       else if (const auto code = std::get<storage::enqueue_answer>(answers[0]).each.at(0); code != errc::none)
-        refused = error{code, cat("job ", id.value, ": ", describe(code))};
+        refused = no_job(id, code);
       if (observer) settle_watch(id, observer, refused.has_value());
       if (refused) promise.deliver(to_caf(*refused));
       else promise.deliver(id);
@@ -166,7 +168,7 @@ struct door_state {
       auto* got = std::get_if<storage::get_answer>(&answers.at(0));
       if (!got) promise.deliver(to_caf(std::get<error>(answers[0])));
       else if (got->found) promise.deliver(std::move(*got->found));
-      else promise.deliver(to_caf({got->code, cat("job ", printable(id.value, 200), ": ", describe(got->code))}));
+      else promise.deliver(to_caf(no_job(id, got->code)));
     });
     return promise;
   }
@@ -312,6 +314,54 @@ struct door_state {
         read.push_back(scheduler::status_of(r));
       if (got->next.empty()) promise.deliver(std::move(read));
       else read_schedules(got->next, std::move(read), promise);
+    });
+  }
+
+  // --- Throttlers, and why a job waits.
+
+  // Carries out what asks for one answer after the other.
+  template <class T>
+  caf::result<T> carry_out(const std::function<void(const storage::courier&, const storage::told<T>&)>& begin) {
+    if (auto refused = cannot_ask()) return to_caf(*refused);
+    auto promise = self->make_response_promise<T>();
+    begin(
+        [this](storage::request r, std::function<void(storage::answer&)> then) {
+          ask(one(std::move(r)),
+              [then = std::move(then)](std::vector<storage::answer>& answers) { then(answers.at(0)); });
+        },
+        [promise](result<T> came) mutable {
+          if (came) promise.deliver(std::move(*came));
+          else promise.deliver(to_caf(came.error()));
+        });
+    return promise;
+  }
+
+  caf::result<std::string> set_throttler(const throttler& definition) {
+    return carry_out<std::string>([&](const storage::courier& to, const storage::told<std::string>& then) {
+      throttling::set_throttler(to, definition, then);
+    });
+  }
+
+  caf::result<std::string> remove_throttler(const throttler_name& which) {
+    return carry_out<std::string>([&](const storage::courier& to, const storage::told<std::string>& then) {
+      throttling::remove_throttler(to, which.kind, which.name, then);
+    });
+  }
+
+  caf::result<throttler_status> tell_throttler(const throttler_name& which) {
+    return carry_out<throttler_status>([&](const storage::courier& to, const storage::told<throttler_status>& then) {
+      throttling::one_throttler(to, which.kind, which.name, then);
+    });
+  }
+
+  caf::result<std::vector<throttler_status>> tell_throttlers() {
+    return carry_out<std::vector<throttler_status>>(throttling::all_throttlers);
+  }
+
+  caf::result<explanation> explain(const job_id& id) {
+    return carry_out<explanation>([&](const storage::courier& to, const storage::told<explanation>& then) {
+      throttling::explain_job(
+          to, id, [this] { return e->runner->now(); }, then);
     });
   }
 
@@ -495,6 +545,11 @@ door_actor::behavior_type door(door_actor::stateful_pointer<door_state> self, co
         return self->state.change_and_tell(name, scheduler::pausing(name, paused, time_zone_version()));
       },
       [self](recur_atom) { return self->state.tell_schedules(); },
+      [self](limit_atom, const throttler& definition) { return self->state.set_throttler(definition); },
+      [self](unlimit_atom, const throttler_name& which) { return self->state.remove_throttler(which); },
+      [self](describe_atom, const throttler_name& which) { return self->state.tell_throttler(which); },
+      [self](describe_atom) { return self->state.tell_throttlers(); },
+      [self](explain_atom, const job_id& id) { return self->state.explain(id); },
       [self](quiet_atom) { self->state.e->quiet = true; },
       [self](stop_atom) {
         auto promise = self->make_response_promise<std::uint32_t>();

@@ -1,6 +1,7 @@
 #include <thread>
 
 #include "client/parts.hpp"
+#include "core/no_job.hpp"
 
 namespace sluice {
 namespace {
@@ -54,8 +55,7 @@ std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
   for (std::size_t i = 0; i < place.size(); ++i) {
     auto& answer = results[place[i]];
     if (!stored) answer = stored.error();
-    else if (stored->each[i] != errc::none)
-      answer = error{stored->each[i], cat("job ", answer->value, ": ", describe(stored->each[i]))};
+    else if (stored->each[i] != errc::none) answer = no_job(*answer, stored->each[i]);
   }
   return results;
 }
@@ -63,7 +63,7 @@ std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
 result<job> client::get(const job_id& id) {
   auto got = parts_->ask_for<storage::get_answer>(storage::get_request{id});
   if (!got) return got.error();
-  if (!got->found) return parts::no_job(id, got->code);
+  if (!got->found) return no_job(id, got->code);
   return std::move(*got->found);
 }
 

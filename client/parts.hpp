@@ -9,6 +9,7 @@
 #include "core/pipeline.hpp"
 #include "core/text.hpp"
 #include "scheduler/schedules.hpp"
+#include "storage/courier.hpp"
 #include "storage/runner.hpp"
 
 namespace sluice {
@@ -34,18 +35,30 @@ struct client::parts {
     return {};
   }
 
-  // Looks at the throttlers behind `after`, by resource, until it answers false.
-  result<void> each_throttler(std::string after, const std::function<bool(storage::throttler_row)>& look);
-  // Empty for those that have none.
-  result<storage::cell_view> cell_of(const std::string& resource);
+  // Carries out what asks for one answer after the other, however many: none is asked for inside of another.
+  template <class T>
+  result<T> carry_out(const std::function<void(const storage::courier&, const storage::told<T>&)>& begin) {
+    struct open_question {
+      storage::request asked;
+      std::function<void(storage::answer&)> then;
+    };
+    std::optional<open_question> open;
+    std::optional<result<T>> came;
+    begin(
+        [&open](storage::request r, std::function<void(storage::answer&)> then) {
+          open.emplace(open_question{std::move(r), std::move(then)});
+        },
+        [&came](result<T> told) { came.emplace(std::move(told)); });
+    while (open) {
+      const auto next = std::move(*open);
+      open.reset();
+      auto got = ask(next.asked);
+      next.then(got);
+    }
+    return std::move(*came);
+  }
 
   result<void> change_schedule(const std::string& name, const scheduler::schedule_change& change);
-
-  result<void> add_keys(throttler_status& status);
-
-  static error no_job(const job_id& id, errc code) {
-    return {code, cat("job ", printable(id.value, 200), ": ", describe(code))};
-  }
 };
 
 }  // namespace sluice

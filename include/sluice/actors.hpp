@@ -15,6 +15,7 @@
 #include <caf/all.hpp>
 
 #include <sluice/error.hpp>
+#include <sluice/explanation.hpp>
 #include <sluice/filter.hpp>
 #include <sluice/handler.hpp>
 #include <sluice/job.hpp>
@@ -22,6 +23,7 @@
 #include <sluice/options.hpp>
 #include <sluice/recurring.hpp>
 #include <sluice/server.hpp>
+#include <sluice/throttler_status.hpp>
 #include <sluice/throttling.hpp>
 
 namespace sluice {
@@ -75,6 +77,12 @@ struct release_lock {
   sluice::fence fence{};
 };
 
+/// Which throttler: `semaphore` and `provider-api`; of a dynamic window `NAME/KEY` is the line of one key.
+struct throttler_name {
+  throttler_kind kind = throttler_kind::mutex;
+  std::string name{};
+};
+
 /// A start that asks a throttler to let it in. Cheap to copy.
 struct throttle_request {
   std::shared_ptr<const job> about{};  ///< As it was claimed.
@@ -119,6 +127,11 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::renew_lock)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::lock_holder)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::release_lock)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::fence)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::throttler)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::throttler_name)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::throttler_status)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttler_status>)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::explanation)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttle_request>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttle_verdict>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttled_end>)
@@ -142,6 +155,9 @@ using hold_atom = caf::atom_constant<caf::atom("sl_hold")>;
 using acquire_atom = caf::atom_constant<caf::atom("sl_acquire")>;
 using over_atom = caf::atom_constant<caf::atom("sl_over")>;
 using describe_atom = caf::atom_constant<caf::atom("sl_descr")>;
+using limit_atom = caf::atom_constant<caf::atom("sl_limit")>;
+using unlimit_atom = caf::atom_constant<caf::atom("sl_unlimit")>;
+using explain_atom = caf::atom_constant<caf::atom("sl_explain")>;
 using throttle_atom = caf::atom_constant<caf::atom("sl_throttl")>;
 
 /// A THROTTLER lets starts in or defers them. Sluice's own speak this, and so may an actor of the host: then it is
@@ -191,6 +207,16 @@ using server_actor = caf::typed_actor<
     caf::replies_to<hold_atom, std::string, bool>::with<recurring_status>,
     /// All schedules, by name.
     caf::replies_to<recur_atom>::with<std::vector<recurring_status>>,
+    /// Adds or changes a throttler, as client::set_throttler; the answer is "KIND:name", as it is called from then on.
+    caf::replies_to<limit_atom, throttler>::with<std::string>,
+    /// Removes one, as client::remove_throttler, and answers what it was called. Fine when there is none.
+    caf::replies_to<unlimit_atom, throttler_name>::with<std::string>,
+    /// How it stands, with the first of its holders and waiters, as client::throttler.
+    caf::replies_to<describe_atom, throttler_name>::with<throttler_status>,
+    /// All throttlers, as client::throttlers.
+    caf::replies_to<describe_atom>::with<std::vector<throttler_status>>,
+    /// The one reason why a job does not run, or that it does, as client::explain.
+    caf::replies_to<explain_atom, job_id>::with<explanation>,
     /// Claim nothing new; running jobs go on.
     caf::reacts_to<quiet_atom>,
     /// Stop as embedded_server::stop does, without blocking; the answer is stop_report::unfinished.

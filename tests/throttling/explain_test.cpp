@@ -1,9 +1,10 @@
-#include "client/explain.hpp"
+#include "throttling/explain.hpp"
 
 #include "core/text.hpp"
 #include "support/catch.hpp"
 
 using namespace sluice;
+using throttling::explain;
 using namespace std::chrono_literals;
 
 namespace {

@@ -1,4 +1,4 @@
-#include "client/status.hpp"
+#include "throttling/status.hpp"
 
 #include "core/throttlers.hpp"
 #include "support/catch.hpp"
@@ -7,6 +7,9 @@
 
 using namespace sluice;
 using namespace sluice::test;
+using throttling::add_line;
+using throttling::status_of;
+using throttling::throttler_of;
 
 namespace {
 

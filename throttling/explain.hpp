@@ -5,9 +5,9 @@
 
 #include "storage/store.hpp"
 
-namespace sluice {
+namespace sluice::throttling {
 
 // Of a job that was found; `now` by the store's clock.
 explanation explain(const storage::explain_answer& seen, time_point now);
 
-}  // namespace sluice
+}  // namespace sluice::throttling

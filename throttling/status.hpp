@@ -5,7 +5,7 @@
 
 #include "storage/store.hpp"
 
-namespace sluice {
+namespace sluice::throttling {
 
 // Whether what it counts stands in a cell of the store.
 bool has_cell(throttler_kind kind);
@@ -19,4 +19,4 @@ throttler_status status_of(const storage::throttler_row& row, const storage::cel
 // What waits in the line of a key waits for the throttler.
 void add_line(throttler_status& status, const storage::throttler_row& line);
 
-}  // namespace sluice
+}  // namespace sluice::throttling

@@ -1,19 +1,17 @@
-#include "client/explain.hpp"
+#include "throttling/explain.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "client/parts.hpp"
+#include "core/text.hpp"
 #include "core/throttlers.hpp"
 
 namespace sluice {
+namespace throttling {
 namespace {
 
 using enum explain_reason;
 
-constexpr std::array<std::string_view, 12> reason_names{"running",      "final",  "paused",    "unserved",
-                                                        "unknown_type", "behind", "no_worker", "waits",
-                                                        "slot",         "due",    "retry",     "deferred"};
 constexpr std::size_t most_holders = 5;               // in an explanation
 constexpr std::size_t most_named = 3;                 // in its sentence
 constexpr std::string_view put_off = "deferred by ";  // what a server writes before the throttler's name
@@ -137,11 +135,6 @@ explanation of_enqueued(const storage::explain_answer& seen) {
 
 }  // namespace
 
-std::string_view name_of(explain_reason reason) noexcept {
-  const auto at = static_cast<std::size_t>(reason);
-  return at < reason_names.size() ? reason_names[at] : "";
-}
-
 explanation explain(const storage::explain_answer& seen, time_point now) {
   const auto& about = *seen.found;
   if (is_final(about.state)) return of_final(about);
@@ -153,11 +146,14 @@ explanation explain(const storage::explain_answer& seen, time_point now) {
   return about.state == job_state::throttled ? of_throttled(seen, now) : of_enqueued(seen);
 }
 
-result<explanation> client::explain(const job_id& id) {
-  const auto got = parts_->ask_for<storage::explain_answer>(storage::explain_request{id});
-  if (!got) return got.error();
-  if (!got->found) return parts::no_job(id, got->code);
-  return sluice::explain(*got, parts_->runner->now());
+}  // namespace throttling
+
+std::string_view name_of(explain_reason reason) noexcept {
+  constexpr std::array<std::string_view, 12> names{"running",      "final",  "paused",    "unserved",
+                                                   "unknown_type", "behind", "no_worker", "waits",
+                                                   "slot",         "due",    "retry",     "deferred"};
+  const auto at = static_cast<std::size_t>(reason);
+  return at < names.size() ? names[at] : "";
 }
 
 }  // namespace sluice

@@ -1,9 +1,9 @@
-#include "client/status.hpp"
+#include "throttling/status.hpp"
 
 #include "core/throttlers.hpp"
 #include "throttling/windows.hpp"
 
-namespace sluice {
+namespace sluice::throttling {
 namespace {
 
 std::optional<std::uint64_t> limit_of(throttler_kind kind, const std::optional<throttler>& definition) {
@@ -62,7 +62,7 @@ throttler_status status_of(const storage::throttler_row& row, const storage::cel
     status.held = row.held;
     return status;
   }
-  const auto by = status.definition ? throttling::make_limiter(*status.definition) : nullptr;
+  const auto by = status.definition ? make_limiter(*status.definition) : nullptr;
   if (!by) return status;
   const auto views = by->look(cell.state, cell.now);
   const auto whole = throttler_of(row);
@@ -76,4 +76,4 @@ void add_line(throttler_status& status, const storage::throttler_row& line) {
   if (line.waiting > 0) sooner(status.next_at, line.next_at);
 }
 
-}  // namespace sluice
+}  // namespace sluice::throttling

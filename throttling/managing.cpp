@@ -1,0 +1,216 @@
+#include "throttling/managing.hpp"
+
+#include <map>
+
+#include "core/no_job.hpp"
+#include "core/text.hpp"
+#include "core/throttlers.hpp"
+#include "throttling/definition.hpp"
+#include "throttling/explain.hpp"
+#include "throttling/status.hpp"
+
+namespace sluice::throttling {
+namespace {
+
+constexpr std::uint32_t shown = 20;  // holders, and waiters
+
+bool row_has_cell(const std::string& resource) {
+  const auto kind = kind_of(resource);
+  return kind && has_cell(*kind);
+}
+
+void read_cell(const courier& store, const std::string& resource, const told<storage::cell_view>& then) {
+  storage::ask_for<storage::cell_answer>(store, storage::cell_request{resource},
+                                         [then](result<storage::cell_answer> got) {
+                                           if (got) then(std::move(got->cell));
+                                           else then(got.error());
+                                         });
+}
+
+// Looks at the throttlers behind `after`, by resource, until `look` answers false; then tells.
+void read_rows(const courier& store, std::string after, const std::function<bool(storage::throttler_row)>& look,
+               const std::function<void(result<void>)>& then) {
+  storage::throttlers_request asked;
+  asked.after = std::move(after);
+  storage::ask_for<storage::throttlers_answer>(store, std::move(asked),
+                                               [store, look, then](result<storage::throttlers_answer> got) {
+                                                 if (!got) return then(got.error());
+                                                 for (auto& row : got->throttlers)
+                                                   if (!look(std::move(row))) return then({});
+                                                 if (got->next.empty()) then({});
+                                                 else read_rows(store, std::move(got->next), look, then);
+                                               });
+}
+
+// All of them: first the rows, then the cell of each that has one.
+struct listing : std::enable_shared_from_this<listing> {
+  courier store;
+  told<std::vector<throttler_status>> then;
+  std::vector<storage::throttler_row> rows, lines;  // lines of keys
+  std::vector<throttler_status> all;                // of the first rows
+
+  void begin() {
+    const auto me = shared_from_this();
+    read_rows(
+        store, {},
+        [me](storage::throttler_row row) {
+          (throttler_of(row) == row.resource ? me->rows : me->lines).push_back(std::move(row));
+          return true;
+        },
+        [me](const result<void>& read) {
+          if (read) me->tell_rows();
+          else me->then(read.error());
+        });
+  }
+
+  void tell_rows() {
+    while (all.size() < rows.size()) {
+      const auto& row = rows[all.size()];
+      if (row_has_cell(row.resource))
+        return read_cell(store, row.resource, [me = shared_from_this()](const result<storage::cell_view>& cell) {
+          if (!cell) return me->then(cell.error());
+          me->all.push_back(status_of(me->rows[me->all.size()], *cell));
+          me->tell_rows();
+        });
+      all.push_back(status_of(row, {}));
+    }
+    add_lines();
+    then(std::move(all));
+  }
+
+  void add_lines() {
+    std::map<std::string, std::size_t> place;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      place[rows[i].resource] = i;
+    for (const auto& line : lines)
+      if (const auto at = place.find(throttler_of(line)); at != place.end()) add_line(all[at->second], line);
+  }
+};
+
+// One: its row with holders and waiters, its cell, and of a dynamic window the lines of its keys.
+struct description : std::enable_shared_from_this<description> {
+  courier store;
+  told<throttler_status> then;
+  throttler_kind kind{};
+  std::string resource;
+  throttler_status status;
+  bool has_state = false;  // somebody has counted here
+  std::vector<std::string> lines;
+
+  void begin() {
+    storage::ask_for<storage::throttler_answer>(store, storage::throttler_request{resource, shown},
+                                                [me = shared_from_this()](result<storage::throttler_answer> got) {
+                                                  if (got) me->look_at_cell(std::move(*got));
+                                                  else me->then(got.error());
+                                                });
+  }
+
+  void look_at_cell(storage::throttler_answer row) {
+    const auto of = throttler_of(row.about);
+    if (!row_has_cell(of)) return describe(row, {});
+    read_cell(store, of, [me = shared_from_this(), row = std::move(row)](const result<storage::cell_view>& cell) {
+      if (cell) me->describe(row, *cell);
+      else me->then(cell.error());
+    });
+  }
+
+  void describe(const storage::throttler_answer& row, const storage::cell_view& cell) {
+    status = status_of(row.about, cell);
+    for (const auto& h : row.holders)
+      status.holders.push_back({h.id, h.fence, h.reserved, h.since});
+    status.waiters = row.waiters;
+    has_state = cell.version > 0;
+    if (throttler_of(row.about) == resource && kind == throttler_kind::dynamic_window) add_keys();
+    else tell();
+  }
+
+  // Whoever waits for a dynamic window waits in the line of a key.
+  void add_keys() {
+    const auto me = shared_from_this();
+    const auto prefix = resource + "/";
+    read_rows(
+        store, prefix,
+        [me, prefix](const storage::throttler_row& line) {
+          if (!line.resource.starts_with(prefix)) return false;
+          add_line(me->status, line);
+          if (me->lines.size() < shown) me->lines.push_back(line.resource);
+          return true;
+        },
+        [me](const result<void>& read) {
+          if (read) me->add_waiters(0);
+          else me->then(read.error());
+        });
+  }
+
+  void add_waiters(std::size_t line) {
+    const auto left = shown - static_cast<std::uint32_t>(status.waiters.size());
+    if (line == lines.size() || left == 0) return tell();
+    storage::ask_for<storage::throttler_answer>(store, storage::throttler_request{lines[line], left},
+                                                [me = shared_from_this(), line](result<storage::throttler_answer> got) {
+                                                  if (!got) return me->then(got.error());
+                                                  for (auto& id : got->waiters)
+                                                    me->status.waiters.push_back(std::move(id));
+                                                  me->add_waiters(line + 1);
+                                                });
+  }
+
+  void tell() {
+    const bool known =
+        status.definition || status.held + status.waiting > 0 || kind == throttler_kind::mutex || has_state;
+    if (known) then(std::move(status));
+    else then(error{errc::not_found, cat("there is no throttler ", printable(resource, 200))});
+  }
+};
+
+}  // namespace
+
+void set_throttler(const courier& store, const throttler& definition, const told<std::string>& then) {
+  if (const auto fine = check(definition); !fine) return then(fine.error());
+  auto asked = storage::to_define(definition);
+  const auto resource = asked.resource;
+  storage::ask_for<storage::define_answer>(store, std::move(asked),
+                                           [then, resource](const result<storage::define_answer>& got) {
+                                             if (got) then(resource);
+                                             else then(got.error());
+                                           });
+}
+
+void remove_throttler(const courier& store, throttler_kind kind, const std::string& name,
+                      const told<std::string>& then) {
+  const auto resource = resource_of(kind, name);
+  storage::ask_for<storage::change_answer>(store, storage::undefine_request{resource},
+                                           [then, resource](const result<storage::change_answer>& got) {
+                                             if (!got) then(got.error());
+                                             else if (got->code != errc::none) then(error{got->code, got->message});
+                                             else then(resource);
+                                           });
+}
+
+void all_throttlers(const courier& store, const told<std::vector<throttler_status>>& then) {
+  const auto all = std::make_shared<listing>();
+  all->store = store;
+  all->then = then;
+  all->begin();
+}
+
+void one_throttler(const courier& store, throttler_kind kind, const std::string& name,
+                   const told<throttler_status>& then) {
+  const auto one = std::make_shared<description>();
+  one->store = store;
+  one->then = then;
+  one->kind = kind;
+  one->resource = resource_of(kind, name);
+  one->begin();
+}
+
+void explain_job(const courier& store, const job_id& id, const std::function<time_point()>& now,
+                 const told<explanation>& then) {
+  storage::ask_for<storage::explain_answer>(store, storage::explain_request{id},
+                                            [id, now, then](const result<storage::explain_answer>& got) {
+                                              if (!got) then(got.error());
+                                              else if (!got->found) then(no_job(id, got->code));
+                                              else then(explain(*got, now()));
+                                            });
+}
+
+}  // namespace sluice::throttling
