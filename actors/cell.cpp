@@ -57,7 +57,6 @@ struct cell_state {
 
   cell_actor::pointer self = nullptr;
   engine_ptr e;
-  storage_actor store;
   std::string resource;
   store_question question;
   std::deque<std::pair<batch_ptr, waiting_ask>> waiting;
@@ -95,8 +94,9 @@ struct cell_state {
   void go() {
     if (question.open() || (waiting.empty() && !look)) return;
     if (!seen || look) {
-      question.ask(self, store, storage::cell_request{resource}, [this](storage::answer& answer) {
-        saw(std::move(std::get<storage::cell_answer>(answer).cell));
+      question.ask(self, storage::cell_request{resource}, [this](result<storage::answer> answer) {
+        if (!answer) return refused({}, answer.error());
+        saw(std::move(std::get<storage::cell_answer>(*answer).cell));
         if (std::exchange(look, false) && seen->lines.empty() && waiting.empty()) return forget_opening();
         decide();
       });
@@ -195,8 +195,9 @@ struct cell_state {
     }
     hold_back(*taken, planned);
     const auto swap = std::make_shared<const storage::swap_request>(std::move(planned.swap));
-    question.ask(self, store, *swap, [this, taken, swap, each = std::move(planned.each)](storage::answer& answer) {
-      auto& swapped = std::get<storage::swap_answer>(answer);
+    question.ask(self, *swap, [this, taken, swap, each = std::move(planned.each)](result<storage::answer> answer) {
+      if (!answer) return refused(*taken, answer.error());
+      auto& swapped = std::get<storage::swap_answer>(*answer);
       saw(std::move(swapped.cell));
       if (!swapped.swapped) {
         // Another was first, or the time of what we decided is over.
@@ -263,10 +264,21 @@ struct cell_state {
     swap.from = seen->now - 1h;
     swap.until = seen->now + 1h;
     swap.openings.push_back({resource, std::nullopt});
-    question.ask(self, store, std::move(swap), [this](storage::answer& answer) {
-      saw(std::move(std::get<storage::swap_answer>(answer).cell));
+    question.ask(self, std::move(swap), [this](result<storage::answer> answer) {
+      if (!answer) return refused({}, answer.error());
+      saw(std::move(std::get<storage::swap_answer>(*answer).cell));
       go();
     });
+  }
+
+  // These, and whoever came meanwhile; who waits in the store is looked at again when its opening is told of again.
+  void refused(const std::vector<std::pair<batch_ptr, waiting_ask>>& taken, const error& why) {
+    look = false;
+    seen.reset();
+    for (const auto& [b, ask] : taken)
+      judge(b, ask.place, put_off(why));
+    for (const auto& [b, ask] : std::exchange(waiting, {}))
+      judge(b, ask.place, put_off(why));
   }
 
   static void judge(const batch_ptr& b, std::size_t place, throttle_verdict verdict) {
@@ -289,30 +301,19 @@ cell_actor::behavior_type cell(cell_actor::stateful_pointer<cell_state> self, en
   arm(self, e, "cell");
   auto& s = self->state;
   s.self = self;
-  s.store = store;
+  s.question.begin(cat("throttler ", printable(resource, 200)), store);
   s.resource = std::move(resource);
   s.e = std::move(e);
-  return {
+  return behavior_with_question<cell_actor>(
+      self,
       [self](acquire_atom, std::vector<throttle_request>& starts) {
         return self->state.acquire(std::move(starts), std::nullopt);
       },
       [](over_atom, const std::vector<throttled_end>&) {},  // a window gives nothing back
-      [self](describe_atom) { return self->state.describe(); },
-      [self](applied_atom, std::uint64_t number, const answers_ptr& answers) {
-        self->state.question.answered(self, number, *answers);
-      },
-      [self](again_atom, std::uint64_t number) {
-        if (number == self->state.question.number()) self->state.question.send(self, self->state.store);
-      },
-      [self](store_atom, const storage_actor& other) {
-        self->state.store = other;
-        self->state.question.send(self, other);
-      },
-      [self](open_atom) { self->state.open(); },
+      [self](describe_atom) { return self->state.describe(); }, [self](open_atom) { self->state.open(); },
       [self](park_atom, std::vector<throttle_request>& starts, std::uint64_t us) {
         return self->state.acquire(std::move(starts), duration(us));
-      },
-  };
+      });
 }
 
 }  // namespace

@@ -167,6 +167,7 @@ struct gate_state {
                           said.why.empty() ? cat("deferred by ", resource) : said.why});
           break;
         case how::rejected: turn_away(p, {p.start, admission_verdict::how::rejected, 0s, said.why}); break;
+        case how::refused: turn_away(p, {p.start, admission_verdict::how::put_off, said.after, said.why}); break;
         case how::parked:
         case how::gone: turn_away(p, {p.start, admission_verdict::how::gone, 0s, {}}); break;
       }

@@ -14,7 +14,6 @@ struct permits_state {
 
   permits_actor::pointer self = nullptr;
   engine_ptr e;
-  storage_actor store;
   store_question question;
   struct waiting_batch {
     std::vector<throttle_request> starts;
@@ -40,8 +39,9 @@ struct permits_state {
       batch->push_back(std::move(waiting.front()));
       waiting.pop_front();
     }
-    question.ask(self, store, std::move(take), [this, batch](storage::answer& answer) {
-      answered(*batch, std::get<storage::take_answer>(answer));
+    question.ask(self, std::move(take), [this, batch](result<storage::answer> answer) {
+      if (answer) answered(*batch, std::get<storage::take_answer>(*answer));
+      else refused(*batch, answer.error());
       ask();
     });
   }
@@ -67,6 +67,11 @@ struct permits_state {
     }
   }
 
+  static void refused(std::vector<waiting_batch>& batch, const error& why) {
+    for (auto& part : batch)
+      part.told.deliver(std::vector<throttle_verdict>(part.starts.size(), put_off(why)));
+  }
+
   static throttle_verdict read(const storage::take_answer::one& one) {
     using in = storage::take_answer::how;
     using out = throttle_verdict::how;
@@ -90,23 +95,13 @@ permits_actor::behavior_type permits(permits_actor::stateful_pointer<permits_sta
   arm(self, e, "permits");
   auto& s = self->state;
   s.self = self;
-  s.store = store;
+  s.question.begin("mutexes and semaphores", store);
   s.e = std::move(e);
-  return {
+  return behavior_with_question<permits_actor>(
+      self,
       [self](acquire_atom, std::vector<throttle_request>& starts) { return self->state.acquire(std::move(starts)); },
       [](over_atom, const std::vector<throttled_end>&) {},  // the store gives back what a start held
-      [](describe_atom) { return std::vector<limiter_view>(); },
-      [self](applied_atom, std::uint64_t number, const answers_ptr& answers) {
-        self->state.question.answered(self, number, *answers);
-      },
-      [self](again_atom, std::uint64_t number) {
-        if (number == self->state.question.number()) self->state.question.send(self, self->state.store);
-      },
-      [self](store_atom, const storage_actor& other) {
-        self->state.store = other;
-        self->state.question.send(self, other);
-      },
-  };
+      [](describe_atom) { return std::vector<limiter_view>(); });
 }
 
 }  // namespace

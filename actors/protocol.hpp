@@ -56,6 +56,7 @@ struct admission_verdict {
     admitted,
     gone,      // it waits in the store, or is no longer ours
     deferred,  // and its type's policy is not to wait: `after` is when it may be let in
+    put_off,   // nobody could say, `why`: it is scheduled again whatever its type's policy, `after` this or later
     rejected,  // it can never run: `why`
   } what = how::admitted;
   duration after{0};

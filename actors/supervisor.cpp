@@ -23,7 +23,7 @@ constexpr duration answer_patience = 10min;
 settled_outcome deferred(const job& about, const admission_verdict& verdict, const throttle_plan& plan) {
   settled_outcome end;
   end.settlement.start = {about.id, about.fence};
-  const bool again = plan.otherwise == throttle_action::retry;
+  const bool again = plan.otherwise == throttle_action::retry || verdict.what == admission_verdict::how::put_off;
   end.settlement.end = again ? storage::settlement::how::deferred : storage::settlement::how::deleted;
   end.settlement.cause = "throttled";
   end.settlement.text = verdict.why;
@@ -279,6 +279,7 @@ void supervisor_state::judged(const std::vector<admission_verdict>& verdicts) {
         }
         break;
       case admission_verdict::how::deferred:
+      case admission_verdict::how::put_off:
         desk->pool->turn_away(verdict.start, deferred(about, verdict, plan->second));
         break;
       case admission_verdict::how::rejected: {

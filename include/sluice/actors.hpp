@@ -97,6 +97,7 @@ struct throttle_verdict {
     rejected,  ///< Never: the job fails with `why`.
     parked,    ///< Of Sluice's own throttlers: it waits in the store already.
     gone,      ///< Of Sluice's own throttlers: it is no longer ours.
+    refused,   ///< Of Sluice's own throttlers: the store could not say, `why`; it is scheduled again `after` this.
   } what = how::granted;
   duration after{0};  ///< later: 1 ms or more.
   std::string why{};

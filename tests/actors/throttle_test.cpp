@@ -545,4 +545,36 @@ TEST_CASE("an actor of the host is a throttler beside built-in ones and its deat
   CHECK(w.audit_is_clean());
 }
 
+TEST_CASE(
+    "a start whose throttler the store refuses for good is put off and frees its worker and runs once that is mended") {
+  redis_server redis;
+  host_world w(redis.url());
+  w.options.queues = {{"default", {1, 0, {}, {}}}};
+  w.options.throttlers = {fixed_window("github", 5, 24h)};
+  const auto [type, ref, key] = GENERATE(table<const char*, const char*, const char*>(
+      {{"window", "fixed_window:github", "{sluice}:cells"}, {"mutex", "mutex:order:{n}", "{sluice}:limits"}}));
+  w.options.jobs[type].throttle = {ref};
+  w.options.jobs[type].when_throttled = GENERATE(throttle_action::wait, throttle_action::remove);
+  std::atomic<int> runs{0};
+  w.handlers.handle(type, [&](job_context&) { ++runs; });
+  w.handlers.handle("other", [](job_context&) {});
+  w.start();
+  REQUIRE(w.becomes(w.enqueue("other"), job_state::succeeded));
+  redis.command({"DEL", key});
+  redis.command({"SET", key, "no hash any more"});
+  const auto id = w.enqueue(type, R"({"n":1})");
+  const auto behind = w.enqueue("other");
+  REQUIRE(w.becomes(id, job_state::scheduled));  // never deleted, whatever its type's policy
+  CHECK(w.becomes(behind, job_state::succeeded));
+  const auto put_off = w.get(id);
+  CHECK(put_off.attempt == 0);
+  CHECK(put_off.reason.find("storage_damaged") != std::string::npos);
+  CHECK(put_off.history.back().cause == "throttled");
+  CHECK(w.client->explain(id)->reason == explain_reason::deferred);
+  redis.command({"DEL", key});
+  REQUIRE(w.client->requeue(id).ok());
+  CHECK(w.becomes(id, job_state::succeeded));
+  CHECK(runs == 1);
+}
+
 }  // namespace sluice::test
