@@ -143,7 +143,8 @@ throttler_answer apply(session& s, const throttler_request& r) {
     while (q.step())
       answer.waiters.emplace_back(q.text(0));
   }
-  auto q = s.db.prepare("SELECT state FROM cells WHERE name=?").with(r.resource);
+  const auto cell = cell_of(r.resource);
+  auto q = s.db.prepare("SELECT state FROM cells WHERE name=?").with(cell);
   if (q.step()) answer.state = q.text(0);
   return answer;
 }

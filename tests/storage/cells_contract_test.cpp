@@ -378,6 +378,15 @@ TEMPLATE_TEST_CASE("A line whose queue is paused when it opens is told of once t
   audit(w);
 }
 
+TEMPLATE_TEST_CASE("Whoever looks at the line of a key is shown the state of its window", "[contract]",
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
+  TestType w;
+  defer(w, news, {started(w, "a")}, news + "/k");
+  REQUIRE(swap(w, swapping(w, news, "counts")).swapped);
+  CHECK(one_throttler(w, news + "/k").state == "counts");
+  CHECK(explain(w, "a").waits_for.state == "counts");
+}
+
 TEMPLATE_TEST_CASE("A swap tells who of those it lets in may run no more", "[contract]", sqlite_file_world,
                    sqlite_memory_world, redis_world) {
   TestType w;
