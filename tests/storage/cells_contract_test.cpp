@@ -378,6 +378,29 @@ TEMPLATE_TEST_CASE("A line whose queue is paused when it opens is told of once t
   audit(w);
 }
 
+TEMPLATE_TEST_CASE("What was decided before a window was removed is not carried out on one that is defined anew",
+                   "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
+  TestType w;
+  const bool written = GENERATE(false, true);
+  REQUIRE(define(w, {window, "{\"limit\":2}", std::nullopt, ""}) == defined::added);
+  if (written) REQUIRE(swap(w, swapping(w, window, "one")).swapped);
+  const auto decided = swapping(w, window, "two");
+  REQUIRE(undefine(w, window).code == errc::none);
+  const auto gone = cell(w, window);
+  CHECK(gone.state.empty());
+  CHECK(gone.definition.empty());
+  CHECK(undefine(w, window).code == errc::none);
+  CHECK(cell(w, window).version == gone.version);  // it was gone already
+  REQUIRE(define(w, {window, "{\"limit\":1}", std::nullopt, ""}) == defined::added);
+  CHECK_FALSE(swap(w, decided).swapped);
+  auto again = swapping(w, window, "its first");
+  CHECK(again.version != decided.version);
+  CHECK(swap(w, again).swapped);
+  CHECK_FALSE(swap(w, decided).swapped);
+  CHECK(cell(w, window).state == "its first");
+  audit(w);
+}
+
 TEMPLATE_TEST_CASE("Whoever looks at the line of a key is shown the state of its window", "[contract]",
                    sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
