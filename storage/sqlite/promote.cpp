@@ -8,6 +8,8 @@
 namespace sluice::storage::sqlite {
 namespace {
 
+constexpr std::uint32_t most_open = 10'000;  // lines looked at by one promotion, those that stand still included
+
 // When the next scheduled job is due.
 std::optional<std::int64_t> next_due(session& s) {
   std::optional<std::int64_t> first;
@@ -97,15 +99,17 @@ promote_answer look(session& s, const promote_request& r) {
   sooner(next_lapse(s, r));
   std::set<std::string> open;
   {
-    auto q = s.db.prepare("SELECT resource,at FROM openings ORDER BY at LIMIT ?").with(r.limit);
-    while (q.step()) {
-      if (q.number(1) > s.now_us()) {
-        sooner(q.number(1));
-        break;
-      }
-      // It stays open until one of their queues runs again.
-      if (!stands_still(s, q.text(0))) open.insert(cell_of(q.text(0)));
+    std::uint32_t lines = 0;
+    auto q = s.db.prepare("SELECT resource FROM openings WHERE at<=? ORDER BY at LIMIT ?").with(s.now_us(), most_open);
+    while (lines < r.limit && q.step()) {
+      if (stands_still(s, q.text(0))) continue;  // it stays open until one of their queues runs again
+      open.insert(cell_of(q.text(0)));
+      ++lines;
     }
+  }
+  {
+    auto q = s.db.prepare("SELECT at FROM openings WHERE at>? ORDER BY at LIMIT 1").with(s.now_us());
+    if (q.step()) sooner(q.number(0));
   }
   // Whoever is told of them moves them; when nobody does, they are told again.
   if (!open.empty()) sooner(s.now_us() + look_again.count());

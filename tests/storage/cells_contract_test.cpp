@@ -410,6 +410,28 @@ TEMPLATE_TEST_CASE("Whoever looks at the line of a key is shown the state of its
   CHECK(explain(w, "a").waits_for.state == "counts");
 }
 
+TEMPLATE_TEST_CASE("Lines that stand still hide none that opens from a promotion", "[contract]", sqlite_file_world,
+                   sqlite_memory_world, redis_world) {
+  TestType w;
+  for (const auto* id : {"a", "b"}) {
+    const std::string still = cat("fixed_window:", id);
+    defer(w, still, started(w, id, "q"));
+    REQUIRE(open_at(w, still, still, w.clock.now() + 1s).swapped);
+  }
+  defer(w, window, started(w, "c"));
+  REQUIRE(open_at(w, window, window, w.clock.now() + 2s).swapped);
+  defer(w, news, started(w, "d"));
+  REQUIRE(open_at(w, news, news, w.clock.now() + 2s + 500ms).swapped);
+  pause(w, "q");
+  w.clock.advance(1s);
+  CHECK(promote(w, 1).open.empty());
+  CHECK(promote(w, 1).next_in == duration(1s));
+  w.clock.advance(1s);
+  CHECK(promote(w, 1).open == names{window});
+  CHECK(promote(w, 1).next_in == duration(500ms));
+  audit(w);
+}
+
 TEMPLATE_TEST_CASE("A swap tells who of those it lets in may run no more", "[contract]", sqlite_file_world,
                    sqlite_memory_world, redis_world) {
   TestType w;

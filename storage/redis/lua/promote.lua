@@ -7,6 +7,7 @@ local t = throttling()
 local write_admission, copy_of, admission_of, has, cell_of, let_go, stand_in_line, pass_on =
   t.write_admission, t.copy_of, t.admission_of, t.has, t.cell_of, t.let_go, t.stand_in_line, t.pass_on
 local look_again = 1000000  -- a line that nobody looks at makes nobody run in circles; as in storage/admission.hpp
+local most_open = 10000    -- lines looked at, those that stand still included
 begin_freeing()
 local limit = tonumber(ARGV[3])
 local looked_at = call('ZRANGE', due, '-inf', now_text, 'BYSCORE')
@@ -80,13 +81,19 @@ local function first_of(key) return tonumber(call('ZRANGE', key, 0, 0, 'WITHSCOR
 local first_due, first_reserved = first_of(due), first_of(reserved)
 if first_due then sooner(first_due) end
 if first_reserved then sooner(first_reserved + reservation_lasts) end
-local open, seen = {}, {}
-for _, resource in ipairs(call('ZRANGE', openings, '-inf', now_text, 'BYSCORE', 'LIMIT', 0, limit)) do
-  local cell = cell_of(resource)
-  if not seen[cell] and not t.stands_still(resource) then  -- it stays open until one of their queues runs again
-    seen[cell] = true
-    open[#open + 1] = cell
+local open, seen, open_lines, read = {}, {}, 0, 0
+while open_lines < limit and read < most_open do
+  local some = call('ZRANGE', openings, '-inf', now_text, 'BYSCORE', 'LIMIT', read, limit)
+  for _, resource in ipairs(some) do
+    local cell = cell_of(resource)
+    if open_lines < limit and not t.stands_still(resource) then  -- it stays open until one of their queues runs again
+      open_lines = open_lines + 1
+      if not seen[cell] then open[#open + 1] = cell end
+      seen[cell] = true
+    end
   end
+  read = read + #some
+  if #some < limit then break end
 end
 if #open > 0 then sooner(now + look_again) end
 local coming = call('ZRANGE', openings, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
