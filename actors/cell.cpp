@@ -262,7 +262,7 @@ struct cell_state {
     swap.version = seen->version;
     swap.state = seen->state;
     swap.from = seen->now - 1h;
-    swap.until = seen->now + 1h;
+    swap.until = seen->now + 10s;  // when to look again, if nobody could be woken
     swap.openings.push_back({resource, std::nullopt});
     question.ask(self, std::move(swap), [this](result<storage::answer> answer) {
       if (!answer) return refused({}, answer.error());

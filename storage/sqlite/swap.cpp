@@ -61,9 +61,11 @@ std::uint64_t wake(session& s, const swap_request::wake& asked, time_point until
   return woken;
 }
 
-// Those who could not be woken, since their queues do not run, are looked at again when this step is over.
+// No line with waiters is left without an opening: those whose queues do not run are looked at again when this step is
+// over; those of whom this step does not know that their queues run again, at once.
 void open_at(session& s, swap_request::opening o, time_point until) {
   if (!o.at && stands_still(s, o.resource)) o.at = until;
+  else if (!o.at && waited_for(s, o.resource)) o.at = s.now;
   if (!o.at) s.db.prepare("DELETE FROM openings WHERE resource=?").with(o.resource).run();
   else
     s.db.prepare("INSERT INTO openings(resource,at) VALUES(?1,?2) ON CONFLICT(resource) DO UPDATE SET at=?2")

@@ -378,6 +378,23 @@ TEMPLATE_TEST_CASE("A line whose queue is paused when it opens is told of once t
   audit(w);
 }
 
+TEMPLATE_TEST_CASE("A line in which a swap leaves somebody of whom it did not know is looked at again", "[contract]",
+                   sqlite_file_world, sqlite_memory_world, redis_world) {
+  TestType w;
+  defer(w, window, started(w, "old", "q"));
+  defer(w, window, started(w, "young"));
+  pause(w, "q");
+  auto r = swapping(w, window);
+  REQUIRE(cell(w, window).lines.at(0).waiting == 1);
+  pause(w, "q", false);
+  r.wakes = {{window, 1}};  // the only one that it saw
+  r.openings = {{window, std::nullopt}};
+  REQUIRE(swap(w, r).woken == 1);
+  CHECK(waiters(w, window) == names{"young"});
+  CHECK(promote(w).open == names{window});
+  audit(w);
+}
+
 TEMPLATE_TEST_CASE("What was decided before a window was removed is not carried out on one that is defined anew",
                    "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
   TestType w;
@@ -532,6 +549,8 @@ TEMPLATE_TEST_CASE("A promotion tells which cells may be looked at again until a
     CHECK(promote(w).next_in == duration(1s));
   }
   SECTION("taken back") {
+    REQUIRE(wake(w, window, {{window, 1}}).woken == 1);
+    REQUIRE(open_at(w, window, window, w.clock.now()).swapped);
     REQUIRE(open_at(w, window, window, {}).swapped);
     told = promote(w);
     CHECK(told.open.empty());
@@ -581,10 +600,10 @@ TEMPLATE_TEST_CASE("A cell whose keys open is named once", "[contract]", sqlite_
   CHECK(open() == names{news});
   w.clock.advance(2s);
   CHECK(open() == names{news, window});
-  REQUIRE(open_at(w, news, keys[0], {}).swapped);
+  REQUIRE(open_at(w, news, keys[0], w.clock.now() + 1h).swapped);
   CHECK(open() == names{news, window});
   auto r = swapping(w, news);
-  r.openings = {{keys[1], {}}, {keys[2], w.clock.now() + 1s}};
+  r.openings = {{keys[1], w.clock.now() + 1h}, {keys[2], w.clock.now() + 1s}};
   REQUIRE(swap(w, r).swapped);
   CHECK(open() == names{window});
   audit(w);
