@@ -2,19 +2,31 @@
 // written from the contract. Random programs compare every store with it (random_programs_test.cpp).
 //
 // It leaves open what the contract leaves open: fences are taken from the store's answers, of jobs that ended in the
-// same instant the store says which it pruned, and the store's own words (reasons, errors) only have to be there. Of
-// throttling it knows permits, not cells; and every queue is served.
+// same instant the store says which it pruned, and the store's own words (reasons, errors) only have to be there. Every
+// queue is served. Jobs and locks are in model.cpp, permits in model_permits.cpp, cells and windows in model_cells.cpp,
+// what is compared in model_look.cpp.
 #pragma once
 
 #include <functional>
 
 #include "core/codec.hpp"
 #include "storage/contract.hpp"
+#include "storage/window_count.hpp"
 
 namespace sluice::test {
 
-// The locks that programs take.
+// The locks that programs take, and the cells that they step. The last one's limiter is whatever a program says.
 inline const names lock_names = {"the printer", "the scanner"};
+inline const names cell_names = {"fixed_window:f", "sliding_window:v", "dynamic_window:d", "custom:door"};
+// The lines in which jobs wait for them: a dynamic window has one for each key.
+inline const names cell_lines = {"fixed_window:f", "sliding_window:v", "dynamic_window:d/x", "dynamic_window:d/y",
+                                 "custom:door"};
+
+// What stands for the store's own words: only that there are some is promised.
+inline const std::string stores_words = "(the store's words)";
+
+// Where a job waits for a cell.
+std::string line_for(const std::string& cell, const job_id& id);
 
 // Everything an answer says, to compare. Leases are put in order, since theirs is not promised.
 std::string in_words(const storage::answer& a);
@@ -29,7 +41,7 @@ public:
   // fences are taken over.
   storage::answer carry_out(const storage::request& asked, const storage::answer& told);
 
-  // Whether jobs became ready or due since this was asked last.
+  // Whether jobs became ready or due, or lines open at another time, since this was asked last.
   // Who was ready only until the same commit claimed it is work for nobody.
   bool made_work();
 
@@ -47,10 +59,11 @@ private:
     std::uint64_t op = 0;   // the claim that took it
     std::uint64_t renewals = 0;
     duration lease{0};
-    std::uint64_t place = 0;  // in its line
-    bool requeued = false;    // by hand, and nothing has been said of it since
-    std::uint64_t first = 0;  // its number in the lines of resources; 0: admitted since
-    std::uint32_t vain = 0;   // wakes that ended in parking again
+    std::uint64_t place = 0;                  // in its line
+    bool requeued = false;                    // by hand, and nothing has been said of it since
+    std::uint64_t first = 0;                  // its number in the lines of resources; 0: admitted since
+    std::uint32_t vain = 0;                   // wakes that ended in parking again
+    std::map<std::string, time_point> slots;  // by resource: good until then
   };
   using known_jobs = std::vector<known_job*>;
   struct permit {
@@ -83,6 +96,8 @@ private:
   storage::define_answer apply(const storage::define_request& r);
   storage::change_answer apply(const storage::undefine_request& r);
   storage::rouse_answer apply(const storage::rouse_request& r);
+  storage::cell_answer apply(const storage::cell_request& r) const;
+  storage::swap_answer apply(const storage::swap_request& r);
   storage::lock_answer apply(const storage::lock_request& r, const storage::lock_answer& told);
 
   errc enqueue_one(const prepared_job& wanted);
@@ -96,6 +111,7 @@ private:
   known_job* find(const job_id& id);
   known_job* running(const storage::start_key& start);  // null when it is no longer the job's current one
   known_jobs where(const std::function<bool(const known_job&)>& is_one);
+  known_jobs waiters(const std::string& resource);      // those whose queues run, in line
   known_jobs in_turn(const storage::claim_request& r);  // the ready jobs that a claim may meet
   // What the permits of its type mean for a job that a claim meets.
   struct finding {
@@ -114,12 +130,24 @@ private:
   bool has_room(const std::string& resource);                                // for a newcomer
   std::uint64_t pass_on(const std::string& resource);                        // to the oldest waiters: how many
   void grant(known_job& j, const std::string& resource, permit p);
+  void wake(known_job& j);
   void park(known_job& j, const std::string& resource, const names& free);
   void wait_in(known_job& j, const std::string& resource);
   void pass_on_lapsed(const storage::promote_request& r);
   void give_back(known_job& j);  // its start ended
   void pass_on_freed();
   names permits_of(const known_job& j) const;
+  names admitted(const known_job& j) const;  // its permits and slots
+
+  storage::cell_view view(const std::string& cell) const;
+  storage::take_answer::one park_one(const storage::swap_request::park& asked);
+  void redefine_window(const std::string& cell, bool changed);
+  void forget_window(const std::string& cell, bool was_defined);
+  void count(const storage::swap_request& r);  // whom a window lets in
+  void open_at(const storage::swap_request::opening& o, time_point until);
+  names open_cells(const storage::promote_request& r) const;
+  bool stands_still(const std::string& resource) const;  // all who wait there are of queues that do not run
+  std::uint64_t waiting_in(const std::string& resource, bool running) const;
   void remember(known_job& j, const std::string& cause, const std::string& why, duration ran);
 
   const clock& clock_;
@@ -131,6 +159,14 @@ private:
   std::map<std::string, std::map<std::string, permit>> permits_;  // by resource and job
   names freed_;                                                   // and not passed on yet
   std::map<std::string, held_lock> locks_;                        // of some the lease is over
+  struct known_cell {
+    std::uint64_t version = 0;
+    std::string state;
+  };
+  std::map<std::string, known_cell> cells_;
+  std::map<std::string, window_count> counted_;  // by window: the starts that it let in
+  std::map<std::string, time_point> openings_;   // by line
+  bool moved_openings_ = false;                  // timers must look
   std::uint64_t places_ = 0;
   sluice::fence last_fence_;
   std::set<std::string> made_work_;  // jobs that became ready or due

@@ -1,0 +1,271 @@
+// What stores and the model say, in words that are easy to compare.
+#include "core/text.hpp"
+#include "storage/model.hpp"
+
+namespace sluice::test {
+namespace {
+
+using enum job_state;
+
+// The words of programs start with "said"; all others are the store's, of which only is promised that there are some.
+void forget_words(std::string& text) {
+  if (!text.empty() && !text.starts_with("said")) text = stores_words;
+}
+
+std::string face(job j) {
+  forget_words(j.reason);
+  for (auto& h : j.history)
+    forget_words(h.error);
+  return portrait(j);
+}
+
+std::string in_words(const std::vector<errc>& each) {
+  std::string text;
+  for (const auto code : each)
+    text += cat(name_of(code), " ");
+  return text;
+}
+
+std::string in_words(const names& has) {
+  std::string text;
+  for (const auto& resource : has)
+    text += " has " + resource;
+  return text;
+}
+
+std::string in_words(const std::optional<duration>& d) { return d ? cat(d->count(), " us") : "never"; }
+
+std::string in_words(const storage::claim_answer& a) {
+  std::string text = cat(a.jobs.size(), " jobs");
+  for (std::size_t i = 0; i < a.jobs.size(); ++i)
+    text += cat("\n  ", face(a.jobs[i]), " failures ", i < a.failures.size() ? int(a.failures[i]) : -1,
+                i < a.admitted.size() ? in_words(a.admitted[i]) : " and nobody says what it has");
+  return text;
+}
+
+std::string in_words(const storage::cell_view& c) {
+  auto text = cat("version ", c.version, " state ", c.state, " at ", micros(c.now), " definition ", c.definition);
+  for (const auto& l : c.lines)
+    text += cat(" [", l.resource, ' ', l.waiting, ']');
+  return text;
+}
+
+std::string in_words(const storage::promote_answer& p) {
+  auto open = p.open;
+  std::sort(open.begin(), open.end());
+  auto text = cat(p.moved, " moved, next in ", in_words(p.next_in));
+  for (const auto& cell : open)
+    text += cat(", ", cell, " opens");
+  return text;
+}
+
+std::string in_words(const storage::swap_answer& s) {
+  auto text = cat(s.swapped ? "swapped" : "not swapped", ", ", s.woken, " woken");
+  for (const auto& one : test::in_words(s.parked))
+    text += ", " + one;
+  return cat(text, ", lets in ", in_words(s.let_in), in_words(s.cell));
+}
+
+std::string in_words(const storage::expired_answer& a) {
+  names leases;
+  for (const auto& l : a.leases)
+    leases.push_back(cat("\n  ", l.start.id.value, " fence ", l.start.fence.value, " renewals ", l.renewals, " lease ",
+                         l.lease.count(), l.clock_went_back ? " clock went back" : ""));
+  std::sort(leases.begin(), leases.end());
+  std::string text = "next in " + in_words(a.next_in);
+  for (const auto& l : leases)
+    text += l;
+  return text;
+}
+
+template <class... Fs>
+struct overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+overloaded(Fs...) -> overloaded<Fs...>;
+
+// What `look` says beside the jobs themselves.
+struct overview {
+  std::map<std::pair<std::string, std::string>, names> lines;                // by queue and line
+  std::map<std::pair<std::string, std::string_view>, std::uint64_t> counts;  // by queue and state
+  std::set<std::string> paused;
+  std::map<std::string, std::string> throttlers;
+  std::map<std::string, std::string> locks;
+  std::map<std::string, std::string> cells;  // and when their lines open
+};
+
+// Who has a permit, and of which start.
+std::string holder(const std::string& id, sluice::fence start, bool reserved) {
+  return cat(' ', id, reserved ? " reserved" : start.value == 0 ? " kept" : cat(" start ", start.value));
+}
+std::string about(const std::string& definition, names holders, const names& waiters) {
+  std::sort(holders.begin(), holders.end());
+  auto text = cat(definition, ", held by");
+  for (const auto& h : holders)
+    text += h;
+  text += ", waited for by";
+  for (const auto& id : waiters)
+    text += ' ' + id;
+  return text;
+}
+
+std::string line_in_words(const std::optional<time_point>& opens, const std::string& state) {
+  return cat(opens ? cat("an opening at ", micros(*opens)) : "no opening", " and state ", state);
+}
+std::string cell_of(const std::string& line) { return line.substr(0, line.find('/')); }
+
+std::string in_words(const overview& o) {
+  std::string text;
+  for (const auto& [at, standing] : o.lines) {
+    text += cat("line ", at.first, '/', at.second, ':');
+    for (const auto& id : standing)
+      text += ' ' + id;
+    text += '\n';
+  }
+  for (const auto& [at, n] : o.counts)
+    if (n > 0) text += cat("queue ", at.first, ' ', at.second, ' ', n, '\n');
+  for (const auto& queue : o.paused)
+    text += cat("queue ", queue, " is paused\n");
+  for (const auto& [resource, said] : o.throttlers)
+    text += cat(resource, ' ', said, '\n');
+  for (const auto& [resource, said] : o.locks)
+    text += cat(resource, " is ", said, '\n');
+  for (const auto& [name, said] : o.cells)
+    text += cat(name, " has ", said, '\n');
+  return text;
+}
+
+}  // namespace
+
+std::string in_words(const storage::answer& a) {
+  return std::visit(
+      overloaded{
+          [](const error& e) { return "error " + to_string(e); },
+          [](const storage::claim_answer& c) { return in_words(c); },
+          [](const storage::settle_answer& s) { return in_words(s.each) + "then " + in_words(s.next); },
+          [](const storage::promote_answer& p) { return in_words(p); },
+          [](const storage::cell_answer& c) { return in_words(c.cell); },
+          [](const storage::swap_answer& s) { return in_words(s); },
+          [](const storage::expired_answer& e) { return in_words(e); },
+          [](const storage::prune_answer& p) { return cat(p.removed, " removed", p.more ? ", more" : ""); },
+          [](const storage::change_answer& c) { return std::string(name_of(c.code)); },
+          [](const storage::lock_answer& l) { return cat(name_of(l.code), ", then ", in_words(l.now)); },
+          [](const storage::rouse_answer& r) { return cat(r.woken, " woken, then ", r.next); },
+          [](const storage::define_answer& d) { return cat("definition ", static_cast<int>(d.what)); },
+          [](const storage::take_answer& t) {
+            std::string text;
+            for (const auto& one : test::in_words(t.each))
+              text += one + "; ";
+            return text;
+          },
+          [](const auto& other) {
+            if constexpr (requires(std::vector<errc> codes) { codes = other.each; }) return in_words(other.each);
+            else return std::string("done");
+          },
+      },
+      a);
+}
+std::string model::look() const {
+  std::vector<const known_job*> all;
+  for (const auto& [id, j] : jobs_)
+    all.push_back(&j);
+  std::string text;
+  for (const auto* j : all) {  // by id
+    auto shown = j->seen;
+    if (shown.line.starts_with("type:") || shown.state == throttled) shown.reason = stores_words;
+    // Once a throttled job goes on, its start is as if it had never been.
+    if (shown.state != processing && shown.state != throttled)
+      shown.fence = shown.history.empty() ? sluice::fence{} : shown.history.back().fence;
+    text += face(shown) + '\n';
+  }
+  overview rest;
+  rest.paused = paused_;
+  std::sort(all.begin(), all.end(), [](auto* a, auto* b) { return a->place < b->place; });
+  for (const auto* j : all) {
+    const auto& queue = j->seen.queue.value;
+    if (j->seen.state == enqueued) rest.lines[{queue, j->seen.line}].push_back(j->seen.id.value);
+    ++rest.counts[{queue, name_of(j->seen.state)}];
+  }
+  std::set<std::string> resources;
+  std::map<std::string, names> waiters;
+  for (const auto* j : all)
+    if (j->seen.state == throttled) waiters[j->seen.line].push_back(j->seen.id.value);
+  for (const auto& [resource, d] : definitions_)
+    resources.insert(resource);
+  for (const auto& [resource, standing] : waiters)
+    resources.insert(resource);
+  for (const auto& [resource, holders] : permits_)
+    if (!holders.empty()) resources.insert(resource);
+  for (const auto& resource : resources) {
+    names held;
+    if (const auto has = permits_.find(resource); has != permits_.end())
+      for (const auto& [id, p] : has->second)
+        held.push_back(holder(id, p.start, p.reserved));
+    const auto written = definitions_.find(resource);
+    rest.throttlers[resource] =
+        about(written == definitions_.end() ? "" : written->second.text, held, waiters[resource]);
+  }
+  for (const auto& resource : lock_names)
+    rest.locks[resource] = in_words(holder_of(resource));
+  for (const auto& cell : cell_names)
+    rest.cells[cell] = in_words(view(cell));
+  for (const auto& line : cell_lines) {
+    const auto opens = openings_.find(line);
+    rest.cells["line " + line] = line_in_words(opens == openings_.end() ? std::nullopt : std::optional(opens->second),
+                                               view(cell_of(line)).state);
+  }
+  return text + in_words(rest);
+}
+
+std::string model::look(world& w) {
+  std::map<std::string, std::string> faces;
+  for (const auto& j : list(w)) {
+    auto& text = faces[j.id.value];
+    text += face(j) + '\n';
+    const auto alone = test::look(w, j.id.value).found;
+    if (!alone || portrait(*alone) != portrait(j)) text += "but looked at alone it is another\n";
+  }
+  std::string text;
+  for (const auto& [id, one] : faces)
+    text += one;
+  overview rest;
+  job_query waiting;
+  waiting.state = enqueued;
+  for (const auto& j : list(w, waiting))
+    rest.lines[{j.queue.value, j.line}].push_back(j.id.value);
+  for (const auto& q : queues(w)) {
+    for (int n = 1; n <= 8; ++n) {
+      const auto state = static_cast<job_state>(n);
+      rest.counts[{q.queue.value, name_of(state)}] = count_of(q, state);
+    }
+    if (q.quarantined > 0) text += cat("quarantined ", q.quarantined, '\n');
+    if (q.paused) rest.paused.insert(q.queue.value);
+  }
+  for (const auto& row : all_throttlers(w)) {
+    const auto told = one_throttler(w, row.resource, 200);
+    names held, waiters;
+    for (const auto& h : told.holders)
+      held.push_back(holder(h.id.value, h.fence, h.reserved));
+    for (const auto& id : told.waiters)
+      waiters.push_back(id.value);
+    rest.throttlers[row.resource] = about(row.definition, held, waiters);
+    if (row.held != held.size() || row.waiting != waiters.size()) text += row.resource + " is counted wrongly\n";
+  }
+  for (const auto& resource : lock_names)
+    rest.locks[resource] = who_holds(w, resource);
+  std::vector<storage::request> questions;  // all at once: each look costs a store some round trips
+  for (const auto& cell : cell_names)
+    questions.emplace_back(storage::cell_request{cell});
+  for (const auto& line : cell_lines)
+    questions.emplace_back(storage::throttler_request{line});
+  const auto told = w.store().apply(questions);
+  for (std::size_t i = 0; i < cell_names.size(); ++i)
+    rest.cells[cell_names[i]] = in_words(std::get<storage::cell_answer>(told.at(i)).cell);
+  for (std::size_t i = 0; i < cell_lines.size(); ++i) {
+    const auto& line = std::get<storage::throttler_answer>(told.at(cell_names.size() + i));
+    rest.cells["line " + cell_lines[i]] = line_in_words(line.about.next_at, line.state);
+  }
+  return text + in_words(rest);
+}
+}  // namespace sluice::test

@@ -1,0 +1,220 @@
+// Permits: how they are taken, wait for and pass on; and definitions.
+#include "storage/model.hpp"
+
+namespace sluice::test {
+
+using enum job_state;
+
+model::finding model::look_at(const known_job& j, const storage::claim_request& r,
+                              std::set<std::string>& looked_at) const {
+  finding found;
+  const auto plan = r.permits ? r.permits->find(j.seen.type.value) : storage::permits_by_type::const_iterator();
+  if (!r.permits || plan == r.permits->end()) return found;
+  found.plan = &plan->second;
+  if (j.first > 0 || !permits_of(j).empty()) {
+    found.roomy = false;
+    return found;
+  }
+  for (const auto& resource : found.plan->resources) {
+    const auto limit = limit_of(resource);
+    if (!limit) return {found.plan, "", true, false};
+    looked_at.insert(resource);
+    if (found.busy.empty() && (waited_for(resource) || held(resource) >= *limit)) found.busy = resource;
+    found.roomy = found.roomy && !waited_for(resource) && 2 * (held(resource) + 1) <= *limit;
+  }
+  found.takes = found.busy.empty();
+  return found;
+}
+
+bool model::waited_for(const std::string& resource) const { return waiting_in(resource, true) > 0; }
+
+std::uint64_t model::held(const std::string& resource) const {
+  const auto holders = permits_.find(resource);
+  return holders == permits_.end() ? 0 : holders->second.size();
+}
+storage::take_answer model::apply(const storage::take_request& r) {
+  storage::take_answer answer;
+  for (const auto& asked : r.starts)
+    answer.each.push_back(take_one(asked));
+  return answer;
+}
+
+storage::take_answer::one model::take_one(const storage::take_request::start& asked) {
+  using enum storage::take_answer::how;
+  auto* j = find(asked.key.id);
+  if (!j || asked.key.fence.value == 0 || j->seen.fence != asked.key.fence) return {stale, ""};
+  if (j->seen.state == throttled) return {parked, j->seen.line};
+  if (j->seen.state != processing) return {stale, ""};
+  for (const auto& resource : asked.permits)
+    if (!limit_of(resource)) return {undefined, resource};
+  const auto& id = j->seen.id.value;
+  names missing;
+  for (const auto& resource : asked.permits) {
+    if (permits_[resource].contains(id)) continue;
+    if (has_room(resource)) {
+      missing.push_back(resource);
+      continue;
+    }
+    if (!asked.park) return {busy, resource};
+    park(*j, resource, missing);
+    return {parked, resource};
+  }
+  for (const auto& resource : missing)
+    grant(*j, resource, {.start = asked.key.fence});
+  if (asked.strict)
+    for (const auto& resource : permits_of(*j))
+      permits_[resource][id].strict = true;
+  return {granted, ""};
+}
+
+storage::define_answer model::apply(const storage::define_request& r) {
+  using enum storage::define_answer::how;
+  const auto known = definitions_.find(r.resource);
+  if (known != definitions_.end() && known->second.text == r.text && known->second.permits == r.permits)
+    return {unchanged};
+  const auto what = known == definitions_.end() ? added : changed;
+  definitions_[r.resource] = r;
+  pass_on(r.resource);
+  if (!r.permits) redefine_window(r.resource, what == changed);
+  return {what};
+}
+
+storage::change_answer model::apply(const storage::undefine_request& r) {
+  const auto waits = where([&](const known_job& j) {
+    return j.seen.state == throttled && (j.seen.line == r.resource || j.seen.line.starts_with(r.resource + "/"));
+  });
+  if (!waits.empty() || !permits_[r.resource].empty()) return {errc::illegal_transition, ""};
+  const auto known = definitions_.find(r.resource);
+  forget_window(r.resource, known != definitions_.end() && !known->second.permits);
+  definitions_.erase(r.resource);
+  return {};
+}
+
+storage::rouse_answer model::apply(const storage::rouse_request&) {
+  std::set<std::string> lines;
+  for (const auto* j : where([](const known_job& j) { return j.seen.state == throttled; }))
+    lines.insert(j->seen.line);
+  storage::rouse_answer answer;
+  for (const auto& resource : lines)
+    answer.woken += pass_on(resource);
+  return answer;
+}
+
+std::optional<std::uint64_t> model::limit_of(const std::string& resource) const {
+  const auto known = definitions_.find(resource);
+  if (known != definitions_.end()) return known->second.permits;
+  return resource.starts_with("mutex:") ? std::optional<std::uint64_t>(1) : std::nullopt;
+}
+
+bool model::has_room(const std::string& resource) {
+  pass_on(resource);
+  return permits_[resource].size() < limit_of(resource);
+}
+
+std::uint64_t model::pass_on(const std::string& resource) {
+  std::uint64_t woken = 0;
+  while (permits_[resource].size() < limit_of(resource).value_or(0)) {
+    const auto line = waiters(resource);
+    if (line.empty()) break;
+    wake(*line[0]);
+    grant(*line[0], resource, {.reserved = true});
+    ++woken;
+  }
+  return woken;
+}
+
+model::known_jobs model::waiters(const std::string& resource) {
+  auto line = where([&](const known_job& j) {
+    return j.seen.state == throttled && j.seen.line == resource && !paused_.contains(j.seen.queue.value);
+  });
+  std::sort(line.begin(), line.end(), [](auto* a, auto* b) { return a->first < b->first; });
+  return line;
+}
+
+void model::wake(known_job& j) { j.seen.losses > 0 ? to_tail(j) : move(j, enqueued, "woken"); }
+
+void model::grant(known_job& j, const std::string& resource, permit p) {
+  p.since = clock_.now();
+  p.number = ++places_;
+  permits_[resource][j.seen.id.value] = p;
+  if (permits_[resource].size() > limit_of(resource)) throw std::logic_error(resource + " is above its limit");
+}
+
+void model::wait_in(known_job& j, const std::string& resource) {
+  move(j, throttled, resource);
+  j.place = j.first;
+}
+
+// What it had goes back. But what is strict, and what it has when it was woken in vain too often, it keeps: while it
+// waits for a permit, what comes before that one by name. A custom throttler's line counts for nothing.
+void model::park(known_job& j, const std::string& resource, const names& free) {
+  const bool custom = resource.starts_with("custom:");
+  if (j.first == 0) j.first = ++places_;
+  else if (!custom) ++j.vain;
+  const bool keeps = j.vain >= storage::vain_wakes && !custom;
+  const bool for_a_permit = limit_of(resource).has_value();
+  names freed;
+  for (const auto& has : permits_of(j)) {
+    auto& p = permits_[has][j.seen.id.value];
+    p.start = {};
+    if ((p.strict || keeps) && (!for_a_permit || has < resource)) continue;
+    permits_[has].erase(j.seen.id.value);
+    freed.push_back(has);
+  }
+  if (keeps)
+    for (const auto& taken : free)
+      grant(j, taken, {});
+  j.seen.attempt -= 1;
+  wait_in(j, resource);
+  for (const auto& f : freed)
+    pass_on(f);
+}
+
+void model::give_back(known_job& j) {
+  for (const auto& has : permits_of(j)) {
+    auto& p = permits_[has][j.seen.id.value];
+    p.start = {};
+    if (p.strict && !is_final(j.seen.state)) continue;
+    permits_[has].erase(j.seen.id.value);
+    freed_.push_back(has);
+  }
+  j.first = 0;
+  j.vain = 0;
+  j.slots.clear();
+}
+
+// When all that a request ends has ended.
+void model::pass_on_freed() {
+  for (const auto& f : std::exchange(freed_, {}))
+    pass_on(f);
+}
+
+void model::pass_on_lapsed(const storage::promote_request& r) {
+  struct lapse {
+    time_point since;
+    std::uint64_t number;
+    std::string resource, id;
+    auto operator<=>(const lapse&) const = default;
+  };
+  std::set<lapse> all;
+  for (const auto& [resource, holders] : permits_)
+    for (const auto& [id, p] : holders)
+      if (p.reserved && p.since <= clock_.now() - r.reservation) all.insert({p.since, p.number, resource, id});
+  std::uint32_t passed = 0;
+  for (const auto& one : all) {
+    if (passed++ == r.limit) break;
+    permits_[one.resource].erase(one.id);
+    auto& j = jobs_.at(one.id);
+    j.first = ++places_;
+    wait_in(j, one.resource);
+    pass_on(one.resource);
+  }
+}
+
+names model::permits_of(const known_job& j) const {
+  names all;
+  for (const auto& [resource, holders] : permits_)
+    if (holders.contains(j.seen.id.value)) all.push_back(resource);
+  return all;
+}
+}  // namespace sluice::test

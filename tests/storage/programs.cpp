@@ -1,0 +1,444 @@
+#include "storage/programs.hpp"
+
+#include "actors/cell_step.hpp"
+#include "core/throttlers.hpp"
+#include "throttling/windows.hpp"
+
+namespace sluice::test {
+namespace {
+
+// What a broken program is tried as, from large cuts to small. RapidCheck's own way tries thousands of cuts of a long
+// program before one fits, which is too slow for a store on a disk.
+rc::Seq<program> smaller(const program& p) {
+  std::vector<program> all;
+  const auto n = p.steps.size();
+  for (auto cut = n; cut > 0; cut /= 2)
+    for (std::size_t end = n; end >= cut; end -= cut) {
+      auto less = p;
+      less.steps.erase(less.steps.begin() + static_cast<std::ptrdiff_t>(end - cut),
+                       less.steps.begin() + static_cast<std::ptrdiff_t>(end));
+      all.push_back(std::move(less));
+    }
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto but = [&](auto member, auto value) {
+      auto less = p;
+      less.steps[i].*member = value;
+      all.push_back(std::move(less));
+    };
+    for (const auto member : {&command::job, &command::other, &command::queue, &command::server, &command::which,
+                              &command::choice, &command::types, &command::amount, &command::more, &command::time})
+      for (int value = 0; value < p.steps[i].*member; ++value)
+        but(member, value);
+    for (const auto member : {&command::flag, &command::joined})
+      if (p.steps[i].*member) but(member, false);
+  }
+  return rc::seq::fromContainer(std::move(all));
+}
+
+const names job_names = {"a", "b", "c", "d", "e", "f"};
+const names server_names = {"s1", "s2", "s3"};
+const names known_types = {"work mail", "work mail", "work mail", "work", "mail"};
+const names ends = {"succeeded", "failed", "deleted", "retry", "given_back", "deferred"};
+constexpr duration delays[] = {0s, 0s, 0s, 10s};
+constexpr duration leases[] = {30s, 10s, 1s, 1min};
+constexpr duration waits[] = {1s, 15s, 40s, 2h};
+constexpr duration steps_back[] = {500ms, 10s, 40s, 1h};
+
+const std::string& at(const names& all, int n) { return all[static_cast<std::size_t>(n)]; }
+int free_of(const command& c) { return c.what == verb::claim ? (c.amount + 1) % 3 : c.amount; }
+int lane_of(const command& c) { return c.other % 2; }
+// What claims take for each type: nothing, or what the job number says.
+storage::permits_by_type permits_of(const command& c) {
+  if (c.job < 3) return {};
+  const auto& wanted = wishes[static_cast<std::size_t>(c.job + c.choice) % wishes.size()];
+  return {{"work", {wanted, c.choice != 5}}, {"mail", {{"mutex:m"}, true}}};
+}
+std::string permits_in_words(const command& c) {
+  std::string text;
+  for (const auto& [type, plan] : permits_of(c)) {
+    text += cat(plan.park ? ", for " : ", unless it is busy for ", type);
+    for (const auto& resource : plan.resources)
+      text += ' ' + resource;
+  }
+  return text;
+}
+bool pauses(const command& c) { return c.flag && c.more < 2; }
+names ids_of(const command& c) {
+  names both = {at(job_names, c.job)};
+  if (c.other > 0) both.push_back(at(job_names, c.other - 1));
+  return both;
+}
+std::uint32_t number(int n) { return static_cast<std::uint32_t>(n); }
+// What a definition is about: the semaphore, or a window.
+std::string defined_by(const command& c) { return c.choice < 3 ? "semaphore:s" : at(cell_names, c.choice - 3); }
+const std::string& window_of(const command& c) { return at(cell_names, c.choice % 3); }
+const std::string door = cell_names.back();
+
+std::string words_for(const command& c) {
+  const auto& job = at(job_names, c.job);
+  const auto both = c.other > 0 ? job + " and " + at(job_names, c.other - 1) : job;
+  const auto& queue = at(queue_names, c.queue);
+  const auto claim = [&] {
+    return cat(at(server_names, c.server), " claims from ", queue, " in lane ", lane_of(c), ": ", free_of(c), " free, ",
+               c.more, " ahead", c.flag ? ", a suspect too" : "", ", knows ", at(known_types, c.types), ", lease ",
+               format_duration(leases[c.time]), permits_in_words(c));
+  };
+  const auto start = cat(" (start ", c.which == 0 ? "now" : c.which == 1 ? "before" : "never", ")");
+  switch (c.what) {
+    case verb::enqueue:
+      return cat("enqueue ", both, ": ", c.more == 0 ? "mail" : "work", " in ", queue,
+                 c.amount == 2 ? " with other args" : "", " after ", format_duration(delays[c.time]));
+    case verb::claim: return claim() + (c.which > 0 ? cat(", as ", c.which, " before") : "");
+    case verb::settle:
+      return cat(both, start, " ends: ", at(ends, c.choice), " in ", format_duration(delays[c.time]),
+                 c.amount > 0 ? "; " + claim() : "");
+    case verb::renew: return cat("renew ", both, start, " for ", format_duration(leases[c.time]));
+    case verb::progress: return cat("progress of ", both, start);
+    case verb::promote: return cat("promote ", c.amount == 0 ? all_of_them : number(c.amount));
+    case verb::look: return "look for lost leases";
+    case verb::reap:
+      return cat("reap ", c.flag ? "what was seen" : cat(both, start, " renewed ", c.amount, " times"), ", ",
+                 3 - c.more, " losses at most");
+    case verb::prune:
+      return cat("prune ", c.choice < 3 ? at(ends, c.choice) : "all",
+                 c.flag ? cat(" older than ", format_duration(waits[c.time])) : "", " keeping ", c.more, ", at most ",
+                 c.amount == 0 ? all_of_them : number(c.amount));
+    case verb::requeue: return "requeue " + job;
+    case verb::remove: return "remove " + job;
+    case verb::pause: return cat(pauses(c) ? "pause " : "resume ", queue);
+    case verb::take: {
+      std::string wanted;
+      for (const auto& resource : wishes[static_cast<std::size_t>(c.choice) % wishes.size()])
+        wanted += ' ' + resource;
+      return cat(both, start, c.more == 2 ? " would take" : " takes", wanted, c.amount == 2 ? ", strictly" : "");
+    }
+    case verb::ask:
+      return cat("for ", c.amount == 2 ? "those who wait" : both + start, " step ", window_of(c),
+                 c.time < 2 ? "" : cat(", as seen ", c.time - 1, " before"), c.more == 2 ? ", not parking" : "");
+    case verb::swap:
+      return cat("swap ", door,
+                 c.which == 0   ? ""
+                 : c.which == 1 ? " of before"
+                                : " of never",
+                 " for ", both, start, c.flag ? ", parking" : ", letting in", ", waking ", c.amount, ", opening ",
+                 c.more == 0   ? "as before"
+                 : c.more == 1 ? "never"
+                               : cat("in ", format_duration(waits[c.time])),
+                 c.time == 2   ? ", for an instant"
+                 : c.time == 3 ? ", for later"
+                               : "");
+    case verb::define:
+      return cat(c.more == 2 ? "undefine " : "define ", defined_by(c), c.more == 2 ? "" : cat(", limit ", c.amount));
+    case verb::rouse: return "rouse";
+    case verb::lock:
+      return cat(at(server_names, c.server),
+                 c.choice < 3   ? " takes "
+                 : c.choice < 5 ? " renews "
+                                : " releases ",
+                 at(lock_names, c.queue), " (",
+                 c.which == 0   ? "now"
+                 : c.which == 1 ? "before"
+                                : "never",
+                 ") for ", format_duration(leases[c.time]));
+    case verb::wait: return "wait " + format_duration(waits[c.time]);
+    case verb::set_back: return "set the clock back " + format_duration(steps_back[c.time]);
+    case verb::reopen: return "reopen";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const program& p) {
+  for (const auto& c : p.steps)
+    out << "\n- " << words_for(c) << (c.joined ? " +" : "");
+  return out;
+}
+
+rc::Gen<program> any_program(int longest) {
+  using rc::gen::inRange;
+  using rc::gen::set;
+  const auto what = rc::gen::weightedElement<verb>(
+      {{6, verb::enqueue}, {8, verb::claim}, {7, verb::settle}, {2, verb::renew}, {1, verb::progress},
+       {2, verb::promote}, {4, verb::look},  {5, verb::reap},   {2, verb::prune}, {3, verb::requeue},
+       {2, verb::remove},  {4, verb::pause}, {8, verb::take},   {9, verb::ask},   {3, verb::swap},
+       {4, verb::define},  {1, verb::rouse}, {4, verb::lock},   {4, verb::wait},  {1, verb::set_back},
+       {1, verb::reopen}});
+  const auto seldom = [](int below) {
+    return rc::gen::map(inRange(0, 3 * below), [below](int n) { return n < below ? n : 0; });
+  };
+  const auto step = rc::gen::build<command>(
+      set(&command::what, what), set(&command::job, inRange(0, 6)), set(&command::other, seldom(7)),
+      set(&command::queue, seldom(2)), set(&command::server, inRange(0, 3)), set(&command::which, seldom(3)),
+      set(&command::choice, inRange(0, 6)), set(&command::types, inRange(0, 5)), set(&command::amount, inRange(0, 3)),
+      set(&command::more, inRange(0, 3)), set(&command::time, inRange(0, 4)), set(&command::flag),
+      set(&command::joined, rc::gen::map(seldom(2), [](int n) { return n > 0; })));
+  const auto steps = rc::gen::container<std::vector<command>>(rc::gen::resize(rc::kNominalSize, step));
+  return [=](const rc::Random& random, int) {
+    return rc::shrinkable::shrinkRecur(program{steps(random, longest).value()},
+                                       [](const program& p) { return smaller(p); });
+  };
+}
+
+storage::define_request window(const std::string& cell, int more) {
+  throttler t;
+  t.kind = kind_of(cell).value();
+  t.name = cell.substr(cell.find(':') + 1);
+  t.interval = 1min;
+  if (t.kind == throttler_kind::dynamic_window) {
+    t.key = "{tenant}";
+    t.min_limit = 1;
+    t.max_limit = 2;
+    t.capacity = 2 + number(more);
+  } else {
+    t.limit = 1 + number(more);
+  }
+  if (t.kind != throttler_kind::fixed_window) {
+    t.interval = 40s;
+    t.buckets = 2;
+  }
+  return storage::to_define(t);
+}
+
+storage::swap_request step_of(const storage::cell_view& seen, const std::string& cell, time_point now,
+                              const std::vector<storage::start_key>& starts, bool may_park) {
+  std::vector<actors::cell_ask> asks;
+  for (const auto& start : starts)
+    asks.push_back({line_for(cell, start.id), start, may_park});
+  const auto by = throttling::make_limiter(read_throttler(seen.definition).value());
+  return actors::plan_step(*by, cell, seen, now, asks).swap;
+}
+
+bool crowd::asks(const command& c) {
+  return c.what != verb::wait && c.what != verb::set_back && c.what != verb::reopen;
+}
+
+void crowd::pass_time(const command& c) {
+  if (c.what == verb::wait) w_.clock.advance(waits[c.time]);
+  if (c.what == verb::set_back) w_.clock.advance(-steps_back[c.time]);
+  serve();
+}
+void crowd::serve() { beat(w_, serving("beating", {"default:1", "other:1"})); }
+
+storage::request crowd::request(const command& c) {
+  w_.clock.advance(1us);
+  const auto& job = at(job_names, c.job);
+  const auto both = ids_of(c);
+  switch (c.what) {
+    case verb::enqueue: {
+      storage::enqueue_request r;
+      for (const auto& id : both)
+        r.jobs.push_back(prepared({.id = id,
+                                   .type = c.more == 0 ? "mail" : "work",
+                                   .queue = at(queue_names, c.queue),
+                                   .args = c.amount == 2 ? "[2]" : "{}",
+                                   .delay = never_twice(delays[c.time])}));
+      return r;
+    }
+    case verb::claim: return claim(c);
+    case verb::settle: {
+      storage::settle_request r;
+      for (const auto& id : both)
+        r.starts.push_back(end_of({job_id(id), fence_of(id, c.which)}, static_cast<how>(c.choice), c));
+      if (c.amount > 0) {
+        auto next = c;
+        next.which = 0;
+        r.next = claim(next);
+      }
+      return r;
+    }
+    case verb::renew: {
+      storage::renew_request r;
+      for (const auto& id : both)
+        r.starts.push_back({job_id(id), fence_of(id, c.which)});
+      r.lease = leases[c.time];
+      return r;
+    }
+    case verb::progress: {
+      storage::progress_request r;
+      for (const auto& id : both)
+        r.starts.push_back({{job_id(id), fence_of(id, c.which)}, {0.25 * c.amount, "page"}});
+      return r;
+    }
+    case verb::promote:
+      return storage::promote_request{c.amount == 0 ? all_of_them : number(c.amount), lapses_alone() ? 30s : 10'000h};
+    case verb::look: return storage::expired_request{};
+    case verb::reap: {
+      storage::reap_request r;
+      r.max_losses = number(3 - c.more);
+      if (c.flag) r.leases = lost_;
+      for (const auto& id : c.flag ? names{} : both)
+        r.leases.push_back({{job_id(id), fence_of(id, c.which)}, static_cast<std::uint64_t>(c.amount), 30s, false});
+      return r;
+    }
+    case verb::prune: {
+      storage::prune_request r;
+      r.retention = {{}, {}, {}};
+      retention_rule rule;
+      rule.count = number(c.more);
+      if (c.flag) rule = {waits[c.time], c.amount == 0 ? std::nullopt : rule.count};
+      if (c.choice == 0 || c.choice > 2) r.retention.succeeded = rule;
+      if (c.choice == 1 || c.choice > 2) r.retention.failed = rule;
+      if (c.choice == 2 || c.choice > 2) r.retention.deleted = rule;
+      if (c.choice <= 2 && c.amount > 0) r.limit = number(c.amount);
+      return r;
+    }
+    case verb::requeue: return storage::requeue_request{job_id(job)};
+    case verb::remove: return storage::remove_request{job_id(job)};
+    case verb::take: {
+      storage::take_request r;
+      for (const auto& id : both)
+        r.starts.push_back({{job_id(id), fence_of(id, c.which)},
+                            wishes[static_cast<std::size_t>(c.choice) % wishes.size()],
+                            c.amount == 2,
+                            c.more != 2});
+      return r;
+    }
+    case verb::define:
+      if (c.more == 2) return storage::undefine_request{defined_by(c)};
+      if (c.choice >= 3) return window(defined_by(c), c.amount);
+      return storage::define_request{"semaphore:s", cat("limit ", c.amount), number(c.amount), ""};
+    case verb::ask: return ask_window(c);
+    case verb::swap: return swap(c);
+    case verb::rouse: return storage::rouse_request{};
+    case verb::lock: return lock(c);
+    default: return storage::pause_request{queue_name(at(queue_names, c.queue)), pauses(c)};
+  }
+}
+
+// Mostly of what is there now. Who finds it undefined defines it.
+storage::request crowd::ask_window(const command& c) {
+  const auto& name = window_of(c);
+  auto& views = seen_[name];
+  if (c.time < 2 || views.empty()) views.push_back(cell(w_, name));
+  const auto back = c.time < 2 ? 1 : static_cast<std::size_t>(c.time) - 1;
+  const auto& seen = views[views.size() - std::min(back, views.size())];
+  if (seen.definition.empty()) return window(name, c.amount);
+  return step_of(seen, name, w_.clock.now(), c.amount == 2 ? std::vector<storage::start_key>() : starts_of(c),
+                 c.more != 2);
+}
+
+storage::swap_request crowd::swap(const command& c) {
+  const auto seen = cell(w_, door);
+  storage::swap_request r;
+  r.cell = door;
+  r.version = c.which == 0 ? seen.version : c.which == 1 ? seen.version - 1 : 7'000;
+  r.state = cat("said ", c.amount);
+  r.from = c.time == 3 ? seen.now + 10s : seen.now - 10s;
+  r.until = c.time == 2 ? seen.now + 2us : r.from + 25s;
+  for (const auto& start : starts_of(c)) {
+    if (c.flag) r.parks.push_back({start, door});
+    else r.let_in.push_back(start);
+  }
+  if (c.amount > 0) r.wakes.push_back({door, number(c.amount)});
+  if (c.more == 1) r.openings.push_back({door, {}});
+  if (c.more == 2) r.openings.push_back({door, seen.now + waits[c.time]});
+  return r;
+}
+
+void crowd::remember(const storage::request& asked, const storage::answer& told) {
+  if (const auto* c = std::get_if<storage::claim_answer>(&told)) remember(*c);
+  if (const auto* s = std::get_if<storage::settle_answer>(&told)) remember(s->next);
+  if (const auto* e = std::get_if<storage::expired_answer>(&told)) lost_ = e->leases;
+  if (const auto* s = std::get_if<storage::swap_answer>(&told))
+    seen_[std::get<storage::swap_request>(asked).cell].push_back(s->cell);
+  if (const auto* l = std::get_if<storage::lock_answer>(&told); l && l->now) {
+    auto& of_lock = locks_[std::get<storage::lock_request>(asked).resource];
+    if (std::find(of_lock.begin(), of_lock.end(), l->now->fence) == of_lock.end()) of_lock.push_back(l->now->fence);
+  }
+}
+
+// Runs a whole program, each step a commit.
+void crowd::play(const program& p) {
+  for (const auto& c : p.steps) {
+    pass_time(c);
+    if (asks(c)) ask(request(c));
+  }
+}
+storage::answer crowd::ask(const storage::request& r) {
+  auto told = w_.store().apply({&r, 1}).at(0);
+  if (const auto* e = std::get_if<error>(&told)) throw std::runtime_error("the store refused: " + to_string(*e));
+  remember(r, told);
+  return told;
+}
+
+storage::claim_request crowd::claim(const command& c) {
+  auto& ops = ops_[{c.server, c.queue, lane_of(c)}];
+  const auto back = static_cast<std::size_t>(c.which);
+  if (back == 0) ops.push_back(++last_op_);
+  const auto op = back == 0 ? last_op_ : back <= ops.size() ? ops[ops.size() - back] : ++last_op_;
+  return claiming({.free = number(free_of(c)),
+                   .ahead = number(c.more),
+                   .suspect_too = c.flag,
+                   .queue = at(queue_names, c.queue),
+                   .server = at(server_names, c.server),
+                   .op = op,
+                   .lease = leases[c.time],
+                   .types = at(known_types, c.types),
+                   .at_once = c.job == 5 ? "mail" : "",
+                   .lane = number(lane_of(c)),
+                   .permits = permits_of(c)});
+}
+
+storage::lock_request crowd::lock(const command& c) {
+  const auto& resource = at(lock_names, c.queue);
+  const auto& holder = at(server_names, c.server);
+  if (c.choice < 3) {
+    if (c.which == 0) ++last_token_;
+    return taking(resource, {holder, leases[c.time], cat(holder, ' ', c.which < 2 ? last_token_ : 0)});
+  }
+  const auto known = fence_of(locks_, resource, c.which);
+  return c.choice < 5 ? renewing(resource, known, leases[c.time]) : releasing(resource, known);
+}
+
+storage::settlement crowd::end_of(storage::start_key start, how end, const command& c) {
+  storage::settlement s;
+  s.start = std::move(start);
+  s.end = end;
+  s.cause = at(ends, c.choice);
+  s.text = end == how::succeeded ? "42" : "said that it broke";
+  s.reason = "said by its server";
+  s.delay = never_twice(delays[c.time]);
+  s.failure = end == how::failed || (end == how::retry && c.flag);
+  s.ran = c.more * 10s;
+  if (c.more == 2) s.progress = progress_report{1, "all pages"};
+  return s;
+}
+
+std::vector<storage::start_key> crowd::starts_of(const command& c) const {
+  std::vector<storage::start_key> both;
+  for (const auto& id : ids_of(c))
+    both.push_back({job_id(id), fence_of(id, c.which)});
+  return both;
+}
+
+fence crowd::fence_of(const std::map<std::string, std::vector<fence>>& drawn, const std::string& name, int which) {
+  const auto known = drawn.find(name);
+  const auto back = static_cast<std::size_t>(which) + 1;
+  if (which == 2) return fence{1};
+  if (known == drawn.end() || known->second.size() < back) return fence{0};
+  return known->second[known->second.size() - back];
+}
+
+// No two reservations lapse that were made in the same instant: which of them goes first is not promised.
+bool crowd::lapses_alone() {
+  std::set<time_point> seen;
+  for (const auto& row : all_throttlers(w_))
+    for (const auto& h : one_throttler(w_, row.resource, 200).holders)
+      if (h.reserved && !seen.insert(h.since).second) return false;
+  return true;
+}
+
+// No two jobs become due in the same instant: which of them goes first is not promised.
+duration crowd::never_twice(duration delay) {
+  return delay > 0s ? delay + std::chrono::microseconds(++delays_) : delay;
+}
+
+void crowd::remember(const storage::claim_answer& got) {
+  for (const auto& j : got.jobs) {
+    auto& of_job = starts_[j.id.value];
+    if (std::find(of_job.begin(), of_job.end(), j.fence) == of_job.end()) of_job.push_back(j.fence);
+  }
+}
+
+}  // namespace sluice::test

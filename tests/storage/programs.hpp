@@ -1,0 +1,116 @@
+// Random programs: what a few servers, throttlers and people ask of a store, who get in each other's way.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include "storage/model.hpp"
+
+namespace sluice::test {
+
+// One step. Each verb takes what it needs of the small numbers; all of them shrink to 0.
+enum class verb {
+  enqueue,
+  claim,
+  settle,
+  renew,
+  progress,
+  promote,
+  look,
+  reap,
+  prune,
+  requeue,
+  remove,
+  pause,
+  take,
+  ask,   // a window
+  swap,  // a cell, in any way
+  define,
+  rouse,
+  lock,
+  wait,
+  set_back,
+  reopen
+};
+
+struct command {
+  verb what = verb::enqueue;
+  int job = 0;     // of 6
+  int other = 0;   // above 0: a second job in the same request
+  int queue = 0;   // of 2
+  int server = 0;  // of 3
+  int which = 0;   // 0: the latest start or claim, 1: the one before, 2: one that never was
+  int choice = 0;  // of 6: the end, the state to prune, the window
+  int types = 0;   // of 5: which are known
+  int amount = 0;  // of 3
+  int more = 0;    // of 3
+  int time = 0;    // of 4
+  bool flag = false;
+  bool joined = false;  // one commit with the next
+};
+
+struct program {
+  std::vector<command> steps;
+};
+std::ostream& operator<<(std::ostream& out, const program& p);
+
+rc::Gen<program> any_program(int longest);
+
+inline const names queue_names = {"default", "other"};
+// What jobs take of permits.
+inline const std::vector<names> wishes = {
+    {"mutex:m"}, {"mutex:m", "mutex:n"}, {"mutex:n"}, {"semaphore:s"}, {"mutex:n", "semaphore:s"}};
+inline constexpr std::uint32_t all_of_them = 1'000;
+
+// A window as programs define it: more, or less, each time; its intervals stay as they are.
+storage::define_request window(const std::string& cell, int more);
+// What a throttler's actor would ask of the store about these starts, by the cell as it was seen.
+storage::swap_request step_of(const storage::cell_view& seen, const std::string& cell, time_point now,
+                              const std::vector<storage::start_key>& starts, bool may_park = true);
+
+// Turns commands into requests. Remembers every start, lost lease and cell that it was told of, so that what it says is
+// often old.
+class crowd {
+public:
+  explicit crowd(world& w) : w_(w) { serve(); }
+
+  static bool asks(const command& c);
+  void pass_time(const command& c);
+  // Somebody serves all queues, at any time.
+  void serve();
+
+  storage::request request(const command& c);
+  void remember(const storage::request& asked, const storage::answer& told);
+
+  // Runs a whole program, each step a commit.
+  void play(const program& p);
+  storage::answer ask(const storage::request& r);
+
+  // Every start that ever was, oldest first for each job; and every lock that was taken.
+  const std::map<std::string, std::vector<fence>>& starts() const { return starts_; }
+  const std::map<std::string, std::vector<fence>>& locks() const { return locks_; }
+
+private:
+  storage::claim_request claim(const command& c);
+  storage::lock_request lock(const command& c);
+  storage::request ask_window(const command& c);
+  storage::swap_request swap(const command& c);
+  storage::settlement end_of(storage::start_key start, storage::settlement::how end, const command& c);
+  std::vector<storage::start_key> starts_of(const command& c) const;
+  fence fence_of(const std::string& id, int which) const { return fence_of(starts_, id, which); }
+  static fence fence_of(const std::map<std::string, std::vector<fence>>& drawn, const std::string& name, int which);
+  bool lapses_alone();
+  duration never_twice(duration delay);
+  void remember(const storage::claim_answer& got);
+
+  world& w_;
+  std::map<std::string, std::vector<fence>> starts_;
+  std::map<std::string, std::vector<fence>> locks_;
+  std::map<std::string, std::vector<storage::cell_view>> seen_;  // of each cell, the latest last
+  int last_token_ = 0;
+  std::vector<storage::expired_lease> lost_;
+  std::map<std::tuple<int, int, int>, std::vector<std::uint64_t>> ops_;
+  std::uint64_t last_op_ = 0;
+  int delays_ = 0;
+};
+
+}  // namespace sluice::test
