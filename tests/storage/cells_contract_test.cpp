@@ -69,9 +69,7 @@ std::vector<storage::throttler_row> first_behind(world& w, const std::string& af
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("A cell has nothing in it at first", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A cell has nothing in it at first") {
   auto read = cell(w, window);
   CHECK(portrait(read) == "version 0 state  definition ");
   CHECK(read.now == w.clock.now());
@@ -83,9 +81,7 @@ TEMPLATE_TEST_CASE("A cell has nothing in it at first", "[contract]", sqlite_fil
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A cell is swapped against the version that was read", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A cell is swapped against the version that was read") {
   auto told = swap(w, swapping(w, window, "one"));
   CHECK(told.swapped);
   CHECK(portrait(told.cell) == "version 1 state one definition ");
@@ -95,7 +91,7 @@ TEMPLATE_TEST_CASE("A cell is swapped against the version that was read", "[cont
   CHECK_FALSE(w.store().made_work());
   auto old = swapping(w, window, "two");
   REQUIRE(swap(w, old).swapped);
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
   CHECK(portrait(cell(w, window)) == "version 2 state two definition ");
   CHECK(portrait(cell(w, window + "w")) == "version 0 state  definition ");
   for (const std::uint64_t version : {0, 1, 3}) {
@@ -109,19 +105,16 @@ TEMPLATE_TEST_CASE("A cell is swapped against the version that was read", "[cont
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A state is kept byte for byte", "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A state is kept byte for byte") {
   const std::string state = GENERATE(as<std::string>(), "", "it's \"quoted\" größe", std::string("\0\1\xff\r\n", 5),
                                      std::string(100'000, 's'));
   REQUIRE(swap(w, swapping(w, window, state)).cell.state == state);
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
   CHECK(cell(w, window).state == state);
   CHECK(one_throttler(w, window).state == state);
 }
 
-TEMPLATE_TEST_CASE("A swap is carried out only within the time it was made for", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A swap is carried out only within the time it was made for") {
   auto r = swapping(w, window, "now");
   r.from = w.clock.now() + 10s;
   r.until = w.clock.now() + 20s;
@@ -149,9 +142,7 @@ TEMPLATE_TEST_CASE("A swap is carried out only within the time it was made for",
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A swap that is not carried out changes nothing", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A swap that is not carried out changes nothing") {
   defer(w, window, started(w, "waits"));
   const auto a = holding(w, "a", {m});
   auto r = swapping(w, window, "no");
@@ -173,9 +164,7 @@ TEMPLATE_TEST_CASE("A swap that is not carried out changes nothing", "[contract]
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A swap parks those who are deferred", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A swap parks those who are deferred") {
   const auto a = holding(w, "a", {m});
   parked(w, "next", {m});
   const auto b = started(w, "b");
@@ -205,9 +194,7 @@ TEMPLATE_TEST_CASE("A swap parks those who are deferred", "[contract]", sqlite_f
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A swap wakes the oldest waiters whose queues run", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A swap wakes the oldest waiters whose queues run") {
   for (const auto& [id, queue] : {std::pair("a", "default"), {"b", "q"}, {"c", "default"}, {"d", "q"}, {"e", "q"}})
     defer(w, window, started(w, id, queue));
   SECTION("as many as it counts") {
@@ -247,9 +234,7 @@ TEMPLATE_TEST_CASE("A swap wakes the oldest waiters whose queues run", "[contrac
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Nobody but a swap wakes those who wait for a slot", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Nobody but a swap wakes those who wait for a slot") {
   const auto a = started(w, "a");
   defer(w, window, a);
   CHECK(rouse(w) == 0);
@@ -264,9 +249,7 @@ TEMPLATE_TEST_CASE("Nobody but a swap wakes those who wait for a slot", "[contra
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A slot is good until its end and for one start", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A slot is good until its end and for one start") {
   defer(w, window, started(w, "a"));
   REQUIRE(wake(w, window, {{window, 1}}).woken == 1);  // for ten seconds
   SECTION("claimed in time") {
@@ -293,9 +276,7 @@ TEMPLATE_TEST_CASE("A slot is good until its end and for one start", "[contract]
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Who was woken for a slot that lapsed keeps its number", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Who was woken for a slot that lapsed keeps its number") {
   defer(w, window, started(w, "a"));
   defer(w, window, started(w, "b"));
   REQUIRE(wake(w, window, {{window, 1}}).woken == 1);
@@ -307,9 +288,7 @@ TEMPLATE_TEST_CASE("Who was woken for a slot that lapsed keeps its number", "[co
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job has its reserved permit and its slot when it is claimed", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job has its reserved permit and its slot when it is claimed") {
   const auto a = holding(w, "a", {m}, {.strict = true});
   defer(w, window, a);
   CHECK(holders(w, m) == names{"a kept"});  // strict, so it belongs to the job
@@ -322,9 +301,7 @@ TEMPLATE_TEST_CASE("A job has its reserved permit and its slot when it is claime
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A permit is given back while its job waits for a slot and kept after three vain wakes",
-                   "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A permit is given back while its job waits for a slot and kept after three vain wakes") {
   auto a = started(w, "a");
   for (std::uint32_t vain = 0; vain <= storage::vain_wakes; ++vain) {
     INFO(vain);
@@ -354,9 +331,7 @@ TEMPLATE_TEST_CASE("A permit is given back while its job waits for a slot and ke
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A line whose queue is paused when it opens is told of once the queue runs again", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A line whose queue is paused when it opens is told of once the queue runs again") {
   const auto a = started(w, "a");
   auto r = swapping(w, window, "one");
   r.parks = {{{a.id, a.fence}, window}};
@@ -378,9 +353,7 @@ TEMPLATE_TEST_CASE("A line whose queue is paused when it opens is told of once t
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A line in which a swap leaves somebody of whom it did not know is looked at again", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A line in which a swap leaves somebody of whom it did not know is looked at again") {
   defer(w, window, started(w, "old", "q"));
   defer(w, window, started(w, "young"));
   pause(w, "q");
@@ -395,9 +368,7 @@ TEMPLATE_TEST_CASE("A line in which a swap leaves somebody of whom it did not kn
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("What was decided before a window was removed is not carried out on one that is defined anew",
-                   "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("What was decided before a window was removed is not carried out on one that is defined anew") {
   const bool written = GENERATE(false, true);
   REQUIRE(define(w, {window, "{\"limit\":2}", std::nullopt, ""}) == defined::added);
   if (written) REQUIRE(swap(w, swapping(w, window, "one")).swapped);
@@ -418,18 +389,14 @@ TEMPLATE_TEST_CASE("What was decided before a window was removed is not carried 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Whoever looks at the line of a key is shown the state of its window", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Whoever looks at the line of a key is shown the state of its window") {
   defer(w, news, {started(w, "a")}, news + "/k");
   REQUIRE(swap(w, swapping(w, news, "counts")).swapped);
   CHECK(one_throttler(w, news + "/k").state == "counts");
   CHECK(explain(w, "a").waits_for.state == "counts");
 }
 
-TEMPLATE_TEST_CASE("Lines that stand still hide none that opens from a promotion", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Lines that stand still hide none that opens from a promotion") {
   for (const auto* id : {"a", "b"}) {
     const std::string still = cat("fixed_window:", id);
     defer(w, still, started(w, id, "q"));
@@ -449,9 +416,7 @@ TEMPLATE_TEST_CASE("Lines that stand still hide none that opens from a promotion
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A swap tells who of those it lets in may run no more", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A swap tells who of those it lets in may run no more") {
   const auto runs = started(w, "a");
   const auto waits = started(w, "b");
   defer(w, window, waits);
@@ -463,9 +428,7 @@ TEMPLATE_TEST_CASE("A swap tells who of those it lets in may run no more", "[con
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Nothing is kept in the line of a custom throttler however often a job was woken", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Nothing is kept in the line of a custom throttler however often a job was woken") {
   const std::string door = "custom:door";
   auto a = started(w, "a");
   for (std::uint32_t vain = 0; vain <= storage::vain_wakes + 1; ++vain) {
@@ -480,9 +443,7 @@ TEMPLATE_TEST_CASE("Nothing is kept in the line of a custom throttler however of
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A dynamic window has a cell and a line for each of its keys", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A dynamic window has a cell and a line for each of its keys") {
   const auto key = [](const std::string& k) { return news + "/" + k; };
   const auto put_in = [&](const std::string& id, const std::string& resource, const std::string& queue = "default") {
     defer(w, news, {started(w, id, queue)}, resource);
@@ -510,9 +471,7 @@ TEMPLATE_TEST_CASE("A dynamic window has a cell and a line for each of its keys"
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A promotion tells which cells may be looked at again until a swap says otherwise", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A promotion tells which cells may be looked at again until a swap says otherwise") {
   defer(w, window, started(w, "a"));
   REQUIRE(open_at(w, window, window, w.clock.now() + 10s).swapped);
   CHECK(one_throttler(w, window).about.next_at == w.clock.now() + 10s);
@@ -529,7 +488,7 @@ TEMPLATE_TEST_CASE("A promotion tells which cells may be looked at again until a
     CHECK(told.moved == 0);
     CHECK((!told.next_in || *told.next_in > duration(0)));
     CHECK(waiters(w, window) == names{"a"});
-    if constexpr (TestType::survives_reopen) w.reopen();
+    if (w.survives_reopen) w.reopen();
   }
   w.clock.advance(1h);
   CHECK(promote(w).open.empty());  // nobody serves its queue, and nobody could be woken
@@ -560,9 +519,7 @@ TEMPLATE_TEST_CASE("A promotion tells which cells may be looked at again until a
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A promotion tells of the first of what is due and what opens", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A promotion tells of the first of what is due and what opens") {
   defer(w, window, started(w, "a"));
   REQUIRE(open_at(w, window, window, w.clock.now() + 10s).swapped);
   REQUIRE(put(w, {.id = "later", .delay = 20s}) == errc::none);
@@ -578,9 +535,7 @@ TEMPLATE_TEST_CASE("A promotion tells of the first of what is due and what opens
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A cell whose keys open is named once", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A cell whose keys open is named once") {
   names keys;
   for (const auto* k : {"a", "b", "c"}) {
     keys.push_back(news + "/" + k);
@@ -609,13 +564,11 @@ TEMPLATE_TEST_CASE("A cell whose keys open is named once", "[contract]", sqlite_
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A definition is added then changed and told of", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A definition is added then changed and told of") {
   storage::define_request r{"semaphore:s", "{\"limit\":2}", 2, ""};
   CHECK(define(w, r) == defined::added);
   CHECK(define(w, r) == defined::unchanged);
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
   CHECK(define(w, r) == defined::unchanged);
   CHECK(one_throttler(w, r.resource).about.definition == r.text);
   r.text = "it's \"größe\"";
@@ -630,9 +583,7 @@ TEMPLATE_TEST_CASE("A definition is added then changed and told of", "[contract]
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("What was decided by an old definition is not carried out", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("What was decided by an old definition is not carried out") {
   for (const bool written : {false, true}) {
     const std::string name = written ? "fixed_window:written" : "fixed_window:new";
     REQUIRE(define(w, {name, "{\"limit\":2}", std::nullopt, ""}) == defined::added);
@@ -649,9 +600,7 @@ TEMPLATE_TEST_CASE("What was decided by an old definition is not carried out", "
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Configuration changes a definition only when its own text is another one", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Configuration changes a definition only when its own text is another one") {
   const storage::define_request first{"semaphore:s", "{\"limit\":2}", 2, "limit = 2"};
   const storage::define_request by_hand{"semaphore:s", "{\"limit\":5}", 5, ""};
   const storage::define_request second{"semaphore:s", "{\"limit\":3}", 3, "limit = 3"};
@@ -660,7 +609,7 @@ TEMPLATE_TEST_CASE("Configuration changes a definition only when its own text is
   CHECK(define(w, by_hand) == defined::changed);
   CHECK(define(w, first) == defined::unchanged);
   CHECK(one_throttler(w, "semaphore:s").about.definition == by_hand.text);
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
   CHECK(define(w, first) == defined::unchanged);
   CHECK(define(w, second) == defined::changed);
   CHECK(one_throttler(w, "semaphore:s").about.definition == second.text);
@@ -672,8 +621,7 @@ TEMPLATE_TEST_CASE("Configuration changes a definition only when its own text is
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("What is in use is not removed", "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("What is in use is not removed") {
   CHECK(undefine(w, "semaphore:s").code == errc::none);
   REQUIRE(define(w, "semaphore:s", 1) == defined::added);
   const auto refused = [&](const std::string& resource) {
@@ -703,9 +651,7 @@ TEMPLATE_TEST_CASE("What is in use is not removed", "[contract]", sqlite_file_wo
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A window with waiters is not removed", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A window with waiters is not removed") {
   REQUIRE(define(w, {.resource = news, .text = "{}", .permits = {}, .config = ""}) == defined::added);
   defer(w, news, {started(w, "a")}, news + "/k");
   CHECK(undefine(w, news).code == errc::illegal_transition);
@@ -716,9 +662,7 @@ TEMPLATE_TEST_CASE("A window with waiters is not removed", "[contract]", sqlite_
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Throttlers are listed by name page by page", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Throttlers are listed by name page by page") {
   CHECK(all_throttlers(w).empty());
   REQUIRE(define(w, "semaphore:s", 2) == defined::added);
   REQUIRE(define(w, "semaphore:a", 9) == defined::added);
@@ -750,9 +694,7 @@ TEMPLATE_TEST_CASE("Throttlers are listed by name page by page", "[contract]", s
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("One throttler is shown with the first of its holders and waiters", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("One throttler is shown with the first of its holders and waiters") {
   auto told = one_throttler(w, "semaphore:s");
   CHECK(portrait(told.about) == "semaphore:s held 0 waiting 0");
   CHECK(told.holders.empty());
@@ -784,9 +726,7 @@ TEMPLATE_TEST_CASE("One throttler is shown with the first of its holders and wai
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Of a waiting job is told what it waits for", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Of a waiting job is told what it waits for") {
   CHECK(explain(w, "nobody").code == errc::not_found);
   CHECK_FALSE(explain(w, "nobody").found.has_value());
   const auto a = holding(w, "a", {m});

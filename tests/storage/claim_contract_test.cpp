@@ -4,9 +4,7 @@
 using namespace sluice;
 using namespace sluice::test;
 
-TEMPLATE_TEST_CASE("Jobs are claimed in the order they were stored", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Jobs are claimed in the order they were stored") {
   put_all(w, {"a", "b", "c"});
   put_all(w, {"d"});
   CHECK(ids(claim(w, {.free = 2})) == names{"a", "b"});
@@ -16,9 +14,7 @@ TEMPLATE_TEST_CASE("Jobs are claimed in the order they were stored", "[contract]
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("The order of a line holds when the clock is set back", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("The order of a line holds when the clock is set back") {
   put_all(w, {"a"});
   w.clock.advance(-1h);
   put_all(w, {"b"});
@@ -27,9 +23,7 @@ TEMPLATE_TEST_CASE("The order of a line holds when the clock is set back", "[con
   CHECK(ids(claim(w, {.free = 3})) == names{"a", "b", "c"});
 }
 
-TEMPLATE_TEST_CASE("A claimed job is processing, with a fence, an attempt and a lease", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A claimed job is processing, with a fence, an attempt and a lease") {
   put_all(w, {"a", "b"});
   const auto got = claim(w, {.free = 2, .server = "srv", .lease = 20s});
   REQUIRE(ids(got) == names{"a", "b"});
@@ -48,9 +42,7 @@ TEMPLATE_TEST_CASE("A claimed job is processing, with a fence, an attempt and a 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A claim takes from its own queue only", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A claim takes from its own queue only") {
   REQUIRE(put(w, {.id = "a", .queue = "one"}) == errc::none);
   REQUIRE(put(w, {.id = "b", .queue = "two"}) == errc::none);
   CHECK(ids(claim(w, {.free = 9, .queue = "two"})) == names{"b"});
@@ -59,8 +51,7 @@ TEMPLATE_TEST_CASE("A claim takes from its own queue only", "[contract]", sqlite
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("The woken line goes first", "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("The woken line goes first") {
   put_all(w, {"a", "b", "c", "d"});
   const auto first = claim(w, {.free = 3});
   REQUIRE(settle(w, first.jobs[2], how::given_back) == errc::none);
@@ -70,9 +61,7 @@ TEMPLATE_TEST_CASE("The woken line goes first", "[contract]", sqlite_file_world,
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A claim asked again answers as the first time", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A claim asked again answers as the first time") {
   put_all(w, {"a", "b", "c", "d"});
   const auto request = claiming({.free = 2});
   const auto first = ask(w, request);
@@ -84,7 +73,7 @@ TEMPLATE_TEST_CASE("A claim asked again answers as the first time", "[contract]"
     CHECK(again.jobs[1].fence == first.jobs[1].fence);
     CHECK(again.failures == first.failures);
     CHECK(portrait(w) == before);
-    if constexpr (TestType::survives_reopen) w.reopen();
+    if (w.survives_reopen) w.reopen();
   }
   SECTION("with what is still held of it") {
     REQUIRE(settle(w, first.jobs[0]) == errc::none);
@@ -107,9 +96,7 @@ TEMPLATE_TEST_CASE("A claim asked again answers as the first time", "[contract]"
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("The same number of another server or queue is another claim", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("The same number of another server or queue is another claim") {
   put_all(w, {"a", "b"});
   REQUIRE(put(w, {.id = "c", .queue = "other"}) == errc::none);
   CHECK(ids(claim(w, {.server = "s1", .op = 7})) == names{"a"});
@@ -118,9 +105,7 @@ TEMPLATE_TEST_CASE("The same number of another server or queue is another claim"
   CHECK(ids(claim(w, {.free = 9, .server = "s1", .op = 7})) == names{"a"});
 }
 
-TEMPLATE_TEST_CASE("Two lanes of one server and queue claim each for itself", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Two lanes of one server and queue claim each for itself") {
   put_all(w, {"a", "b", "c", "d"});
   const auto first = claiming({.op = 7, .lane = 0}), second = claiming({.op = 8, .lane = 1});
   // The later is carried out before the earlier.
@@ -131,7 +116,7 @@ TEMPLATE_TEST_CASE("Two lanes of one server and queue claim each for itself", "[
     CHECK(ids(ask(w, first)) == names{"b"});
     CHECK(ids(ask(w, second)) == names{"a"});
     CHECK(portrait(w) == before);
-    if constexpr (TestType::survives_reopen) w.reopen();
+    if (w.survives_reopen) w.reopen();
   }
   // A lane's older claim is still a repeat when the other lane has gone on.
   REQUIRE(ids(claim(w, {.op = 9, .lane = 1})) == names{"c"});
@@ -145,9 +130,7 @@ TEMPLATE_TEST_CASE("Two lanes of one server and queue claim each for itself", "[
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job of an unknown type is put aside once, for whoever knows it", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job of an unknown type is put aside once, for whoever knows it") {
   REQUIRE(put(w, {.id = "m1", .type = "mail"}) == errc::none);
   put_all(w, {"a"});
   REQUIRE(put(w, {.id = "m2", .type = "mail"}) == errc::none);
@@ -173,9 +156,7 @@ TEMPLATE_TEST_CASE("A job of an unknown type is put aside once, for whoever know
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A server that knows no type takes nothing", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A server that knows no type takes nothing") {
   put_all(w, {"a"});
   auto request = claiming({.free = 5});
   request.types = nullptr;
@@ -183,9 +164,7 @@ TEMPLATE_TEST_CASE("A server that knows no type takes nothing", "[contract]", sq
   CHECK(ids(claim(w)) == names{"a"});
 }
 
-TEMPLATE_TEST_CASE("A given-back job of an unknown type is put aside too", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A given-back job of an unknown type is put aside too") {
   REQUIRE(put(w, {.id = "m", .type = "mail"}) == errc::none);
   REQUIRE(settle(w, claim_one(w, {.types = "mail"}), how::given_back) == errc::none);
   put_all(w, {"a"});
@@ -195,9 +174,7 @@ TEMPLATE_TEST_CASE("A given-back job of an unknown type is put aside too", "[con
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("More jobs of unknown types than one claim moves hold up nobody for long", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("More jobs of unknown types than one claim moves hold up nobody for long") {
   storage::enqueue_request r;
   for (int i = 0; i < 2'500; ++i)
     r.jobs.push_back(prepared({.id = "m" + std::to_string(i), .type = "mail"}));
@@ -212,9 +189,7 @@ TEMPLATE_TEST_CASE("More jobs of unknown types than one claim moves hold up nobo
   CHECK(counts(w).enqueued == 2'500);
 }
 
-TEMPLATE_TEST_CASE("A suspect is claimed only when one may be", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A suspect is claimed only when one may be") {
   put_suspect(w, "x");
   CHECK(get(w, "x").line == "suspect");
   put_all(w, {"a", "b"});
@@ -227,9 +202,7 @@ TEMPLATE_TEST_CASE("A suspect is claimed only when one may be", "[contract]", sq
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("One claim takes at most one suspect, in its turn", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("One claim takes at most one suspect, in its turn") {
   put_all(w, {"x", "y"});
   REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
   lose_all(w);
@@ -239,9 +212,7 @@ TEMPLATE_TEST_CASE("One claim takes at most one suspect, in its turn", "[contrac
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A suspect is never claimed ahead", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A suspect is never claimed ahead") {
   SECTION("when nobody is free") {
     put_suspect(w, "x");
     CHECK(claim(w, {.free = 0, .ahead = 9, .suspect_too = true}).jobs.empty());
@@ -261,9 +232,7 @@ TEMPLATE_TEST_CASE("A suspect is never claimed ahead", "[contract]", sqlite_file
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Suspects of an unknown type keep the rules in their type's line", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Suspects of an unknown type keep the rules in their type's line") {
   for (const auto* id : {"x", "y"})
     REQUIRE(put(w, {.id = id, .type = "mail"}) == errc::none);
   REQUIRE(claim(w, {.free = 2, .types = "mail"}).jobs.size() == 2);
@@ -279,9 +248,7 @@ TEMPLATE_TEST_CASE("Suspects of an unknown type keep the rules in their type's l
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A type that starts at once is never claimed ahead", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A type that starts at once is never claimed ahead") {
   const claim_words known{.types = "work exec", .at_once = "exec"};
   for (const auto* id : {"e1", "e2", "e3"})
     REQUIRE(put(w, {.id = id, .type = "exec"}) == errc::none);
@@ -298,9 +265,7 @@ TEMPLATE_TEST_CASE("A type that starts at once is never claimed ahead", "[contra
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A paused queue takes jobs and starts none; running ones go on", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A paused queue takes jobs and starts none; running ones go on") {
   put_all(w, {"a", "b"});
   REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
   const auto running = claim_one(w);
@@ -310,7 +275,7 @@ TEMPLATE_TEST_CASE("A paused queue takes jobs and starts none; running ones go o
   put_all(w, {"c"});
   CHECK(renew(w, running) == errc::none);
   CHECK(settle(w, running) == errc::none);
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
   CHECK(counts(w).paused);
   CHECK(claim(w).jobs.empty());
   pause(w, "default", false);
@@ -319,9 +284,7 @@ TEMPLATE_TEST_CASE("A paused queue takes jobs and starts none; running ones go o
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Looking for work where there is none says that none was made", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Looking for work where there is none says that none was made") {
   put_all(w, {"a"});
   CHECK(w.store().made_work());
   claim(w, {.free = 9});

@@ -24,9 +24,7 @@ std::uint64_t held(world& w, const std::string& resource) { return one_throttler
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("A claim takes the permits of a type and parks who lacks one", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A claim takes the permits of a type and parks who lacks one") {
   define(w, s, 2);
   put_all(w, {"a", "b", "c", "d"});
   REQUIRE(put(w, {.id = "letter", .type = "mail"}) == errc::none);
@@ -47,9 +45,7 @@ TEMPLATE_TEST_CASE("A claim takes the permits of a type and parks who lacks one"
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("What a claim took goes back when its start ends and to the oldest waiter", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("What a claim took goes back when its start ends and to the oldest waiter") {
   const auto words = wanting({m}, 1);
   put_all(w, {"a", "b", "c"});
   auto running = claim(w, words).jobs.at(0);
@@ -69,9 +65,7 @@ TEMPLATE_TEST_CASE("What a claim took goes back when its start ends and to the o
   }
 }
 
-TEMPLATE_TEST_CASE("What a claim took goes back when its start is lost or its job is removed", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("What a claim took goes back when its start is lost or its job is removed") {
   define(w, s, 3);
   put_all(w, {"a", "b"});
   const auto got = claim(w, wanting({m, s}, 2));
@@ -88,9 +82,7 @@ TEMPLATE_TEST_CASE("What a claim took goes back when its start is lost or its jo
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Where several permits are needed a claim takes all or none", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Where several permits are needed a claim takes all or none") {
   define(w, s, 2);
   const auto other = holding(w, "other", {m});
   put_all(w, {"a"});
@@ -103,9 +95,7 @@ TEMPLATE_TEST_CASE("Where several permits are needed a claim takes all or none",
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Beyond free workers a claim takes permits only while half of them is free", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Beyond free workers a claim takes permits only while half of them is free") {
   define(w, s, 6);
   put_all(w, {"a", "b", "c", "d", "e"});
   SECTION("of a semaphore") {
@@ -122,9 +112,7 @@ TEMPLATE_TEST_CASE("Beyond free workers a claim takes permits only while half of
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job that may not wait is claimed without the permit that is busy", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job that may not wait is claimed without the permit that is busy") {
   put_all(w, {"a", "b"});
   const auto got = claim(w, wanting({m}, 2, 0, false));
   CHECK(ids(got) == names{"a", "b"});
@@ -134,9 +122,7 @@ TEMPLATE_TEST_CASE("A job that may not wait is claimed without the permit that i
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A claim leaves it to others to say that a semaphore is not defined", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A claim leaves it to others to say that a semaphore is not defined") {
   put_all(w, {"a"});
   const auto got = claim(w, wanting({m, s}, 1));
   CHECK(got.admitted == std::vector<names>{{}});
@@ -145,9 +131,7 @@ TEMPLATE_TEST_CASE("A claim leaves it to others to say that a semaphore is not d
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A claim lets nobody overtake who waits and could run", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A claim lets nobody overtake who waits and could run") {
   define(w, s, 1);
   holding(w, "first", {s});
   parked(w, "waits", {s});
@@ -170,9 +154,7 @@ TEMPLATE_TEST_CASE("A claim lets nobody overtake who waits and could run", "[con
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("One claim parks so many and says that there may be more", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("One claim parks so many and says that there may be more") {
   names many;
   for (std::uint32_t i = 0; i < storage::most_parked + 10; ++i)
     many.push_back(cat("j", i));
@@ -187,9 +169,7 @@ TEMPLATE_TEST_CASE("One claim parks so many and says that there may be more", "[
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A claim asked again tells again what it took", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A claim asked again tells again what it took") {
   put_all(w, {"a", "b"});
   auto words = wanting({m}, 1);
   words.op = 7;
@@ -200,9 +180,7 @@ TEMPLATE_TEST_CASE("A claim asked again tells again what it took", "[contract]",
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("What a claim took is the same grant when it is asked for and can become more", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("What a claim took is the same grant when it is asked for and can become more") {
   put_all(w, {"a"});
   const auto a = claim(w, wanting({m}, 1)).jobs.at(0);
   const auto since = w.clock.now();
@@ -229,9 +207,7 @@ TEMPLATE_TEST_CASE("What a claim took is the same grant when it is asked for and
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A window that parks a start gives back what its claim took", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A window that parks a start gives back what its claim took") {
   put_all(w, {"a", "b"});
   const auto a = claim(w, wanting({m}, 2)).jobs.at(0);
   storage::swap_request r;

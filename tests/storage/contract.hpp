@@ -15,6 +15,17 @@
 
 namespace sluice::test {
 
+// A scenario in a `world& w`: compiled once, and a test case of that name for each store.
+#define ON_EACH_STORE(name) SLUICE_ON_EACH_STORE(name, __LINE__)
+#define SLUICE_ON_EACH_STORE(name, line) SLUICE_SCENARIO(name, line)
+#define SLUICE_SCENARIO(name, line)                                                             \
+  static void scenario_##line(world& w);                                                        \
+  TEMPLATE_TEST_CASE(name, "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) { \
+    TestType store;                                                                             \
+    scenario_##line(store);                                                                     \
+  }                                                                                             \
+  static void scenario_##line(world& w)
+
 using namespace std::chrono_literals;
 using names = std::vector<std::string>;
 

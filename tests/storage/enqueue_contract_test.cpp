@@ -5,9 +5,7 @@
 using namespace sluice;
 using namespace sluice::test;
 
-TEMPLATE_TEST_CASE("A new job waits in its queue with all that its enqueuer said", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A new job waits in its queue with all that its enqueuer said") {
   new_job said;
   said.id = job_id("a");
   said.type = job_type("mail");
@@ -41,9 +39,7 @@ TEMPLATE_TEST_CASE("A new job waits in its queue with all that its enqueuer said
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Many jobs of one request are stored in order, and each answers for itself", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Many jobs of one request are stored in order, and each answers for itself") {
   REQUIRE(put(w, {.id = "taken", .args = "1"}) == errc::none);
   storage::enqueue_request r;
   r.jobs = {prepared({.id = "a"}), prepared({.id = "taken", .args = "2"}), prepared({.id = "b"}),
@@ -56,9 +52,7 @@ TEMPLATE_TEST_CASE("Many jobs of one request are stored in order, and each answe
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("The same id with the same content is one job, whatever has become of it", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("The same id with the same content is one job, whatever has become of it") {
   const job_words same{.id = "a", .args = "[1]", .headers = {{"k", "v"}}};
   REQUIRE(put(w, same) == errc::none);
   REQUIRE(put(w, same) == errc::none);
@@ -79,9 +73,7 @@ TEMPLATE_TEST_CASE("The same id with the same content is one job, whatever has b
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("An id with other content is refused, and nothing changes", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("An id with other content is refused, and nothing changes") {
   const job_words first{.id = "a", .args = "[1]", .headers = {{"k", "v"}}};
   REQUIRE(put(w, first) == errc::none);
   const auto before = portrait(w);
@@ -98,9 +90,7 @@ TEMPLATE_TEST_CASE("An id with other content is refused, and nothing changes", "
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A delayed job is scheduled and not claimed", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A delayed job is scheduled and not claimed") {
   REQUIRE(put(w, {.id = "later", .delay = 5s}) == errc::none);
   const auto found = get(w, "later");
   CHECK(found.state == job_state::scheduled);
@@ -111,9 +101,7 @@ TEMPLATE_TEST_CASE("A delayed job is scheduled and not claimed", "[contract]", s
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A batch is carried out in order, and each request sees the ones before it", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A batch is carried out in order, and each request sees the ones before it") {
   const storage::get_request look_at_a{job_id("a")};
   const std::vector<storage::request> batch = {
       look_at_a,
@@ -138,9 +126,7 @@ TEMPLATE_TEST_CASE("A batch is carried out in order, and each request sees the o
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Counts told in a batch hold what the batch has done so far", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Counts told in a batch hold what the batch has done so far") {
   const std::vector<storage::request> batch = {storage::enqueue_request{{prepared({.id = "a"}), prepared({.id = "b"})}},
                                                claiming({}), storage::queues_request{}, storage::list_request{}};
   const auto answers = w.store().apply(batch);
@@ -151,9 +137,7 @@ TEMPLATE_TEST_CASE("Counts told in a batch hold what the batch has done so far",
   CHECK(std::get<storage::list_answer>(answers.at(3)).page.jobs.size() == 2);
 }
 
-TEMPLATE_TEST_CASE("What is written in names and args is data to the store", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("What is written in names and args is data to the store") {
   // The doors refuse such names; a store that is handed them all the same keeps them as they are.
   const names odd = {"x'); DROP TABLE jobs; --", "%s%n", "../../etc/passwd", "{x}:type:woken", "\xff\xfe", "a b\n"};
   storage::enqueue_request r;
@@ -179,9 +163,7 @@ TEMPLATE_TEST_CASE("What is written in names and args is data to the store", "[c
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("The largest args that are allowed come back byte for byte", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("The largest args that are allowed come back byte for byte") {
   const auto args = '"' + std::string(max_args_bytes - 2, 'x') + '"';
   REQUIRE(put(w, {.id = "big", .args = args}) == errc::none);
   CHECK(get(w, "big").args == args);

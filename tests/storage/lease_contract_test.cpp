@@ -4,9 +4,7 @@
 using namespace sluice;
 using namespace sluice::test;
 
-TEMPLATE_TEST_CASE("A renewed start is held for another lease from now", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A renewed start is held for another lease from now") {
   put_all(w, {"a"});
   const auto running = claim_one(w, {.lease = 30s});
   w.clock.advance(20s);
@@ -23,9 +21,7 @@ TEMPLATE_TEST_CASE("A renewed start is held for another lease from now", "[contr
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A renewal is refused for whoever holds the job no more, and changes nothing", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A renewal is refused for whoever holds the job no more, and changes nothing") {
   put_all(w, {"a"});
   const auto old = claim_one(w);
   SECTION("settled") { REQUIRE(settle(w, old) == errc::none); }
@@ -42,9 +38,7 @@ TEMPLATE_TEST_CASE("A renewal is refused for whoever holds the job no more, and 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Of many renewals each is carried out or refused alone", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Of many renewals each is carried out or refused alone") {
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});
   REQUIRE(settle(w, got.jobs[1]) == errc::none);
@@ -56,9 +50,7 @@ TEMPLATE_TEST_CASE("Of many renewals each is carried out or refused alone", "[co
   CHECK(get(w, "c").lease_until == w.clock.now() + 60s);
 }
 
-TEMPLATE_TEST_CASE("Leases that ran out are told of, and looking changes nothing", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Leases that ran out are told of, and looking changes nothing") {
   put_all(w, {"a", "b"});
   REQUIRE(put(w, {.id = "c", .queue = "other"}) == errc::none);
   CHECK_FALSE(expired(w).next_in.has_value());
@@ -92,9 +84,7 @@ TEMPLATE_TEST_CASE("Leases that ran out are told of, and looking changes nothing
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("At most as many leases are told of as were asked for", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("At most as many leases are told of as were asked for") {
   put_all(w, {"a", "b", "c"});
   REQUIRE(put(w, {.id = "d", .queue = "other"}) == errc::none);
   claim(w, {.free = 3});
@@ -103,9 +93,7 @@ TEMPLATE_TEST_CASE("At most as many leases are told of as were asked for", "[con
   CHECK(ask(w, storage::expired_request{2}).leases.size() == 2);
 }
 
-TEMPLATE_TEST_CASE("Leases from before the clock was set back are told of", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Leases from before the clock was set back are told of") {
   put_all(w, {"a", "b"});
   const auto old = claim_one(w, {.lease = 30s});
   w.clock.advance(-1h);
@@ -120,18 +108,14 @@ TEMPLATE_TEST_CASE("Leases from before the clock was set back are told of", "[co
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A clock that stepped back a little takes nobody's lease", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A clock that stepped back a little takes nobody's lease") {
   put_all(w, {"a"});
   claim_one(w);
   w.clock.advance(-500ms);
   CHECK(expired(w).leases.empty());
 }
 
-TEMPLATE_TEST_CASE("A start is taken away only when its renewals are still those seen", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A start is taken away only when its renewals are still those seen") {
   put_all(w, {"a"});
   const auto running = claim_one(w);
   w.clock.advance(1min);
@@ -166,9 +150,7 @@ TEMPLATE_TEST_CASE("A start is taken away only when its renewals are still those
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A lost start is a loss, uses no attempt and makes its job a suspect at the tail", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A lost start is a loss, uses no attempt and makes its job a suspect at the tail") {
   put_all(w, {"a", "b"});
   REQUIRE(settle(w, claim_one(w), how::given_back) == errc::none);
   const auto running = claim_one(w);
@@ -190,9 +172,7 @@ TEMPLATE_TEST_CASE("A lost start is a loss, uses no attempt and makes its job a 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job that loses its start too often is failed as lost", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job that loses its start too often is failed as lost") {
   put_all(w, {"a"});
   for (std::uint32_t i = 1; i <= 3; ++i) {
     CHECK(get(w, "a").state == job_state::enqueued);
@@ -210,9 +190,7 @@ TEMPLATE_TEST_CASE("A job that loses its start too often is failed as lost", "[c
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A suspect that runs, fails and is retried waits as a suspect", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A suspect that runs, fails and is retried waits as a suspect") {
   put_suspect(w, "x");
   REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::retry, 5s) == errc::none);
   w.clock.advance(5s);
@@ -225,9 +203,7 @@ TEMPLATE_TEST_CASE("A suspect that runs, fails and is retried waits as a suspect
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Many lost starts are taken away in one request, each for itself", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Many lost starts are taken away in one request, each for itself") {
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});
   w.clock.advance(1min);

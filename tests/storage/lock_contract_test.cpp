@@ -18,9 +18,7 @@ storage::prune_answer prune(world& w, std::uint32_t limit = 1000) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("A lock is held by one and the others are told by whom and until when", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A lock is held by one and the others are told by whom and until when") {
   const auto fence = lock(w, printer, by_a);
   w.clock.advance(10s);
   const auto refused = take_lock(w, printer, by_b);
@@ -34,9 +32,7 @@ TEMPLATE_TEST_CASE("A lock is held by one and the others are told by whom and un
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Taking a lock again by the same token is the same lock, by another it is refused", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Taking a lock again by the same token is the same lock, by another it is refused") {
   const auto first = taking(printer, by_a);
   const auto got = ask(w, first);
   CHECK(in_words(ask(w, first).now) == in_words(got.now));
@@ -44,9 +40,7 @@ TEMPLATE_TEST_CASE("Taking a lock again by the same token is the same lock, by a
   CHECK(take_lock(w, printer, by_a).code == errc::lock_held);
 }
 
-TEMPLATE_TEST_CASE("A lock ends with its lease and the next who takes it has a higher fence", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A lock ends with its lease and the next who takes it has a higher fence") {
   const auto old = lock(w, printer, by_a);
   w.clock.advance(30s - 1us);
   CHECK(take_lock(w, printer, by_b).code == errc::lock_held);
@@ -61,9 +55,7 @@ TEMPLATE_TEST_CASE("A lock ends with its lease and the next who takes it has a h
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Renewing holds a lock for another lease from now", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Renewing holds a lock for another lease from now") {
   const auto fence = lock(w, printer, by_a);
   w.clock.advance(20s);
   const auto told = ask(w, renewing(printer, fence, 40s));
@@ -80,9 +72,7 @@ TEMPLATE_TEST_CASE("Renewing holds a lock for another lease from now", "[contrac
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A released lock is free at once and releasing it again changes nothing", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A released lock is free at once and releasing it again changes nothing") {
   const auto old = lock(w, printer, by_a);
   CHECK(ask(w, releasing(printer, old)).code == errc::none);
   CHECK(ask(w, releasing(printer, old)).code == errc::none);
@@ -94,8 +84,7 @@ TEMPLATE_TEST_CASE("A released lock is free at once and releasing it again chang
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Fence 0 holds no lock", "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Fence 0 holds no lock") {
   CHECK(ask(w, renewing(printer, fence{0})).code == errc::stale_fence);
   CHECK(ask(w, releasing(printer, fence{0})).code == errc::none);
   lock(w, printer, by_a);
@@ -103,9 +92,7 @@ TEMPLATE_TEST_CASE("Fence 0 holds no lock", "[contract]", sqlite_file_world, sql
   CHECK(ask(w, releasing(printer, fence{0})).code == errc::stale_fence);
 }
 
-TEMPLATE_TEST_CASE("Fences of locks and of starts grow together", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Fences of locks and of starts grow together") {
   std::uint64_t last = 0;
   for (int i = 0; i < 5; ++i) {
     const auto held = lock(w, printer, by_a);
@@ -115,7 +102,7 @@ TEMPLATE_TEST_CASE("Fences of locks and of starts grow together", "[contract]", 
     CHECK(running.fence > held);
     last = running.fence.value;
   }
-  if (TestType::survives_reopen) {
+  if (w.survives_reopen) {
     w.clock.advance(-1h);
     w.reopen();
     CHECK(lock(w, printer, by_a).value > last);
@@ -123,9 +110,7 @@ TEMPLATE_TEST_CASE("Fences of locks and of starts grow together", "[contract]", 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A clock that was set back holds no lock for longer than its lease from the next question on",
-                   "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A clock that was set back holds no lock for longer than its lease from the next question on") {
   const auto fence = lock(w, printer, by_a);
   w.clock.advance(-1h);
   const auto refused = take_lock(w, printer, by_b);
@@ -137,9 +122,7 @@ TEMPLATE_TEST_CASE("A clock that was set back holds no lock for longer than its 
   CHECK(lock(w, printer, by_b) > fence);
 }
 
-TEMPLATE_TEST_CASE("Prune forgets locks whose lease is over and no others", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Prune forgets locks whose lease is over and no others") {
   std::vector<fence> old;
   for (int i = 0; i < 3; ++i)
     old.push_back(lock(w, cat("lock ", i), by_a));
@@ -154,9 +137,7 @@ TEMPLATE_TEST_CASE("Prune forgets locks whose lease is over and no others", "[co
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Locks are told apart byte by byte and may be called anything", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Locks are told apart byte by byte and may be called anything") {
   const std::string odd = "10:a b \xc3\xa4'{}\"/*";
   lock(w, odd, {.holder = "7:x y 1"});
   CHECK(take_lock(w, odd, by_b).now->holder == "7:x y 1");
@@ -166,9 +147,7 @@ TEMPLATE_TEST_CASE("Locks are told apart byte by byte and may be called anything
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Of those who take a lock in one commit the first has it", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Of those who take a lock in one commit the first has it") {
   std::vector<storage::request> all = {taking(printer, by_a), taking(printer, by_b)};
   const auto told = w.store().apply(all);
   const auto& first = std::get<storage::lock_answer>(told.at(0));

@@ -29,9 +29,7 @@ void one_of_each(world& w) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("A requeued final job starts afresh at the tail", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A requeued final job starts afresh at the tail") {
   put_suspect(w, "a");
   REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::retry) == errc::none);
   const auto last = claim_one(w, {.suspect_too = true});
@@ -55,9 +53,7 @@ TEMPLATE_TEST_CASE("A requeued final job starts afresh at the tail", "[contract]
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A requeued scheduled job is ready now and keeps what it has used", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A requeued scheduled job is ready now and keeps what it has used") {
   put_all(w, {"a"});
   REQUIRE(settle(w, claim_one(w), how::retry, 1h) == errc::none);
   REQUIRE(requeue(w, "a").code == errc::none);
@@ -69,9 +65,7 @@ TEMPLATE_TEST_CASE("A requeued scheduled job is ready now and keeps what it has 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A requeue is refused where there is nothing to bring back, and changes nothing", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A requeue is refused where there is nothing to bring back, and changes nothing") {
   one_of_each(w);
   const auto before = portrait(w);
   for (const auto* id : {"enqueued", "processing"}) {
@@ -85,9 +79,7 @@ TEMPLATE_TEST_CASE("A requeue is refused where there is nothing to bring back, a
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Any job can be removed, and removing it again is fine", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Any job can be removed, and removing it again is fine") {
   one_of_each(w);
   for (const auto* id : {"enqueued", "scheduled", "processing", "succeeded", "failed", "deleted"}) {
     CHECK(remove(w, id).code == errc::none);
@@ -104,9 +96,7 @@ TEMPLATE_TEST_CASE("Any job can be removed, and removing it again is fine", "[co
   CHECK(claim(w, {.free = 9}).jobs.empty());
 }
 
-TEMPLATE_TEST_CASE("Jobs in side lines can be removed and counted", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Jobs in side lines can be removed and counted") {
   put_suspect(w, "suspect");
   put_all(w, {"woken"});
   REQUIRE(settle(w, claim_one(w), how::given_back) == errc::none);
@@ -124,9 +114,7 @@ TEMPLATE_TEST_CASE("Jobs in side lines can be removed and counted", "[contract]"
   }
 }
 
-TEMPLATE_TEST_CASE("The outcome of a removed job is refused", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("The outcome of a removed job is refused") {
   put_all(w, {"a"});
   const auto running = claim_one(w);
   REQUIRE(remove(w, "a").code == errc::none);
@@ -142,18 +130,14 @@ TEMPLATE_TEST_CASE("The outcome of a removed job is refused", "[contract]", sqli
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job that is not there is not found", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A job that is not there is not found") {
   for (const auto* id : {"a", "", "%", "' OR 1=1 --"}) {
     CHECK(look(w, id).code == errc::not_found);
     CHECK_FALSE(look(w, id).found.has_value());
   }
 }
 
-TEMPLATE_TEST_CASE("All jobs are listed state after state, page by page", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("All jobs are listed state after state, page by page") {
   one_of_each(w);
   REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
   const names expected = {"processing", "enqueued", "o", "scheduled", "failed", "succeeded", "deleted"};
@@ -166,9 +150,7 @@ TEMPLATE_TEST_CASE("All jobs are listed state after state, page by page", "[cont
     CHECK(portrait(j) == portrait(get(w, j.id.value)));
 }
 
-TEMPLATE_TEST_CASE("Jobs of a state are listed page by page, over all lines and queues", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Jobs of a state are listed page by page, over all lines and queues") {
   put_all(w, {"a", "b", "c"});
   REQUIRE(put(w, {.id = "m", .type = "mail"}) == errc::none);
   REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
@@ -192,9 +174,7 @@ TEMPLATE_TEST_CASE("Jobs of a state are listed page by page, over all lines and 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A page has 1 to 200 jobs, and the last one says so", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A page has 1 to 200 jobs, and the last one says so") {
   storage::enqueue_request r;
   for (int i = 0; i < 201; ++i)
     r.jobs.push_back(prepared({.id = "j" + std::to_string(i)}));
@@ -216,9 +196,7 @@ TEMPLATE_TEST_CASE("A page has 1 to 200 jobs, and the last one says so", "[contr
   }
 }
 
-TEMPLATE_TEST_CASE("A list goes on where it was although jobs came and went", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A list goes on where it was although jobs came and went") {
   put_all(w, {"a", "b", "c", "d"});
   job_query query;
   query.limit = 2;
@@ -231,9 +209,7 @@ TEMPLATE_TEST_CASE("A list goes on where it was although jobs came and went", "[
   CHECK(ids(ask(w, storage::list_request{query}).page.jobs) == names{"c", "d", "e", "b"});
 }
 
-TEMPLATE_TEST_CASE("Queues are told of with their counts, also empty and paused ones", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Queues are told of with their counts, also empty and paused ones") {
   CHECK(queues(w).empty());
   one_of_each(w);
   pause(w, "empty");
@@ -251,9 +227,7 @@ TEMPLATE_TEST_CASE("Queues are told of with their counts, also empty and paused 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A server lives from its first word to its last", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A server lives from its first word to its last") {
   server_info info;
   info.id.value = "s1";
   info.name = "web";

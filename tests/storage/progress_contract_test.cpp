@@ -12,9 +12,7 @@ errc report(world& w, const job& running, double done, const std::string& text) 
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("The progress of a running job is kept, and stays when it has ended", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("The progress of a running job is kept, and stays when it has ended") {
   put_all(w, {"a"});
   CHECK_FALSE(get(w, "a").progress);
   const auto running = claim_one(w);
@@ -29,9 +27,7 @@ TEMPLATE_TEST_CASE("The progress of a running job is kept, and stays when it has
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Progress is refused for whoever holds the job no more, and changes nothing", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Progress is refused for whoever holds the job no more, and changes nothing") {
   put_all(w, {"a"});
   const auto old = claim_one(w);
   SECTION("settled") { REQUIRE(settle(w, old) == errc::none); }

@@ -83,9 +83,7 @@ names runs_of(world& w, const std::string& name) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("A schedule is kept as it was put", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A schedule is kept as it was put") {
   CHECK_FALSE(schedule(w, "s").has_value());
   auto r = changing(w, "s", 10s);
   r.record = std::string("\0\xff bytes", 8);
@@ -106,9 +104,7 @@ TEMPLATE_TEST_CASE("A schedule is kept as it was put", "[contract]", sqlite_file
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A schedule is changed only as it was read", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A schedule is changed only as it was read") {
   const auto old = changing(w, "s", 10s);
   put_schedule(w, "s", 20s);
   auto told = swap(w, old);  // it was not there
@@ -125,9 +121,7 @@ TEMPLATE_TEST_CASE("A schedule is changed only as it was read", "[contract]", sq
   CHECK(schedule(w, "s").has_value());
 }
 
-TEMPLATE_TEST_CASE("A removed schedule is gone and may come again with another version", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A removed schedule is gone and may come again with another version") {
   put_schedule(w, "s", 10s);
   REQUIRE(fire(w, "s", {"a"}) == "e");
   const auto old = changing(w, "s", 10s);
@@ -146,9 +140,7 @@ TEMPLATE_TEST_CASE("A removed schedule is gone and may come again with another v
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Schedules are told of when they are due the longest first", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Schedules are told of when they are due the longest first") {
   CHECK_FALSE(due(w).next_in.has_value());
   CHECK_FALSE(promote(w).schedule_in.has_value());
   put_schedule(w, "b", 20s);
@@ -174,9 +166,7 @@ TEMPLATE_TEST_CASE("Schedules are told of when they are due the longest first", 
   CHECK(due(w).next_in == duration(1h - 30s));
 }
 
-TEMPLATE_TEST_CASE("Firing enqueues and moves the schedule on in one step", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Firing enqueues and moves the schedule on in one step") {
   put_schedule(w, "s", 10s);
   w.clock.advance(10s);
   const auto first = firing(w, "s", {"a", "b"});
@@ -196,9 +186,7 @@ TEMPLATE_TEST_CASE("Firing enqueues and moves the schedule on in one step", "[co
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("An occurrence whose id is there already is no second job", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("An occurrence whose id is there already is no second job") {
   put_schedule(w, "s", 10s);
   REQUIRE(put(w, {.id = "a", .args = "[1]"}) == errc::none);
   CHECK(fire(w, "s", {"a", "b", "b"}) == "tet");
@@ -207,18 +195,14 @@ TEMPLATE_TEST_CASE("An occurrence whose id is there already is no second job", "
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Occurrences that may overlap are all enqueued", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Occurrences that may overlap are all enqueued") {
   put_schedule(w, "s", 10s);
   CHECK(fire(w, "s", {"a", "b"}) == "ee");
   claim_one(w);
   CHECK(fire(w, "s", {"c"}) == "e");
 }
 
-TEMPLATE_TEST_CASE("With skip nothing is enqueued until the last run is final", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("With skip nothing is enqueued until the last run is final") {
   const auto skip = overlap_rule::skip;
   put_schedule(w, "s", 10s);
   CHECK(fire(w, "s", {"a", "b"}, skip) == "eo");
@@ -236,9 +220,7 @@ TEMPLATE_TEST_CASE("With skip nothing is enqueued until the last run is final", 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("With queue_one one job waits beside the running one", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("With queue_one one job waits beside the running one") {
   const auto one = overlap_rule::queue_one;
   put_schedule(w, "s", 10s);
   CHECK(fire(w, "s", {"a", "b"}, one) == "eo");
@@ -252,9 +234,7 @@ TEMPLATE_TEST_CASE("With queue_one one job waits beside the running one", "[cont
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A deleted or pruned job does not hold its schedule up", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A deleted or pruned job does not hold its schedule up") {
   put_schedule(w, "s", 10s);
   REQUIRE(fire(w, "s", {"a"}, overlap_rule::skip) == "e");
   REQUIRE(remove(w, "a").code == errc::none);
@@ -266,9 +246,7 @@ TEMPLATE_TEST_CASE("A deleted or pruned job does not hold its schedule up", "[co
   CHECK(fire(w, "s", {"c"}, overlap_rule::skip) == "e");
 }
 
-TEMPLATE_TEST_CASE("Of a schedule's jobs the last twenty are remembered", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Of a schedule's jobs the last twenty are remembered") {
   put_schedule(w, "s", 10s);
   names all;
   for (int i = 0; i < 25; ++i)
@@ -280,9 +258,7 @@ TEMPLATE_TEST_CASE("Of a schedule's jobs the last twenty are remembered", "[cont
   CHECK(runs_of(w, "s").back() == "k");
 }
 
-TEMPLATE_TEST_CASE("A place is taken only among those that were seen", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A place is taken only among those that were seen") {
   const auto placing = [&](const std::string& name, duration offset, std::uint64_t among) {
     auto r = changing(w, name, 10s);
     r.place = {offset, 1min, 0};
@@ -315,9 +291,7 @@ TEMPLATE_TEST_CASE("A place is taken only among those that were seen", "[contrac
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Schedules are listed by name page after page", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Schedules are listed by name page after page") {
   for (const auto* name : {"d", "B", "a", "c"})
     put_schedule(w, name, 10s);
   auto page = page_behind(w, "");

@@ -4,9 +4,7 @@
 using namespace sluice;
 using namespace sluice::test;
 
-TEMPLATE_TEST_CASE("A settled start leaves its job where the outcome says", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A settled start leaves its job where the outcome says") {
   put_all(w, {"a"});
   const auto running = claim_one(w);
   w.clock.advance(3s);
@@ -58,9 +56,7 @@ TEMPLATE_TEST_CASE("A settled start leaves its job where the outcome says", "[co
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job given back goes first and has used no attempt", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job given back goes first and has used no attempt") {
   put_all(w, {"a", "b"});
   const auto running = claim_one(w);
   REQUIRE(settle(w, running, how::given_back) == errc::none);
@@ -76,9 +72,7 @@ TEMPLATE_TEST_CASE("A job given back goes first and has used no attempt", "[cont
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job that was deferred is scheduled again and has used no attempt", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job that was deferred is scheduled again and has used no attempt") {
   put_all(w, {"a"});
   REQUIRE(settle(w, claim_one(w), how::deferred, 15s) == errc::none);
   const auto waiting = get(w, "a");
@@ -92,9 +86,7 @@ TEMPLATE_TEST_CASE("A job that was deferred is scheduled again and has used no a
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A suspect given back is a suspect still", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A suspect given back is a suspect still") {
   put_suspect(w, "x");
   REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::given_back) == errc::none);
   CHECK(get(w, "x").line == "suspect");
@@ -104,9 +96,7 @@ TEMPLATE_TEST_CASE("A suspect given back is a suspect still", "[contract]", sqli
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A retry without delay goes to the tail, and its failures are counted", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A retry without delay goes to the tail, and its failures are counted") {
   put_all(w, {"a", "b"});
   REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
   CHECK(w.store().made_work());
@@ -125,9 +115,7 @@ TEMPLATE_TEST_CASE("A retry without delay goes to the tail, and its failures are
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A retry with delay is scheduled, and promoted to the tail when due", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A retry with delay is scheduled, and promoted to the tail when due") {
   put_all(w, {"a"});
   REQUIRE(settle(w, claim_one(w), how::retry, 10s) == errc::none);
   put_all(w, {"b"});
@@ -141,9 +129,7 @@ TEMPLATE_TEST_CASE("A retry with delay is scheduled, and promoted to the tail wh
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A settle asked again answers as the first time and changes nothing", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A settle asked again answers as the first time and changes nothing") {
   put_all(w, {"a"});
   const auto running = claim_one(w);
   const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back, how::deferred);
@@ -153,16 +139,14 @@ TEMPLATE_TEST_CASE("A settle asked again answers as the first time and changes n
   CHECK(settle(w, running, end, delay) == errc::none);
   w.clock.advance(2s);
   CHECK(settle(w, running, end, delay) == errc::none);
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
   CHECK(settle(w, running, end, delay) == errc::none);
   CHECK_FALSE(w.store().made_work());
   CHECK(portrait(w) == before);
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A settle asked again leaves the job's next start alone", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A settle asked again leaves the job's next start alone") {
   put_all(w, {"a"});
   const auto first = claim_one(w);
   REQUIRE(settle(w, first, how::retry) == errc::none);
@@ -176,9 +160,7 @@ TEMPLATE_TEST_CASE("A settle asked again leaves the job's next start alone", "[c
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("An old start is refused once there is a newer one, and changes nothing", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("An old start is refused once there is a newer one, and changes nothing") {
   put_all(w, {"a"});
   const auto old = claim_one(w);
   lose_all(w);
@@ -199,9 +181,7 @@ TEMPLATE_TEST_CASE("An old start is refused once there is a newer one, and chang
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A start that never was is refused", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A start that never was is refused") {
   put_all(w, {"a"});
   auto running = claim_one(w);
   const auto before = portrait(w);
@@ -214,17 +194,13 @@ TEMPLATE_TEST_CASE("A start that never was is refused", "[contract]", sqlite_fil
   CHECK(portrait(w) == before);
 }
 
-TEMPLATE_TEST_CASE("A job that was never started is not settled by the fence of no start", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job that was never started is not settled by the fence of no start") {
   put_all(w, {"a"});
   CHECK(settle(w, get(w, "a")) == errc::stale_fence);
   CHECK(get(w, "a").state == job_state::enqueued);
 }
 
-TEMPLATE_TEST_CASE("Of many settlements each is carried out or refused alone", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Of many settlements each is carried out or refused alone") {
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});
   REQUIRE(settle(w, got.jobs[0]) == errc::none);
@@ -240,9 +216,7 @@ TEMPLATE_TEST_CASE("Of many settlements each is carried out or refused alone", "
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A settle may claim in the same step, and both can be asked again", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A settle may claim in the same step, and both can be asked again") {
   put_all(w, {"a", "b", "c"});
   const auto first = claim_one(w);
   const storage::settle_request r{{ended(first, how::given_back)}, claiming({.free = 2})};
@@ -259,9 +233,7 @@ TEMPLATE_TEST_CASE("A settle may claim in the same step, and both can be asked a
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("The history keeps the last twenty starts", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("The history keeps the last twenty starts") {
   put_all(w, {"a"});
   fence last;
   for (int i = 0; i < 25; ++i) {
@@ -279,9 +251,7 @@ TEMPLATE_TEST_CASE("The history keeps the last twenty starts", "[contract]", sql
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Fences grow, whatever the clock does and across reopening", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Fences grow, whatever the clock does and across reopening") {
   put_all(w, {"a"});
   fence last;
   for (const duration step : {duration(0s), duration(-2h), duration(0s), duration(5h), duration(-100h), duration(1s)}) {
@@ -290,7 +260,7 @@ TEMPLATE_TEST_CASE("Fences grow, whatever the clock does and across reopening", 
     CHECK(running.fence > last);
     last = running.fence;
     REQUIRE(settle(w, running, how::retry) == errc::none);
-    if constexpr (TestType::survives_reopen) w.reopen();
+    if (w.survives_reopen) w.reopen();
   }
   CHECK(last.value < (1ULL << 53));
 }

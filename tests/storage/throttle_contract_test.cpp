@@ -57,9 +57,7 @@ job keep_x(world& w) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("A mutex has one permit and needs no definition", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A mutex has one permit and needs no definition") {
   const auto a = started(w, "a");
   const auto began = w.clock.now();
   CHECK(take(w, a, {m}) == "granted");
@@ -76,9 +74,7 @@ TEMPLATE_TEST_CASE("A mutex has one permit and needs no definition", "[contract]
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A semaphore has as many permits as its definition says", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A semaphore has as many permits as its definition says") {
   const std::uint64_t limit = GENERATE(0u, 1u, 2u, 5u);
   REQUIRE(define(w, "semaphore:s", limit) == defined::added);
   for (std::uint64_t i = 0; i < limit; ++i)
@@ -88,9 +84,7 @@ TEMPLATE_TEST_CASE("A semaphore has as many permits as its definition says", "[c
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A semaphore without a limit admits everybody and knows its holders", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A semaphore without a limit admits everybody and knows its holders") {
   REQUIRE(define(w, "semaphore:s", storage::unlimited_permits) == defined::added);
   std::vector<job> all;
   for (int i = 0; i < 30; ++i)
@@ -104,9 +98,7 @@ TEMPLATE_TEST_CASE("A semaphore without a limit admits everybody and knows its h
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Where no semaphore is defined nothing is taken and nothing changes", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Where no semaphore is defined nothing is taken and nothing changes") {
   const auto a = started(w, "a");
   const auto before = portrait(w);
   CHECK(take(w, a, {"semaphore:s"}) == "undefined semaphore:s");
@@ -121,9 +113,7 @@ TEMPLATE_TEST_CASE("Where no semaphore is defined nothing is taken and nothing c
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A start gets all that it asks for or none", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A start gets all that it asks for or none") {
   const auto b = holding(w, "b", {"mutex:b"});
   const auto d = holding(w, "d", {"mutex:d"});
   CHECK(take(w, started(w, "all"), {"mutex:a", "mutex:b", "mutex:c", "mutex:d"}) == "parked mutex:b");
@@ -143,9 +133,7 @@ TEMPLATE_TEST_CASE("A start gets all that it asks for or none", "[contract]", sq
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Two jobs that name two permits in different order do not block each other", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Two jobs that name two permits in different order do not block each other") {
   const auto one = started(w, "one");
   const auto two = started(w, "two");
   CHECK(take(w, one, {x, y}) == "granted");
@@ -159,15 +147,13 @@ TEMPLATE_TEST_CASE("Two jobs that name two permits in different order do not blo
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Asking again is the same grant and counts once", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Asking again is the same grant and counts once") {
   REQUIRE(define(w, "semaphore:s", 2) == defined::added);
   const auto a = holding(w, "a", {m, "semaphore:s"});
   const auto before = portrait(w);
   for (int i = 0; i < 3; ++i)
     CHECK(take(w, a, {m, "semaphore:s"}, {.park = i > 1}) == "granted");
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
   CHECK(take(w, a, {m, "semaphore:s"}) == "granted");
   CHECK(portrait(w) == before);
   CHECK(holders(w, "semaphore:s") == names{"a"});
@@ -175,9 +161,7 @@ TEMPLATE_TEST_CASE("Asking again is the same grant and counts once", "[contract]
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Of many starts each is answered in its turn", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Of many starts each is answered in its turn") {
   REQUIRE(define(w, "semaphore:s", 2) == defined::added);
   put_all(w, {"a", "b", "c", "d", "e"});
   const auto got = claim(w, {.free = 5}).jobs;
@@ -196,9 +180,7 @@ TEMPLATE_TEST_CASE("Of many starts each is answered in its turn", "[contract]", 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Who asks for nothing is granted nothing", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Who asks for nothing is granted nothing") {
   const auto a = started(w, "a");
   const auto before = portrait(w);
   CHECK(take_all(w, {}).empty());
@@ -213,9 +195,7 @@ TEMPLATE_TEST_CASE("Who asks for nothing is granted nothing", "[contract]", sqli
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A start that is no more gets nothing", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A start that is no more gets nothing") {
   auto old = started(w, "a");
   SECTION("settled") { REQUIRE(settle(w, old) == errc::none); }
   SECTION("given back") { REQUIRE(settle(w, old, how::given_back) == errc::none); }
@@ -235,9 +215,7 @@ TEMPLATE_TEST_CASE("A start that is no more gets nothing", "[contract]", sqlite_
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A parked job waits as throttled and has used no attempt", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A parked job waits as throttled and has used no attempt") {
   holding(w, "a", {m});
   REQUIRE(put(w, {.id = "b"}) == errc::none);
   REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
@@ -258,7 +236,7 @@ TEMPLATE_TEST_CASE("A parked job waits as throttled and has used no attempt", "[
 
   const auto before = portrait(w);
   CHECK(take(w, second, {m}) == "parked " + m);
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
   CHECK(take(w, second, {m}) == "parked " + m);
   for (const auto end : {how::succeeded, how::failed, how::deleted, how::retry, how::given_back})
     CHECK(settle(w, second, end) == errc::stale_fence);
@@ -272,9 +250,7 @@ TEMPLATE_TEST_CASE("A parked job waits as throttled and has used no attempt", "[
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Who must not be parked is told that it is busy and runs on", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Who must not be parked is told that it is busy and runs on") {
   const auto a = holding(w, "a", {m});
   const auto b = started(w, "b");
   const auto before = portrait(w);
@@ -289,9 +265,7 @@ TEMPLATE_TEST_CASE("Who must not be parked is told that it is busy and runs on",
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("However a start ends its permit goes to the oldest waiter", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("However a start ends its permit goes to the oldest waiter") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m});
   parked(w, "c", {m});
@@ -334,9 +308,7 @@ TEMPLATE_TEST_CASE("However a start ends its permit goes to the oldest waiter", 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A woken job may start without asking again", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A woken job may start without asking again") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m});
   parked(w, "c", {m});
@@ -348,9 +320,7 @@ TEMPLATE_TEST_CASE("A woken job may start without asking again", "[contract]", s
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A claim tells for each job what it has already and tells it again", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A claim tells for each job what it has already and tells it again") {
   const auto a = holding(w, "a", {m});
   const auto b = holding(w, "b", {x});
   parked(w, "c", {m});
@@ -362,7 +332,7 @@ TEMPLATE_TEST_CASE("A claim tells for each job what it has already and tells it 
   REQUIRE(ids(got.next) == names{"c", "d", "e"});
   CHECK(got.next.admitted == std::vector<names>{{m}, {x}, {}});
   const auto before = portrait(w);
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
   const auto again = ask(w, ends);
   CHECK(ids(again.next) == names{"c", "d", "e"});
   CHECK(again.next.admitted == std::vector<names>{{m}, {x}, {}});
@@ -372,9 +342,7 @@ TEMPLATE_TEST_CASE("A claim tells for each job what it has already and tells it 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Of two permits that become free each wakes one", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Of two permits that become free each wakes one") {
   REQUIRE(define(w, "semaphore:s", 3) == defined::added);
   std::vector<job> first;
   for (const auto* id : {"a", "b", "c"})
@@ -390,9 +358,7 @@ TEMPLATE_TEST_CASE("Of two permits that become free each wakes one", "[contract]
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A higher limit wakes as many as it admits", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A higher limit wakes as many as it admits") {
   REQUIRE(define(w, "semaphore:s", 1) == defined::added);
   holding(w, "a", {"semaphore:s"});
   for (const auto* id : {"b", "c", "d", "e", "f"})
@@ -411,9 +377,7 @@ TEMPLATE_TEST_CASE("A higher limit wakes as many as it admits", "[contract]", sq
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Below a lowered limit nobody is admitted until it is met", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Below a lowered limit nobody is admitted until it is met") {
   REQUIRE(define(w, "semaphore:s", 3) == defined::added);
   std::vector<job> first;
   for (const auto* id : {"a", "b", "c"})
@@ -433,9 +397,7 @@ TEMPLATE_TEST_CASE("Below a lowered limit nobody is admitted until it is met", "
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Nobody overtakes a job that was woken", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Nobody overtakes a job that was woken") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m});
   const auto c = started(w, "c");
@@ -448,9 +410,7 @@ TEMPLATE_TEST_CASE("Nobody overtakes a job that was woken", "[contract]", sqlite
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A line is served in the order of the first parking whatever the queues", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A line is served in the order of the first parking whatever the queues") {
   auto last = holding(w, "a", {m});
   std::vector<std::pair<std::string, std::string>> order;
   for (const auto* queue : {"q2", "q1", "q3", "q2", "default", "q1"}) {
@@ -470,9 +430,7 @@ TEMPLATE_TEST_CASE("A line is served in the order of the first parking whatever 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Waiters of a paused queue are passed over and found when it goes on", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Waiters of a paused queue are passed over and found when it goes on") {
   const auto a = holding(w, "a", {m}, {}, "q");
   parked(w, "b", {m});
   parked(w, "c", {m}, "q");
@@ -494,9 +452,7 @@ TEMPLATE_TEST_CASE("Waiters of a paused queue are passed over and found when it 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Waiters of a queue that nobody serves are passed over and found when somebody does", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Waiters of a queue that nobody serves are passed over and found when somebody does") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m}, "q");
   parked(w, "c", {m});
@@ -519,9 +475,7 @@ TEMPLATE_TEST_CASE("Waiters of a queue that nobody serves are passed over and fo
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A queue counts as served for half a minute", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A queue counts as served for half a minute") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m}, "q");
   SECTION("and is woken until then") {
@@ -552,9 +506,7 @@ TEMPLATE_TEST_CASE("A queue counts as served for half a minute", "[contract]", s
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Who was passed over has kept its place", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Who was passed over has kept its place") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m}, "q");
   parked(w, "c", {m});
@@ -569,9 +521,7 @@ TEMPLATE_TEST_CASE("Who was passed over has kept its place", "[contract]", sqlit
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Who comes when there is room goes behind those who could have it", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Who comes when there is room goes behind those who could have it") {
   REQUIRE(define(w, "semaphore:s", 1) == defined::added);
   const auto a = holding(w, "a", {"semaphore:s"});
   parked(w, "b", {"semaphore:s"}, "q");
@@ -604,9 +554,7 @@ TEMPLATE_TEST_CASE("Who comes when there is room goes behind those who could hav
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Many lines are roused page by page", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Many lines are roused page by page") {
   const std::uint32_t limit = GENERATE(1u, 2u, 3u, 1000u);
   std::vector<job> all;
   REQUIRE(define(w, "semaphore:s", 2) == defined::added);
@@ -629,9 +577,7 @@ TEMPLATE_TEST_CASE("Many lines are roused page by page", "[contract]", sqlite_fi
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job that moves between lines keeps the number of the first", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job that moves between lines keeps the number of the first") {
   const auto has_x = holding(w, "has-x", {x});
   const auto has_y = holding(w, "has-y", {y});
   parked(w, "old", {x, y});
@@ -646,9 +592,7 @@ TEMPLATE_TEST_CASE("A job that moves between lines keeps the number of the first
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job that was admitted draws a new number when it waits again", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job that was admitted draws a new number when it waits again") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m});
   parked(w, "c", {m});
@@ -668,9 +612,7 @@ TEMPLATE_TEST_CASE("A job that was admitted draws a new number when it waits aga
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A woken suspect is a suspect still", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A woken suspect is a suspect still") {
   put_suspect(w, "x");
   const auto a = holding(w, "a", {m});
   const auto suspect = claim_one(w, {.suspect_too = true});
@@ -688,9 +630,7 @@ TEMPLATE_TEST_CASE("A woken suspect is a suspect still", "[contract]", sqlite_fi
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job that waits for a permit is not requeued", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job that waits for a permit is not requeued") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m});
   const auto before = portrait(w);
@@ -706,8 +646,7 @@ TEMPLATE_TEST_CASE("A job that waits for a permit is not requeued", "[contract]"
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A deleted job leaves its line", "[contract]", sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A deleted job leaves its line") {
   const auto a = holding(w, "a", {m});
   const auto old = parked(w, "b", {m});
   parked(w, "c", {m});
@@ -731,9 +670,7 @@ TEMPLATE_TEST_CASE("A deleted job leaves its line", "[contract]", sqlite_file_wo
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("What was reserved for a deleted job goes to the next", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("What was reserved for a deleted job goes to the next") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m});
   parked(w, "c", {m});
@@ -747,9 +684,7 @@ TEMPLATE_TEST_CASE("What was reserved for a deleted job goes to the next", "[con
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A reservation that nobody claims passes on and its job goes to the tail", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A reservation that nobody claims passes on and its job goes to the tail") {
   const auto a = holding(w, "a", {m});
   const auto old = parked(w, "b", {m}, "q");
   parked(w, "c", {m});
@@ -777,9 +712,7 @@ TEMPLATE_TEST_CASE("A reservation that nobody claims passes on and its job goes 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A reservation lapses after the time that a promotion says", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A reservation lapses after the time that a promotion says") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m}, "q");
   parked(w, "c", {m});
@@ -809,9 +742,7 @@ TEMPLATE_TEST_CASE("A reservation lapses after the time that a promotion says", 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A reservation passes on from a queue that was paused meanwhile", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A reservation passes on from a queue that was paused meanwhile") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m}, "q");
   REQUIRE(settle(w, a) == errc::none);
@@ -825,9 +756,7 @@ TEMPLATE_TEST_CASE("A reservation passes on from a queue that was paused meanwhi
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A woken job that no server here knows keeps its reservation while it lasts", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A woken job that no server here knows keeps its reservation while it lasts") {
   const auto a = holding(w, "a", {m});
   REQUIRE(put(w, {.id = "b", .type = "mail"}) == errc::none);
   REQUIRE(take(w, claim_one(w, {.types = "mail"}), {m}) == "parked " + m);
@@ -851,9 +780,7 @@ TEMPLATE_TEST_CASE("A woken job that no server here knows keeps its reservation 
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A job that was woken in vain three times keeps what it has", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job that was woken in vain three times keeps what it has") {
   const auto x1 = holding(w, "x1", {x});
   const auto y1 = holding(w, "y1", {y});
   parked(w, "j", {x, y});
@@ -870,7 +797,7 @@ TEMPLATE_TEST_CASE("A job that was woken in vain three times keeps what it has",
   CHECK(undefine(w, x).code == errc::illegal_transition);
   audit(w);
 
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
   REQUIRE(settle(w, y2) == errc::none);
   CHECK(holders(w, x).size() == 1);
   CHECK(holders(w, y) == names{"j reserved"});
@@ -885,9 +812,7 @@ TEMPLATE_TEST_CASE("A job that was woken in vain three times keeps what it has",
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("What is kept is what comes before the first busy one by name", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("What is kept is what comes before the first busy one by name") {
   const auto y2 = keep_x(w);
   REQUIRE(holders(w, x) == names{"j kept"});
   REQUIRE(settle(w, y2) == errc::none);
@@ -909,9 +834,7 @@ TEMPLATE_TEST_CASE("What is kept is what comes before the first busy one by name
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Two jobs that keep permits do not wait for each other", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Two jobs that keep permits do not wait for each other") {
   const auto park_again = [&](const std::string& had, const std::string& busy) {
     const auto woken = claim_next(w, "q");
     REQUIRE(woken.admitted == names{had});
@@ -945,9 +868,7 @@ TEMPLATE_TEST_CASE("Two jobs that keep permits do not wait for each other", "[co
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("What a deleted job kept goes to the next", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("What a deleted job kept goes to the next") {
   keep_x(w);
   parked(w, "next", {x});
   REQUIRE(remove(w, "j").code == errc::none);
@@ -957,9 +878,7 @@ TEMPLATE_TEST_CASE("What a deleted job kept goes to the next", "[contract]", sql
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Strict permits stay with their job until it is final", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Strict permits stay with their job until it is final") {
   const auto first = holding(w, "a", {m}, {.strict = true});
   parked(w, "b", {m}, "q");
   const auto way = GENERATE(as<std::string>(), "retry", "later", "given back", "lost");
@@ -980,7 +899,7 @@ TEMPLATE_TEST_CASE("Strict permits stay with their job until it is final", "[con
   CHECK(waiters(w, m) == names{"b"});
   CHECK(undefine(w, m).code == errc::illegal_transition);
   audit(w);
-  if constexpr (TestType::survives_reopen) w.reopen();
+  if (w.survives_reopen) w.reopen();
 
   serve(w, "q");
   const auto second = claim_next(w, "default", true);
@@ -1004,9 +923,7 @@ TEMPLATE_TEST_CASE("Strict permits stay with their job until it is final", "[con
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Strict permits of a job that does not run go on when it is deleted", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Strict permits of a job that does not run go on when it is deleted") {
   const auto a = holding(w, "a", {m}, {.strict = true});
   parked(w, "b", {m}, "q");
   REQUIRE(settle(w, a, how::retry, GENERATE(duration(0s), duration(1h))) == errc::none);
@@ -1016,9 +933,7 @@ TEMPLATE_TEST_CASE("Strict permits of a job that does not run go on when it is d
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Strict permits that a woken job takes stay with it too", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Strict permits that a woken job takes stay with it too") {
   const auto a = holding(w, "a", {m});
   const auto first = started(w, "b");
   REQUIRE(take(w, first, {m}, {.strict = true}) == "parked " + m);
@@ -1034,9 +949,7 @@ TEMPLATE_TEST_CASE("Strict permits that a woken job takes stay with it too", "[c
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A requeued job has nothing of what it had strictly", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A requeued job has nothing of what it had strictly") {
   const auto a = holding(w, "a", {m}, {.strict = true});
   REQUIRE(settle(w, a, how::failed) == errc::none);
   CHECK(holders(w, m).empty());
@@ -1047,9 +960,7 @@ TEMPLATE_TEST_CASE("A requeued job has nothing of what it had strictly", "[contr
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("An old start does not release what the new one has", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("An old start does not release what the new one has") {
   const bool strict = GENERATE(false, true);
   const auto old = holding(w, "a", {m}, {.strict = strict});
   lose_all(w);
@@ -1065,9 +976,7 @@ TEMPLATE_TEST_CASE("An old start does not release what the new one has", "[contr
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Resources may be named as people name things", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Resources may be named as people name things") {
   const std::string name = GENERATE(as<std::string>(), "it's \"quoted\"", "two words ", "größe/日本", "100% *?[a-z]_\\",
                                     "; drop table jobs; --", "a/b/c:d:e", std::string(94, 'n'));
   for (const auto& resource : {"mutex:" + name, "semaphore:" + name.substr(0, 90)}) {
@@ -1091,9 +1000,7 @@ TEMPLATE_TEST_CASE("Resources may be named as people name things", "[contract]",
   }
 }
 
-TEMPLATE_TEST_CASE("Jobs of any id wait and are woken", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("Jobs of any id wait and are woken") {
   auto last = holding(w, "a", {m});
   const names all = {"mutex:m", "1", "-", "a.b:c_d", std::string(100, 'j')};
   for (const auto& id : all)

@@ -44,9 +44,7 @@ server_info named(const std::string& id) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Due jobs are promoted oldest first, whatever their queue", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Due jobs are promoted oldest first, whatever their queue") {
   REQUIRE(put(w, {.id = "c", .delay = 30s}) == errc::none);
   REQUIRE(put(w, {.id = "a", .delay = 10s}) == errc::none);
   REQUIRE(put(w, {.id = "b", .queue = "other", .delay = 20s}) == errc::none);
@@ -64,9 +62,7 @@ TEMPLATE_TEST_CASE("Due jobs are promoted oldest first, whatever their queue", "
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A promotion takes the oldest however they are spread over queues", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A promotion takes the oldest however they are spread over queues") {
   // Of ten queues the first holds the twenty oldest, and each other one a job of every later second.
   names expected;
   for (int i = 0; i < 20; ++i) {
@@ -90,9 +86,7 @@ TEMPLATE_TEST_CASE("A promotion takes the oldest however they are spread over qu
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A promotion tells when the next is due", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A promotion tells when the next is due") {
   CHECK_FALSE(promote(w).next_in.has_value());
   REQUIRE(put(w, {.id = "b", .queue = "other", .delay = 20s}) == errc::none);
   REQUIRE(put(w, {.id = "a", .delay = 10s}) == errc::none);
@@ -115,9 +109,7 @@ TEMPLATE_TEST_CASE("A promotion tells when the next is due", "[contract]", sqlit
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A promoted job stands behind those that waited already", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A promoted job stands behind those that waited already") {
   REQUIRE(put(w, {.id = "later", .delay = 1s}) == errc::none);
   put_all(w, {"a"});
   w.clock.advance(1s);
@@ -127,9 +119,7 @@ TEMPLATE_TEST_CASE("A promoted job stands behind those that waited already", "[c
   CHECK(ids(claim(w, {.free = 9})) == names{"a", "b", "later", "c"});
 }
 
-TEMPLATE_TEST_CASE("A job in a paused queue is promoted and not started", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("A job in a paused queue is promoted and not started") {
   REQUIRE(put(w, {.id = "a", .delay = 1s}) == errc::none);
   pause(w, "default");
   w.clock.advance(1s);
@@ -138,9 +128,7 @@ TEMPLATE_TEST_CASE("A job in a paused queue is promoted and not started", "[cont
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Final jobs are pruned when they are older than they may be", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Final jobs are pruned when they are older than they may be") {
   finish(w, {"a", "b"});
   finish(w, {"c"}, how::succeeded, "other");
   w.clock.advance(7s);  // they ended 10, 9 and 8 seconds ago
@@ -155,9 +143,7 @@ TEMPLATE_TEST_CASE("Final jobs are pruned when they are older than they may be",
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Final jobs are pruned oldest first when they are too many, over all queues", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Final jobs are pruned oldest first when they are too many, over all queues") {
   finish(w, {"a"});
   finish(w, {"b"}, how::succeeded, "other");
   finish(w, {"c"});
@@ -173,9 +159,7 @@ TEMPLATE_TEST_CASE("Final jobs are pruned oldest first when they are too many, o
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Whatever of age and number is exceeded first removes", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Whatever of age and number is exceeded first removes") {
   finish(w, {"a", "b", "c", "d"});  // 4, 3, 2 and 1 seconds ago
   SECTION("the number") { CHECK(prune(w, {duration(4s), 2}).removed == 2); }
   SECTION("the age") { CHECK(prune(w, {duration(2s), 3}).removed == 2); }
@@ -183,9 +167,7 @@ TEMPLATE_TEST_CASE("Whatever of age and number is exceeded first removes", "[con
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Pruning goes on in steps and says whether more is to do", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Pruning goes on in steps and says whether more is to do") {
   finish(w, {"a", "b", "c", "d", "e"});
   auto told = prune(w, {{}, 0}, 2);
   CHECK(told.removed == 2);
@@ -199,9 +181,7 @@ TEMPLATE_TEST_CASE("Pruning goes on in steps and says whether more is to do", "[
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Each final state has its own rule, and a state without one is kept for ever", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Each final state has its own rule, and a state without one is kept for ever") {
   finish(w, {"s"});
   finish(w, {"f"}, how::failed);
   finish(w, {"d"}, how::deleted);
@@ -224,9 +204,7 @@ TEMPLATE_TEST_CASE("Each final state has its own rule, and a state without one i
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("A requeued job is no longer old", "[contract]", sqlite_file_world, sqlite_memory_world,
-                   redis_world) {
-  TestType w;
+ON_EACH_STORE("A requeued job is no longer old") {
   finish(w, {"a"});
   w.clock.advance(1h);
   REQUIRE(requeue(w, "a").code == errc::none);
@@ -234,9 +212,7 @@ TEMPLATE_TEST_CASE("A requeued job is no longer old", "[contract]", sqlite_file_
   CHECK(ids(claim(w)) == names{"a"});
 }
 
-TEMPLATE_TEST_CASE("The id of a pruned job is free again, and its old starts are refused", "[contract]",
-                   sqlite_file_world, sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("The id of a pruned job is free again, and its old starts are refused") {
   put_all(w, {"a"});
   const auto old = claim_one(w);
   REQUIRE(settle(w, old) == errc::none);
@@ -249,9 +225,7 @@ TEMPLATE_TEST_CASE("The id of a pruned job is free again, and its old starts are
   audit(w);
 }
 
-TEMPLATE_TEST_CASE("Servers that have been silent too long are forgotten", "[contract]", sqlite_file_world,
-                   sqlite_memory_world, redis_world) {
-  TestType w;
+ON_EACH_STORE("Servers that have been silent too long are forgotten") {
   beat(w, named("old"));
   w.clock.advance(30s);
   beat(w, named("new"));

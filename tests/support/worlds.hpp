@@ -21,10 +21,14 @@ private:
 // What every world offers. `reopen` closes the store and opens it again; a memory store is empty then.
 class world {
 public:
-  explicit world(std::string url) : url_(std::move(url)) { reopen(); }
+  explicit world(std::string url, bool survives_reopening = true)
+      : survives_reopen(survives_reopening), url_(std::move(url)) {
+    reopen();
+  }
   virtual ~world() = default;
 
   manual_clock clock;
+  const bool survives_reopen;
 
   storage::store& store() { return *store_; }
   const std::string& url() const { return url_; }
@@ -52,21 +56,18 @@ private:
 };
 
 struct sqlite_memory_world : world {
-  static constexpr bool survives_reopen = false;
-  sqlite_memory_world() : world("sqlite::memory:") {}
+  sqlite_memory_world() : world("sqlite::memory:", false) {}
 };
 
 struct folder_holder {
   temp_dir folder;
 };
 struct sqlite_file_world : folder_holder, world {
-  static constexpr bool survives_reopen = true;
   sqlite_file_world() : world(folder.url()) {}
 };
 
 // One server for all tests of a program; each world has the prefix of its own.
 struct redis_world : world {
-  static constexpr bool survives_reopen = true;
   redis_world() : world(server().url() + "&prefix=w" + std::to_string(++worlds)) {}
 
   static redis_server& server() {
