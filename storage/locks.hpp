@@ -2,8 +2,8 @@
 //
 // A lock is held from its take until its lease is over, by the store's clock. Fences are drawn from the store's one
 // growing number. Only the fence that holds a lock can renew or release it: also when the lease is over, as long as
-// nobody has taken it and no prune has forgotten it. A lease that ends later than its length allows (the clock was set
-// back) is given its length anew by the next who asks for the lock.
+// nobody has taken it and no prune has forgotten it, which one does a day later. A lease that ends later than its
+// length allows (the clock was set back) is given its length anew by the next who asks for the lock.
 #pragma once
 
 #include <optional>

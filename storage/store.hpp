@@ -155,8 +155,8 @@ struct reap_answer {
   std::vector<errc> each;
 };
 
-// Removes final jobs beyond their retention, oldest first, servers silent for `server_age`, and locks whose lease is
-// over; `limit` of each kind.
+// Removes final jobs beyond their retention, oldest first, servers silent for `server_age`, and locks whose lease has
+// been over for a day; `limit` of each kind.
 struct prune_request {
   retention_options retention;
   duration server_age{0};

@@ -44,12 +44,17 @@ std::int64_t silent_since(const session& s, const prune_request& r) {
   return r.server_age > duration::zero() ? s.now_us() - r.server_age.count() : INT64_MIN;
 }
 
-// Locks are forgotten here when nobody took or released them.
+// Locks are forgotten here when nobody took or released them; not at once, so that a clock that was set ahead takes
+// none from a holder who renews it yet.
+constexpr duration lock_kept = std::chrono::hours(24);  // as in storage/redis/lua/prune.lua
+
+std::int64_t locks_over_by(const session& s) { return s.now_us() - lock_kept.count(); }
+
 bool forget_locks(session& s, std::uint32_t limit) {
   s.db.prepare(
           "DELETE FROM locks WHERE resource IN (SELECT resource FROM locks WHERE until<=? ORDER BY until,resource "
           "LIMIT ?)")
-      .with(s.now_us(), limit)
+      .with(locks_over_by(s), limit)
       .run();
   return s.db.changes() == static_cast<int>(limit);
 }
@@ -79,7 +84,7 @@ bool finds_work(session& s, const prune_request& r) {
   for (const auto& [state, rule] : rules(r))
     if (!beyond(s, state, *rule, 1).empty()) return true;
   {
-    auto q = s.db.prepare("SELECT 1 FROM locks WHERE until<=? LIMIT 1").with(s.now_us());
+    auto q = s.db.prepare("SELECT 1 FROM locks WHERE until<=? LIMIT 1").with(locks_over_by(s));
     if (q.step()) return true;
   }
   auto q = s.db.prepare("SELECT 1 FROM servers WHERE beat<? LIMIT 1").with(silent_since(s, r));

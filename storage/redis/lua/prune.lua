@@ -1,4 +1,5 @@
--- Removes final jobs beyond their retention, oldest first, servers silent for too long, and locks whose lease is over.
+-- Removes final jobs beyond their retention, oldest first, servers silent for too long, and locks whose lease has been
+-- over for a day.
 -- ARGV[3]: at most so many of each state. ARGV[4]: servers whose last beat is older than so many microseconds go (empty: none).
 -- Then for failed, succeeded and deleted: the age in microseconds and the number that are kept, each empty for any.
 -- Answer: how many were removed, and 1 when there is more to do.
@@ -35,8 +36,10 @@ for k, kind in ipairs(final_kinds) do
   end
 end
 
--- Locks are forgotten here when nobody took or released them.
-local over = call('ZRANGE', lock_ends, '-inf', now_text, 'BYSCORE', 'LIMIT', 0, limit)
+-- Locks are forgotten here when nobody took or released them; not at once, so that a clock that was set ahead takes none
+-- from a holder who renews it yet.
+local lock_kept = 86400000000  -- as in storage/sqlite/prune.cpp
+local over = call('ZRANGE', lock_ends, '-inf', whole(now - lock_kept), 'BYSCORE', 'LIMIT', 0, limit)
 many('HDEL', locks, over)
 many('ZREM', lock_ends, over)
 if #over == limit then more = 1 end
