@@ -24,6 +24,14 @@ std::string host_name() {
   return ::gethostname(buffer, sizeof buffer - 1) == 0 ? buffer : "unknown";
 }
 
+// Where the queue of its type stands here, a schedule says it, so that its jobs go there whoever enqueues them: another
+// server, or a person by hand.
+std::vector<recurring> with_queues(std::vector<recurring> all, const std::map<std::string, type_options>& types) {
+  for (auto& one : all)
+    if (one.queue.empty()) one.queue = queue_of_type(types, one.job);
+  return all;
+}
+
 error bad(std::string what) { return {errc::invalid_argument, std::move(what)}; }
 
 }  // namespace
@@ -88,7 +96,9 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   const auto ask = [&](const storage::request& r) {
     return std::move(e->runner->call({r}, std::chrono::steady_clock::now() + store_patience).at(0));
   };
-  if (auto fine = scheduler::apply_configuration(options.recurring, options.prune_recurring, ask); !fine)
+  if (auto fine =
+          scheduler::apply_configuration(with_queues(options.recurring, options.jobs), options.prune_recurring, ask);
+      !fine)
     return fine.error();
   const auto keeps = e->runner->durability();
   const auto said = cat("store ", options.storage, " is ", name_of(keeps), " (", e->runner->settings(), ")");

@@ -5,6 +5,7 @@
 #include <sluice/handler.hpp>
 
 #include "core/codec.hpp"
+#include "core/queues.hpp"
 #include "core/ranges.hpp"
 #include "core/text.hpp"
 
@@ -66,11 +67,8 @@ result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) cons
       return error{errc::refused, "an enqueue filter threw something that is no exception"};
     }
   }
-  if (job.queue.empty()) {
-    const auto configured = types_.find(job.type.value);
-    job.queue = configured == types_.end() || configured->second.queue.empty() ? queue_name("default")
-                                                                               : configured->second.queue;
-  }
+  if (job.queue.empty()) job.queue = queue_of_type(types_, job.type);
+  if (job.queue.empty()) job.queue = queue_name("default");
   if (auto within = check_limits(job); !within) return within.error();
 
   prepared_job ready{job.id, job.queue, job.delay, {}};

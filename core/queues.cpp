@@ -24,4 +24,9 @@ std::uint32_t default_workers(const std::string& queue, std::uint32_t special_qu
   return queue.ends_with("-queue") ? special_queue_workers : std::clamp(std::thread::hardware_concurrency(), 1u, 1000u);
 }
 
+queue_name queue_of_type(const std::map<std::string, type_options>& types, const job_type& type) {
+  const auto found = types.find(type.value);
+  return found == types.end() ? queue_name() : found->second.queue;
+}
+
 }  // namespace sluice

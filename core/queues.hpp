@@ -12,4 +12,7 @@ const queue_options* options_for(const std::map<std::string, queue_options>& que
 // What stands for `workers: 0`: special_queue_workers for a queue named *-queue, else the processors.
 std::uint32_t default_workers(const std::string& queue, std::uint32_t special_queue_workers);
 
+// Where jobs of a type go that name no queue; empty: these settings say nothing of it.
+queue_name queue_of_type(const std::map<std::string, type_options>& types, const job_type& type);
+
 }  // namespace sluice

@@ -37,7 +37,9 @@ struct recurring {
   std::string cron{};        ///< <sluice/cron.hpp>: 5 or 6 fields, or a macro.
   duration every{0};         ///< 1 s to 366 days, in whole milliseconds; counted from 1970, not from the last run.
   std::string zone = "UTC";  ///< Of `cron`: an IANA name.
-  queue_name queue{};        ///< Empty: the type's queue where the server runs that enqueues, else `default`.
+  /// Empty: that of its type, by the options of the server that has it in its `recurring`. Set otherwise, by those of
+  /// whoever enqueues: the server that fires it, the client that triggers it. Else `default`.
+  queue_name queue{};
   stagger_rule stagger = stagger_rule::by_name;
   catch_up_rule catch_up = catch_up_rule::last;
   std::uint32_t catch_up_max = 100;  ///< 1 to 1000.
@@ -52,12 +54,13 @@ struct recurring_status {
   std::optional<recurring> definition{};  ///< None: what is stored cannot be read. `problem` says so.
   bool paused = false;
   std::optional<time_point> next_at{};  ///< None: paused, or it cannot go on.
-  std::optional<time_point> last_at{};  ///< The instant of the last occurrence for which a job was enqueued.
-  job_id last_job{};                    ///< That job, or the one that was triggered by hand after it.
+  std::optional<time_point> last_at{};  ///< Of its last job: the instant of the occurrence, or when it was triggered.
+  job_id last_job{};                    ///< That job.
   std::string problem{};                ///< Empty: all is well. Else why no job could be made.
 };
 
-/// Headers of every job that a schedule enqueues: its name, and the instant of the occurrence (ISO 8601, UTC).
+/// Headers of every job that a schedule enqueues: its name, and the instant of the occurrence (ISO 8601, UTC), which a
+/// job that was triggered by hand does not have.
 inline constexpr const char* recurring_header = "recurring";
 inline constexpr const char* occurrence_header = "occurrence";
 

@@ -119,6 +119,18 @@ TEMPLATE_TEST_CASE("a client pauses resumes triggers and removes a schedule", ""
   CHECK(c.set_recurring(every("s", 1ms)).error().code == errc::invalid_argument);
 }
 
+TEST_CASE("a job that is triggered by hand goes where the configuration of its schedule puts its type") {
+  on_sqlite on;
+  auto& w = on.w;
+  w.options.queues["apart"] = {};
+  w.options.jobs["work"].queue = queue_name("apart");
+  w.options.recurring = {every("s", 24h)};
+  w.start();
+  const auto id = w.client->trigger_recurring("s");  // a client without these options
+  REQUIRE(id.ok());
+  CHECK(w.client->get(*id)->queue.value == "apart");
+}
+
 TEST_CASE("a clock set an hour ahead and two hours back fires nothing twice and loses no live lease") {
   struct moved_clock final : clock {
     std::atomic<std::int64_t> by_us{0};
