@@ -278,14 +278,34 @@ result<std::vector<storage::schedule_row>> all_schedules(const asker& ask) {
   return all;
 }
 
+namespace {
+
+error of_schedule(const std::string& name, const error& e) {
+  return {e.code, cat("schedule ", printable(name, 60), ": ", e.message)};
+}
+
+// Before any is stored.
+result<void> check_all(const std::vector<recurring>& all) {
+  std::set<std::string> known;
+  for (const auto& one : all) {
+    if (const auto fine = check(one); !fine) return of_schedule(one.name, fine.error());
+    if (!known.insert(one.name).second)
+      return of_schedule(one.name, {errc::invalid_argument, "another has this name; give each its own"});
+  }
+  return {};
+}
+
+}  // namespace
+
 result<void> apply_configuration(const std::vector<recurring>& all, bool prune, const asker& ask) {
+  if (auto fine = check_all(all); !fine) return fine;
   const auto zones = all.empty() ? std::string() : time_zone_version();
   std::set<std::string> named;
   for (const auto& definition : all) {
     named.insert(definition.name);
     const auto text = write_recurring(definition);
     const auto changed = carry_out(definition.name, putting(definition, zones, text), ask);
-    if (!changed) return error{changed.error().code, cat("schedule ", definition.name, ": ", changed.error().message)};
+    if (!changed) return of_schedule(definition.name, changed.error());
     if (*changed) log::info("schedule ", definition.name, " is now ", text);
   }
   if (!prune) return {};

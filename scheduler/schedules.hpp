@@ -56,8 +56,8 @@ error too_many_tries(const std::string& name);
 // All, by name.
 result<std::vector<storage::schedule_row>> all_schedules(const asker& ask);
 
-// What a configuration says: each is put; with `prune` those of an earlier configuration that it does not name any more
-// are removed. Tells the log what it changed.
+// What a configuration says, if all of it makes sense: each is put; with `prune` those of an earlier configuration that
+// it does not name any more are removed. Tells the log what it changed.
 result<void> apply_configuration(const std::vector<recurring>& all, bool prune, const asker& ask);
 
 }  // namespace sluice::scheduler

@@ -113,6 +113,19 @@ TEST_CASE_METHOD(schedule_world, "a configuration writes only what it says anew"
   CHECK(status().definition->cron == "* * * * *");
 }
 
+TEST_CASE_METHOD(schedule_world, "of a configuration with a schedule that makes no sense none is stored") {
+  auto wrong = minutely("b");
+  const auto refused = [&](const std::vector<recurring>& all) {
+    const auto told = apply_configuration(all, true, ask_store);
+    CHECK(all_schedules(ask_store)->empty());
+    return told ? std::string() : to_string(told.error());
+  };
+  wrong.cron = "99 * * * *";
+  CHECK(refused({minutely("a"), wrong}).find("invalid_argument: schedule b: cron '99 * * * *'") == 0);
+  CHECK(refused({minutely("a"), minutely("b"), minutely("a")}) ==
+        "invalid_argument: schedule a: another has this name; give each its own");
+}
+
 TEST_CASE_METHOD(schedule_world, "only what a configuration made is pruned when it names it no more") {
   REQUIRE(apply_configuration({minutely("a"), minutely("b")}, false, ask_store).ok());
   REQUIRE(put(minutely("by_hand")).ok());
