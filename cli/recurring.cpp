@@ -1,4 +1,6 @@
 // Jobs that are enqueued again and again: what is known of them, and how they are changed.
+#include <algorithm>
+
 #include <sluice/client.hpp>
 
 #include "cli/commands.hpp"
@@ -28,6 +30,14 @@ int done(const command& c, const result<void>& changed, const char* what) {
   return 0;
 }
 
+// No error when there is none; but who mistyped a name must not think that it runs no more.
+int remove(client& store, const command& c) {
+  const auto all = store.recurring_jobs();
+  if (!all) return failed(all.error());
+  const bool known = std::any_of(all->begin(), all->end(), [&](const auto& one) { return one.name == c.schedule; });
+  return done(c, store.remove_recurring(c.schedule), known ? "removed" : "was not there");
+}
+
 int trigger(client& store, const command& c) {
   const auto id = store.trigger_recurring(c.schedule);
   if (!id) return failed(id.error());
@@ -52,7 +62,7 @@ int recurring_jobs(const command& c) {
   auto& store = *opened;
   if (c.name == "recurring list") return list(store, c);
   if (c.name == "recurring set") return done(c, store.set_recurring(said.definition), "set");
-  if (c.name == "recurring remove") return done(c, store.remove_recurring(c.schedule), "removed");
+  if (c.name == "recurring remove") return remove(store, c);
   if (c.name == "recurring pause") return done(c, store.pause_recurring(c.schedule), "paused");
   if (c.name == "recurring resume") return done(c, store.resume_recurring(c.schedule), "resumed");
   return trigger(store, c);

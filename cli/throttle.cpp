@@ -61,6 +61,13 @@ int list(client& store, const command& c) {
   return 0;
 }
 
+// No error when there is none; but who mistyped a name must not think that nothing is limited any more.
+int remove(client& store, const command& c, const named_throttler& which) {
+  const auto found = store.throttler(which.kind, which.name);
+  const bool known = found || found.error().code != errc::not_found;
+  return done(c, which, store.remove_throttler(which.kind, which.name), known ? "removed" : "was not there");
+}
+
 int show(client& store, const command& c, const named_throttler& which) {
   const auto found = store.throttler(which.kind, which.name);
   if (!found) return failed(found.error());
@@ -94,7 +101,7 @@ int throttle(const command& c) {
   if (!store) return failed(store.error());
   if (c.name == "throttlers") return list(*store, c);
   if (c.name == "throttler set") return done(c, which, store->set_throttler(said.definition), "set");
-  if (c.name == "throttler remove") return done(c, which, store->remove_throttler(which.kind, which.name), "removed");
+  if (c.name == "throttler remove") return remove(*store, c, which);
   if (c.name == "throttler show") return show(*store, c, which);
   return explain(*store, c);
 }

@@ -259,6 +259,7 @@ TEST_CASE("schedules are set listed triggered paused and removed from the shell"
   CHECK(w.sluice({"recurring", "resume", "nightly"}).out == "nightly resumed\n");
   CHECK(w.sluice({"recurring", "remove", "nightly"}).out == "nightly removed\n");
   CHECK(w.sluice({"recurring", "list", "--json"}).out.empty());
+  CHECK(w.sluice({"recurring", "remove", "nightly"}).out == "nightly was not there\n");
 
   const auto wrong = w.sluice({"recurring", "set", "x", "job=noop", "cron=0 25 * * *"});
   CHECK(wrong.exit_code == 2);

@@ -75,7 +75,9 @@ TEST_CASE("throttlers are set, listed, shown and removed without a server") {
   CHECK(shown(w, "mutex:anything").at("limit") == 1);
 
   CHECK(w.sluice({"throttler", "remove", "semaphore:provider-api"}).out == "semaphore:provider-api removed\n");
-  CHECK(w.sluice({"throttler", "remove", "semaphore:provider-api"}).exit_code == 0);  // it is gone
+  const auto again = w.sluice({"throttler", "remove", "semaphore:provider-api", "--json"});
+  CHECK(again.exit_code == 0);
+  CHECK(again.out == "{\"resource\":\"semaphore:provider-api\",\"done\":\"was not there\"}\n");
   const auto gone = w.sluice({"throttler", "show", "semaphore:provider-api"});
   CHECK(gone.exit_code == 1);
   CHECK(says(gone.err, "there is no throttler semaphore:provider-api"));
