@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <thread>
 
 #include "client/parts.hpp"
@@ -68,7 +69,7 @@ result<job> client::get(const job_id& id) {
 }
 
 result<job> client::wait(const job_id& id, duration patience) {
-  const auto deadline = steady_clock::now() + std::min(patience, longest_wait);
+  const auto deadline = steady_clock::now() + std::clamp<duration>(patience, 0s, longest_wait);
   for (duration pause = first_look;; pause = std::min(pause * 2, last_look)) {
     auto found = get(id);
     if (!found || is_final(found->state)) return found;

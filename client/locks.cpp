@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <random>
 #include <thread>
 
@@ -120,7 +121,7 @@ result<held_lock> lock_manager::take(const std::string& resource, duration ttl, 
 
 result<held_lock> lock_manager::take_within(const std::string& resource, duration patience, duration ttl,
                                             lock_holder* refused_by) {
-  const auto deadline = steady_clock::now() + std::min(patience, longest_patience);
+  const auto deadline = steady_clock::now() + std::clamp<duration>(patience, 0s, longest_patience);
   for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
     lock_holder by;
     auto got = take(resource, ttl, &by);

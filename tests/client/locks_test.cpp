@@ -92,6 +92,8 @@ TEST_CASE_METHOD(two_of_a_file, "whoever waits for a lock has it when it is free
   REQUIRE(held.ok());
   lock_holder by;
   CHECK(b.take_within(printer, 30ms, 30s, &by).error().code == errc::lock_held);
+  for (const auto patience : {duration::min(), duration(-1s), duration(0)})
+    CHECK(b.take_within(printer, patience).error().code == errc::lock_held);  // asked once
   CHECK(by.holder == "a");
   std::thread later([&] {
     eventually([&] { return false; }, 50ms);
