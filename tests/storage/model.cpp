@@ -8,6 +8,7 @@ namespace {
 using enum job_state;
 
 constexpr duration clock_slack = 1s;  // no clock runs a lease further ahead by itself
+constexpr duration lock_kept = 24h;   // a lock whose lease is over, by prune
 
 bool knows(const storage::claim_request& r, const std::string& type) { return r.types && r.types->contains(type); }
 
@@ -308,7 +309,7 @@ storage::prune_answer model::apply(const storage::prune_request& r) {
   }
   std::vector<std::pair<time_point, std::string>> over;
   for (const auto& [resource, l] : locks_)
-    if (l.who.until <= clock_.now()) over.emplace_back(l.who.until, resource);
+    if (l.who.until + lock_kept <= clock_.now()) over.emplace_back(l.who.until, resource);
   std::sort(over.begin(), over.end());
   if (over.size() >= r.limit) {
     over.resize(r.limit);

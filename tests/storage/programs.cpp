@@ -71,7 +71,7 @@ names ids_of(const command& c) {
 std::uint32_t number(int n) { return static_cast<std::uint32_t>(n); }
 // What a definition is about: the semaphore, or a window.
 std::string defined_by(const command& c) { return c.choice < 3 ? "semaphore:s" : at(cell_names, c.choice - 3); }
-const std::string& window_of(const command& c) { return at(cell_names, c.choice % 3); }
+const std::string& window_of(const command& c) { return at(cell_names, c.choice < 3 ? 0 : c.choice % 3); }
 const std::string door = cell_names.back();
 
 std::string words_for(const command& c) {
@@ -113,7 +113,7 @@ std::string words_for(const command& c) {
       return cat(both, start, c.more == 2 ? " would take" : " takes", wanted, c.amount == 2 ? ", strictly" : "");
     }
     case verb::ask:
-      return cat("for ", c.amount == 2 ? "those who wait" : both + start, " step ", window_of(c),
+      return cat("for ", c.amount == 2 ? "those who wait" : (c.flag ? "all" : both) + start, " step ", window_of(c),
                  c.time < 2 ? "" : cat(", as seen ", c.time - 1, " before"), c.more == 2 ? ", not parking" : "");
     case verb::swap:
       return cat("swap ", door,
@@ -157,22 +157,23 @@ std::ostream& operator<<(std::ostream& out, const program& p) {
 
 rc::Gen<program> any_program(int longest) {
   using rc::gen::inRange;
+  using rc::gen::map;
   using rc::gen::set;
   const auto what = rc::gen::weightedElement<verb>(
       {{6, verb::enqueue}, {8, verb::claim}, {7, verb::settle}, {2, verb::renew}, {1, verb::progress},
        {2, verb::promote}, {4, verb::look},  {5, verb::reap},   {2, verb::prune}, {3, verb::requeue},
-       {2, verb::remove},  {4, verb::pause}, {8, verb::take},   {9, verb::ask},   {3, verb::swap},
+       {2, verb::remove},  {4, verb::pause}, {8, verb::take},   {12, verb::ask},  {3, verb::swap},
        {4, verb::define},  {1, verb::rouse}, {4, verb::lock},   {4, verb::wait},  {1, verb::set_back},
        {1, verb::reopen}});
   const auto seldom = [](int below) {
-    return rc::gen::map(inRange(0, 3 * below), [below](int n) { return n < below ? n : 0; });
+    return map(inRange(0, 3 * below), [below](int n) { return n < below ? n : 0; });
   };
   const auto step = rc::gen::build<command>(
       set(&command::what, what), set(&command::job, inRange(0, 6)), set(&command::other, seldom(7)),
-      set(&command::queue, seldom(2)), set(&command::server, inRange(0, 3)), set(&command::which, seldom(3)),
-      set(&command::choice, inRange(0, 6)), set(&command::types, inRange(0, 5)), set(&command::amount, inRange(0, 3)),
-      set(&command::more, inRange(0, 3)), set(&command::time, inRange(0, 4)), set(&command::flag),
-      set(&command::joined, rc::gen::map(seldom(2), [](int n) { return n > 0; })));
+      set(&command::queue, map(inRange(0, 3), [](int n) { return n / 2; })), set(&command::server, inRange(0, 3)),
+      set(&command::which, seldom(3)), set(&command::choice, inRange(0, 6)), set(&command::types, inRange(0, 5)),
+      set(&command::amount, inRange(0, 3)), set(&command::more, inRange(0, 3)), set(&command::time, inRange(0, 4)),
+      set(&command::flag), set(&command::joined, map(seldom(2), [](int n) { return n > 0; })));
   const auto steps = rc::gen::container<std::vector<command>>(rc::gen::resize(rc::kNominalSize, step));
   return [=](const rc::Random& random, int) {
     return rc::shrinkable::shrinkRecur(program{steps(random, longest).value()},
@@ -406,10 +407,10 @@ storage::settlement crowd::end_of(storage::start_key start, how end, const comma
 }
 
 std::vector<storage::start_key> crowd::starts_of(const command& c) const {
-  std::vector<storage::start_key> both;
-  for (const auto& id : ids_of(c))
-    both.push_back({job_id(id), fence_of(id, c.which)});
-  return both;
+  std::vector<storage::start_key> some;
+  for (const auto& id : c.what == verb::ask && c.flag ? job_names : ids_of(c))
+    some.push_back({job_id(id), fence_of(id, c.which)});
+  return some;
 }
 
 fence crowd::fence_of(const std::map<std::string, std::vector<fence>>& drawn, const std::string& name, int which) {
