@@ -152,7 +152,8 @@ struct gate_state {
     for (std::size_t i = 0; i < some.size(); ++i) {
       auto& p = some[i];
       // A verdict that is missing lets nobody in.
-      const auto said = i < verdicts.size() ? verdicts[i] : throttle_verdict{how::later, custom_away, {}};
+      auto said = i < verdicts.size() ? verdicts[i] : throttle_verdict{how::later, custom_away, {}};
+      if (said.what == how::refused && is_custom_actor(resource)) said.what = how::later;
       switch (said.what) {
         case how::granted:
           if (is_custom_actor(resource)) p.let_in.push_back(resource);

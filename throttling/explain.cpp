@@ -12,9 +12,9 @@ namespace {
 
 using enum explain_reason;
 
-constexpr std::size_t most_holders = 5;               // in an explanation
-constexpr std::size_t most_named = 3;                 // in its sentence
-constexpr std::string_view put_off = "deferred by ";  // what a server writes before the throttler's name
+constexpr std::size_t most_holders = 5;                   // in an explanation
+constexpr std::size_t most_named = 3;                     // in its sentence
+constexpr std::string_view deferred_by = "deferred by ";  // what a server writes before the throttler's name
 
 std::string counted(std::uint64_t n, std::string_view one, std::string_view many) {
   return cat(n, " ", n == 1 ? one : many);
@@ -59,11 +59,11 @@ explanation of_scheduled(const job& about, time_point now) {
   const auto& last = about.history.back();
   if (last.cause == "throttled") {
     e.reason = deferred;
-    if (last.error.starts_with(put_off)) e.resource = last.error.substr(put_off.size());
+    if (last.error.starts_with(deferred_by)) e.resource = last.error.substr(deferred_by.size());
     if (kind_of(e.resource)) e.text = cat("was deferred by ", e.resource, " and is asked again at ", at);
     else {
       e.resource.clear();
-      e.text = "was deferred by a throttler and is asked again at " + at;
+      e.text = with_why("was put off and is asked again at " + at, last.error);
     }
     return e;
   }

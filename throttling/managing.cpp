@@ -119,7 +119,7 @@ struct description : std::enable_shared_from_this<description> {
     for (const auto& h : row.holders)
       status.holders.push_back({h.id, h.fence, h.reserved, h.since});
     status.waiters = row.waiters;
-    has_state = cell.version > 0;
+    has_state = !cell.state.empty();
     if (throttler_of(row.about) == resource && kind == throttler_kind::dynamic_window) add_keys();
     else tell();
   }

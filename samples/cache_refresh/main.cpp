@@ -126,12 +126,18 @@ finished_run carry_through(const sample::run_options& options, const sluice::ser
     if (view) view->show_when_due(phase);
   };
 
+  const auto end = end_of(options);
+  const auto somebody_serves = [&] {
+    show("; waits for a server");
+    return own || steady::now() >= end || !must(client.servers()).empty();
+  };
+  const bool told_early = !wait_until(somebody_serves, nap, signals);
   auto plan = must(sample::begin_run(client, served.recurring));
-  const auto time_is_over = [&, end = end_of(options)] {
+  const auto time_is_over = [&] {
     show("");
     return broken() || steady::now() >= end;
   };
-  const bool told = !wait_until(time_is_over, nap, signals);
+  const bool told = told_early || !wait_until(time_is_over, nap, signals);
   plan.end = std::chrono::time_point_cast<sluice::duration>(std::chrono::system_clock::now());
 
   const auto last = steady::now() + patience_at_the_end;

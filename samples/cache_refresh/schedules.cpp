@@ -25,8 +25,7 @@ sluice::result<void> let_fire(sluice::client& client, const std::vector<sluice::
   if (!stored) return stored.error();
   for (const auto& schedule : schedules) {
     const auto known = stored->find(schedule.name);
-    const bool there = known != stored->end() && known->second.definition == schedule;
-    if (!there)
+    if (known == stored->end())
       if (const auto set = client.set_recurring(schedule); !set) return set.error();
     if (known != stored->end() && known->second.paused)
       if (const auto resumed = client.resume_recurring(schedule.name); !resumed) return resumed.error();

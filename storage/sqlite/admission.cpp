@@ -165,6 +165,10 @@ bool stands_still(session& s, const std::string& resource) {
   return some && !running;
 }
 
+bool has_waiters(session& s, const std::string& resource) {
+  return s.db.prepare("SELECT 1 FROM parked WHERE resource=? LIMIT 1").with(resource).step();
+}
+
 bool waited_for(session& s, const std::string& resource) {
   bool running = false;
   each_queue(s, resource, [&](const std::string& queue) { running = running || runs(s, queue); });

@@ -47,6 +47,7 @@ std::uint64_t pass_on(session& s, const std::string& resource);
 // Wakes the oldest waiter whose queue runs, if there is one: its seq. It leaves its line and enters its queue's woken
 // line.
 std::optional<std::int64_t> wake_first(session& s, const std::string& resource);
+bool has_waiters(session& s, const std::string& resource);
 // True when a line has waiters and none of their queues runs: nobody can be woken now.
 bool stands_still(session& s, const std::string& resource);
 // True when somebody waits whose queue runs: a newcomer would overtake.

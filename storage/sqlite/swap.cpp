@@ -61,11 +61,11 @@ std::uint64_t wake(session& s, const swap_request::wake& asked, time_point until
   return woken;
 }
 
-// No line with waiters is left without an opening: those whose queues do not run are looked at again when this step is
-// over; those of whom this step does not know that their queues run again, at once.
+// A line has an opening exactly while somebody waits there. Those whose queues do not run are looked at again when this
+// step is over; those of whom this step does not know that their queues run again, at once.
 void open_at(session& s, swap_request::opening o, time_point until) {
-  if (!o.at && stands_still(s, o.resource)) o.at = until;
-  else if (!o.at && waited_for(s, o.resource)) o.at = s.now;
+  if (!has_waiters(s, o.resource)) o.at.reset();
+  else if (!o.at) o.at = stands_still(s, o.resource) ? until : s.now;
   if (!o.at) s.db.prepare("DELETE FROM openings WHERE resource=?").with(o.resource).run();
   else
     s.db.prepare("INSERT INTO openings(resource,at) VALUES(?1,?2) ON CONFLICT(resource) DO UPDATE SET at=?2")

@@ -93,9 +93,8 @@ change_answer apply(session& s, const undefine_request& r) {
   if (n + wait > 0) return {errc::illegal_transition, words::in_use(r.resource, n, wait)};
   // Its cell keeps the number: what was decided before is not carried out on one of that name that is defined anew.
   s.db.prepare(
-          "INSERT INTO cells(name,version,state) SELECT resource,1,x'' FROM definitions WHERE resource=? AND permits "
-          "IS "
-          "NULL ON CONFLICT(name) DO UPDATE SET version=version+1,state=x''")
+          "INSERT INTO cells(name,version,state) SELECT resource,1,x'' FROM definitions "
+          "WHERE resource=? AND permits IS NULL ON CONFLICT(name) DO UPDATE SET version=version+1,state=x''")
       .with(r.resource)
       .run();
   s.db.prepare("DELETE FROM definitions WHERE resource=?").with(r.resource).run();

@@ -27,7 +27,7 @@ throttler window_of_tenants() {
   t.kind = throttler_kind::dynamic_window;
   t.name = "Tenants";
   t.limit = 1;
-  t.interval = 24h;
+  t.interval = 365 * 24h;
   t.buckets = 1;
   t.key = "{tenant}";
   return t;
@@ -92,10 +92,10 @@ std::string words_of(const result<void>& r) { return r ? "fine" : "error: " + to
 
 TEMPLATE_TEST_CASE("an actor of the host sets describes lists and removes throttlers by message", "", on_sqlite,
                    on_redis) {
+  std::latch may_end{1};
   TestType on;
   auto& w = on.w;
   w.options.jobs["call"].throttle = {"semaphore:api"};
-  std::latch may_end{1};
   w.handlers.handle("call", [&](job_context&) { may_end.wait(); });
   w.start();
   CHECK(words_of(set(w, semaphore("API", 1))) == "semaphore:api");
@@ -133,12 +133,12 @@ TEMPLATE_TEST_CASE("an actor of the host sets describes lists and removes thrott
 }
 
 TEMPLATE_TEST_CASE("a message tells of each kind of throttler what a client tells", "", on_sqlite, on_redis) {
+  std::latch may_end{1};
   TestType on;
   auto& w = on.w;
   w.options.throttlers = {window_of_tenants(), semaphore("idle", 3)};
   w.options.jobs["rent"].throttle = {"dynamic_window:tenants"};
   w.options.jobs["order"].throttle = {"mutex:order:{n}"};
-  std::latch may_end{1};
   w.handlers.handle("rent", [](job_context&) {});
   w.handlers.handle("order", [&](job_context&) { may_end.wait(); });
   w.start();
@@ -239,6 +239,7 @@ TEST_CASE("while the store is away every question about throttlers is answered w
 }
 
 TEST_CASE("what a host has asked about throttlers is answered though the server stops or its actor is killed") {
+  std::atomic<int> asked{0}, answered{0};
   host_world w;
   for (int i = 0; i < 20; ++i) {  // each is a question of its own to the store
     throttler t;
@@ -249,7 +250,6 @@ TEST_CASE("what a host has asked about throttlers is answered though the server 
     w.options.throttlers.push_back(t);
   }
   w.start();
-  std::atomic<int> asked{0}, answered{0};
   const auto handle = w.embedded->handle();
   const auto producer = w.spawn([&, handle](caf::event_based_actor* self) -> caf::behavior {
     return {[&, self, handle](int) {

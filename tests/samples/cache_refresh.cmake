@@ -88,9 +88,6 @@ foreach(report IN ITEMS "${staggered}" "${throttled}")
   string(JSON most GET "${report}" most_at_once)
   expect("staggered schedules fire apart" ${most} LESS 4)
 endforeach()
-string(JSON p50_isolated GET "${isolated}" light_wait_ms p50)
-string(JSON p50_staggered GET "${staggered}" light_wait_ms p50)
-expect("light jobs that do not start together wait less" ${p50_staggered} LESS ${p50_isolated})
 
 # A free machine shows ten times; a busy one must not fail the test.
 string(JSON p99_one GET "${one}" light_wait_ms p99)

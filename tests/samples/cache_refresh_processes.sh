@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts a provider, which begins and reports the run, and two workers on one store; stops a worker in the middle of its work, then the
-# provider, then the other worker, each by SIGTERM. Leaves the report in report.json, and what else they said in *.log.
+# Starts a provider, which begins and reports the run, and two workers on one store; stops a worker in the middle of its
+# work, then the provider, then the other worker, each by SIGTERM. Leaves the report in report.json, and what else they said in *.log.
 # Prints the workers' process ids.
 #   sh cache_refresh_processes.sh PROGRAM STORE-URL
 set -eu

@@ -84,10 +84,8 @@ storage::take_answer::one model::park_one(const storage::swap_request::park& ask
 // queues have had this step's time to run again.
 void model::open_at(const storage::swap_request::opening& o, time_point until) {
   moved_openings_ = true;
-  if (o.at) openings_[o.resource] = *o.at;
-  else if (stands_still(o.resource)) openings_[o.resource] = until;
-  else if (waiting_in(o.resource, false) > 0) openings_[o.resource] = clock_.now();
-  else openings_.erase(o.resource);
+  if (waiting_in(o.resource, false) == 0) openings_.erase(o.resource);
+  else openings_[o.resource] = o.at ? *o.at : stands_still(o.resource) ? until : clock_.now();
 }
 
 names model::open_cells(const storage::promote_request& r) const {

@@ -116,7 +116,7 @@ TEST_CASE("a scheduled job is explained by why it was scheduled") {
   says(off, explain_reason::deferred, "was deferred by semaphore:a and is asked again at " + later_text);
   CHECK(explain(off, now).resource == "semaphore:a");
   const auto unnamed = scheduled("throttled", "deferred by permits", "");
-  says(unnamed, explain_reason::deferred, "was deferred by a throttler and is asked again at " + later_text);
+  says(unnamed, explain_reason::deferred, "was put off and is asked again at " + later_text + ": deferred by permits");
   CHECK(explain(unnamed, now).resource.empty());
 }
 

@@ -142,7 +142,8 @@ local function many(command, key, list)
 end
 
 -- Writes fields of a hash whose values are short. Redis keeps a small one as a list, which each look reads from its
--- beginning, unless it ever had a value longer than hash-max-listpack-value; where many come at once they are worth a table.
+-- beginning, unless it ever had a value longer than hash-max-listpack-value; where many come at once they are worth a
+-- table.
 local function put(key, fields)
   local several = #fields > 32
   if several then call('HSET', key, '', ('-'):rep(65), fields[1], fields[2]) end

@@ -64,10 +64,11 @@ for _, asked in ipairs(wakes) do
   end)
 end
 for _, o in ipairs(moved) do
-  -- No line with waiters is left without an opening: those whose queues do not run are looked at again when this step
-  -- is over; those of whom this step does not know that their queues run again, at once.
-  if o[2] == '' and call('ZSCORE', waiting, o[1]) then o[2] = t.stands_still(o[1]) and ARGV[7] or now_text end
-  if o[2] == '' then call('ZREM', openings, o[1]) else call('ZADD', openings, o[2], o[1]) end
+  -- A line has an opening exactly while somebody waits there. Those whose queues do not run are looked at again when this
+  -- step is over; those of whom this step does not know that their queues run again, at once.
+  local instant = o[2]
+  if instant == '' then instant = t.stands_still(o[1]) and ARGV[7] or now_text end
+  if call('ZSCORE', waiting, o[1]) then call('ZADD', openings, instant, o[1]) else call('ZREM', openings, o[1]) end
 end
 local made_work = woken > 0 or #moved > 0  -- timers look when the next line opens
 finish(made_work)
