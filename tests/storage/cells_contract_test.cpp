@@ -519,6 +519,17 @@ ON_EACH_STORE("A promotion tells which cells may be looked at again until a swap
   audit(w);
 }
 
+ON_EACH_STORE("A line in which nobody waits keeps no opening") {
+  defer(w, window, started(w, "a"));
+  auto decided = swapping(w, window);
+  decided.openings = {{window, w.clock.now() + 1s}};
+  REQUIRE(remove(w, "a").code == errc::none);  // after the look and before the swap
+  REQUIRE(swap(w, decided).swapped);
+  w.clock.advance(1h);
+  CHECK(promote(w).open.empty());
+  audit(w);
+}
+
 ON_EACH_STORE("A promotion tells of the first of what is due and what opens") {
   defer(w, window, started(w, "a"));
   REQUIRE(open_at(w, window, window, w.clock.now() + 10s).swapped);
