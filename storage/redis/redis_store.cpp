@@ -180,8 +180,9 @@ private:
             fine = error{errc::storage_damaged,
                          cat("what stands under prefix ", prefix_, " is not Sluice's; choose another prefix")};
           if (reply.number() == schema_version - 1)
-            fine = error{errc::storage_busy, cat("jobs run still that an older Sluice started under prefix ", prefix_,
-                                                 "; stop its servers, wait until their leases are over, and start again")};
+            fine =
+                error{errc::storage_busy, cat("jobs run still that an older Sluice started under prefix ", prefix_,
+                                              "; stop its servers, wait until their leases are over, and start again")};
           if (reply.number() > schema_version)
             fine = error{errc::storage_newer, cat("the store under prefix ", prefix_, " has schema ", reply.number(),
                                                   "; this version knows up to ", schema_version)};
