@@ -2,41 +2,16 @@
 //
 //   time_bench [--store redis|sqlite] [--only delayed|recurring|burst]
 #include <cstring>
-#include <memory>
 
 #include <sluice/client.hpp>
 #include <sluice/log.hpp>
 #include <sluice/server.hpp>
 
-#include "bench/measure.hpp"
-#include "tests/support/redis_server.hpp"
+#include "bench/stores.hpp"
 
 namespace {
 
 using namespace bench;
-using sluice::test::redis_server;
-
-// A store of its own, empty at each `url()`.
-class stores {
-public:
-  explicit stores(bool redis) {
-    if (redis) redis_ = std::make_unique<redis_server>();
-    else folder_ = fs::temp_directory_path() / ("time_bench-" + std::to_string(::getpid()));
-  }
-  ~stores() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-  std::string url() {
-    if (!redis_) return "sqlite:" + fresh(folder_, "bench.db");
-    redis_->command({"FLUSHALL"});
-    return redis_->url();
-  }
-
-private:
-  std::unique_ptr<redis_server> redis_;
-  fs::path folder_;
-};
 
 std::int64_t wall_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())

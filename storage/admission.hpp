@@ -112,7 +112,7 @@ struct swap_request {
   std::vector<start_key> let_in;  // whom the new value counts: looked at only
   struct opening {
     std::string resource;
-    std::optional<time_point> at{};  // none: nobody waits there; if somebody does after all, it is looked at again
+    std::optional<time_point> at{};  // kept while somebody waits there; none: nobody should, but if so it is set anew
   };
   std::vector<opening> openings;
 };
