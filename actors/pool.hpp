@@ -21,12 +21,15 @@ struct held_start {
   job about;
   std::uint32_t failures = 0;
   std::optional<duration> timeout{};
-  bool elsewhere = false;  // an actor of the host runs it: the worker's own actor asks it
+  bool elsewhere = false;    // an actor of the host runs it: the worker's own actor asks it
+  sluice::fence behind{};    // it has the permit of this start, which must have ended before it begins; 0: of none
+  bool may_hand_on = false;  // its permit, while it runs
   std::stop_source stop{};
 
   // What changes while it is held: read and written under the pool's lock.
   struct course {
-    enum class phase : std::uint8_t { admitting, queued, running, ended } at = phase::queued;
+    enum class phase : std::uint8_t { admitting, behind, queued, running, ended } at = phase::queued;
+    bool offered = false;  // its permit, to whoever waits in the store
     stop_cause stopping = stop_cause::none;
     steady_point lease_ends{};  // by our own clock, counted from before the store was asked
     steady_point queued_since{};
@@ -69,7 +72,7 @@ public:
   const queue_options options;
 
   // --- The supervisor's side.
-  // Takes over claimed starts; threads begin them at once.
+  // Takes over claimed starts; threads begin them at once, but for those behind another, when that has ended.
   void accept(std::vector<start_ptr> starts);
   // The same of starts that throttlers must let in first: they are held, and begin once they are admitted.
   // Those that were not held before are answered.
@@ -82,6 +85,11 @@ public:
   void turn_away(const start_ptr& start, settled_outcome end);
   // Those that are still held so.
   std::vector<start_ptr> admitting() const;
+  // Starts whose permits a claim may hand on; each is told once, until the claim says that nobody took it over.
+  std::vector<storage::start_key> offer_to_hand_on();
+  void not_handed_on(const std::vector<storage::start_key>& starts);
+  // Gives back whoever has been behind a running start since before `then`: true when others still are.
+  bool give_back_behind(steady_point then);
 
   // The first of them. None when fewer than `at_least` have ended; then `on_ended` tells when so many have.
   std::vector<ended_start> take_ended(std::size_t at_least = 1, std::size_t at_most = SIZE_MAX);
@@ -170,8 +178,10 @@ private:
   void hand_over_locked();
   void ran_locked(const start_ptr& start);
   // With the lock held; lets go of it to run the election filters, then files the end.
-  void end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result);
-  void file_locked(ended_start end);
+  void end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result, bool looks_next = false);
+  // `looks_next`: this thread looks at the run queue next, and nobody need be called for what was behind that start.
+  void file_locked(ended_start end, bool looks_next = false);
+  void follow_locked(sluice::fence ended, bool looks_next);
   void tell_locked();
   void join_finished(std::unique_lock<std::mutex>& hold);
 
@@ -186,6 +196,7 @@ private:
   std::function<void()> on_progress_;  // set before the first worker
   bool progress_waits_ = false;
   std::unordered_map<sluice::fence, start_ptr> held_;
+  std::unordered_map<sluice::fence, start_ptr> behind_;  // by the start that each is behind
   std::unordered_map<worker_id, std::unique_ptr<worker>> workers_;
   worker_id last_worker_ = 0;
   std::vector<worker*> resting_;  // the last to rest is called first

@@ -173,7 +173,7 @@ void pool::put(worker_id id, const start_ptr& start, outcome result) {
   workers_.at(id)->current = nullptr;
   if (muted_ || start->now.at != phase::running) return;  // nobody asks, or its end is filed already
   ran_locked(start);
-  end_locked(hold, start, as_stopped(std::move(result), start->now.stopping));
+  end_locked(hold, start, as_stopped(std::move(result), start->now.stopping), true);
 }
 
 start_ptr pool::in_hand(worker_id id) const {
@@ -234,12 +234,12 @@ void pool::handler_died(std::uint64_t actor, const std::string& why) {
   wake_locked();
 }
 
-void pool::end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result) {
+void pool::end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result, bool looks_next) {
   const auto ran = std::chrono::duration_cast<duration>(steady_clock::now() - start->now.began);
   hold.unlock();
   auto settled = elect(*can_run_, start->about, start->failures, std::move(result), ran);
   hold.lock();
-  file_locked({start, std::move(settled.settlement), std::move(settled.elected)});
+  file_locked({start, std::move(settled.settlement), std::move(settled.elected)}, looks_next);
 }
 
 void pool::join_finished(std::unique_lock<std::mutex>& hold) {

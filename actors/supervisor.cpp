@@ -83,6 +83,11 @@ void supervisor_state::pump() {
     continue;
 }
 
+void supervisor_state::look_behind() {
+  looks_behind = desk->pool->give_back_behind(steady_clock::now() - patience_behind);
+  if (looks_behind) self->delayed_send(self, patience_behind, behind_atom::value);
+}
+
 bool supervisor_state::ask_store() {
   auto& orders = desk->orders;
   const auto free_lane = std::find(orders.begin(), orders.end(), nullptr);
@@ -103,18 +108,23 @@ bool supervisor_state::ask_store() {
   if (parts) coming += load.ended;  // the next order asks for as many again
   claim_size size;
   if (!e->quiet && (look || !ended.empty())) size = plan_claim(load, desk->pool->options.prefetch, coming);
-  if (size.free + size.ahead > 0 && !desk->pool->open_claim()) size = {};
-  if (ended.empty() && size.free + size.ahead == 0) return false;
-  if (size.free + size.ahead > 0) look = false;
+  std::vector<storage::start_key> hand_on;
+  if (!e->quiet && (look || !ended.empty()) && hands_on(load)) hand_on = desk->pool->offer_to_hand_on();
+  bool claims = size.free + size.ahead > 0 || !hand_on.empty();
+  if (claims && !desk->pool->open_claim()) claims = false;
+  if (ended.empty() && !claims) return false;
+  if (!claims) size = {}, hand_on.clear();
+  if (claims) look = false;
 
   auto order = std::make_shared<open_order>();
   order->number = e->next_op++;
   order->lane = static_cast<std::uint32_t>(free_lane - orders.begin());
   order->wanted = size.free + size.ahead;
+  order->hands_on = hand_on;
   storage::settle_request settle;
   for (const auto& end : ended)
     settle.starts.push_back(end.settlement);
-  if (order->wanted > 0) {
+  if (claims) {
     order->suspect_reserved = size.free > 0 && !e->suspect_taken.exchange(true);
     settle.next = storage::claim_request{e->id,
                                          desk->pool->queue,
@@ -126,7 +136,8 @@ bool supervisor_state::ask_store() {
                                          e->types->known(),
                                          e->can_run->at_once,
                                          order->lane,
-                                         e->can_run->permits};
+                                         e->can_run->permits,
+                                         std::move(hand_on)};
   }
   if (ended.empty()) order->asked.emplace_back(std::move(*settle.next));
   else order->asked.emplace_back(std::move(settle));
@@ -176,10 +187,11 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   } else if (auto* only = std::get_if<storage::claim_answer>(&answers[0])) {
     claimed = std::move(*only);
   }
-  if (order->wanted > 0 && (claimed.jobs.size() >= order->wanted || claimed.parked >= storage::most_parked))
-    look = true;
+  const auto in_line = std::count_if(claimed.behind.begin(), claimed.behind.end(),
+                                     [](sluice::fence before) { return before.value == 0; });
+  if (order->wanted > 0 && (in_line >= order->wanted || claimed.parked >= storage::most_parked)) look = true;
   take_claimed(*order, claimed);
-  if (order->wanted > 0) desk->pool->claim_answered();
+  if (order->wanted > 0 || !order->hands_on.empty()) desk->pool->claim_answered();
   desk->orders[order->lane].reset();
   pump();
 }
@@ -190,6 +202,7 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
   auto earliest = steady_point::max();
   std::vector<start_ptr> starts, held;
   std::vector<admission_ask> asks;
+  auto free_again = order.hands_on;
   starts.reserve(claimed.jobs.size());
   for (std::size_t i = 0; i < claimed.jobs.size(); ++i) {
     auto start = std::make_shared<held_start>();
@@ -197,6 +210,11 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
     start->failures = claimed.failures[i];
     start->timeout = timeout_of(e->options, start->about);
     start->elsewhere = e->can_run->elsewhere.contains(start->about.type.value);
+    start->behind = claimed.behind[i];
+    const auto permits = e->can_run->permits->find(start->about.type.value);
+    start->may_hand_on =
+        permits != e->can_run->permits->end() && permits->second.whole && permits->second.resources.size() == 1;
+    if (start->behind.value > 0) std::erase_if(free_again, [&](const auto& key) { return key.fence == start->behind; });
     if (start->elsewhere && !start->timeout) start->timeout = answer_patience;
     start->now.lease_ends = lease_ends;
     suspect = suspect || start->about.losses > 0;
@@ -210,8 +228,11 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
     asks.push_back({std::move(start), std::move(claimed.admitted[i])});
   }
   if (order.suspect_reserved && !suspect) e->suspect_taken = false;
+  const bool some_behind = free_again.size() < order.hands_on.size();
+  if (!free_again.empty()) desk->pool->not_handed_on(free_again);
   if (starts.empty() && held.empty()) return;
   desk->pool->accept(std::move(starts));
+  if (some_behind && !looks_behind) look_behind();
   if (!held.empty()) {
     const auto taken = desk->pool->hold(std::move(held));  // without those of a repeated answer
     std::erase_if(asks,

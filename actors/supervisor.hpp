@@ -12,7 +12,8 @@ struct open_order {
   std::uint32_t lane = 0;
   std::vector<storage::request> asked;
   std::vector<ended_start> ending;
-  std::uint32_t wanted = 0;       // jobs
+  std::uint32_t wanted = 0;  // jobs
+  std::vector<storage::start_key> hands_on{};
   bool suspect_reserved = false;  // engine::suspect_taken is ours
   steady_point sent{};
   std::uint32_t failures = 0;
@@ -29,6 +30,7 @@ struct supervisor_state {
   steady_point last_refill{};
   bool look = true;             // there may be work that we have not asked for
   bool waits_for_more = false;  // of what has ended, for a moment
+  bool looks_behind = false;    // a look at who is behind others is coming
   duration quickest{0};         // what an order took of late, at the least
 
   void start_up();
@@ -37,6 +39,8 @@ struct supervisor_state {
   // Settles what has ended and claims what fits: in one order, or beside an open one when it is worth it.
   void pump();
   bool ask_store();
+  // Gives back, now and then, whoever waits behind a long one.
+  void look_behind();
   // None when a second order is never worth it.
   std::optional<order_shares> shares(const pool_load& load) const;
   void send(open_order& order);

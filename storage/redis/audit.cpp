@@ -20,7 +20,7 @@ public:
       : connection_(c), shas_(scripts), prefix_(std::move(prefix)) {}
 
   result<std::vector<std::string>> run() {
-    for (const char* hash : {"jobs", "starts", "past", "admission", "locks", "places"})
+    for (const char* hash : {"jobs", "starts", "past", "admission", "taken", "locks", "places"})
       if (auto done = scan({"HSCAN", prefix_ + ":" + hash}, 2,
                            [&](const std::vector<std::string>& ids) { return look({hash}, ids); });
           !done)

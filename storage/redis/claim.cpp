@@ -14,7 +14,10 @@ void add(command& c, const std::shared_ptr<const permits_by_type>& permits) {
   c.add(static_cast<std::uint64_t>(permits ? permits->size() : 0));
   if (!permits) return;
   for (const auto& [type, needed] : *permits) {
-    c.add(type).add(needed.park ? "1" : "0").add(static_cast<std::uint64_t>(needed.resources.size()));
+    c.add(type)
+        .add(needed.park ? "1" : "0")
+        .add(needed.whole ? "1" : "0")
+        .add(static_cast<std::uint64_t>(needed.resources.size()));
     for (const auto& resource : needed.resources)
       c.add(resource);
   }
@@ -28,6 +31,9 @@ void add(command& c, const claim_request& r) {
   add(c, r.types);
   add(c, r.at_once);
   add(c, r.permits);
+  c.add(static_cast<std::uint64_t>(r.hand_on.size()));
+  for (const auto& start : r.hand_on)
+    c.add(start.id.value).add(start.fence.value);
 }
 
 void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& into) {
@@ -53,13 +59,14 @@ void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& 
     into.admitted.push_back(has == admitted.end() ? std::move(known->took)
                                                   : all_of(std::move(known->took), has->second));
     into.failures.push_back(known->failures);
+    into.behind.push_back(known->behind);
     into.jobs.push_back(std::move(known->about));
   }
 }
 
 void ask(exchange& x, const claim_request& r, answer& into) {
   into = claim_answer{};
-  if (r.free + r.ahead == 0) return;
+  if (!asks_for_jobs(r)) return;
   auto c = x.begin(script::claim);
   add(c, r);
   x.send(

@@ -190,8 +190,12 @@ std::optional<known_start> read_start(std::string_view row) {
   in.number();  // op
   in.text();    // queue
   reader took(in.text());
-  while (took.good() && !took.finished())
+  while (took.good() && !took.finished() && !took.rest().starts_with('>'))
     s.took.emplace_back(took.text());
+  if (!took.finished()) {
+    took.mark('>');
+    s.behind.value = took.number();
+  }
   s.server = in.rest();
   return in.good() && took.good() ? std::optional(std::move(s)) : std::nullopt;
 }
@@ -261,6 +265,7 @@ std::optional<known_job> read_job(const told_job& told) {
     whole.lease_until = from_micros(score);
     whole.server = std::move(start->server);
     known.took = std::move(start->took);
+    known.behind = start->behind;
   }
   if (*state == job_state::throttled) {
     if (auto wait = read_wait(told.start)) {

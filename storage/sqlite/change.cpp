@@ -53,14 +53,14 @@ change_answer apply(session& s, const remove_request& r) {
     s.damaged(row->seq);
     return {errc::damaged_record, words::damaged_job(r.id)};
   }
-  unfold_took(s, *row);
   if (row->state == job_state::processing)
     remember(*progress, {fence{row->fence}, row->attempt, "deleted", row->server, words::deleted_running,
                          from_micros(row->started), s.now});
   progress->reason = words::deleted;
   const auto bytes = encode(row->id, *progress);
-  s.db.prepare("UPDATE jobs SET progress=? WHERE seq=?").with(query::blob{bytes}, row->seq).run();
+  s.db.prepare("UPDATE jobs SET progress=?,took=x'' WHERE seq=?").with(query::blob{bytes}, row->seq).run();
   s.move(*row, job_state::deleted, s.line_id(home->queue, line_kind::main), s.now_us());
+  if (!row->took.empty()) leave_took(s, row->took);
   leave_admission(s, row->seq, true);
   pass_on_freed(s);
   return {};

@@ -34,6 +34,11 @@ public:
     }
     drain(woken);
     drain(others);
+    // Whoever would have been overtaken goes on now, if there is room.
+    for (const auto& [resource, found] : rooms_)
+      if (found.waited_for && found.held < *found.limit) pass_on(s_, resource);
+    for (const auto& start : r_.hand_on)
+      hand_on(start);
     if (!got_.jobs.empty())
       s_.db
           .prepare(
@@ -41,9 +46,6 @@ public:
               "SET op=?4")
           .with(r_.server.value, r_.queue.value, r_.lane, r_.op)
           .run();
-    // Whoever would have been overtaken goes on now, if there is room.
-    for (const auto& [resource, found] : rooms_)
-      if (found.waited_for && found.held < *found.limit) pass_on(s_, resource);
     return std::move(got_);
   }
 
@@ -100,6 +102,23 @@ private:
     if (c.from.kind == line_kind::woken)
       if (auto& hinted = s_.woken[r_.queue.value]; hinted > 0) --hinted;
 
+    taken took;
+    if (found.takes) {
+      took.resources = found.plan->resources;
+      for (const auto& resource : took.resources) {
+        ++rooms_.at(resource).held;
+        s_.count_held(resource, +1);
+      }
+    } else if (found.plan && found.plan->whole && is_complete(c.seq, found.plan->resources)) {
+      fold(s_, c.seq, found.plan->resources);
+      took.resources = found.plan->resources;
+    }
+    start(c, c.from.id, job_state::enqueued, took, std::move(*content), std::move(*progress));
+  }
+
+  // `from`: the line that counts it, in which it has this state.
+  void start(const candidate& c, std::int64_t from, job_state state, const taken& took, job_content content,
+             job_progress progress) {
     job_row row;
     row.seq = c.seq;
     row.id = c.id;
@@ -111,13 +130,7 @@ private:
     row.fence = s_.draw();
     row.server = r_.server.value;
     row.started = s_.now_us();
-    if (found.takes) {
-      row.took = write_took(found.plan->resources);
-      for (const auto& resource : found.plan->resources) {
-        ++rooms_.at(resource).held;
-        s_.count_held(resource, +1);
-      }
-    }
+    row.took = write_took(took);
     s_.db
         .prepare(
             "UPDATE jobs SET state=5,line=?,pos=?,attempt=?,fence=?,server=?,op=?,lease=?,renewals=0,started=?,took=? "
@@ -125,12 +138,62 @@ private:
         .with(row.line, row.pos, row.attempt, row.fence, row.server, r_.op, r_.lease.count(), s_.now_us(),
               query::blob{row.took}, row.seq)
         .run();
-    s_.count(job_state::enqueued, c.from.id, -1);
+    s_.count(state, from, -1);
     s_.count(job_state::processing, main_, +1);
-    got_.failures.push_back(progress->failures);
+    got_.failures.push_back(progress.failures);
+    got_.behind.push_back(took.behind ? fence{took.behind->fence} : fence{});
     auto admitted = admit_claimed(s_, row.seq, row.fence);
-    got_.admitted.push_back(found.takes ? found.plan->resources : std::move(admitted));
-    got_.jobs.push_back(s_.assemble(row, std::move(*content), std::move(*progress)));
+    got_.admitted.push_back(took.resources.empty() ? std::move(admitted) : took.resources);
+    got_.jobs.push_back(s_.assemble(row, std::move(content), std::move(progress)));
+  }
+
+  // True when what was reserved for a job is all that it needs.
+  bool is_complete(std::int64_t seq, const std::vector<std::string>& needs) {
+    if (s_.db.prepare("SELECT 1 FROM slots WHERE seq=? AND until>?").with(seq, s_.now_us()).step()) return false;
+    const auto has = permits_of(s_, seq);
+    return std::equal(has.begin(), has.end(), needs.begin(), needs.end(), [](const permit& p, const auto& resource) {
+      return p.kind != permit_kind::strict && p.resource == resource;
+    });
+  }
+
+  // Claims whoever waited longest for the permit of a running start behind that, if this suits the claim.
+  void hand_on(const start_key& from) {
+    auto row = s_.find(from.id);
+    if (!row || row->state != job_state::processing || row->line != main_ || row->fence != from.fence.value) return;
+    const auto has = read_took(row->took);
+    if (has.resources.size() != 1 || runs_before(s_, {has.resources, has.behind})) return;
+    const auto& resource = has.resources.front();
+    const auto limit = limit_of(s_, resource);
+    const auto next = first_waiter(s_, resource);
+    if (!limit || s_.held(resource) > *limit || !next || next->queue != r_.queue.value) return;
+    candidate c;
+    {
+      auto q = s_.db.prepare("SELECT seq,id,attempt,losses,record,progress FROM jobs WHERE seq=? AND state=?")
+                   .with(next->seq, static_cast<int>(job_state::throttled));
+      if (!q.step()) return;
+      c = {q.number(0),
+           {},
+           next->pos,
+           job_id(q.text(1)),
+           static_cast<std::uint32_t>(q.number(2)),
+           static_cast<std::uint32_t>(q.number(3)),
+           q.text(4),
+           q.text(5)};
+    }
+    auto content = decode_content(c.id, c.record);
+    auto progress = decode_progress(c.id, c.progress);
+    if (!content || !progress || c.losses > 0 || !needs_only(resource, content->type.value)) return;
+    if (!permits_of(s_, c.seq).empty() || s_.db.prepare("SELECT 1 FROM slots WHERE seq=?").with(c.seq).step()) return;
+    leave_line(s_, c.seq);
+    s_.db.prepare("DELETE FROM admissions WHERE seq=?").with(c.seq).run();
+    s_.db.prepare("UPDATE jobs SET took=x'' WHERE seq=?").with(row->seq).run();
+    start(c, s_.line_id(r_.queue.value, line_kind::main), job_state::throttled,
+          {{resource}, took_over{row->fence, next->pos, row->seq}}, std::move(*content), std::move(*progress));
+  }
+  bool needs_only(const std::string& resource, const std::string& type) const {
+    if (!known(r_, type) || (r_.at_once && r_.at_once->contains(type)) || !r_.permits) return false;
+    const auto plan = r_.permits->find(type);
+    return plan != r_.permits->end() && plan->second.whole && plan->second.resources == std::vector{resource};
   }
 
   // What a type's permits mean for a job, before anything is written.
@@ -218,7 +281,9 @@ claim_answer repeat(session& s, const claim_request& r) {
       continue;
     }
     answer.failures.push_back(progress->failures);
-    answer.admitted.push_back(all_of(read_took(row.took), admitted(s, row.seq)));
+    auto took = read_took(row.took);
+    answer.behind.push_back(took.behind ? fence{took.behind->fence} : fence{});
+    answer.admitted.push_back(all_of(std::move(took.resources), admitted(s, row.seq)));
     answer.jobs.push_back(s.assemble(row, std::move(*content), std::move(*progress)));
   }
   return answer;
@@ -233,14 +298,16 @@ bool is_repeat(session& s, const claim_request& r) {
 }  // namespace
 
 claim_answer apply(session& s, const claim_request& r) {
-  if (r.free + r.ahead == 0) return {};
+  if (!asks_for_jobs(r)) return {};
   return is_repeat(s, r) ? repeat(s, r) : claiming(s, r).run();
 }
 
 bool finds_work(session& s, const claim_request& r) {
-  if (r.free + r.ahead == 0) return false;
+  if (!asks_for_jobs(r)) return false;
   if (is_repeat(s, r)) return true;
   if (s.paused(r.queue.value)) return false;
+  if (!r.hand_on.empty() && s.db.prepare("SELECT 1 FROM parked LIMIT 1").step()) return true;
+  if (r.free + r.ahead == 0) return false;
   for (const auto& l : s.lines_of(r.queue.value)) {
     if (l.kind == line_kind::type && !known(r, l.name)) continue;
     if (l.kind == line_kind::suspect && !r.suspect_too) continue;

@@ -18,7 +18,6 @@ errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses) {
     s.damaged(row->seq);
     return errc::none;
   }
-  unfold_took(s, *row);
   const auto losses = row->losses + 1;
   const bool give_up = losses >= max_losses;
   remember(*progress,
@@ -29,13 +28,14 @@ errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses) {
   const auto state = give_up ? job_state::failed : job_state::enqueued;
   const auto line = give_up ? row->line : s.tail_line(home->queue, losses);
   const auto pos = give_up ? s.now_us() : static_cast<std::int64_t>(s.draw());
-  s.db.prepare("UPDATE jobs SET state=?,line=?,pos=?,attempt=?,losses=?,progress=? WHERE seq=?")
+  s.db.prepare("UPDATE jobs SET state=?,line=?,pos=?,attempt=?,losses=?,progress=?,took=x'' WHERE seq=?")
       .with(static_cast<int>(state), line, pos, row->attempt > 0 ? row->attempt - 1 : 0, losses, query::blob{bytes},
             row->seq)
       .run();
   s.count(row->state, row->line, -1);
   s.count(state, line, +1);
   s.made_work = true;
+  if (!row->took.empty()) leave_took(s, row->took);
   leave_admission(s, row->seq, give_up);
   return errc::none;
 }

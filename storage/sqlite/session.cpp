@@ -172,10 +172,7 @@ void session::quarantine_damaged() {
           "WHERE seq=?")
         .with(now_us(), seq)
         .run();
-    if (const auto row = find(job_id(id)); row && row->seq == seq) {
-      auto ends = *row;
-      unfold_took(*this, ends);
-    }
+    if (const auto row = find(job_id(id)); row && row->seq == seq && !row->took.empty()) leave_took(*this, row->took);
     leave_admission(*this, seq, true);
     db.prepare("DELETE FROM jobs WHERE seq=?").with(seq).run();
     count(state, at_line, -1);

@@ -25,12 +25,13 @@ take_answer::one take_one(session& s, const take_request::start& asked) {
   for (const auto& resource : asked.permits)
     if (!limit_of(s, resource)) return {how::undefined, resource};
 
-  unfold_took(s, *row);
   std::vector<std::string> missing;
   {
     const auto has = permits_of(s, row->seq);
+    const auto took = read_took(row->took).resources;
     for (const auto& resource : asked.permits)
-      if (std::none_of(has.begin(), has.end(), [&](const permit& p) { return p.resource == resource; }))
+      if (std::find(took.begin(), took.end(), resource) == took.end() &&
+          std::none_of(has.begin(), has.end(), [&](const permit& p) { return p.resource == resource; }))
         missing.push_back(resource);
   }
   const auto busy =
@@ -43,6 +44,8 @@ take_answer::one take_one(session& s, const take_request::start& asked) {
         grant(s, *free, row->seq, permit_kind::kept, 0);
     return {how::parked, *busy};
   }
+  if (missing.empty() && !asked.strict) return {how::granted, {}};
+  unfold_took(s, *row);
   const auto kind = asked.strict ? permit_kind::strict : permit_kind::held;
   for (const auto& resource : missing)
     grant(s, resource, row->seq, kind, fence);

@@ -91,6 +91,7 @@ struct claim_words {
   std::string at_once = "";
   std::uint32_t lane = 0;
   storage::permits_by_type permits{};
+  std::vector<storage::start_key> hand_on{};
 };
 
 inline std::shared_ptr<const std::set<std::string, std::less<>>> words_of(const std::string& text) {
@@ -113,6 +114,7 @@ inline storage::claim_request claiming(const claim_words& words) {
   r.at_once = words_of(words.at_once);
   r.lane = words.lane;
   r.permits = std::make_shared<const storage::permits_by_type>(words.permits);
+  r.hand_on = words.hand_on;
   return r;
 }
 

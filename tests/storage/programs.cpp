@@ -51,17 +51,18 @@ int lane_of(const command& c) { return c.other % 2; }
 storage::permits_by_type permits_of(const command& c) {
   if (c.job < 3) return {};
   const auto& wanted = wishes[static_cast<std::size_t>(c.job + c.choice) % wishes.size()];
-  return {{"work", {wanted, c.choice != 5}}, {"mail", {{"mutex:m"}, true}}};
+  return {{"work", {wanted, c.choice != 5, c.choice % 2 == 0}}, {"mail", {{"mutex:m"}, true, true}}};
 }
 std::string permits_in_words(const command& c) {
   std::string text;
   for (const auto& [type, plan] : permits_of(c)) {
-    text += cat(plan.park ? ", for " : ", unless it is busy for ", type);
+    text += cat(plan.park ? ", for " : ", unless it is busy for ", type, plan.whole ? " only" : "");
     for (const auto& resource : plan.resources)
       text += ' ' + resource;
   }
   return text;
 }
+bool hands_on(const command& c) { return c.job >= 3 && !c.flag; }
 bool pauses(const command& c) { return c.flag && c.more < 2; }
 names ids_of(const command& c) {
   names both = {at(job_names, c.job)};
@@ -81,7 +82,7 @@ std::string words_for(const command& c) {
   const auto claim = [&] {
     return cat(at(server_names, c.server), " claims from ", queue, " in lane ", lane_of(c), ": ", free_of(c), " free, ",
                c.more, " ahead", c.flag ? ", a suspect too" : "", ", knows ", at(known_types, c.types), ", lease ",
-               format_duration(leases[c.time]), permits_in_words(c));
+               format_duration(leases[c.time]), permits_in_words(c), hands_on(c) ? ", handing on" : "");
   };
   const auto start = cat(" (start ", c.which == 0 ? "now" : c.which == 1 ? "before" : "never", ")");
   switch (c.what) {
@@ -368,6 +369,9 @@ storage::claim_request crowd::claim(const command& c) {
   const auto back = static_cast<std::size_t>(c.which);
   if (back == 0) ops.push_back(++last_op_);
   const auto op = back == 0 ? last_op_ : back <= ops.size() ? ops[ops.size() - back] : ++last_op_;
+  std::vector<storage::start_key> all;
+  for (const auto& id : hands_on(c) ? job_names : names())
+    all.push_back({job_id(id), fence_of(id, c.which)});
   return claiming({.free = number(free_of(c)),
                    .ahead = number(c.more),
                    .suspect_too = c.flag,
@@ -378,7 +382,8 @@ storage::claim_request crowd::claim(const command& c) {
                    .types = at(known_types, c.types),
                    .at_once = c.job == 5 ? "mail" : "",
                    .lane = number(lane_of(c)),
-                   .permits = permits_of(c)});
+                   .permits = permits_of(c),
+                   .hand_on = std::move(all)});
 }
 
 storage::lock_request crowd::lock(const command& c) {

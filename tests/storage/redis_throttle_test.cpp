@@ -58,6 +58,32 @@ TEST_CASE("A waiter with an admission that cannot be read leaves its line when i
   CHECK(w.store().audit()->empty());
 }
 
+TEST_CASE("A permit that a claim took is not lost with a start that cannot be read", "[redis]") {
+  own_world w;
+  put_all(w, {"has", "waits"});
+  const claim_words words{.free = 2, .permits = {{"work", {{m}}}}};
+  REQUIRE(ids(claim(w, words)) == names{"has"});
+  w.command({"HSET", w.key("starts"), "has", "something else"});
+  CHECK_FALSE(w.store().audit()->empty());
+  REQUIRE(remove(w, "has").code == errc::none);
+  CHECK(in_words(about(w, m).holders) == names{"waits reserved"});
+  CHECK(w.store().audit()->empty());
+}
+
+TEST_CASE("The audit tells of permits that were taken and are not counted so", "[redis]") {
+  own_world w;
+  put_all(w, {"has"});
+  REQUIRE(ids(claim(w, {.permits = {{"work", {{m}}}}})) == names{"has"});
+  REQUIRE(w.store().audit()->empty());
+  const names harm = GENERATE(names{"HSET", "taken", m, "2"}, names{"HDEL", "taken", m}, names{"ZREM", "busy", m},
+                              names{"HSET", "taken", "mutex:other", "1"}, names{"HDEL", "starts", "has"});
+  INFO(harm[0] << ' ' << harm[1] << ' ' << harm[2]);
+  auto words = harm;
+  words[1] = w.key(harm[1]);
+  REQUIRE_FALSE(w.command(words).is_error());
+  CHECK_FALSE(w.store().audit()->empty());
+}
+
 TEST_CASE("The audit tells of permits and lines that do not agree", "[redis]") {
   own_world w;
   one_of_two(w);

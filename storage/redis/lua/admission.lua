@@ -1,7 +1,7 @@
 -- What the transitions share about permits, lines of waiters and slots; storage/admission.hpp says what they mean.
--- Invariants: a job's admission and the row of its start together name exactly the resources that hold an entry of it,
--- and the admission the one line it stands in; `busy`, `waiting` and the sets of queues name exactly what is not empty;
--- `reserved` has each entry of that kind.
+-- Invariants: a job's admission names exactly the resources that hold an entry of it, and the one line it stands in;
+-- `taken` counts the starts whose rows name a resource; `busy`, `waiting` and the sets of queues name exactly what is not
+-- empty; `reserved` has each entry of that kind.
 --
 -- An entry is "kind fence since". held: of the start with that fence; strict: the job's own until it is final;
 -- reserved: a woken job's that was not claimed yet; kept: a waiting job's that was woken in vain too often.
@@ -72,7 +72,7 @@ local function throttling()
   local function check_admissions()
     if checked then return end
     checked = true
-    for _, key in ipairs({limits, definitions, configs, cells}) do call('HLEN', key) end
+    for _, key in ipairs({taken, limits, definitions, configs, cells}) do call('HLEN', key) end
     for _, key in ipairs({busy, waiting, reserved, openings, served}) do sorted(key) end
   end
 
@@ -95,31 +95,23 @@ local function throttling()
     return false
   end
 
-  -- What a claim took for a start, from the text of its row.
-  local of_claims = {}  -- by that text, since most of a batch are alike; so nobody changes what was read
-  local function taken_by_claim(permits)
-    local a = of_claims[permits]
-    if a then return a end
-    a = copy_of(nothing)
-    local resource, place = nil, 1
-    while place and place <= #permits do
-      resource, place = text_at(permits, place)
-      a.held[#a.held + 1] = resource
+  -- What stands in the row of a start: the resources that its claim took, each as "length:bytes"; and, when it took one
+  -- over from a start that ran then, behind these ">fence first id": whom, and its own number in the line.
+  local rows_read = {}  -- by that text, since most of a batch are alike; so nobody changes what was read
+  local function taken_in(permits)
+    local t = rows_read[permits]
+    if t then return t end
+    t = {held = {}}
+    local place = 1
+    while place <= #permits and byte(permits, place) ~= 62 do
+      local resource, behind = text_at(permits, place)
+      if not behind then break end
+      t.held[#t.held + 1], place = resource, behind
     end
-    of_claims[permits] = a
-    return a
-  end
-  -- All that a running job has: by its admission, or nothing, and by the permits in the row of its start.
-  local function with_permits(a, permits)
-    if permits == '' then return a end
-    check_admissions()
-    local taken = taken_by_claim(permits)
-    if not a or a == nothing then return taken end
-    local b = copy_of(a)
-    for _, resource in ipairs(taken.held) do
-      if not has(b, resource) then b.held[#b.held + 1] = resource end
-    end
-    return b
+    local fence, first, id = match(permits, '^>(%d+) (%d+) (.*)$', place)
+    if fence then t.behind = {fence = fence, first = tonumber(first), id = id} end
+    rows_read[permits] = t
+    return t
   end
 
   -- By bytes: Lua would compare by the locale of Redis.
@@ -150,9 +142,33 @@ local function throttling()
     put(holders(resource), entries)
     call('ZADD', busy, 0, resource)
   end
+  local function close_unheld(resource)
+    if call('EXISTS', holders(resource)) == 0 and call('HEXISTS', taken, resource) == 0 then call('ZREM', busy, resource) end
+  end
   local function let_go(resource, ids)
     many('HDEL', holders(resource), ids)
-    if call('EXISTS', holders(resource)) == 0 then call('ZREM', busy, resource) end
+    close_unheld(resource)
+  end
+  -- Of those whose rows name them.
+  local function count_taken(resource, by)
+    local n = call('HINCRBY', taken, resource, by)
+    if n <= 0 then
+      call('HDEL', taken, resource)
+      close_unheld(resource)
+    elseif n == by then
+      call('ZADD', busy, 0, resource)
+    end
+  end
+  local function held_of(resource) return call('HLEN', holders(resource)) + (call('HGET', taken, resource) or 0) end
+  -- Gives what its claim took entries of its own, for whatever is not the plain end of a start. The row is the caller's.
+  local function unfold(id, start)
+    local held = taken_in(start.permits).held
+    for _, resource in ipairs(held) do
+      hold(resource, {id, 'held ' .. start.fence .. ' ' .. start.started})
+      count_taken(resource, -1)
+    end
+    start.permits = ''
+    return held
   end
 
   -- A queue runs when it is not paused and somebody serves it.
@@ -245,7 +261,7 @@ local function throttling()
   local function pass_on(resource)
     if not call('ZSCORE', waiting, resource) then return 0 end
     local limit = limit_of(resource)
-    local room = limit and math.min(limit - call('HLEN', holders(resource)), most_woken) or 0
+    local room = limit and math.min(limit - held_of(resource), most_woken) or 0
     if room <= 0 then return 0 end
     local entries, since = {}, {}
     local got = wake(resource, room, function(a, id)
@@ -261,11 +277,36 @@ local function throttling()
   end
 
   -- Ends what these jobs have. What is strict stays with a job that is not final, for no start; the rest goes back and
-  -- on. `had` is what was read before the first write.
-  local function give_back(ids, had, is_final)
-    local freed, gone, changed = grouped(), {}, {}
-    for _, id in ipairs(ids) do
+  -- on, in the order of the jobs. `had`: their admissions, by id; `took`: what stood in the rows of their starts, by
+  -- place; both as they were before the first write.
+  local function give_back(ids, had, took, is_final)
+    local order, entries, counts, gone, changed = {}, {}, {}, {}, {}
+    local function freed(resource)
+      if not entries[resource] then
+        order[#order + 1] = resource
+        entries[resource], counts[resource] = {}, 0
+      end
+    end
+    -- Of those alike that follow one another, as most of a batch do.
+    local last, n = nil, 0
+    local function count_last()
+      for _, resource in ipairs(last and taken_in(last).held or {}) do
+        freed(resource)
+        counts[resource] = counts[resource] + n
+      end
+    end
+    for i, id in ipairs(ids) do
+      if took[i] == last then
+        n = n + 1
+      else
+        count_last()
+        last, n = took[i], 1
+      end
       local a = had[id]
+      if a then
+        count_last()
+        last, n = nil, 0
+      end
       if a then
         local own = {}
         for _, resource in ipairs(a.held) do
@@ -275,7 +316,8 @@ local function throttling()
             own[#own + 1] = resource
             hold(resource, {id, 'strict 0 ' .. since})
           else
-            add_one(freed, resource, id)
+            freed(resource)
+            entries[resource][#entries[resource] + 1] = id
           end
         end
         if #own == 0 then
@@ -286,34 +328,105 @@ local function throttling()
         end
       end
     end
-    for _, resource in ipairs(freed.order) do let_go(resource, freed.of[resource]) end
+    count_last()
+    for _, resource in ipairs(order) do
+      if #entries[resource] > 0 then let_go(resource, entries[resource]) end
+      if counts[resource] > 0 then count_taken(resource, -counts[resource]) end
+    end
     many('HDEL', admission, gone)
     put(admission, changed)
-    for _, resource in ipairs(freed.order) do pass_on(resource) end
-  end
-
-  -- Ends starts that have nothing but what their claims took: ids by the permits of their rows.
-  local function free(took)
-    local freed, order = {}, {}
-    for _, permits in ipairs(took.order) do
-      for _, resource in ipairs(taken_by_claim(permits).held) do
-        let_go(resource, took.of[permits])
-        if not freed[resource] then order[#order + 1] = resource end
-        freed[resource] = true
-      end
-    end
     for _, resource in ipairs(order) do pass_on(resource) end
   end
 
-  -- A job leaves for good, whatever it does now: running, waiting or woken. `row` is that of its start, if it has one.
+  -- Ends so many starts of which this stood in their rows, while nobody waits.
+  local function free(permits, n)
+    for _, resource in ipairs(taken_in(permits).held) do count_taken(resource, -n) end
+  end
+
+  -- Whoever runs behind another gives the permit back to that one when it ends first. `back` says so for starts that end
+  -- one after the other; what others are owed is written when all have ended.
+  local function predecessors(texts)
+    check_admissions()
+    local ids, rows, owed = {}, {}, {}
+    for _, permits in ipairs(texts) do
+      local behind = taken_in(permits).behind
+      if behind then ids[#ids + 1] = behind.id end
+    end
+    for i, row in ipairs(many('HMGET', starts, ids)) do rows[ids[i]] = row end
+    local p = {some = #ids > 0}
+    -- What stands in the row of a start by now.
+    function p.of(id, permits) return owed[id] or permits end
+    -- True when that one runs still and has no permit.
+    function p.runs(permits, ended)
+      local behind = taken_in(permits).behind
+      local row = behind and not ended[behind.id] and not owed[behind.id] and rows[behind.id]
+      local start = row and read_start(row)
+      if not start or start.fence ~= behind.fence or start.permits ~= '' then return false end
+      return #(admission_of(behind.id) or nothing).held == 0
+    end
+    -- Then it has this one again.
+    function p.back(permits, ended)
+      if not p.runs(permits, ended) then return false end
+      local t = taken_in(permits)
+      owed[t.behind.id] = text(t.held[1])
+      return true
+    end
+    function p.write(ended)
+      for id, permits in pairs(owed) do
+        if not ended[id] then
+          local start = read_start(rows[id])
+          start.permits = permits
+          call('HSET', starts, id, write_start(start))
+        end
+      end
+    end
+    return p
+  end
+  -- A job that ended behind another waits as it did before it was claimed.
+  local function stand_again(id, queue, permits)
+    local t = taken_in(permits)
+    put(admission, {id, write_admission({first = t.behind.first, vain = 0, fence = '0', at = t.held[1], held = {}, slots = {}})})
+    stand_in_line(id, queue, t.held[1], t.behind.first)
+  end
+
+  -- The rows of starts count what was taken, whatever was counted so far: one of them could not be read.
+  local function count_anew()
+    local counts, rows = {}, call('HVALS', starts)
+    for _, resource in ipairs(call('HKEYS', taken)) do counts[resource] = 0 end
+    for _, row in ipairs(rows) do
+      local start = read_start(row)
+      for _, resource in ipairs(start and taken_in(start.permits).held or {}) do
+        counts[resource] = (counts[resource] or 0) + 1
+      end
+    end
+    for resource, n in pairs(counts) do
+      count_taken(resource, n - (call('HGET', taken, resource) or 0))
+      pass_on(resource)
+    end
+  end
+
+  -- A job leaves for good, whatever it does now: running, waiting or woken. `row` is that of its start, if it has one,
+  -- and is no more.
   local function forget(id, row)
     local start = row and read_start(row)
-    local a = with_permits(admission_of(id), start and start.permits or '')
-    if row and not start then a = a or recovered(id) end
-    if not a then return end
-    if a.at ~= '' then leave_line(a.at, id) end
-    for _, resource in ipairs(a.held) do call('ZREM', reserved, reservation(resource, id)) end
-    give_back({id}, {[id] = a}, {[id] = true})
+    local a, took = admission_of(id), start and start.permits ~= '' and start.permits
+    if row and not start then
+      a = a or recovered(id)
+      count_anew()
+    end
+    if took then
+      local before = predecessors({took})
+      if before.back(took, {}) then
+        before.write({})
+        took = nil
+      end
+    end
+    if not a and not took then return end
+    if a then
+      if a.at ~= '' then leave_line(a.at, id) end
+      for _, resource in ipairs(a.held) do call('ZREM', reserved, reservation(resource, id)) end
+    end
+    give_back({id}, {[id] = a}, {took}, {[id] = true})
   end
 
   -- How a newcomer finds a resource: its limit (nothing: not defined), how many hold it, and whether somebody waits who
@@ -322,8 +435,68 @@ local function throttling()
     check_admissions()
     call('SCARD', waits(resource))
     local limit = limit_of(resource)
-    return {limit = limit, held = limit and call('HLEN', holders(resource)),
+    return {limit = limit, held = limit and held_of(resource),
             waited_for = limit and call('ZSCORE', waiting, resource) and #first_waiters(resource, 1) > 0}
+  end
+
+  -- Permits of running starts go on to those who waited longest, as far as these suit the claim: who begins when such a
+  -- start ends has its permit from now on. Whom, with the row's permits; in the order of the starts. A resource that
+  -- is above its limit hands on nothing, and neither does who runs behind another still.
+  local function hand_on(queue, ids, fence_of, suits)
+    check_admissions()
+    local rows, from, of, texts = many('HMGET', starts, ids), {}, {}, {}
+    for i, id in ipairs(ids) do
+      local start = rows[i] and read_start(rows[i])
+      local t = start and taken_in(start.permits)
+      if t and start.fence == fence_of[id] and start.queue == queue and #t.held == 1 then
+        from[#from + 1] = {id = id, start = start, resource = t.held[1], permits = start.permits}
+        texts[#texts + 1] = start.permits
+        of[t.held[1]] = (of[t.held[1]] or 0) + 1
+      end
+    end
+    local before = predecessors(texts)
+
+    local function waiters_of(resource, count)
+      local limit = call('ZSCORE', waiting, resource) and limit_of(resource)
+      if not limit or held_of(resource) > limit then return {} end
+      local found, waiting_ids = first_waiters(resource, count), {}
+      if #found == 0 then return found end
+      for i, w in ipairs(found) do waiting_ids[i] = w.id end
+      local records, pasts = many('HMGET', jobs, waiting_ids), many('HMGET', past, waiting_ids)
+      local admissions = admissions_of(waiting_ids)
+      for i, w in ipairs(found) do
+        w.record, w.before = records[i], pasts[i] or ''
+        if not suits(w, records[i], pasts[i], admissions[w.id] or nothing) then
+          for n = #found, i, -1 do found[n] = nil end
+          break
+        end
+      end
+      return found
+    end
+
+    local lines, next_of, heirs, changed, gone, leaving, done = {}, {}, {}, {}, {}, grouped(), {}
+    for _, f in ipairs(from) do
+      local resource = f.resource
+      if not done[f.id] and not before.runs(f.permits, done) then
+        lines[resource] = lines[resource] or waiters_of(resource, of[resource])
+        next_of[resource] = (next_of[resource] or 0) + 1
+        local w = lines[resource][next_of[resource]]
+        if w then
+          done[f.id] = true
+          w.permits = text(resource) .. '>' .. f.start.fence .. ' ' .. whole(w.first) .. ' ' .. f.id
+          f.start.permits = ''
+          changed[#changed + 1], changed[#changed + 2] = f.id, write_start(f.start)
+          heirs[#heirs + 1], gone[#gone + 1] = w, w.id
+          add_one(leaving, wait_line(queue, resource), w.id)
+          add_one(leaving, line('throttled', queue), w.id)
+        end
+      end
+    end
+    each_list(leaving, 'ZREM')
+    many('HDEL', admission, gone)
+    many('HSET', starts, changed)
+    for resource in pairs(lines) do close_empty(resource, queue) end
+    return heirs
   end
 
   -- Parks jobs of a queue that nothing is known of yet, for one resource each, in the order they come.
@@ -358,8 +531,11 @@ local function throttling()
     sorted(line('throttled', start.queue))
     sorted(wait_line(start.queue, resource))
     b.fence, b.at, b.held = start.fence, resource, {}
+    local has_now = {unpack(a.held)}
+    for _, r in ipairs(unfold(id, start)) do has_now[#has_now + 1] = r end
+    table.sort(has_now, by_bytes)
     local freed, is_permit = {}, limit_of(resource)
-    for _, r in ipairs(a.held) do
+    for _, r in ipairs(has_now) do
       local kind, since = entry_of(r, id)
       if (kind == 'strict' or keeps) and (not is_permit or by_bytes(r, resource)) then
         b.held[#b.held + 1] = r
@@ -417,14 +593,26 @@ local function throttling()
     return table.concat(all)
   end
 
+  -- What was reserved for a claimed job is told by the row of its start from now on.
+  local function fold(id, resources)
+    for _, resource in ipairs(resources) do
+      if entry_of(resource, id) == 'reserved' then call('ZREM', reserved, reservation(resource, id)) end
+      count_taken(resource, 1)
+      let_go(resource, {id})
+    end
+    call('HDEL', admission, id)
+  end
+
   throttling_made = {
     read_admission = read_admission, write_admission = write_admission, copy_of = copy_of, nothing = nothing,
     check_admissions = check_admissions, admissions_of = admissions_of, admission_of = admission_of, has = has,
     limit_of = limit_of, entry_of = entry_of, cell_of = cell_of, reservation = reservation, hold = hold,
-    let_go = let_go, runs = runs, stands_still = stands_still, stand_in_line = stand_in_line, wake = wake, pass_on = pass_on,
+    let_go = let_go, count_taken = count_taken, held_of = held_of, taken_in = taken_in, unfold = unfold,
+    predecessors = predecessors, stand_again = stand_again, first_waiters = first_waiters, close_empty = close_empty,
+    runs = runs, stands_still = stands_still, stand_in_line = stand_in_line, wake = wake, pass_on = pass_on,
     give_back = give_back, free = free, forget = forget, park = park, by_bytes = by_bytes, told = told,
-    admit_claimed = admit_claimed, most_woken = most_woken, with_permits = with_permits, room_of = room_of,
-    park_fresh = park_fresh,
+    admit_claimed = admit_claimed, most_woken = most_woken, room_of = room_of,
+    park_fresh = park_fresh, hand_on = hand_on, fold = fold,
   }
   return throttling_made
 end
@@ -434,8 +622,8 @@ local function admissions_of(ids)
   if #ids == 0 or call('HLEN', admission) == 0 then return {} end
   return throttling().admissions_of(ids)
 end
-local function give_back(ids, had, is_final)
-  if next(had) then throttling().give_back(ids, had, is_final) end
+local function give_back(ids, had, took, is_final)
+  if next(had) or next(took) then throttling().give_back(ids, had, took, is_final) end
 end
 
 -- Puts ids aside that cannot be read, with their bytes, out of the given line.

@@ -1,5 +1,5 @@
 -- Looks at some ids, or at a key. Changes nothing.
--- ARGV[3]: jobs, starts, past, admission, line, holders, wait, waits, busy, waiting, reserved, locks, lock_ends, firing,
+-- ARGV[3]: jobs, starts, past, admission, taken, line, holders, wait, waits, busy, waiting, reserved, locks, lock_ends, firing,
 -- places or key. Then for line,
 -- holders, wait and waits the key; for all, what it holds: ids, queues, resources, members, or keys.
 -- Answer: what is wrong, as sentences.
@@ -43,8 +43,8 @@ if what == 'jobs' then
         if not runs and row then wrong('job ', id, ' has a start but is ', at[1].kind) end
         if runs and row then
           local start = read_start(row)
-          for _, resource in ipairs(start and t.with_permits(nothing, start.permits).held or {}) do
-            if call('HEXISTS', holders(resource), id) == 0 then wrong('job ', id, ' took ', resource, ' but does not hold it') end
+          for _, resource in ipairs(start and t.taken_in(start.permits).held or {}) do
+            if call('HEXISTS', taken, resource) == 0 then wrong('job ', id, ' took ', resource, ' but does not hold it') end
           end
           if not start then wrong('job ', id, ' has a start that cannot be read')
           elseif start.queue ~= at[1].queue then wrong('job ', id, ' runs for queue ', start.queue, ' in the line of ', at[1].queue)
@@ -91,6 +91,17 @@ elseif what == 'admission' then
       end
     end
   end
+elseif what == 'taken' then
+  local counts = {}
+  for _, row in ipairs(call('HVALS', starts)) do
+    local start = read_start(row)
+    for _, resource in ipairs(start and t.taken_in(start.permits).held or {}) do counts[resource] = (counts[resource] or 0) + 1 end
+  end
+  for i = 4, #ARGV do
+    local n, found = tonumber(call('HGET', taken, ARGV[i]) or '0'), counts[ARGV[i]] or 0
+    if n ~= found then wrong(ARGV[i], ' is counted as taken by ', n, ' starts, and ', found, ' took it') end
+    if n > 0 and not call('ZSCORE', busy, ARGV[i]) then wrong(ARGV[i], ' is held and not listed so') end
+  end
 elseif what == 'holders' then
   local resource = sub(ARGV[4], #holders('') + 1)
   for i = 5, #ARGV do
@@ -107,7 +118,7 @@ elseif what == 'holders' then
       elseif kind == 'reserved' then good = fence == '0' and not start and call('ZSCORE', reserved, reservation(resource, id)) end
       if not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
       if call('HEXISTS', jobs, id) == 0 then wrong(resource, ' is held by job ', id, ', which does not exist') end
-      if not has(t.with_permits(read_admission(call('HGET', admission, id) or ''), start and start.permits or '') or nothing, resource) then
+      if not has(read_admission(call('HGET', admission, id) or '') or nothing, resource) then
         wrong(resource, ' is held by job ', id, ', of which it is not known')
       end
       if not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
@@ -135,8 +146,8 @@ elseif what == 'waits' then
   end
 elseif what == 'busy' or what == 'waiting' then
   for i = 4, #ARGV do
-    local key = what == 'busy' and holders(ARGV[i]) or waits(ARGV[i])
-    if call('ZSCORE', P .. ':' .. what, ARGV[i]) and call('EXISTS', key) == 0 then
+    local there = what == 'busy' and t.held_of(ARGV[i]) > 0 or what == 'waiting' and call('EXISTS', waits(ARGV[i])) == 1
+    if call('ZSCORE', P .. ':' .. what, ARGV[i]) and not there then
       wrong(ARGV[i], ' is listed as ', what, ' and is not')
     end
   end
@@ -184,7 +195,7 @@ elseif what == 'line' then
 elseif what == 'key' then
   local known = {}
   for _, key in ipairs({jobs, past, starts, quarantine, queues, paused, claims, servers, number_key, due, ending, schema,
-                          admission, limits, definitions, configs, cells, busy, waiting, reserved, openings, served,
+                          admission, taken, limits, definitions, configs, cells, busy, waiting, reserved, openings, served,
                           locks, lock_ends, schedules, firing, even_places}) do
     known[key] = true
   end

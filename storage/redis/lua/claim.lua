@@ -1,9 +1,11 @@
 -- Takes the first ready jobs of a queue: its woken line, then all its others oldest first.
 -- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
 -- number of known types, these, the number of types that start at once, these, the number of types whose permits are
--- taken, and for each: it, 1 when it may be parked, the number of its resources, these.
+-- taken, and for each: it, 1 when it may be parked, 1 when nothing else is asked of such a job, the number of its
+-- resources, these; then the number of starts that may hand on their permit, and id and fence of each.
 -- Answer: how many jobs are work for others; what claimed jobs have of throttlers already, see `told` in
--- admission.lua; how many were parked; then for each job id, end of its lease, record, past or empty, start.
+-- admission.lua; how many were parked; then for each job id, end of its lease, record, past or empty, start. Those
+-- behind others come last.
 -- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
 -- moves to its type's line; an op that got something answers the same when it comes again. A record that cannot be
 -- read is put aside.
@@ -38,23 +40,29 @@ local function claim(at)
   local free, ahead = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
   local suspect_too, lease = ARGV[at + 6] == '1', ARGV[at + 7]
   local most = free + ahead
-  if most == 0 then return {0} end
   local known, at_once = {}, {}
   local types_end = at + 8 + ARGV[at + 8]
   for i = at + 9, types_end do known[ARGV[i]] = true end
   local at_once_end = types_end + 1 + ARGV[types_end + 1]
   for i = types_end + 2, at_once_end do at_once[ARGV[i]] = true end
-  local plans, place = {}, at_once_end + 2
+  local plans, plans_of, place = {}, {}, at_once_end + 2  -- plans_of: how many by resource
   for _ = 1, ARGV[at_once_end + 1] do
-    local plan = {may_wait = ARGV[place + 1] == '1', wants = {}, row = ''}
-    for i = 1, ARGV[place + 2] do
-      plan.wants[i] = ARGV[place + 2 + i]
-      plan.row = plan.row .. text(plan.wants[i])
+    local plan = {may_wait = ARGV[place + 1] == '1', whole = ARGV[place + 2] == '1', wants = {}, row = '', let_in = 0, roomy = 0}
+    for i = 1, ARGV[place + 3] do
+      local resource = ARGV[place + 3 + i]
+      plan.wants[i] = resource
+      plan.row = plan.row .. text(resource)
+      plans_of[resource] = (plans_of[resource] or 0) + 1
     end
     plan.row = text(plan.row)
     plans[ARGV[place]] = plan
-    place = place + 3 + #plan.wants
+    place = place + 4 + #plan.wants
   end
+  local hands_on, fence_of = {}, {}
+  for i = place + 1, place + 2 * ARGV[place], 2 do
+    hands_on[#hands_on + 1], fence_of[ARGV[i]] = ARGV[i], ARGV[i + 1]
+  end
+  if most == 0 and #hands_on == 0 then return {0} end
 
   mark_served(queue)
   local owner = text(queue) .. server
@@ -67,7 +75,8 @@ local function claim(at)
   -- Looking: what is taken, what is moved aside, what cannot be read. Of jobs, nothing is written before all is known.
   local ids, records, pasts, attempts, permits = {}, {}, {}, {}, {}  -- of those taken
   local leaving, aside, broken, parks, full, looked = grouped(), {}, {}, {}, false, 0
-  local had, rooms, taking, from_woken = {}, {}, {}, 0  -- rooms: by resource; taking: plans by which somebody was let in
+  local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
+  local folded = {}  -- those whose reservations their rows tell from now on
 
   local function rooms_for(plan)
     local found = {}
@@ -78,23 +87,31 @@ local function claim(at)
     end
     return found
   end
-  -- What keeps a newcomer from its permits, if anything does; and whether half of each is free.
+  -- What keeps a newcomer from its permits, if anything does; and whether half of each is free. How many more find that,
+  -- when nobody else takes of these, is kept as plan.roomy.
   local function look_at(plan)
     plan.rooms = plan.rooms or rooms_for(plan)
-    local busy, roomy = nil, true
+    local busy, roomy, alone = nil, most_moved, true
     for i, room in ipairs(plan.rooms) do
+      if plan.counted then room.held = room.held + plan.let_in - plan.counted end
       if room.waited_for or room.held >= room.limit then busy = busy or plan.wants[i] end
-      roomy = roomy and not room.waited_for and 2 * (room.held + 1) <= room.limit
+      roomy = room.waited_for and 0 or math.min(roomy, math.floor(room.limit / 2) - room.held)
+      alone = alone and plans_of[plan.wants[i]] == 1
     end
-    return busy, roomy
+    plan.counted = plan.let_in
+    if alone and #plan.rooms > 0 then plan.roomy = math.max(0, roomy) end
+    return busy, roomy > 0
   end
-  local function let_in(plan, n)
-    if not plan.let_in then
-      plan.let_in = {}
-      taking[#taking + 1] = plan
+  -- True when what was reserved for a job is all that it needs.
+  local function is_complete(plan, id, a)
+    if not plan.whole or #a.held ~= #plan.wants then return false end
+    for _, slot in ipairs(a.slots) do
+      if slot.until_ > now then return false end
     end
-    plan.let_in[#plan.let_in + 1] = n
-    for _, room in ipairs(plan.rooms) do room.held = room.held + 1 end
+    for _, resource in ipairs(plan.wants) do
+      if not throttling().has(a, resource) or throttling().entry_of(resource, id) == 'strict' then return false end
+    end
+    return true
   end
 
   local function consider(id, record, before_it, from)
@@ -114,8 +131,9 @@ local function claim(at)
       return
     end
     local plan, busy, roomy = plans[kind], nil, true
-    if plan and had[id] then plan, roomy = nil, false
-    elseif plan then busy, roomy = look_at(plan) end
+    local waited = plan and had[id]
+    if waited then roomy = false
+    elseif plan and plan.roomy == 0 then busy, roomy = look_at(plan) end
     if (losses > 0 or at_once[kind] or not roomy) and #ids >= free then
       full = true  -- it and those behind it wait for a free worker: the order of the line holds
       return
@@ -132,9 +150,16 @@ local function claim(at)
     local n = #ids + 1
     ids[n], records[n], pasts[n], attempts[n], permits[n] = id, record, before_it or '', attempt + 1, '0:'
     add_one(leaving, from.key, id)
-    if plan and not busy and plan.rooms[1] then
+    if waited then
+      if is_complete(plan, id, waited) then
+        permits[n] = plan.row
+        folded[#folded + 1] = {id, plan}
+      end
+    elseif plan and not busy and plan.rooms[1] then
       permits[n] = plan.row
-      let_in(plan, n)
+      plan.let_in = plan.let_in + 1
+      if plan.roomy > 0 then plan.roomy = plan.roomy - 1
+      else look_at(plan) end
     end
   end
 
@@ -186,7 +211,7 @@ local function claim(at)
     end
     drain(lines)
   end
-  if #ids + #aside + #broken + #parks == 0 then return {0} end
+  if #ids + #aside + #broken + #parks + #hands_on == 0 then return {0} end
 
   -- Writing.
   local processing = sorted(line('processing', queue))
@@ -207,31 +232,38 @@ local function claim(at)
   woken = woken - math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
   if #parks > 0 then throttling().park_fresh(queue, parks) end
 
-  local answer = {#aside, '', #parks}
-  if #ids > 0 then
-    local fence, until_, rows, leases, fences = draw(#ids), whole(now + lease), {}, {}, {}
-    local rest = ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
-    local answered = 3
-    for i, id in ipairs(ids) do
-      fences[i] = whole(fence + i - 1)
-      local row = fences[i] .. ' ' .. attempts[i] .. (pasts[i] == '' and ' 0' or ' 1') .. rest .. permits[i] .. server
+  local answer, answered = {#aside, '', #parks}, 3
+  local until_, rest = whole(now + lease), ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
+  -- Their starts: the first of their fences.
+  local function begin(found, found_records, found_pasts, found_attempts, found_permits)
+    local fence, rows, leases = draw(#found), {}, {}
+    for i, id in ipairs(found) do
+      local row = whole(fence + i - 1) .. ' ' .. found_attempts[i] .. (found_pasts[i] == '' and ' 0' or ' 1') .. rest ..
+                  found_permits[i] .. server
       rows[2 * i - 1], rows[2 * i] = id, row
       leases[2 * i - 1], leases[2 * i] = until_, id
-      answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, until_, records[i]
-      answer[answered + 4], answer[answered + 5] = pasts[i], row
+      answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, until_, found_records[i]
+      answer[answered + 4], answer[answered + 5] = found_pasts[i], row
       answered = answered + 5
     end
     many('HSET', starts, rows)
     many('ZADD', processing, leases)
     call('ZADD', ending, 'LT', until_, queue)
     call('HSET', claims, mark, op)
+    return fence
+  end
+  if #ids > 0 then
+    local fence = begin(ids, records, pasts, attempts, permits)
+    for _, f in ipairs(folded) do
+      throttling().fold(f[1], f[2].wants)
+      had[f[1]] = nil
+    end
     if next(had) then answer[2] = throttling().admit_claimed(ids, had, fence) end
-    for _, plan in ipairs(taking) do
-      local entries, since = {}, ' ' .. now_text
-      for k, i in ipairs(plan.let_in) do
-        entries[2 * k - 1], entries[2 * k] = ids[i], 'held ' .. fences[i] .. since
+    for _, plan in pairs(plans) do
+      if plan.let_in > 0 then
+        look_at(plan)
+        for _, resource in ipairs(plan.wants) do throttling().count_taken(resource, plan.let_in) end
       end
-      for _, resource in ipairs(plan.wants) do throttling().hold(resource, entries) end
     end
   end
   -- Whoever would have been overtaken goes on now, if there is room.
@@ -241,6 +273,28 @@ local function claim(at)
   end
   if #overtaken > 0 then table.sort(overtaken, throttling().by_bytes) end
   for _, resource in ipairs(overtaken) do throttling().pass_on(resource) end
+
+  if #hands_on > 0 then
+    local function suits(w, record, before_it, a)
+      local kind, p = record and type_of(record), read_past(before_it)
+      local plan = known[kind] and not at_once[kind] and plans[kind]
+      if w.queue ~= queue or not plan or not plan.whole or #plan.wants ~= 1 or plan.wants[1] ~= a.at or not p or
+         p.losses > 0 or #a.held + #a.slots > 0 then
+        return false
+      end
+      w.attempt = p.attempt + 1
+      return true
+    end
+    local heirs = throttling().hand_on(queue, hands_on, fence_of, suits)
+    if #heirs > 0 then
+      local found, found_records, found_pasts, found_attempts, found_permits = {}, {}, {}, {}, {}
+      for i, h in ipairs(heirs) do
+        found[i], found_records[i], found_pasts[i] = h.id, h.record, h.before
+        found_attempts[i], found_permits[i] = h.attempt, text(h.permits)
+      end
+      begin(found, found_records, found_pasts, found_attempts, found_permits)
+    end
+  end
   answer[1] = answer[1] + woken
   return answer
 end

@@ -36,6 +36,7 @@ local limits = P .. ':limits'            -- hash: resource -> its permits, where
 local definitions = P .. ':definitions'  -- hash: resource -> its definition
 local configs = P .. ':configs'          -- hash: resource -> the text of the configuration that was applied last
 local cells = P .. ':cells'              -- hash: cell -> "version length:state"
+local taken = P .. ':taken'              -- hash: resource -> how many starts took it with their claim
 local busy = P .. ':busy'                -- sorted set: resources with holders, by name
 local waiting = P .. ':waiting'          -- sorted set: resources with waiters, by name
 local reserved = P .. ':reserved'        -- sorted set: resource, as "length:bytes", and id -> since when it is reserved
@@ -62,7 +63,7 @@ local function line(kind, queue) return P .. ':' .. kind .. ':' .. queue end
 -- A type's own line in a queue; no name holds a slash.
 local function type_line(queue, type) return P .. ':type:' .. queue .. '/' .. type end
 local function types_of(queue) return P .. ':types:' .. queue end
--- Who has a permit of a resource: hash: id -> "kind fence since". Resources hold any bytes.
+-- Who has a permit of a resource, but for those in `taken`: hash: id -> "kind fence since". Resources hold any bytes.
 local function holders(resource) return P .. ':holders:' .. resource end
 -- Who waits for it: a sorted set of ids for each queue, by the number of their first parking; and the set of queues.
 local function wait_line(queue, resource) return P .. ':wait:' .. queue .. '/' .. resource end
@@ -181,7 +182,7 @@ local function queue_of(record)
 end
 
 -- A start: "fence attempt has_past started lease renewals op ", then as "length:bytes" the queue and the permits that its
--- claim took (each "length:bytes" again), then the server. has_past is 0 when the job surely has none.
+-- claim took (see taken_in in admission.lua), then the server. has_past is 0 when the job surely has none.
 local function read_start(row)
   local fence, attempt, has_past, started, lease, renewals, op, at =
     match(row, '^(%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%d+) ()')

@@ -10,7 +10,13 @@ local ids, codes = {}, {}
 for i = 7, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
 local rows, pasts = many('HMGET', starts, ids), many('HMGET', past, ids)
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local done, is_final, took = {}, {}, {}  -- took: the permits of claims, by id
+local done, is_final, took = {}, {}, {}  -- took: see give_back in admission.lua
+local behind, texts = nil, {}
+for i = 1, #ids do
+  local start = rows[i] and read_start(rows[i])
+  if start and start.permits ~= '' then texts[#texts + 1] = start.permits end
+end
+if #texts > 0 then behind = throttling().predecessors(texts) end
 for i, id in ipairs(ids) do
   local start = rows[i] and not done[id] and read_start(rows[i])
   codes[i] = '1'
@@ -30,7 +36,8 @@ for i, id in ipairs(ids) do
       p.attempt = start.attempt - 1
       ended[#ended + 1] = id
       is_final[id] = give_up
-      if start.permits ~= '' then took[id] = start.permits end
+      local permits = behind and behind.of(id, start.permits) or ''
+      if permits ~= '' and not behind.back(permits, done) then took[#ended] = permits end
       changed[#changed + 1] = id
       changed[#changed + 1] = write_past(p)
       add_one(leaving, sorted(processing), id)
@@ -39,12 +46,12 @@ for i, id in ipairs(ids) do
   end
 end
 local had = admissions_of(ended)
-for id, permits in pairs(took) do had[id] = throttling().with_permits(had[id], permits) end
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for _, b in ipairs(broken) do put_aside(b.id, b.key, b.queue) end
-give_back(ended, had, is_final)
+if behind then behind.write(done) end
+give_back(ended, had, took, is_final)
 finish(#ended + woken > 0)
 return table.concat(codes)

@@ -3,7 +3,7 @@
 -- given_back, deferred); 1 when that is a failed run, else 0; the delay in microseconds of those that are retried or
 -- deferred; 1 when they report progress, else 0; and for each start: id; fence; the reason, the result and the report,
 -- if any, each as "length:bytes"; cause, error and time run, as in a past. Then the claim, if any: see claim.lua.
--- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before), and a w when others have work with who was
+-- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before, 3 ended and waits in its line again), and a w when others have work with who was
 -- woken; then the claim's.
 -- Invariants: only the current start ends; it leaves `starts` and its lease, and its job enters one line; what has
 -- ended changes no more; its permits go back and on. Passes when memory is out.
@@ -24,7 +24,7 @@ end
 local rows = many('HMGET', starts, ids)
 
 -- What the starts of one claim have in common is taken apart once.
-local common = {}
+local common, texts = {}, {}  -- texts: what claims took, each once
 local function common_of(rest)
   local c = common[rest]
   if c == nil then
@@ -33,9 +33,9 @@ local function common_of(rest)
     if claimed then queue, place = text_at(rest, place) end
     if queue then permits, place = text_at(rest, place) end
     if permits then server = sub(rest, place) end
-    if permits and permits ~= '' then throttling().check_admissions() end
     c = permits and {claimed = claimed, queue = queue, permits = permits, server = server, processing = sorted(line('processing', queue)),
-                     middle = ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server), lines = {}} or false
+                     middle = ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server), lines = {}, ended = 0} or false
+    if permits and permits ~= '' then texts[#texts + 1] = permits end
     common[rest] = c
   end
   return c
@@ -53,10 +53,14 @@ for i = 1, n do
   if has_past ~= '0' then past_ids[#past_ids + 1] = ids[i] end
 end
 for k, value in ipairs(many('HMGET', past, past_ids)) do looked[past_ids[k]] = value end
+local behind = #texts > 0 and throttling().predecessors(texts)
+local some_behind = behind and behind.some
+local plain = not some_behind and call('HLEN', admission) == 0  -- nobody has to do with more than what claims took
+local ended_commons = {}
 
 local codes, made_work = {}, false
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local earliest, done, took = {}, {}, grouped()  -- took: ids by the permits that their claims took
+local earliest, done, took, standing = {}, {}, {}, {}  -- took: see give_back in admission.lua; standing: who waits again
 local ends, changes = 0, 0
 
 local function target_of(how, delay, losses, c)
@@ -92,13 +96,29 @@ for _, group in ipairs(groups) do
         broken[#broken + 1] = {id, c.processing, c.queue}
       else
         local losses, attempt = p and p.losses or 0, attempts[i]
-        local target, score = target_of(how, group.delay, losses, c)
-        made_work = made_work or goes_on
         ends = ends + 1
+        local permits, returned = c.permits, false
+        if plain then
+          if c.ended == 0 then ended_commons[#ended_commons + 1] = c end
+          c.ended = c.ended + 1
+        else
+          if some_behind then
+            permits = behind.of(id, permits)
+            returned = behind.back(permits, done)
+          end
+          if permits ~= '' and not returned then took[ends] = permits end
+        end
         ended[ends] = id
-        if c.permits ~= '' then add_one(took, c.permits, id) end
         add_one(leaving, c.processing, id)
-        add_two(entering, sorted(target), score, id)
+        if returned and how == 'given_back' and losses == 0 then
+          codes[i] = '3'
+          sorted(line('throttled', c.queue))
+          standing[#standing + 1] = {id, c.queue, permits}
+        else
+          local target, score = target_of(how, group.delay, losses, c)
+          made_work = made_work or goes_on
+          add_two(entering, sorted(target), score, id)
+        end
 
         -- A start that was given back or deferred does not count as a run.
         local runs = uncounted and attempt - 1 or attempt
@@ -117,21 +137,17 @@ for _, group in ipairs(groups) do
   end
 end
 
-local had = admissions_of(ended)
-if next(had) then  -- all together, since they wake others in the order of the starts
-  for permits, some in pairs(took.of) do
-    for _, id in ipairs(some) do had[id] = throttling().with_permits(had[id], permits) end
-  end
-  took = grouped()
-end
+local had = plain and {} or admissions_of(ended)
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', whole(instant), queue) end
 for _, b in ipairs(broken) do put_aside(b[1], b[2], b[3]) end
+if some_behind then behind.write(done) end
+for _, s in ipairs(standing) do throttling().stand_again(s[1], s[2], s[3]) end
+local is_final = {}
 if next(had) then
-  local is_final = {}
   for _, group in ipairs(groups) do
     if not group.goes_on then
       for i = group.from, group.to do
@@ -139,9 +155,10 @@ if next(had) then
       end
     end
   end
-  give_back(ended, had, is_final)
-elseif took.order[1] then
-  throttling().free(took)
+end
+give_back(ended, had, took, is_final)
+for _, c in ipairs(ended_commons) do
+  if c.permits ~= '' then throttling().free(c.permits, c.ended) end
 end
 
 local answer = {''}

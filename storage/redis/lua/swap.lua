@@ -43,7 +43,7 @@ for i, asked in ipairs(parks) do
   if fence == '0' then resource = ''
   elseif start and start.fence == fence then
     letter = 'p'
-    park(id, start, t.with_permits(a, start.permits), resource, {})
+    park(id, start, a, resource, {})
   elseif not row and a.at ~= '' and a.fence == fence then letter, resource = 'p', a.at
   else resource = '' end
   told_parks[2 * i - 1], told_parks[2 * i] = letter, resource

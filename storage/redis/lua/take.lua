@@ -8,7 +8,7 @@
 local t = throttling()
 local read_admission, write_admission, copy_of, nothing = t.read_admission, t.write_admission, t.copy_of, t.nothing
 local admission_of, has, limit_of, entry_of = t.admission_of, t.has, t.limit_of, t.entry_of
-local hold, pass_on, park, with_permits = t.hold, t.pass_on, t.park, t.with_permits
+local hold, pass_on, park = t.hold, t.pass_on, t.park
 begin_freeing()
 local groups, group_of, ids, fences, n = {}, {}, {}, {}, 0
 local at = 3
@@ -31,7 +31,7 @@ local rows, had = many('HMGET', starts, ids), admissions_of(ids)
 
 -- Grants are written together, as late as others may look.
 local limit, room, first_served = {}, {}, {}
-local granted, changed, changes, parked, moved_out = grouped(), {}, 0, {}, {}
+local granted, changed, changes, parked, moved_out, unfolded = grouped(), {}, 0, {}, {}, {}
 local function write_grants()
   for _, resource in ipairs(granted.order) do hold(resource, granted.of[resource]) end
   put(admission, changed)
@@ -44,7 +44,7 @@ local function is_defined(resource)
   return limit[resource]
 end
 local function has_room(resource)
-  if not room[resource] then room[resource] = limit[resource] - call('HLEN', holders(resource)) end
+  if not room[resource] then room[resource] = limit[resource] - t.held_of(resource) end
   if room[resource] > 0 and not first_served[resource] then
     first_served[resource] = true
     if call('ZSCORE', waiting, resource) then
@@ -57,19 +57,22 @@ local function has_room(resource)
   return room[resource] > 0
 end
 
--- What the start had of its claim stands in its admission from now on.
+-- With `start`, what it had of its claim stands in its admission from now on.
 local function grant(id, fence, group, a, missing, start)
+  if #missing == 0 and not group.strict then return end
+  if start then
+    a = copy_of(a)
+    for _, resource in ipairs(t.unfold(id, start)) do a.held[#a.held + 1] = resource end
+    unfolded[id] = true
+    moved_out[#moved_out + 1], moved_out[#moved_out + 2] = id, write_start(start)
+  end
   if group.strict then
     for _, resource in ipairs(a.held) do
       local kind, since = entry_of(resource, id)
       if kind ~= 'strict' then hold(resource, {id, 'strict ' .. fence .. ' ' .. since}) end
     end
   end
-  if #missing == 0 and not (start and group.strict) then return end
-  if start then
-    start.permits = ''
-    moved_out[#moved_out + 1], moved_out[#moved_out + 2] = id, write_start(start)
-  end
+  if #missing == 0 and not start then return end
   local entry = (group.strict and 'strict ' or 'held ') .. fence .. ' ' .. now_text
   for _, resource in ipairs(missing) do
     add_two(granted, resource, id, entry)
@@ -95,21 +98,24 @@ local function decide(id, fence, group, row)
   end
   a = a or nothing
   local start = row and read_start(row)
-  if start and start.permits ~= '' then a = with_permits(a, start.permits) else start = nil end
+  if start and (start.permits == '' or unfolded[id]) then start = nil end
   if not row or parked[id] or fence == '0' or sub(row, 1, #fence + 1) ~= fence .. ' ' then
     if a.at ~= '' and a.fence == fence and fence ~= '0' then return 'p', a.at end
     return 's'
   end
-  local missing = a == nothing and group.wants or {}
+  local plain = a == nothing and not start
+  local took = start and {held = t.taken_in(start.permits).held}
+  local missing = plain and group.wants or {}
   for _, resource in ipairs(group.wants) do
     if not is_defined(resource) then return 'u', resource end
-    if a ~= nothing and not has(a, resource) then missing[#missing + 1] = resource end
+    if not plain and not has(a, resource) and not (took and has(took, resource)) then missing[#missing + 1] = resource end
   end
   for i, resource in ipairs(missing) do
     if not has_room(resource) then
       if not group.may_wait then return 'b', resource end
       local parting = read_start(row)
       if not parting then return 's' end
+      if unfolded[id] then parting.permits = '' end
       write_grants()
       park(id, parting, a, resource, {unpack(missing, 1, i - 1)})
       parked[id] = true

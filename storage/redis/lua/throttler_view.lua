@@ -3,7 +3,7 @@ local function about(resource)
   local n = 0
   for _, queue in ipairs(call('SMEMBERS', waits(resource))) do n = n + call('ZCARD', wait_line(queue, resource)) end
   local opening = call('ZSCORE', openings, resource)
-  return {resource, call('HGET', definitions, resource) or '', call('HLEN', holders(resource)), n,
+  return {resource, call('HGET', definitions, resource) or '', throttling().held_of(resource), n,
           opening and whole(tonumber(opening)) or ''}
 end
 
@@ -15,6 +15,17 @@ local function throttler_view(resource, limit)
   for i = 1, #rows, 2 do
     local kind, fence, since = match(rows[i + 1], '^(%a+) (%d+) (%d+)$')
     held[#held + 1] = {id = rows[i], kind = kind or '', fence = tonumber(fence or '0'), since = tonumber(since or '0')}
+  end
+  if call('HEXISTS', taken, resource) == 1 then
+    rows = call('HGETALL', starts)
+    for i = 1, #rows, 2 do
+      local start = read_start(rows[i + 1])
+      for _, name in ipairs(start and throttling().taken_in(start.permits).held or {}) do
+        if name == resource then
+          held[#held + 1] = {id = rows[i], kind = 'held', fence = tonumber(start.fence), since = tonumber(start.started)}
+        end
+      end
+    end
   end
   table.sort(held, function(a, b)
     if a.since ~= b.since then return a.since < b.since end

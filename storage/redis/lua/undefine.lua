@@ -6,7 +6,7 @@ local check_admissions, cell_of = t.check_admissions, t.cell_of
 begin_freeing()
 check_admissions()
 local resource = ARGV[3]
-local held, waits_for_it = call('HLEN', holders(resource)), 0
+local held, waits_for_it = t.held_of(resource), 0
 local function count(line_of_it)
   for _, queue in ipairs(call('SMEMBERS', waits(line_of_it))) do
     waits_for_it = waits_for_it + call('ZCARD', wait_line(queue, line_of_it))
