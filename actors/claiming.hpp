@@ -39,8 +39,6 @@ inline constexpr duration hand_on_below = std::chrono::milliseconds(20);
 // Whoever is behind a start for so long goes back to its line: bodies became slow.
 inline constexpr duration patience_behind = std::chrono::milliseconds(100);
 
-inline bool hands_on(const pool_load& load) { return load.measured && load.typical_body < hand_on_below; }
-
 inline constexpr duration longer_than_an_order = std::chrono::milliseconds(1);
 
 // How two orders at a time share what a pool can hold.

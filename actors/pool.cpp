@@ -48,15 +48,22 @@ void pool::accept(std::vector<start_ptr> starts) {
   wake_locked();
 }
 
-std::vector<storage::start_key> pool::offer_to_hand_on() {
+std::vector<storage::start_key> pool::offer_to_hand_on(std::size_t at_most, duration below) {
   std::lock_guard hold(mutex_);
+  const auto is_short = [&](const std::string& type) {
+    const auto typical = typical_of_.find(type);
+    return typical != typical_of_.end() && typical->second.value() < below;
+  };
   std::vector<start_ptr> starts;
+  if (std::none_of(typical_of_.begin(), typical_of_.end(), [&](const auto& t) { return t.second.value() < below; }))
+    return {};
   for (const auto& [f, start] : held_)
     if (start->may_hand_on && start->now.at == phase::running && !start->now.offered &&
-        start->now.stopping == stop_cause::none)
+        start->now.stopping == stop_cause::none && is_short(start->about.type.value))
       starts.push_back(start);
   // Who began first ends first, as a rule: it goes on to whoever waited longest.
   std::sort(starts.begin(), starts.end(), [](const auto& a, const auto& b) { return a->now.began < b->now.began; });
+  if (starts.size() > at_most) starts.resize(at_most);
   std::vector<storage::start_key> keys;
   for (const auto& start : starts) {
     start->now.offered = true;
@@ -206,8 +213,8 @@ pool_load pool::load() const {
   l.queued = static_cast<std::uint32_t>(run_queue_.size());
   l.admitting = admitting_;
   l.ended = static_cast<std::uint32_t>(out_tray_.size());
-  l.typical_body = duration(static_cast<std::int64_t>(std::max(typical_us_, 1.0)));
-  l.measured = measured_;
+  l.typical_body = typical_.value();
+  l.measured = typical_.measured();
   return l;
 }
 

@@ -29,7 +29,7 @@ struct held_start {
   // What changes while it is held: read and written under the pool's lock.
   struct course {
     enum class phase : std::uint8_t { admitting, behind, queued, running, ended } at = phase::queued;
-    bool offered = false;  // its permit, to whoever waits in the store
+    bool offered = false;  // its permit, to whoever waits; stays so once somebody was behind it: so there is but one
     stop_cause stopping = stop_cause::none;
     steady_point lease_ends{};  // by our own clock, counted from before the store was asked
     steady_point queued_since{};
@@ -50,6 +50,21 @@ struct ended_start {
   start_ptr start;
   storage::settlement settlement;
   outcome elected;
+};
+
+// How long bodies take of late. A new measure weighs an eighth, but one slow body is believed at once.
+class typical_time {
+public:
+  void saw(double us) {
+    us_ = us > 8 * us_ + 1'000 ? us : us_ + (us - us_) / 8;
+    measured_ = true;
+  }
+  bool measured() const { return measured_; }  // false: nothing ran yet
+  duration value() const { return duration(static_cast<std::int64_t>(us_ > 1 ? us_ : 1)); }
+
+private:
+  double us_ = 0;
+  bool measured_ = false;
 };
 
 // What a claim is planned from.
@@ -85,8 +100,9 @@ public:
   void turn_away(const start_ptr& start, settled_outcome end);
   // Those that are still held so.
   std::vector<start_ptr> admitting() const;
-  // Starts whose permits a claim may hand on; each is told once, until the claim says that nobody took it over.
-  std::vector<storage::start_key> offer_to_hand_on();
+  // At most so many starts whose permits a claim may hand on, of types whose bodies take less than that; each is told
+  // once, until the claim says that nobody took it over.
+  std::vector<storage::start_key> offer_to_hand_on(std::size_t at_most, duration below);
   void not_handed_on(const std::vector<storage::start_key>& starts);
   // Gives back whoever has been behind a running start since before `then`: true when others still are.
   bool give_back_behind(steady_point then);
@@ -207,8 +223,8 @@ private:
   bool closed_ = false;
   std::uint32_t open_claims_ = 0;
   bool muted_ = false;
-  double typical_us_ = 0;
-  bool measured_ = false;
+  typical_time typical_;
+  std::unordered_map<std::string, typical_time> typical_of_;  // by type, of those that may hand on a permit
 };
 
 }  // namespace sluice::actors

@@ -158,14 +158,13 @@ void pool::hand_over_locked() {
   }
 }
 
-// A new measure weighs an eighth, but one slow body is believed at once.
 void pool::ran_locked(const start_ptr& start) {
   start->now.at = phase::ended;
   --running_;
   const auto us =
       static_cast<double>(std::chrono::duration_cast<duration>(steady_clock::now() - start->now.began).count());
-  typical_us_ = us > 8 * typical_us_ + 1'000 ? us : typical_us_ + (us - typical_us_) / 8;
-  measured_ = true;
+  typical_.saw(us);
+  if (start->may_hand_on) typical_of_[start->about.type.value].saw(us);
 }
 
 void pool::put(worker_id id, const start_ptr& start, outcome result) {

@@ -51,6 +51,7 @@ void supervisor_state::start_up() {
   desk->pool->on_ended([me = supervisor_actor(self)] { caf::anon_send(me, ended_atom::value); });
   for (const auto& order : desk->orders)
     if (order) send(*order);
+  look_behind();  // our predecessor's timer has died with it
   pump();
 }
 
@@ -109,12 +110,13 @@ bool supervisor_state::ask_store() {
   claim_size size;
   if (!e->quiet && (look || !ended.empty())) size = plan_claim(load, desk->pool->options.prefetch, coming);
   std::vector<storage::start_key> hand_on;
-  if (!e->quiet && (look || !ended.empty()) && hands_on(load)) hand_on = desk->pool->offer_to_hand_on();
+  if (!e->quiet && (size.free + size.ahead > 0 || !ended.empty()))
+    hand_on = desk->pool->offer_to_hand_on(desk->pool->options.prefetch, hand_on_below);
   bool claims = size.free + size.ahead > 0 || !hand_on.empty();
   if (claims && !desk->pool->open_claim()) claims = false;
   if (ended.empty() && !claims) return false;
   if (!claims) size = {}, hand_on.clear();
-  if (claims) look = false;
+  if (size.free + size.ahead > 0) look = false;
 
   auto order = std::make_shared<open_order>();
   order->number = e->next_op++;
@@ -220,7 +222,8 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
     suspect = suspect || start->about.losses > 0;
     if (start->timeout) earliest = std::min(earliest, steady_clock::now() + *start->timeout);
     const auto plan = e->can_run->throttles.find(start->about.type.value);
-    if (plan == e->can_run->throttles.end() || plan->second.is_met_by(start->about, claimed.admitted[i])) {
+    if (start->behind.value > 0 || plan == e->can_run->throttles.end() ||
+        plan->second.is_met_by(start->about, claimed.admitted[i])) {
       starts.push_back(std::move(start));
       continue;
     }

@@ -242,10 +242,11 @@ void long_line(stores& on) {
   }
 }
 
-// A store in which so many jobs are parked behind one that holds a mutex, with a server that runs others beside them.
+// A store in which so many jobs are parked behind one that holds a mutex, or so many only wait in a paused queue, with
+// a server that runs others beside them.
 class parked_store {
 public:
-  parked_store(std::string url, int parked) : url_(std::move(url)) {
+  parked_store(std::string url, int parked, int waiting = 0) : url_(std::move(url)) {
     auto options = options_for(url_, all_workers, 256);
     options.queues["other"] = {64, 256, {}, {}};
     options.jobs["held"].throttle = {"mutex:one"};
@@ -255,6 +256,10 @@ public:
     for (const auto* type : {"noop", "limited"})
       handlers_.handle(type, [this](sluice::job_context&) { work(log_, 0us); });
     enqueue("held", "default", parked + 1);
+    if (waiting > 0) {
+      must_do(open_client(url_).pause(sluice::queue_name("paused")));
+      enqueue("noop", "paused", waiting);
+    }
     server_ = std::make_unique<sluice::server>(options, handlers_);
     if (const auto started = server_->start(); !started) die(sluice::to_string(started.error()));
     auto client = open_client(url_);
@@ -322,39 +327,44 @@ struct slice_costs {
   }
 };
 
-// What a long line costs a queue and a resource that have nothing to do with it: 100,000 parked against 100. Slices of
+// What a long line costs a queue and a resource that have nothing to do with it: 100,000 parked against 100, and
+// against 100,000 that wait for nobody, since that many more records in memory cost something by themselves. Slices of
 // a tenth of a second or so take turns, and the typical one counts, so that what else the machine does falls on both.
 // Processor time is of all slices: what is paid from time to time for the line is in it too.
 void beside_a_line(stores& on, int pairs) {
   constexpr int slices = 15, jobs = 5'000;
   on.url();
-  parked_store few(on.beside("few"), 100), many(on.beside("many"), 100'000);
+  parked_store few(on.beside("few"), 100), many(on.beside("many"), 100'000),
+      waiting(on.beside("waiting"), 100, 100'000);
   const auto add_slice = [&](slice_costs& to, parked_store& of, const char* type) {
     const auto cpu = on.cpu_seconds();
     to.seconds.push_back(of.seconds(type, jobs));
     to.cpu += on.cpu_seconds() - cpu;
   };
-  const auto show_beside = [&](const char* type, const std::string& what) {
+  const auto show_beside = [&](const char* type, const std::string& what, parked_store& others) {
     std::vector<double> rates, cpus;
     double best = 0;
     for (int i = 0; i < pairs; ++i) {
       slice_costs with, without;
       for (int n = 0; n < slices; ++n) {
-        if (n % 2 == 0) add_slice(without, few, type);
+        if (n % 2 == 0) add_slice(without, others, type);
         add_slice(with, many, type);
-        if (n % 2 != 0) add_slice(without, few, type);
+        if (n % 2 != 0) add_slice(without, others, type);
       }
       rates.push_back(without.typical() / with.typical());
       cpus.push_back(with.cpu / without.cpu);
       best = std::max(best, jobs / without.typical());
     }
-    show_ratios(what + " beside 100,000 parked", std::move(rates), "rate", best);
-    show_ratios(what + " beside 100,000 parked", std::move(cpus), "processor time", best);
+    show_ratios(what, std::move(rates), "rate", best);
+    show_ratios(what, std::move(cpus), "processor time", best);
   };
   slice_costs warm;
-  add_slice(warm, few, "noop"), add_slice(warm, many, "noop");
-  show_beside("noop", "plain jobs");
-  show_beside("limited", "jobs under a semaphore");
+  for (auto* one : {&few, &many, &waiting})
+    add_slice(warm, *one, "noop");
+  show_beside("noop", "plain jobs beside 100,000 parked", few);
+  show_beside("noop", "the same, against 100,000 waiting", waiting);
+  show_beside("limited", "under a semaphore beside 100,000 parked", few);
+  show_beside("limited", "the same, against 100,000 waiting", waiting);
 }
 
 double rate(const run_times& t) { return static_cast<double>(t.began.size()) / t.span(); }

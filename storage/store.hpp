@@ -47,8 +47,9 @@ struct enqueue_answer {
 // Hand-over: while permits are scarce, a start that runs may hand on the one that its claim took (and that nobody asked
 // more for), before it ends, to the oldest waiter of that line, when this is a job for this claim that has never been
 // lost and needs no more. That job is claimed *behind* the start: it has the permit from now on, and must not begin
-// before that start has ended. If it ends first, that start has the permit again; given back, it waits in its old place
-// again. So who runs next is known before there is room, and begins without a word with the store.
+// before that start has ended. If it ends first, without having been parked or asked for more, that start has the
+// permit again; given back, it stands in its old place in the line again. So who runs next is known before there is
+// room, and begins without a word with the store.
 struct claim_permits {
   std::vector<std::string> resources;  // in the order of names, each once; relaxed ones
   bool park = true;

@@ -15,7 +15,7 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto schema_version = 2;
+constexpr auto schema_version = 3;
 constexpr auto connect_patience = 2s;
 constexpr auto answer_patience = 5s;  // for a whole batch, and a second more for each
 constexpr std::size_t bytes_a_second = 10 * 1024 * 1024;
@@ -179,7 +179,7 @@ private:
           if (reply.number() < 1)
             fine = error{errc::storage_damaged,
                          cat("what stands under prefix ", prefix_, " is not Sluice's; choose another prefix")};
-          if (reply.number() == schema_version - 1)
+          if (reply.number() >= 1 && reply.number() < schema_version)
             fine =
                 error{errc::storage_busy, cat("jobs run still that an older Sluice started under prefix ", prefix_,
                                               "; stop its servers, wait until their leases are over, and start again")};

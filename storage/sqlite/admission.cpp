@@ -162,6 +162,7 @@ bool leave_took(session& s, const std::string& took) {
 void stand_again(session& s, std::int64_t seq, const std::string& queue, const taken& t) {
   s.waiters = true;
   write_ticket(s, seq, {t.behind->first, 0});
+  s.db.prepare("UPDATE jobs SET fence=0 WHERE seq=?").with(seq).run();
   s.db.prepare("INSERT INTO parked(seq,resource,queue,pos) VALUES(?,?,?,?)")
       .with(seq, t.resources.front(), queue, t.behind->first)
       .run();

@@ -51,7 +51,7 @@ taken read_took(const std::string& took);
 bool leave_took(session& s, const std::string& took);
 // The start that this one is behind, if that runs still and has no permit.
 std::optional<job_row> runs_before(session& s, const taken& t);
-// A job that has ended behind another waits as it did before it was claimed; its row says `throttled` already.
+// A job that was claimed behind another and given back stands in its old place again; its row says `throttled` already.
 void stand_again(session& s, std::int64_t seq, const std::string& queue, const taken& t);
 // What was reserved for a job that is claimed is told by `took` from now on.
 void fold(session& s, std::int64_t seq, const std::vector<std::string>& resources);

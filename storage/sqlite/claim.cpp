@@ -19,6 +19,18 @@ struct candidate {
 
 bool known(const claim_request& r, const std::string& type) { return r.types && r.types->contains(type); }
 
+// False: nobody waits to whom a start of this claim could hand on its permit.
+bool may_hand_on(session& s, const claim_request& r) {
+  if (r.hand_on.empty() || !r.permits) return false;
+  return std::any_of(r.permits->begin(), r.permits->end(), [&](const auto& plan) {
+    const auto& needs = plan.second;
+    return needs.whole && needs.resources.size() == 1 &&
+           s.db.prepare("SELECT 1 FROM parked WHERE resource=? AND queue=? LIMIT 1")
+               .with(needs.resources[0], r.queue.value)
+               .step();
+  });
+}
+
 class claiming {
 public:
   claiming(session& s, const claim_request& r) : s_(s), r_(r), suspect_too_(r.suspect_too) {}
@@ -37,8 +49,9 @@ public:
     // Whoever would have been overtaken goes on now, if there is room.
     for (const auto& [resource, found] : rooms_)
       if (found.waited_for && found.held < *found.limit) pass_on(s_, resource);
-    for (const auto& start : r_.hand_on)
-      hand_on(start);
+    if (may_hand_on(s_, r_))
+      for (const auto& start : r_.hand_on)
+        hand_on(start);
     if (!got_.jobs.empty())
       s_.db
           .prepare(
@@ -306,7 +319,7 @@ bool finds_work(session& s, const claim_request& r) {
   if (!asks_for_jobs(r)) return false;
   if (is_repeat(s, r)) return true;
   if (s.paused(r.queue.value)) return false;
-  if (!r.hand_on.empty() && s.db.prepare("SELECT 1 FROM parked LIMIT 1").step()) return true;
+  if (may_hand_on(s, r)) return true;
   if (r.free + r.ahead == 0) return false;
   for (const auto& l : s.lines_of(r.queue.value)) {
     if (l.kind == line_kind::type && !known(r, l.name)) continue;

@@ -46,7 +46,7 @@ errc settle_one(session& s, const settlement& end) {
   const bool counts = end.end != how::given_back && end.end != how::deferred;
   const auto attempt = counts || row->attempt == 0 ? row->attempt : row->attempt - 1;
   const auto took = read_took(row->took);
-  const bool stands_again = end.end == how::given_back && row->losses == 0 && runs_before(s, took).has_value();
+  const bool stands_again = end.end == how::given_back && row->losses == 0 && took.behind.has_value();
   const auto to = stands_again ? place{job_state::throttled, row->line, took.behind->first}
                                : place_after(s, end, *row, home->queue);
   remember(*progress,

@@ -182,23 +182,31 @@ TEST_CASE("A start behind another is given back when its server stops or its lea
 }
 
 TEST_CASE("A running start is offered to hand on its permit once until nobody took it over", "[pool]") {
-  pool_world w(2);
-  const auto a = w.start("a"), fixed = w.start("fixed");
+  pool_world w(3);
+  const auto a = w.start("a"), fixed = w.start("fixed"), first = w.start("first"), b = w.start("b");
   fixed->may_hand_on = false;
-  CHECK(w->offer_to_hand_on().empty());
-  w.accept({a, fixed});
-  w.wait_until_running("a");
-  w.wait_until_running("fixed");
-  const auto offered = w->offer_to_hand_on();
+  const auto offer = [&](std::size_t at_most = 10, duration below = 1h) { return w->offer_to_hand_on(at_most, below); };
+  w.accept({first, a, fixed});
+  for (const auto* id : {"first", "a", "fixed"})
+    w.wait_until_running(id);
+  CHECK(offer().empty());  // nobody knows how long they take
+  w.end("first");
+  w.wait_for_ends(1);
+  CHECK(offer(10, 1us).empty());  // too long
+  CHECK(offer(0).empty());
+  const auto offered = offer();
   REQUIRE(offered.size() == 1);
   CHECK(offered[0].fence == a->about.fence);
-  CHECK(w->offer_to_hand_on().empty());
+  CHECK(offer().empty());
   w->not_handed_on(offered);
-  CHECK(w->offer_to_hand_on().size() == 1);
+  CHECK(offer().size() == 1);
   w->not_handed_on(offered);
+  w.accept({b});
+  w.wait_until_running("b");
+  CHECK(offer(1).at(0).fence == a->about.fence);  // who began first
   w.end("a");
   w.wait_for_ends(1);
-  CHECK(w->offer_to_hand_on().empty());
+  CHECK(offer().at(0).fence == b->about.fence);
 }
 
 }  // namespace sluice::test

@@ -120,6 +120,8 @@ ON_EACH_STORE("Who is given back behind a start that runs waits in its old place
     CHECK(holders(w, m) == names{"a"});
     audit(w);
     CHECK(settle(w, give_back) == errc::none);  // asked again
+    CHECK(get(w, "b").fence.value == 0);
+    CHECK(take(w, b, {m}) == "stale");
     CHECK(settle(w, a) == errc::none);
   }
   SECTION("with the start that it was behind") {
@@ -131,7 +133,7 @@ ON_EACH_STORE("Who is given back behind a start that runs waits in its old place
   audit(w);
 }
 
-ON_EACH_STORE("Who is given back after the start before it has ended goes to the woken line") {
+ON_EACH_STORE("Who is given back after the start before it has ended is the first to be woken") {
   const auto a = first_of(w, {"a", "b", "c"});
   const auto b = only(claim(w, from({a})));
   SECTION("in a step of its own") {
@@ -141,8 +143,17 @@ ON_EACH_STORE("Who is given back after the start before it has ended goes to the
   SECTION("in the same step") {
     ask(w, storage::settle_request{{ended(a, how::succeeded), ended(b, how::given_back)}, {}});
   }
-  CHECK(get(w, "b").line == "woken");
-  CHECK(holders(w, m) == names{"c reserved"});
+  CHECK(holders(w, m) == names{"b reserved"});
+  CHECK(waiters(w, m) == names{"c"});
+  audit(w);
+}
+
+ON_EACH_STORE("Who ends behind another for a retry waits in its queue") {
+  const auto a = first_of(w, {"a", "b", "c"});
+  const auto b = only(claim(w, from({a})));
+  CHECK(settle(w, b, how::retry) == errc::none);
+  CHECK(get(w, "b").state == job_state::enqueued);
+  CHECK(holders(w, m) == names{"a"});
   audit(w);
 }
 

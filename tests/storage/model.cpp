@@ -236,11 +236,12 @@ errc model::settle_one(const storage::settlement& end) {
       break;
     case how::given_back:
       j->seen.attempt -= 1;
-      if (!is_suspect(j->seen) && runs_before(*j)) {
+      if (!is_suspect(j->seen) && j->took && j->behind.fence.value > 0) {
         const auto line = permits_of(*j).at(0);
         const auto first = j->first;
         give_back(*j);
         j->first = first;
+        j->seen.fence = {};
         wait_in(*j, line);
         return errc::none;
       }

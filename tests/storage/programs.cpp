@@ -51,7 +51,7 @@ int lane_of(const command& c) { return c.other % 2; }
 storage::permits_by_type permits_of(const command& c) {
   if (c.job < 3) return {};
   const auto& wanted = wishes[static_cast<std::size_t>(c.job + c.choice) % wishes.size()];
-  return {{"work", {wanted, c.choice != 5, c.choice % 2 == 0}}, {"mail", {{"mutex:m"}, true, true}}};
+  return {{"work", {wanted, c.choice != 5, c.choice != 3}}, {"mail", {{"mutex:m"}, true, true}}};
 }
 std::string permits_in_words(const command& c) {
   std::string text;
@@ -62,7 +62,7 @@ std::string permits_in_words(const command& c) {
   }
   return text;
 }
-bool hands_on(const command& c) { return c.job >= 3 && !c.flag; }
+bool hands_on(const command& c) { return c.job >= 3; }
 bool pauses(const command& c) { return c.flag && c.more < 2; }
 names ids_of(const command& c) {
   names both = {at(job_names, c.job)};

@@ -287,7 +287,7 @@ local function throttling()
         entries[resource], counts[resource] = {}, 0
       end
     end
-    -- Of those alike that follow one another, as most of a batch do.
+    -- Alike ones that follow one another are counted together, as most of a batch are.
     local last, n = nil, 0
     local function count_last()
       for _, resource in ipairs(last and taken_in(last).held or {}) do
@@ -338,9 +338,18 @@ local function throttling()
     for _, resource in ipairs(order) do pass_on(resource) end
   end
 
-  -- Ends so many starts of which this stood in their rows, while nobody waits.
-  local function free(permits, n)
-    for _, resource in ipairs(taken_in(permits).held) do count_taken(resource, -n) end
+
+  -- Ends starts of whom these stood in their rows, `ended` of each, and nothing else.
+  local function free(alike)
+    local order, counts = {}, {}
+    for _, c in ipairs(alike) do
+      for _, resource in ipairs(taken_in(c.permits).held) do
+        if not counts[resource] then order[#order + 1] = resource end
+        counts[resource] = (counts[resource] or 0) + c.ended
+      end
+    end
+    for _, resource in ipairs(order) do count_taken(resource, -counts[resource]) end
+    for _, resource in ipairs(order) do pass_on(resource) end
   end
 
   -- Whoever runs behind another gives the permit back to that one when it ends first. `back` says so for starts that end
@@ -371,9 +380,9 @@ local function throttling()
       owed[t.behind.id] = text(t.held[1])
       return true
     end
-    function p.write(ended)
+    function p.write(gone)  -- rows that are no more
       for id, permits in pairs(owed) do
-        if not ended[id] then
+        if not gone[id] then
           local start = read_start(rows[id])
           start.permits = permits
           call('HSET', starts, id, write_start(start))
@@ -382,7 +391,7 @@ local function throttling()
     end
     return p
   end
-  -- A job that ended behind another waits as it did before it was claimed.
+  -- A job that was claimed behind another and given back stands in its old place again.
   local function stand_again(id, queue, permits)
     local t = taken_in(permits)
     put(admission, {id, write_admission({first = t.behind.first, vain = 0, fence = '0', at = t.held[1], held = {}, slots = {}})})
@@ -608,7 +617,7 @@ local function throttling()
     check_admissions = check_admissions, admissions_of = admissions_of, admission_of = admission_of, has = has,
     limit_of = limit_of, entry_of = entry_of, cell_of = cell_of, reservation = reservation, hold = hold,
     let_go = let_go, count_taken = count_taken, held_of = held_of, taken_in = taken_in, unfold = unfold,
-    predecessors = predecessors, stand_again = stand_again, first_waiters = first_waiters, close_empty = close_empty,
+    predecessors = predecessors, stand_again = stand_again,
     runs = runs, stands_still = stands_still, stand_in_line = stand_in_line, wake = wake, pass_on = pass_on,
     give_back = give_back, free = free, forget = forget, park = park, by_bytes = by_bytes, told = told,
     admit_claimed = admit_claimed, most_woken = most_woken, room_of = room_of,

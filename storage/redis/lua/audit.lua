@@ -79,6 +79,8 @@ elseif what == 'admission' then
     local value, record = call('HGET', admission, id), call('HGET', jobs, id)
     local a = value and read_admission(value)
     if value and not a then wrong('job ', id, ' has an admission that cannot be read') end
+    local start = read_start(call('HGET', starts, id) or '')
+    if value and start and (start.has == '0' or start.has == '1') then wrong('job ', id, ' has an admission that its start does not know of') end
     if value and not record then wrong('there is an admission of job ', id, ', which does not exist') end
     for _, resource in ipairs(a and a.held or {}) do
       if call('HEXISTS', holders(resource), id) == 0 then wrong('job ', id, ' has ', resource, ' but does not hold it') end

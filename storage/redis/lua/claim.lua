@@ -69,11 +69,12 @@ local function claim(at)
   local mark = lane .. ' ' .. owner
   local before = call('HGET', claims, mark)
   if before and tonumber(before) >= tonumber(op) then return claimed_before(server, queue, op) end
+  if #hands_on > 0 and call('ZCARD', waiting) == 0 then hands_on = {} end
   call('SADD', queues, queue)
   if call('SISMEMBER', paused, queue) == 1 then return {0} end
 
   -- Looking: what is taken, what is moved aside, what cannot be read. Of jobs, nothing is written before all is known.
-  local ids, records, pasts, attempts, permits = {}, {}, {}, {}, {}  -- of those taken
+  local ids, records, pasts, attempts, permits, has = {}, {}, {}, {}, {}, {}  -- of those taken
   local leaving, aside, broken, parks, full, looked = grouped(), {}, {}, {}, false, 0
   local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
   local folded = {}  -- those whose reservations their rows tell from now on
@@ -149,10 +150,11 @@ local function claim(at)
     if from.of_woken then from_woken = from_woken + 1 end
     local n = #ids + 1
     ids[n], records[n], pasts[n], attempts[n], permits[n] = id, record, before_it or '', attempt + 1, '0:'
+    has[n] = (before_it and 1 or 0) + (had[id] and 2 or 0)
     add_one(leaving, from.key, id)
     if waited then
       if is_complete(plan, id, waited) then
-        permits[n] = plan.row
+        permits[n], has[n] = plan.row, has[n] - 2
         folded[#folded + 1] = {id, plan}
       end
     elseif plan and not busy and plan.rooms[1] then
@@ -190,7 +192,12 @@ local function claim(at)
       local found, from = first_of(lines)
       if #found == 0 then return end
       local found_records, found_pasts = many('HMGET', jobs, found), many('HMGET', past, found)
-      for id, a in pairs(admissions_of(found)) do had[id] = a end
+      -- Who was never started and waits in the main line has nothing to do with a throttler yet.
+      local may_have = {}
+      for i, id in ipairs(found) do
+        if found_pasts[i] or not from[i].of_new then may_have[#may_have + 1] = id end
+      end
+      for id, a in pairs(admissions_of(may_have)) do had[id] = a end
       for i, id in ipairs(found) do
         if full then return end
         from[i].seen = from[i].seen + 1
@@ -202,7 +209,7 @@ local function claim(at)
 
   drain({{key = sorted(line('woken', queue)), seen = 0, of_woken = true}})
   if not full and #ids < most then
-    local lines = {{key = sorted(line('ready', queue)), seen = 0}}
+    local lines = {{key = sorted(line('ready', queue)), seen = 0, of_new = true}}
     if suspect_too and call('EXISTS', line('suspect', queue)) == 1 then
       lines[2] = {key = sorted(line('suspect', queue)), seen = 0, suspects = true}
     end
@@ -235,10 +242,10 @@ local function claim(at)
   local answer, answered = {#aside, '', #parks}, 3
   local until_, rest = whole(now + lease), ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
   -- Their starts: the first of their fences.
-  local function begin(found, found_records, found_pasts, found_attempts, found_permits)
+  local function begin(found, found_records, found_pasts, found_attempts, found_permits, found_has)
     local fence, rows, leases = draw(#found), {}, {}
     for i, id in ipairs(found) do
-      local row = whole(fence + i - 1) .. ' ' .. found_attempts[i] .. (found_pasts[i] == '' and ' 0' or ' 1') .. rest ..
+      local row = whole(fence + i - 1) .. ' ' .. found_attempts[i] .. ' ' .. found_has[i] .. rest ..
                   found_permits[i] .. server
       rows[2 * i - 1], rows[2 * i] = id, row
       leases[2 * i - 1], leases[2 * i] = until_, id
@@ -253,7 +260,7 @@ local function claim(at)
     return fence
   end
   if #ids > 0 then
-    local fence = begin(ids, records, pasts, attempts, permits)
+    local fence = begin(ids, records, pasts, attempts, permits, has)
     for _, f in ipairs(folded) do
       throttling().fold(f[1], f[2].wants)
       had[f[1]] = nil
@@ -287,12 +294,12 @@ local function claim(at)
     end
     local heirs = throttling().hand_on(queue, hands_on, fence_of, suits)
     if #heirs > 0 then
-      local found, found_records, found_pasts, found_attempts, found_permits = {}, {}, {}, {}, {}
+      local found, found_records, found_pasts, found_attempts, found_permits, found_has = {}, {}, {}, {}, {}, {}
       for i, h in ipairs(heirs) do
         found[i], found_records[i], found_pasts[i] = h.id, h.record, h.before
-        found_attempts[i], found_permits[i] = h.attempt, text(h.permits)
+        found_attempts[i], found_permits[i], found_has[i] = h.attempt, text(h.permits), h.before == '' and 0 or 1
       end
-      begin(found, found_records, found_pasts, found_attempts, found_permits)
+      begin(found, found_records, found_pasts, found_attempts, found_permits, found_has)
     end
   end
   answer[1] = answer[1] + woken

@@ -1,8 +1,9 @@
 -- Makes the prefix ours, or tells whose it is.
 -- ARGV[3]: the schema that this version writes. Answer: the schema that is there now.
--- Invariants: no other script runs before this has answered a schema that the caller knows. Schema 1 wrote the rows of
--- starts otherwise, and nothing else: without any it becomes 2.
+-- Invariants: no other script runs before this has answered a schema that the caller knows. Older ones wrote what belongs
+-- to starts otherwise (2: their permits, 1: their rows), and nothing else: without any they become this one.
 local there = call('GET', schema)
-if there and not (there == '1' and call('HLEN', starts) == 0) then return there end
+local is_older = there == '1' or there == '2'
+if there and not (is_older and call('HLEN', starts) == 0) then return there end
 call('SET', schema, ARGV[3])
 return ARGV[3]

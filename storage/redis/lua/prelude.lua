@@ -181,20 +181,20 @@ local function queue_of(record)
   return at and (name_at(record, at))
 end
 
--- A start: "fence attempt has_past started lease renewals op ", then as "length:bytes" the queue and the permits that its
--- claim took (see taken_in in admission.lua), then the server. has_past is 0 when the job surely has none.
+-- A start: "fence attempt has started lease renewals op ", then as "length:bytes" the queue and the permits that its claim
+-- took (see taken_in in admission.lua), then the server. has: 1 a past, 2 an admission, 3 both; 0 when surely neither.
 local function read_start(row)
-  local fence, attempt, has_past, started, lease, renewals, op, at =
+  local fence, attempt, has, started, lease, renewals, op, at =
     match(row, '^(%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%d+) ()')
   local queue, permits
   if fence then queue, at = text_at(row, at) end
   if queue then permits, at = text_at(row, at) end
   if not permits then return nil end
-  return {fence = fence, attempt = tonumber(attempt), has_past = has_past, started = started, lease = lease,
+  return {fence = fence, attempt = tonumber(attempt), has = has, started = started, lease = lease,
           renewals = renewals, op = op, queue = queue, permits = permits, server = sub(row, at)}
 end
 local function write_start(s)
-  return s.fence .. ' ' .. s.attempt .. ' ' .. s.has_past .. ' ' .. s.started .. ' ' .. s.lease .. ' ' .. s.renewals .. ' ' ..
+  return s.fence .. ' ' .. s.attempt .. ' ' .. s.has .. ' ' .. s.started .. ' ' .. s.lease .. ' ' .. s.renewals .. ' ' ..
          s.op .. ' ' .. text(s.queue) .. text(s.permits) .. s.server
 end
 

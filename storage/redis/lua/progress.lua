@@ -14,8 +14,8 @@ for i, id in ipairs(ids) do
     p.reported = ARGV[3 * i + 2]
     changed[#changed + 1] = id
     changed[#changed + 1] = write_past(p)
-    if start.has_past == '0' then
-      start.has_past = '1'
+    if start.has == '0' or start.has == '2' then
+      start.has = start.has == '0' and '1' or '3'
       marked[#marked + 1] = id
       marked[#marked + 1] = write_start(start)
     end

@@ -10,7 +10,7 @@ local ids, codes = {}, {}
 for i = 7, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
 local rows, pasts = many('HMGET', starts, ids), many('HMGET', past, ids)
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local done, is_final, took = {}, {}, {}  -- took: see give_back in admission.lua
+local done, gone, is_final, took = {}, {}, {}, {}  -- took: see give_back in admission.lua
 local behind, texts = nil, {}
 for i = 1, #ids do
   local start = rows[i] and read_start(rows[i])
@@ -35,6 +35,7 @@ for i, id in ipairs(ids) do
       p.reason = give_up and format(ARGV[5], p.losses) or format(ARGV[4], start.attempt)
       p.attempt = start.attempt - 1
       ended[#ended + 1] = id
+      gone[id] = true
       is_final[id] = give_up
       local permits = behind and behind.of(id, start.permits) or ''
       if permits ~= '' and not behind.back(permits, done) then took[#ended] = permits end
@@ -50,8 +51,8 @@ each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
+if behind then behind.write(gone) end
 for _, b in ipairs(broken) do put_aside(b.id, b.key, b.queue) end
-if behind then behind.write(done) end
 give_back(ended, had, took, is_final)
 finish(#ended + woken > 0)
 return table.concat(codes)

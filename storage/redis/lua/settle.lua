@@ -41,26 +41,27 @@ local function common_of(rest)
   return c
 end
 
--- Only a job with a past costs a look at it.
-local attempts, commons, past_ids, looked = {}, {}, {}, {}
+-- Only a job with a past costs a look at it, and only one with an admission a look at that.
+local attempts, commons, past_ids, looked, has_admission = {}, {}, {}, {}, {}
 for i = 1, n do
-  local row, fence, has_past = rows[i], fences[i], nil
+  local row, fence, has = rows[i], fences[i], nil
   commons[i] = false
   if row and sub(row, 1, #fence + 1) == fence .. ' ' then
     local attempt, flag, rest = match(row, '^(%d+) (%d) (.*)$', #fence + 2)
-    if attempt then attempts[i], has_past, commons[i] = attempt, flag, common_of(rest) end
+    if attempt then attempts[i], has, commons[i] = attempt, flag, common_of(rest) end
   end
-  if has_past ~= '0' then past_ids[#past_ids + 1] = ids[i] end
+  if has ~= '0' and has ~= '2' then past_ids[#past_ids + 1] = ids[i] end
+  if has == '2' or has == '3' then has_admission[ids[i]] = true end
 end
 for k, value in ipairs(many('HMGET', past, past_ids)) do looked[past_ids[k]] = value end
 local behind = #texts > 0 and throttling().predecessors(texts)
 local some_behind = behind and behind.some
-local plain = not some_behind and call('HLEN', admission) == 0  -- nobody has to do with more than what claims took
+local plain = not some_behind and not next(has_admission)  -- nobody has more than what its claim took
 local ended_commons = {}
 
 local codes, made_work = {}, false
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local earliest, done, took, standing = {}, {}, {}, {}  -- took: see give_back in admission.lua; standing: who waits again
+local earliest, done, gone, took, standing = {}, {}, {}, {}, {}  -- took: see give_back in admission.lua; standing: who waits again
 local ends, changes = 0, 0
 
 local function target_of(how, delay, losses, c)
@@ -97,6 +98,7 @@ for _, group in ipairs(groups) do
       else
         local losses, attempt = p and p.losses or 0, attempts[i]
         ends = ends + 1
+        gone[id] = true
         local permits, returned = c.permits, false
         if plain then
           if c.ended == 0 then ended_commons[#ended_commons + 1] = c end
@@ -110,10 +112,10 @@ for _, group in ipairs(groups) do
         end
         ended[ends] = id
         add_one(leaving, c.processing, id)
-        if returned and how == 'given_back' and losses == 0 then
+        if some_behind and how == 'given_back' and losses == 0 and throttling().taken_in(c.permits).behind then
           codes[i] = '3'
           sorted(line('throttled', c.queue))
-          standing[#standing + 1] = {id, c.queue, permits}
+          standing[#standing + 1] = {id, c.queue, c.permits}
         else
           local target, score = target_of(how, group.delay, losses, c)
           made_work = made_work or goes_on
@@ -137,15 +139,23 @@ for _, group in ipairs(groups) do
   end
 end
 
-local had = plain and {} or admissions_of(ended)
+local had = {}
+if next(has_admission) then
+  local admitted = {}
+  for _, id in ipairs(ended) do
+    if has_admission[id] then admitted[#admitted + 1] = id end
+  end
+  had = admissions_of(admitted)
+end
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', whole(instant), queue) end
-for _, b in ipairs(broken) do put_aside(b[1], b[2], b[3]) end
-if some_behind then behind.write(done) end
+if some_behind then behind.write(gone) end
 for _, s in ipairs(standing) do throttling().stand_again(s[1], s[2], s[3]) end
+for _, b in ipairs(broken) do put_aside(b[1], b[2], b[3]) end
+if behind and plain then throttling().free(ended_commons) end
 local is_final = {}
 if next(had) then
   for _, group in ipairs(groups) do
@@ -157,9 +167,6 @@ if next(had) then
   end
 end
 give_back(ended, had, took, is_final)
-for _, c in ipairs(ended_commons) do
-  if c.permits ~= '' then throttling().free(c.permits, c.ended) end
-end
 
 local answer = {''}
 if ARGV[at] then

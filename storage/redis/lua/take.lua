@@ -31,7 +31,7 @@ local rows, had = many('HMGET', starts, ids), admissions_of(ids)
 
 -- Grants are written together, as late as others may look.
 local limit, room, first_served = {}, {}, {}
-local granted, changed, changes, parked, moved_out, unfolded = grouped(), {}, 0, {}, {}, {}
+local granted, changed, changes, parked, moved_out, unfolded, marked = grouped(), {}, 0, {}, {}, {}, {}
 local function write_grants()
   for _, resource in ipairs(granted.order) do hold(resource, granted.of[resource]) end
   put(admission, changed)
@@ -58,13 +58,18 @@ local function has_room(resource)
 end
 
 -- With `start`, what it had of its claim stands in its admission from now on.
-local function grant(id, fence, group, a, missing, start)
+local function grant(id, fence, group, a, missing, start, row)
   if #missing == 0 and not group.strict then return end
   if start then
     a = copy_of(a)
     for _, resource in ipairs(t.unfold(id, start)) do a.held[#a.held + 1] = resource end
     unfolded[id] = true
-    moved_out[#moved_out + 1], moved_out[#moved_out + 2] = id, write_start(start)
+  end
+  if not marked[id] then
+    local s = start or read_start(row)
+    marked[id] = true
+    if s.has == '0' or s.has == '1' then s.has = s.has == '0' and '2' or '3' end
+    moved_out[#moved_out + 1], moved_out[#moved_out + 2] = id, write_start(s)
   end
   if group.strict then
     for _, resource in ipairs(a.held) do
@@ -98,6 +103,7 @@ local function decide(id, fence, group, row)
   end
   a = a or nothing
   local start = row and read_start(row)
+  if row and not start then return 's' end
   if start and (start.permits == '' or unfolded[id]) then start = nil end
   if not row or parked[id] or fence == '0' or sub(row, 1, #fence + 1) ~= fence .. ' ' then
     if a.at ~= '' and a.fence == fence and fence ~= '0' then return 'p', a.at end
@@ -123,7 +129,7 @@ local function decide(id, fence, group, row)
       return 'p', resource
     end
   end
-  grant(id, fence, group, a, missing, start)
+  grant(id, fence, group, a, missing, start, row)
   return 'g'
 end
 
