@@ -183,6 +183,20 @@ ON_EACH_STORE("When both are lost the permit is free") {
   audit(w);
 }
 
+ON_EACH_STORE("A claim hands on to whom it has just parked") {
+  put_all(w, {"a", "b", "c"});
+  auto words = from({});
+  words.free = 1;
+  const auto a = only(claim(w, words));
+  words.hand_on = {start_of(a)};
+  words.free = 2;
+  const auto got = claim(w, words);
+  CHECK(ids(got) == names{"b"});
+  CHECK(got.parked == 2);
+  CHECK(waiters(w, m) == names{"c"});
+  audit(w);
+}
+
 ON_EACH_STORE("As many as are handed on are claimed, in the order of the line, each behind one start") {
   define(w, s, 3);
   put_all(w, {"a", "b", "c", "d", "e", "f", "g"});

@@ -164,6 +164,7 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
     j->took = true;
     j->vain = 0;
     j->behind = from;
+    j->old_first = std::exchange(j->first, 0);
     give(*j);
   }
   if (!answer.jobs.empty()) last_op = r.op;
@@ -238,9 +239,8 @@ errc model::settle_one(const storage::settlement& end) {
       j->seen.attempt -= 1;
       if (!is_suspect(j->seen) && j->took && j->behind.fence.value > 0) {
         const auto line = permits_of(*j).at(0);
-        const auto first = j->first;
         give_back(*j);
-        j->first = first;
+        j->first = j->old_first;
         j->seen.fence = {};
         wait_in(*j, line);
         return errc::none;

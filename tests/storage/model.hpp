@@ -66,6 +66,7 @@ private:
     std::map<std::string, time_point> slots;  // by resource: good until then
     bool took = false;                        // its claim took its permits, and it has asked for no more
     storage::start_key behind{};              // the start that it was claimed behind
+    std::uint64_t old_first = 0;              // its number in the line then
   };
   using known_jobs = std::vector<known_job*>;
   struct permit {

@@ -45,10 +45,11 @@ constexpr duration waits[] = {1s, 15s, 40s, 2h};
 constexpr duration steps_back[] = {500ms, 10s, 40s, 1h};
 
 const std::string& at(const names& all, int n) { return all[static_cast<std::size_t>(n)]; }
-int free_of(const command& c) { return c.what == verb::claim ? (c.amount + 1) % 3 : c.amount; }
+int free_of(const command& c) { return c.what == verb::settle ? c.amount : (c.amount + 1) % 3; }
 int lane_of(const command& c) { return c.other % 2; }
 // What claims take for each type: nothing, or what the job number says.
 storage::permits_by_type permits_of(const command& c) {
+  if (c.what == verb::hand_on) return {{"work", {{"mutex:m"}, true, true}}, {"mail", {{"mutex:m"}, true, true}}};
   if (c.job < 3) return {};
   const auto& wanted = wishes[static_cast<std::size_t>(c.job + c.choice) % wishes.size()];
   return {{"work", {wanted, c.choice != 5, c.choice != 3}}, {"mail", {{"mutex:m"}, true, true}}};
@@ -62,7 +63,9 @@ std::string permits_in_words(const command& c) {
   }
   return text;
 }
-bool hands_on(const command& c) { return c.job >= 3; }
+bool hands_on(const command& c) { return c.job >= 3 || c.what == verb::hand_on; }
+// Rather that than what its job says, once there is one.
+bool ends_who_is_behind(const command& c) { return c.which == 0 && c.flag; }
 bool pauses(const command& c) { return c.flag && c.more < 2; }
 names ids_of(const command& c) {
   names both = {at(job_names, c.job)};
@@ -89,9 +92,11 @@ std::string words_for(const command& c) {
     case verb::enqueue:
       return cat("enqueue ", both, ": ", c.more == 0 ? "mail" : "work", " in ", queue,
                  c.amount == 2 ? " with other args" : "", " after ", format_duration(delays[c.time]));
+    case verb::hand_on:
     case verb::claim: return claim() + (c.which > 0 ? cat(", as ", c.which, " before") : "");
     case verb::settle:
-      return cat(both, start, " ends: ", at(ends, c.choice), " in ", format_duration(delays[c.time]),
+      return cat(ends_who_is_behind(c) ? "who was claimed behind another last, else " : "", both, start,
+                 " ends: ", at(ends, c.choice), " in ", format_duration(delays[c.time]),
                  c.amount > 0 ? "; " + claim() : "");
     case verb::renew: return cat("renew ", both, start, " for ", format_duration(leases[c.time]));
     case verb::progress: return cat("progress of ", both, start);
@@ -161,11 +166,11 @@ rc::Gen<program> any_program(int longest) {
   using rc::gen::map;
   using rc::gen::set;
   const auto what = rc::gen::weightedElement<verb>(
-      {{6, verb::enqueue}, {8, verb::claim}, {7, verb::settle}, {2, verb::renew}, {1, verb::progress},
-       {2, verb::promote}, {4, verb::look},  {5, verb::reap},   {2, verb::prune}, {3, verb::requeue},
-       {2, verb::remove},  {4, verb::pause}, {8, verb::take},   {12, verb::ask},  {3, verb::swap},
-       {4, verb::define},  {1, verb::rouse}, {4, verb::lock},   {4, verb::wait},  {1, verb::set_back},
-       {1, verb::reopen}});
+      {{6, verb::enqueue},  {8, verb::claim},   {14, verb::hand_on}, {7, verb::settle}, {2, verb::renew},
+       {1, verb::progress}, {2, verb::promote}, {4, verb::look},     {5, verb::reap},   {2, verb::prune},
+       {3, verb::requeue},  {2, verb::remove},  {4, verb::pause},    {8, verb::take},   {12, verb::ask},
+       {3, verb::swap},     {4, verb::define},  {1, verb::rouse},    {4, verb::lock},   {4, verb::wait},
+       {1, verb::set_back}, {1, verb::reopen}});
   const auto seldom = [](int below) {
     return map(inRange(0, 3 * below), [below](int n) { return n < below ? n : 0; });
   };
@@ -237,11 +242,15 @@ storage::request crowd::request(const command& c) {
                                    .delay = never_twice(delays[c.time])}));
       return r;
     }
+    case verb::hand_on:
     case verb::claim: return claim(c);
     case verb::settle: {
       storage::settle_request r;
-      for (const auto& id : both)
-        r.starts.push_back(end_of({job_id(id), fence_of(id, c.which)}, static_cast<how>(c.choice), c));
+      if (ends_who_is_behind(c) && behind_.fence.value > 0)
+        r.starts.push_back(end_of(behind_, static_cast<how>(c.choice), c));
+      else
+        for (const auto& id : both)
+          r.starts.push_back(end_of({job_id(id), fence_of(id, c.which)}, static_cast<how>(c.choice), c));
       if (c.amount > 0) {
         auto next = c;
         next.which = 0;
@@ -441,6 +450,8 @@ duration crowd::never_twice(duration delay) {
 }
 
 void crowd::remember(const storage::claim_answer& got) {
+  for (std::size_t i = 0; i < got.jobs.size(); ++i)
+    if (got.behind[i].value > 0) behind_ = start_of(got.jobs[i]);
   for (const auto& j : got.jobs) {
     auto& of_job = starts_[j.id.value];
     if (std::find(of_job.begin(), of_job.end(), j.fence) == of_job.end()) of_job.push_back(j.fence);

@@ -69,7 +69,6 @@ local function claim(at)
   local mark = lane .. ' ' .. owner
   local before = call('HGET', claims, mark)
   if before and tonumber(before) >= tonumber(op) then return claimed_before(server, queue, op) end
-  if #hands_on > 0 and call('ZCARD', waiting) == 0 then hands_on = {} end
   call('SADD', queues, queue)
   if call('SISMEMBER', paused, queue) == 1 then return {0} end
 
@@ -218,6 +217,7 @@ local function claim(at)
     end
     drain(lines)
   end
+  if #hands_on > 0 and #parks == 0 and call('ZCARD', waiting) == 0 then hands_on = {} end
   if #ids + #aside + #broken + #parks + #hands_on == 0 then return {0} end
 
   -- Writing.
