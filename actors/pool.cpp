@@ -57,12 +57,18 @@ std::vector<storage::start_key> pool::offer_to_hand_on(std::size_t at_most, dura
   std::vector<start_ptr> starts;
   if (std::none_of(typical_of_.begin(), typical_of_.end(), [&](const auto& t) { return t.second.value() < below; }))
     return {};
+  // It runs, or a thread is about to take it.
+  const auto begins = [&](const start_ptr& start) {
+    const bool soon = start->behind.value > 0 || run_queue_.size() <= resting_.size();
+    return start->now.at == phase::running || (start->now.at == phase::queued && soon);
+  };
   for (const auto& [f, start] : held_)
-    if (start->may_hand_on && start->now.at == phase::running && !start->now.offered &&
-        start->now.stopping == stop_cause::none && is_short(start->about.type.value))
+    if (start->may_hand_on && begins(start) && !start->now.offered && start->now.stopping == stop_cause::none &&
+        is_short(start->about.type.value))
       starts.push_back(start);
   // Who began first ends first, as a rule: it goes on to whoever waited longest.
-  std::sort(starts.begin(), starts.end(), [](const auto& a, const auto& b) { return a->now.began < b->now.began; });
+  std::sort(starts.begin(), starts.end(),
+            [](const auto& a, const auto& b) { return a->now.queued_since < b->now.queued_since; });
   if (starts.size() > at_most) starts.resize(at_most);
   std::vector<storage::start_key> keys;
   for (const auto& start : starts) {
@@ -365,6 +371,16 @@ void pool::follow_locked(sluice::fence ended, bool looks_next) {
   if (looks_next) return;
   hand_over_locked();
   wake_locked();
+}
+
+// The first of the run queue can begin. Those whose leases are over may be somebody else's by now.
+bool pool::has_next_locked() {
+  while (!run_queue_.empty() && run_queue_.front()->now.lease_ends < steady_clock::now()) {
+    const auto start = run_queue_.front();
+    run_queue_.pop_front();
+    file_locked(never_begun(start, "its lease is over"), true);
+  }
+  return !run_queue_.empty();
 }
 
 void pool::file_locked(ended_start end, bool looks_next) {

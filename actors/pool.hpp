@@ -198,6 +198,7 @@ private:
   // `looks_next`: this thread looks at the run queue next, and nobody need be called for what was behind that start.
   void file_locked(ended_start end, bool looks_next = false);
   void follow_locked(sluice::fence ended, bool looks_next);
+  bool has_next_locked();
   void tell_locked();
   void join_finished(std::unique_lock<std::mutex>& hold);
 

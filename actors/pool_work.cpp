@@ -110,7 +110,7 @@ start_ptr pool::next(worker_id id) {
       wake_locked();  // somebody else, for what we were called for
       return nullptr;
     }
-    if (!w.current && !run_queue_.empty()) {
+    if (!w.current && has_next_locked()) {
       begin_locked(w);
       wake_locked();
       if (!w.current->elsewhere) return w.current;
@@ -151,7 +151,7 @@ void pool::wake_locked() {
 
 // What runs elsewhere needs no thread to begin.
 void pool::hand_over_locked() {
-  while (!resting_.empty() && !run_queue_.empty() && run_queue_.front()->elsewhere) {
+  while (!resting_.empty() && has_next_locked() && run_queue_.front()->elsewhere) {
     auto& w = *resting_.back();
     begin_locked(w);
     if (w.calls.handed_over) w.calls.handed_over();
@@ -203,7 +203,7 @@ start_ptr pool::put_elsewhere(worker_id id, const start_ptr& start, outcome resu
   }
   w->current = nullptr;
   if (w->retired || muted_) return nullptr;
-  if (!run_queue_.empty() && run_queue_.front()->elsewhere) {
+  if (has_next_locked() && run_queue_.front()->elsewhere) {
     begin_locked(*w);
     return w->current;
   }

@@ -110,12 +110,13 @@ bool supervisor_state::ask_store() {
   claim_size size;
   if (!e->quiet && (look || !ended.empty())) size = plan_claim(load, desk->pool->options.prefetch, coming);
   std::vector<storage::start_key> hand_on;
-  if (!e->quiet && (size.free + size.ahead > 0 || !ended.empty()))
+  if (!e->quiet && (size.free + size.ahead > 0 || !ended.empty() || some_wait))
     hand_on = desk->pool->offer_to_hand_on(desk->pool->options.prefetch, hand_on_below);
   bool claims = size.free + size.ahead > 0 || !hand_on.empty();
   if (claims && !desk->pool->open_claim()) claims = false;
   if (ended.empty() && !claims) return false;
   if (!claims) size = {}, hand_on.clear();
+  some_wait = false;
   if (size.free + size.ahead > 0) look = false;
 
   auto order = std::make_shared<open_order>();
@@ -192,6 +193,8 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   const auto in_line = std::count_if(claimed.behind.begin(), claimed.behind.end(),
                                      [](sluice::fence before) { return before.value == 0; });
   if (order->wanted > 0 && (in_line >= order->wanted || claimed.parked >= storage::most_parked)) look = true;
+  const auto heirs = claimed.jobs.size() - static_cast<std::size_t>(in_line);
+  if (claimed.parked > 0 || (heirs > 0 && heirs == order->hands_on.size())) some_wait = true;
   take_claimed(*order, claimed);
   if (order->wanted > 0 || !order->hands_on.empty()) desk->pool->claim_answered();
   desk->orders[order->lane].reset();

@@ -31,6 +31,7 @@ struct supervisor_state {
   bool look = true;             // there may be work that we have not asked for
   bool waits_for_more = false;  // of what has ended, for a moment
   bool looks_behind = false;    // a look at who is behind others is coming
+  bool some_wait = false;       // for permits, as far as we know: a claim for heirs alone is worth it
   duration quickest{0};         // what an order took of late, at the least
 
   void start_up();

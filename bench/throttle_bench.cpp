@@ -77,6 +77,8 @@ void busy_semaphore(stores& on, int jobs) {
   const auto t = run(on.url(), jobs, all_workers, 5ms, &by, "semaphore:api");
   std::printf("%-44s %12.1f %%\n", "semaphore 8, bodies of 5 ms, 32 workers: busy", busy(t, permits));
   show("release to the next start, p50 / p99 / max", wake_ups(t, permits));
+  const auto one = run(on.url(), jobs / 10, all_workers, 5ms, nullptr, "mutex:one");
+  std::printf("%-44s %12.1f %%\n", "a mutex, bodies of 5 ms, 32 workers: busy", busy(one, 1));
 }
 
 sluice::throttler window() {

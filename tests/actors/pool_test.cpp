@@ -46,6 +46,7 @@ public:
     made->about.fence.value = ++fences_;
     if (behind) made->behind = behind->about.fence;
     made->may_hand_on = true;
+    made->now.lease_ends = steady_clock::now() + 1h;
     return made;
   }
   void accept(std::vector<start_ptr> starts) { pool_->accept(std::move(starts)); }
@@ -179,6 +180,41 @@ TEST_CASE("A start behind another is given back when its server stops or its lea
   CHECK(ids(w.wait_for_ends(1)) == names{"b given_back"});
   w.end("a");
   CHECK(w.wait_for_ends(1).at(0).start == a);
+}
+
+TEST_CASE("A start whose lease is over does not begin", "[pool]") {
+  pool_world w(1);
+  const auto a = w.start("a"), b = w.start("b", a), queued = w.start("queued"), good = w.start("good");
+  w.accept({a});
+  w.wait_until_running("a");
+  w.accept({b, queued, good});
+  w->renewed(b, steady_clock::now() - 1s);
+  w->renewed(queued, steady_clock::now() - 1s);
+  w.end("a");
+  w.wait_until_running("good");
+  CHECK(ids(w.wait_for_ends(3)) == names{"a succeeded", "b given_back", "queued given_back"});
+}
+
+TEST_CASE("A start is offered to hand on its permit when it is about to begin", "[pool]") {
+  pool_world w(1);
+  const auto first = w.start("first"), a = w.start("a"), b = w.start("b", a), queued = w.start("queued");
+  const auto offered = [&] {
+    names all;
+    for (const auto& key : w->offer_to_hand_on(10, 1h))
+      all.push_back(key.id.value);
+    return all;
+  };
+  w.end("first");
+  w.accept({first});
+  w.wait_for_ends(1);
+  w.accept({a});
+  w.wait_until_running("a");
+  CHECK(offered() == names{"a"});
+  w.accept({b, queued});
+  CHECK(offered().empty());  // one is behind another, for the other there is no worker
+  w.end("a");
+  w.wait_for_ends(1);  // whether it runs already or not
+  CHECK(offered() == names{"b"});
 }
 
 TEST_CASE("A running start is offered to hand on its permit once until nobody took it over", "[pool]") {
