@@ -31,7 +31,7 @@ struct held_start {
     enum class phase : std::uint8_t { admitting, behind, queued, running, ended } at = phase::queued;
     bool offered = false;  // its permit, to whoever waits; stays so once somebody was behind it: so there is but one
     stop_cause stopping = stop_cause::none;
-    steady_point lease_ends{};  // by our own clock, counted from before the store was asked
+    steady_point lease_ends = steady_point::max();  // by our own clock, counted from before the store was asked
     steady_point queued_since{};
     steady_point began{};
     steady_point stop_asked{};

@@ -46,7 +46,6 @@ public:
     made->about.fence.value = ++fences_;
     if (behind) made->behind = behind->about.fence;
     made->may_hand_on = true;
-    made->now.lease_ends = steady_clock::now() + 1h;
     return made;
   }
   void accept(std::vector<start_ptr> starts) { pool_->accept(std::move(starts)); }
