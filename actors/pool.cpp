@@ -62,14 +62,17 @@ std::vector<storage::start_key> pool::offer_to_hand_on(std::size_t at_most, dura
     const bool soon = start->behind.value > 0 || run_queue_.size() <= resting_.size();
     return start->now.at == phase::running || (start->now.at == phase::queued && soon);
   };
-  for (const auto& [f, start] : held_)
+  std::size_t offered = 0;
+  for (const auto& [f, start] : held_) {
+    if (start->now.offered && start->now.at != phase::ended) ++offered;
     if (start->may_hand_on && begins(start) && !start->now.offered && start->now.stopping == stop_cause::none &&
         is_short(start->about.type.value))
       starts.push_back(start);
+  }
   // Who began first ends first, as a rule: it goes on to whoever waited longest.
   std::sort(starts.begin(), starts.end(),
             [](const auto& a, const auto& b) { return a->now.queued_since < b->now.queued_since; });
-  if (starts.size() > at_most) starts.resize(at_most);
+  starts.resize(std::min(starts.size(), at_most - std::min(at_most, offered)));
   std::vector<storage::start_key> keys;
   for (const auto& start : starts) {
     start->now.offered = true;

@@ -100,8 +100,8 @@ public:
   void turn_away(const start_ptr& start, settled_outcome end);
   // Those that are still held so.
   std::vector<start_ptr> admitting() const;
-  // At most so many starts whose permits a claim may hand on, of types whose bodies take less than that; each is told
-  // once, until the claim says that nobody took it over.
+  // Starts whose permits a claim may hand on, of types whose bodies take less than that, as many as make `at_most` with
+  // those told of before that have not ended; each is told once, until the claim says that nobody took it over.
   std::vector<storage::start_key> offer_to_hand_on(std::size_t at_most, duration below);
   void not_handed_on(const std::vector<storage::start_key>& starts);
   // Gives back whoever has been behind a running start since before `then`: true when others still are.

@@ -145,18 +145,17 @@ std::optional<job_row> runs_before(session& s, const taken& t) {
   return q.step() ? std::optional(read_row(q)) : std::nullopt;
 }
 
-bool leave_took(session& s, const std::string& took) {
+void leave_took(session& s, const std::string& took) {
   auto t = read_took(took);
   if (const auto before = runs_before(s, t)) {
     const auto again = write_took({t.resources});
     s.db.prepare("UPDATE jobs SET took=? WHERE seq=?").with(query::blob{again}, before->seq).run();
-    return true;
+    return;
   }
   for (auto& resource : t.resources) {
     s.count_held(resource, -1);
     s.freed.push_back(std::move(resource));
   }
-  return false;
 }
 
 void stand_again(session& s, std::int64_t seq, const std::string& queue, const taken& t) {

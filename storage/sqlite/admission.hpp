@@ -46,9 +46,8 @@ struct taken {
 };
 std::string write_took(const taken& t);
 taken read_took(const std::string& took);
-// The start of this row has ended, and `took` was emptied: its permits go back. True: to the start that it was behind,
-// which runs still.
-bool leave_took(session& s, const std::string& took);
+// The start of this row has ended, and `took` was emptied: its permits go back, or to the start that it was behind.
+void leave_took(session& s, const std::string& took);
 // The start that this one is behind, if that runs still and has no permit.
 std::optional<job_row> runs_before(session& s, const taken& t);
 // A job that was claimed behind another and given back stands in its old place again; its row says `throttled` already.

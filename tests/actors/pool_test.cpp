@@ -239,6 +239,7 @@ TEST_CASE("A running start is offered to hand on its permit once until nobody to
   w.accept({b});
   w.wait_until_running("b");
   CHECK(offer(1).at(0).fence == a->about.fence);  // who began first
+  CHECK(offer(1).empty());                        // one at a time
   w.end("a");
   w.wait_for_ends(1);
   CHECK(offer().at(0).fence == b->about.fence);

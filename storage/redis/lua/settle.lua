@@ -3,8 +3,8 @@
 -- given_back, deferred); 1 when that is a failed run, else 0; the delay in microseconds of those that are retried or
 -- deferred; 1 when they report progress, else 0; and for each start: id; fence; the reason, the result and the report,
 -- if any, each as "length:bytes"; cause, error and time run, as in a past. Then the claim, if any: see claim.lua.
--- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before, 3 ended and waits in its line again), and a w when others have work with who was
--- woken; then the claim's.
+-- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before, 3 ended and waits in its line again), and a w
+-- when others have work with who was woken; then the claim's.
 -- Invariants: only the current start ends; it leaves `starts` and its lease, and its job enters one line; what has
 -- ended changes no more; its permits go back and on. Passes when memory is out.
 begin_freeing()
@@ -61,7 +61,8 @@ local ended_commons = {}
 
 local codes, made_work = {}, false
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local earliest, done, gone, took, standing = {}, {}, {}, {}, {}  -- took: see give_back in admission.lua; standing: who waits again
+-- gone: whose rows are no more; took: see give_back in admission.lua; standing: who waits in its line again.
+local earliest, done, gone, took, standing = {}, {}, {}, {}, {}
 local ends, changes = 0, 0
 
 local function target_of(how, delay, losses, c)
