@@ -33,12 +33,6 @@ inline claim_size plan_claim(const pool_load& load, std::uint32_t prefetch, std:
   return size;
 }
 
-// Permits are handed on ahead while bodies are so short that the way to the store and back would keep a permit idle for
-// a good part of the time. Behind a longer one a job waits in the store, where any server can run it.
-inline constexpr duration hand_on_below = std::chrono::milliseconds(20);
-// Whoever is behind a start for so long goes back to its line: bodies became slow.
-inline constexpr duration patience_behind = std::chrono::milliseconds(100);
-
 inline constexpr duration longer_than_an_order = std::chrono::milliseconds(1);
 
 // How two orders at a time share what a pool can hold.

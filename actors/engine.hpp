@@ -15,6 +15,27 @@ namespace sluice::actors {
 
 class lease_keeper;
 
+// The one place for a suspect in a server: a job that may kill it runs beside no other such job. Who wanted it in vain
+// is told of by whoever gives it back. Thread-safe.
+class suspect_place {
+public:
+  bool take() { return change(state::free, state::taken, state::wanted); }
+  // True when it is free now; else it is wanted from now on.
+  bool is_free() { return change(state::free, state::free, state::wanted); }
+  // True: somebody wanted it meanwhile.
+  bool give_back() { return at_.exchange(state::free) == state::wanted; }
+
+private:
+  enum class state : std::uint8_t { free, taken, wanted };
+  bool change(state from, state to, state otherwise) {
+    auto seen = at_.load();
+    while (!at_.compare_exchange_weak(seen, seen == from ? to : otherwise))
+      continue;
+    return seen == from;
+  }
+  std::atomic<state> at_{state::free};
+};
+
 struct engine : std::enable_shared_from_this<engine> {
   server_options options;
   server_id id;
@@ -26,8 +47,7 @@ struct engine : std::enable_shared_from_this<engine> {
   std::shared_ptr<crew> all_actors = std::make_shared<crew>();
   std::shared_ptr<storage::runner> runner;
   std::atomic<bool> quiet{false};
-  // Taken by the one claim or start that may hold a suspect on this server.
-  std::atomic<bool> suspect_taken{false};
+  suspect_place suspects;  // taken by the one claim or start that may hold one
   std::atomic<std::uint64_t> next_op{1};
 
   // Set by a stop: who begins after it does nothing.

@@ -79,8 +79,7 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
       if (renewal_due) due.emplace_back(p, start);
       next = std::min(next, renewal_due ? now + every : last_renewal_ + every);
       if (now > course.lease_ends) p->ask_to_stop(start, stop_cause::lost, now);
-      if (start->timeout && (course.at == phase::queued || course.at == phase::behind))
-        next = std::min(next, now + *start->timeout);
+      if (start->timeout && course.at == phase::queued) next = std::min(next, now + *start->timeout);
       if (course.at != phase::running) continue;
       if (start->timeout && course.stopping == stop_cause::none) {
         const auto ends = course.began + *start->timeout;

@@ -36,73 +36,16 @@ void pool::accept(std::vector<start_ptr> starts) {
   for (auto& start : starts) {
     if (!held_.try_emplace(start->about.fence, start).second) continue;  // a repeated answer
     start->now.queued_since = now;
-    const auto before = held_.find(start->behind);
-    if (!draining_ && before != held_.end() && before->second->now.at != phase::ended) {
-      start->now.at = phase::behind;
-      behind_[start->behind] = start;
-    } else {
-      queue_locked(start);
-    }
+    queue_locked(start);
   }
   hand_over_locked();
   wake_locked();
 }
 
-std::vector<storage::start_key> pool::offer_to_hand_on(std::size_t at_most, duration below) {
-  std::lock_guard hold(mutex_);
-  const auto is_short = [&](const std::string& type) {
-    const auto typical = typical_of_.find(type);
-    return typical != typical_of_.end() && typical->second.value() < below;
-  };
-  std::vector<start_ptr> starts;
-  if (std::none_of(typical_of_.begin(), typical_of_.end(), [&](const auto& t) { return t.second.value() < below; }))
-    return {};
-  // It runs, or a thread is about to take it.
-  const auto begins = [&](const start_ptr& start) {
-    const bool soon = start->behind.value > 0 || run_queue_.size() <= resting_.size();
-    return start->now.at == phase::running || (start->now.at == phase::queued && soon);
-  };
-  std::size_t offered = 0;
-  for (const auto& [f, start] : held_) {
-    if (start->now.offered && start->now.at != phase::ended) ++offered;
-    if (start->may_hand_on && begins(start) && !start->now.offered && start->now.stopping == stop_cause::none &&
-        is_short(start->about.type.value))
-      starts.push_back(start);
-  }
-  // Who began first ends first, as a rule: it goes on to whoever waited longest.
-  std::sort(starts.begin(), starts.end(),
-            [](const auto& a, const auto& b) { return a->now.queued_since < b->now.queued_since; });
-  starts.resize(std::min(starts.size(), at_most - std::min(at_most, offered)));
-  std::vector<storage::start_key> keys;
-  for (const auto& start : starts) {
-    start->now.offered = true;
-    keys.push_back({start->about.id, start->about.fence});
-  }
-  return keys;
-}
-
-void pool::not_handed_on(const std::vector<storage::start_key>& starts) {
-  std::lock_guard hold(mutex_);
-  for (const auto& key : starts)
-    if (const auto found = held_.find(key.fence); found != held_.end()) found->second->now.offered = false;
-}
-
-bool pool::give_back_behind(steady_point then) {
-  std::lock_guard hold(mutex_);
-  std::vector<start_ptr> late;
-  for (const auto& [f, start] : behind_)
-    if (start->now.queued_since < then) late.push_back(start);
-  for (const auto& start : late) {
-    behind_.erase(start->behind);
-    file_locked(never_begun(start, "the one before it takes long"));
-  }
-  return !behind_.empty();
-}
-
 void pool::queue_locked(const start_ptr& start) {
   if (draining_) file_locked(never_begun(start, "the server is stopping"));
   // A suspect was claimed for a free worker: it must not wait behind others.
-  else if (start->about.losses > 0) run_queue_.push_front(start);
+  else if (storage::is_suspect(start->about.losses)) run_queue_.push_front(start);
   else run_queue_.push_back(start);
 }
 
@@ -222,8 +165,8 @@ pool_load pool::load() const {
   l.queued = static_cast<std::uint32_t>(run_queue_.size());
   l.admitting = admitting_;
   l.ended = static_cast<std::uint32_t>(out_tray_.size());
-  l.typical_body = typical_.value();
-  l.measured = typical_.measured();
+  l.typical_body = duration(static_cast<std::int64_t>(std::max(typical_us_, 1.0)));
+  l.measured = measured_;
   return l;
 }
 
@@ -284,9 +227,8 @@ void pool::ask_to_stop(const start_ptr& start, stop_cause cause, steady_point no
       course.stopping = cause;
       return;
     }
-    if (course.at == phase::queued || course.at == phase::admitting || course.at == phase::behind) {
+    if (course.at == phase::queued || course.at == phase::admitting) {
       if (course.at == phase::admitting) --admitting_;
-      else if (course.at == phase::behind) behind_.erase(start->behind);
       else std::erase(run_queue_, start);
       file_locked(never_begun(start, "stopped before it began"));
       return;
@@ -351,29 +293,11 @@ void pool::close(steady_point deadline) {
 
 void pool::give_back_type(const std::string& type, const std::string& why) {
   std::lock_guard hold(mutex_);
-  std::vector<start_ptr> over;
-  const auto is_over = [&](const start_ptr& start) {
-    if (start->about.type.value == type) over.push_back(start);
-    return start->about.type.value == type;
-  };
-  std::erase_if(run_queue_, is_over);
-  std::erase_if(behind_, [&](const auto& entry) { return is_over(entry.second); });
-  for (const auto& start : over)
+  std::erase_if(run_queue_, [&](const start_ptr& start) {
+    if (start->about.type.value != type) return false;
     file_locked(never_begun(start, why));
-}
-
-// Whoever was behind it begins, ahead of all that only wait for a worker.
-void pool::follow_locked(sluice::fence ended, bool looks_next) {
-  auto next = behind_.extract(ended);
-  if (next.empty()) return;
-  const auto& start = next.mapped();
-  if (draining_) return file_locked(never_begun(start, "the server is stopping"));
-  start->now.at = phase::queued;
-  start->now.queued_since = steady_clock::now();
-  run_queue_.push_front(start);
-  if (looks_next) return;
-  hand_over_locked();
-  wake_locked();
+    return true;
+  });
 }
 
 // The first of the run queue can begin. Those whose leases are over may be somebody else's by now.
@@ -381,18 +305,16 @@ bool pool::has_next_locked() {
   while (!run_queue_.empty() && run_queue_.front()->now.lease_ends < steady_clock::now()) {
     const auto start = run_queue_.front();
     run_queue_.pop_front();
-    file_locked(never_begun(start, "its lease is over"), true);
+    file_locked(never_begun(start, "its lease is over"));
   }
   return !run_queue_.empty();
 }
 
-void pool::file_locked(ended_start end, bool looks_next) {
+void pool::file_locked(ended_start end) {
   end.start->now.at = phase::ended;
-  const auto fence = end.start->about.fence;
   end.settlement.progress = end.start->now.progress;  // also when it was taken: the store may get that too late
   end.start->now.end = end.settlement;
   out_tray_.push_back(std::move(end));
-  follow_locked(fence, looks_next);
   tell_locked();
 }
 

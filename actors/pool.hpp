@@ -21,15 +21,12 @@ struct held_start {
   job about;
   std::uint32_t failures = 0;
   std::optional<duration> timeout{};
-  bool elsewhere = false;    // an actor of the host runs it: the worker's own actor asks it
-  sluice::fence behind{};    // it has the permit of this start, which must have ended before it begins; 0: of none
-  bool may_hand_on = false;  // its permit, while it runs
+  bool elsewhere = false;  // an actor of the host runs it: the worker's own actor asks it
   std::stop_source stop{};
 
   // What changes while it is held: read and written under the pool's lock.
   struct course {
-    enum class phase : std::uint8_t { admitting, behind, queued, running, ended } at = phase::queued;
-    bool offered = false;  // its permit, to whoever waits; stays so once somebody was behind it: so there is but one
+    enum class phase : std::uint8_t { admitting, queued, running, ended } at = phase::queued;
     stop_cause stopping = stop_cause::none;
     steady_point lease_ends = steady_point::max();  // by our own clock, counted from before the store was asked
     steady_point queued_since{};
@@ -52,21 +49,6 @@ struct ended_start {
   outcome elected;
 };
 
-// How long bodies take of late. A new measure weighs an eighth, but one slow body is believed at once.
-class typical_time {
-public:
-  void saw(double us) {
-    us_ = us > 8 * us_ + 1'000 ? us : us_ + (us - us_) / 8;
-    measured_ = true;
-  }
-  bool measured() const { return measured_; }  // false: nothing ran yet
-  duration value() const { return duration(static_cast<std::int64_t>(us_ > 1 ? us_ : 1)); }
-
-private:
-  double us_ = 0;
-  bool measured_ = false;
-};
-
 // What a claim is planned from.
 struct pool_load {
   std::uint32_t workers = 0;
@@ -87,7 +69,7 @@ public:
   const queue_options options;
 
   // --- The supervisor's side.
-  // Takes over claimed starts; threads begin them at once, but for those behind another, when that has ended.
+  // Takes over claimed starts; threads begin them at once.
   void accept(std::vector<start_ptr> starts);
   // The same of starts that throttlers must let in first: they are held, and begin once they are admitted.
   // Those that were not held before are answered.
@@ -100,12 +82,6 @@ public:
   void turn_away(const start_ptr& start, settled_outcome end);
   // Those that are still held so.
   std::vector<start_ptr> admitting() const;
-  // Starts whose permits a claim may hand on, of types whose bodies take less than that, as many as make `at_most` with
-  // those told of before that have not ended; each is told once, until the claim says that nobody took it over.
-  std::vector<storage::start_key> offer_to_hand_on(std::size_t at_most, duration below);
-  void not_handed_on(const std::vector<storage::start_key>& starts);
-  // Gives back whoever has been behind a running start since before `then`: true when others still are.
-  bool give_back_behind(steady_point then);
 
   // The first of them. None when fewer than `at_least` have ended; then `on_ended` tells when so many have.
   std::vector<ended_start> take_ended(std::size_t at_least = 1, std::size_t at_most = SIZE_MAX);
@@ -194,10 +170,8 @@ private:
   void hand_over_locked();
   void ran_locked(const start_ptr& start);
   // With the lock held; lets go of it to run the election filters, then files the end.
-  void end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result, bool looks_next = false);
-  // `looks_next`: this thread looks at the run queue next, and nobody need be called for what was behind that start.
-  void file_locked(ended_start end, bool looks_next = false);
-  void follow_locked(sluice::fence ended, bool looks_next);
+  void end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result);
+  void file_locked(ended_start end);
   bool has_next_locked();
   void tell_locked();
   void join_finished(std::unique_lock<std::mutex>& hold);
@@ -213,7 +187,6 @@ private:
   std::function<void()> on_progress_;  // set before the first worker
   bool progress_waits_ = false;
   std::unordered_map<sluice::fence, start_ptr> held_;
-  std::unordered_map<sluice::fence, start_ptr> behind_;  // by the start that each is behind
   std::unordered_map<worker_id, std::unique_ptr<worker>> workers_;
   worker_id last_worker_ = 0;
   std::vector<worker*> resting_;  // the last to rest is called first
@@ -224,8 +197,8 @@ private:
   bool closed_ = false;
   std::uint32_t open_claims_ = 0;
   bool muted_ = false;
-  typical_time typical_;
-  std::unordered_map<std::string, typical_time> typical_of_;  // by type, of those that may hand on a permit
+  double typical_us_ = 0;
+  bool measured_ = false;
 };
 
 }  // namespace sluice::actors

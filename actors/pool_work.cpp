@@ -158,13 +158,14 @@ void pool::hand_over_locked() {
   }
 }
 
+// A new measure weighs an eighth, but one slow body is believed at once.
 void pool::ran_locked(const start_ptr& start) {
   start->now.at = phase::ended;
   --running_;
   const auto us =
       static_cast<double>(std::chrono::duration_cast<duration>(steady_clock::now() - start->now.began).count());
-  typical_.saw(us);
-  if (start->may_hand_on) typical_of_[start->about.type.value].saw(us);
+  typical_us_ = us > 8 * typical_us_ + 1'000 ? us : typical_us_ + (us - typical_us_) / 8;
+  measured_ = true;
 }
 
 void pool::put(worker_id id, const start_ptr& start, outcome result) {
@@ -172,7 +173,7 @@ void pool::put(worker_id id, const start_ptr& start, outcome result) {
   workers_.at(id)->current = nullptr;
   if (muted_ || start->now.at != phase::running) return;  // nobody asks, or its end is filed already
   ran_locked(start);
-  end_locked(hold, start, as_stopped(std::move(result), start->now.stopping), true);
+  end_locked(hold, start, as_stopped(std::move(result), start->now.stopping));
 }
 
 start_ptr pool::in_hand(worker_id id) const {
@@ -233,12 +234,12 @@ void pool::handler_died(std::uint64_t actor, const std::string& why) {
   wake_locked();
 }
 
-void pool::end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result, bool looks_next) {
+void pool::end_locked(std::unique_lock<std::mutex>& hold, const start_ptr& start, outcome result) {
   const auto ran = std::chrono::duration_cast<duration>(steady_clock::now() - start->now.began);
   hold.unlock();
   auto settled = elect(*can_run_, start->about, start->failures, std::move(result), ran);
   hold.lock();
-  file_locked({start, std::move(settled.settlement), std::move(settled.elected)}, looks_next);
+  file_locked({start, std::move(settled.settlement), std::move(settled.elected)});
 }
 
 void pool::join_finished(std::unique_lock<std::mutex>& hold) {

@@ -25,7 +25,6 @@ using hint_atom = caf::atom_constant<caf::atom("hint")>;
 using listen_atom = caf::atom_constant<caf::atom("listen")>;
 using ended_atom = caf::atom_constant<caf::atom("ended")>;
 using pump_atom = caf::atom_constant<caf::atom("pump")>;
-using behind_atom = caf::atom_constant<caf::atom("behind")>;
 using store_atom = caf::atom_constant<caf::atom("store")>;
 using again_atom = caf::atom_constant<caf::atom("again")>;
 using overdue_atom = caf::atom_constant<caf::atom("overdue")>;
@@ -116,8 +115,6 @@ using supervisor_actor = caf::typed_actor<
     caf::reacts_to<ended_atom>,
     // What was waited for has ended by now: ask the store.
     caf::reacts_to<pump_atom>,
-    // Its own timer: give back who has waited too long behind another start.
-    caf::reacts_to<behind_atom>,
     // The store's answers to the order with this number.
     caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
     // From the gate: what became of claimed starts.

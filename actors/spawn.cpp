@@ -27,7 +27,6 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<su
       [self](hint_atom) { self->state.look_for_work(); },
       [self](ended_atom) { self->state.ended(); },
       [self](pump_atom) { self->state.pump(); },
-      [self](behind_atom) { self->state.look_behind(); },
       [self](applied_atom, std::uint64_t number, const answers_ptr& answers) { self->state.applied(number, *answers); },
       [self](again_atom, std::uint64_t number) { self->state.again(number); },
       [self](store_atom, const storage_actor& other) { self->state.use(other); },

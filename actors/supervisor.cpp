@@ -51,7 +51,6 @@ void supervisor_state::start_up() {
   desk->pool->on_ended([me = supervisor_actor(self)] { caf::anon_send(me, ended_atom::value); });
   for (const auto& order : desk->orders)
     if (order) send(*order);
-  look_behind();  // our predecessor's timer has died with it
   pump();
 }
 
@@ -84,11 +83,6 @@ void supervisor_state::pump() {
     continue;
 }
 
-void supervisor_state::look_behind() {
-  looks_behind = desk->pool->give_back_behind(steady_clock::now() - patience_behind);
-  if (looks_behind) self->delayed_send(self, patience_behind, behind_atom::value);
-}
-
 bool supervisor_state::ask_store() {
   auto& orders = desk->orders;
   const auto free_lane = std::find(orders.begin(), orders.end(), nullptr);
@@ -109,26 +103,20 @@ bool supervisor_state::ask_store() {
   if (parts) coming += load.ended;  // the next order asks for as many again
   claim_size size;
   if (!e->quiet && (look || !ended.empty())) size = plan_claim(load, desk->pool->options.prefetch, coming);
-  std::vector<storage::start_key> hand_on;
-  if (!e->quiet && (size.free + size.ahead > 0 || !ended.empty() || some_wait))
-    hand_on = desk->pool->offer_to_hand_on(desk->pool->options.prefetch, hand_on_below);
-  bool claims = size.free + size.ahead > 0 || !hand_on.empty();
-  if (claims && !desk->pool->open_claim()) claims = false;
-  if (ended.empty() && !claims) return false;
-  if (!claims) size = {}, hand_on.clear();
-  some_wait = false;
+  if (size.free + size.ahead > 0 && !desk->pool->open_claim()) size = {};
+  if (ended.empty() && size.free + size.ahead == 0) return false;
   if (size.free + size.ahead > 0) look = false;
 
   auto order = std::make_shared<open_order>();
   order->number = e->next_op++;
   order->lane = static_cast<std::uint32_t>(free_lane - orders.begin());
   order->wanted = size.free + size.ahead;
-  order->hands_on = hand_on;
   storage::settle_request settle;
   for (const auto& end : ended)
     settle.starts.push_back(end.settlement);
-  if (claims) {
-    order->suspect_reserved = size.free > 0 && !e->suspect_taken.exchange(true);
+  if (order->wanted > 0) {
+    order->suspect_reserved =
+        suspect_waits && size.free > 0 && !std::exchange(others_first, false) && e->suspects.take();
     settle.next = storage::claim_request{e->id,
                                          desk->pool->queue,
                                          order->number,
@@ -139,8 +127,7 @@ bool supervisor_state::ask_store() {
                                          e->types->known(),
                                          e->can_run->at_once,
                                          order->lane,
-                                         e->can_run->permits,
-                                         std::move(hand_on)};
+                                         e->can_run->permits};
   }
   if (ended.empty()) order->asked.emplace_back(std::move(*settle.next));
   else order->asked.emplace_back(std::move(settle));
@@ -190,13 +177,10 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   } else if (auto* only = std::get_if<storage::claim_answer>(&answers[0])) {
     claimed = std::move(*only);
   }
-  const auto in_line = std::count_if(claimed.behind.begin(), claimed.behind.end(),
-                                     [](sluice::fence before) { return before.value == 0; });
-  if (order->wanted > 0 && (in_line >= order->wanted || claimed.parked >= storage::most_parked)) look = true;
-  const auto heirs = claimed.jobs.size() - static_cast<std::size_t>(in_line);
-  if (claimed.parked > 0 || (heirs > 0 && heirs == order->hands_on.size())) some_wait = true;
+  if (order->wanted > 0 && (claimed.jobs.size() >= order->wanted || claimed.parked >= storage::most_parked))
+    look = true;
   take_claimed(*order, claimed);
-  if (order->wanted > 0 || !order->hands_on.empty()) desk->pool->claim_answered();
+  if (order->wanted > 0) desk->pool->claim_answered();
   desk->orders[order->lane].reset();
   pump();
 }
@@ -207,7 +191,6 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
   auto earliest = steady_point::max();
   std::vector<start_ptr> starts, held;
   std::vector<admission_ask> asks;
-  auto free_again = order.hands_on;
   starts.reserve(claimed.jobs.size());
   for (std::size_t i = 0; i < claimed.jobs.size(); ++i) {
     auto start = std::make_shared<held_start>();
@@ -215,30 +198,24 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
     start->failures = claimed.failures[i];
     start->timeout = timeout_of(e->options, start->about);
     start->elsewhere = e->can_run->elsewhere.contains(start->about.type.value);
-    start->behind = claimed.behind[i];
-    const auto permits = e->can_run->permits->find(start->about.type.value);
-    start->may_hand_on =
-        permits != e->can_run->permits->end() && permits->second.whole && permits->second.resources.size() == 1;
-    if (start->behind.value > 0) std::erase_if(free_again, [&](const auto& key) { return key.fence == start->behind; });
     if (start->elsewhere && !start->timeout) start->timeout = answer_patience;
     start->now.lease_ends = lease_ends;
-    suspect = suspect || start->about.losses > 0;
+    suspect = suspect || storage::is_suspect(start->about.losses);
     if (start->timeout) earliest = std::min(earliest, steady_clock::now() + *start->timeout);
     const auto plan = e->can_run->throttles.find(start->about.type.value);
-    if (start->behind.value > 0 || plan == e->can_run->throttles.end() ||
-        plan->second.is_met_by(start->about, claimed.admitted[i])) {
+    if (plan == e->can_run->throttles.end() || plan->second.is_met_by(start->about, claimed.admitted[i])) {
       starts.push_back(std::move(start));
       continue;
     }
     held.push_back(start);
     asks.push_back({std::move(start), std::move(claimed.admitted[i])});
   }
-  if (order.suspect_reserved && !suspect) e->suspect_taken = false;
-  const bool some_behind = free_again.size() < order.hands_on.size();
-  if (!free_again.empty()) desk->pool->not_handed_on(free_again);
+  if (order.suspect_reserved && !suspect) give_back_suspect_place();
+  if (order.wanted > 0) suspect_waits = claimed.suspect_waits;
+  // When the place is taken, whoever gives it back tells us.
+  if (suspect_waits && !order.suspect_reserved && e->suspects.is_free()) look = true;
   if (starts.empty() && held.empty()) return;
   desk->pool->accept(std::move(starts));
-  if (some_behind && !looks_behind) look_behind();
   if (!held.empty()) {
     const auto taken = desk->pool->hold(std::move(held));  // without those of a repeated answer
     std::erase_if(asks,
@@ -248,12 +225,15 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
   e->keeper->notice(std::min(earliest, order.sent + scheduler::renewal_interval(e->options)));
 }
 
+void supervisor_state::give_back_suspect_place() {
+  if (!e->suspects.give_back()) return;
+  others_first = true;
+  caf::anon_send(store, hint_atom::value);
+}
+
 void supervisor_state::end_one(const ended_start& ended, errc answer) {
   const auto& about = ended.start->about;
-  if (about.losses > 0) {
-    e->suspect_taken = false;
-    caf::anon_send(store, hint_atom::value);  // the next suspect may wait on any queue
-  }
+  if (storage::is_suspect(about.losses)) give_back_suspect_place();
   if (ended.start->now.admitted) tell_over(ended.start, ended.settlement.failure, ended.settlement.ran);
   if (answer == errc::none) {
     if (ended.settlement.failure)
@@ -300,10 +280,7 @@ void supervisor_state::judged(const std::vector<admission_verdict>& verdicts) {
     switch (verdict.what) {
       case admission_verdict::how::admitted: admitted.push_back(verdict.start); break;
       case admission_verdict::how::gone:
-        if (desk->pool->drop(verdict.start) && about.losses > 0) {
-          e->suspect_taken = false;
-          caf::anon_send(store, hint_atom::value);  // the next suspect may wait on any queue
-        }
+        if (desk->pool->drop(verdict.start) && storage::is_suspect(about.losses)) give_back_suspect_place();
         break;
       case admission_verdict::how::deferred:
       case admission_verdict::how::put_off:

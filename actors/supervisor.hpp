@@ -12,9 +12,8 @@ struct open_order {
   std::uint32_t lane = 0;
   std::vector<storage::request> asked;
   std::vector<ended_start> ending;
-  std::uint32_t wanted = 0;  // jobs
-  std::vector<storage::start_key> hands_on{};
-  bool suspect_reserved = false;  // engine::suspect_taken is ours
+  std::uint32_t wanted = 0;       // jobs
+  bool suspect_reserved = false;  // engine::suspects is ours
   steady_point sent{};
   std::uint32_t failures = 0;
 };
@@ -30,8 +29,8 @@ struct supervisor_state {
   steady_point last_refill{};
   bool look = true;             // there may be work that we have not asked for
   bool waits_for_more = false;  // of what has ended, for a moment
-  bool looks_behind = false;    // a look at who is behind others is coming
-  bool some_wait = false;       // for permits, as far as we know: a claim for heirs alone is worth it
+  bool suspect_waits = false;   // as the last claim said
+  bool others_first = false;    // another queue wants the place for a suspect that we gave back
   duration quickest{0};         // what an order took of late, at the least
 
   void start_up();
@@ -40,8 +39,6 @@ struct supervisor_state {
   // Settles what has ended and claims what fits: in one order, or beside an open one when it is worth it.
   void pump();
   bool ask_store();
-  // Gives back, now and then, whoever waits behind a long one.
-  void look_behind();
   // None when a second order is never worth it.
   std::optional<order_shares> shares(const pool_load& load) const;
   void send(open_order& order);
@@ -59,6 +56,7 @@ struct supervisor_state {
   void refill();
   void worker_gone(const caf::actor_addr& who);
   void take_claimed(const open_order& order, storage::claim_answer& claimed);
+  void give_back_suspect_place();
   void end_one(const ended_start& ended, errc answer);
 };
 

@@ -58,8 +58,7 @@ storage::permits_by_type permits_of_claims(const throttle_plans& plans) {
                                      [](const args_template& name) { return name.has_placeholders(); });
     if (plan.strict || by_args || !plan.custom.empty()) continue;
     const auto needed = plan.permits_for(any);
-    if (needed && !needed->empty())
-      all[type] = {*needed, plan.otherwise == throttle_action::wait, plan.windows.empty()};
+    if (needed && !needed->empty()) all[type] = {*needed, plan.otherwise == throttle_action::wait};
   }
   return all;
 }

@@ -37,6 +37,10 @@ struct enqueue_answer {
   std::vector<errc> each;
 };
 
+// A job whose start was lost may have killed its server, or was only there when it died. With its second loss it becomes
+// a suspect: a server runs one of them at a time, so that the one that kills takes few along.
+inline constexpr bool is_suspect(std::uint32_t losses) { return losses >= 2; }
+
 // Takes the first ready jobs of a queue: its woken line, then its others by age. A job whose type is
 // not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that
 // may not be taken now stays where it is. Claims of one lane of (server, queue) come one after the other, and `op`
@@ -44,16 +48,9 @@ struct enqueue_answer {
 // Permits in the claim: a type in `permits` gets what stands there in the same step, all or nothing; a job that lacks
 // one is parked as by `take_request`, or claimed without any when it may not wait. One that was woken, and one whose
 // semaphore is not defined, is claimed as it is.
-// Hand-over: while permits are scarce, a start that runs may hand on the one that its claim took (and that nobody asked
-// more for), before it ends, to the oldest waiter of that line, when this is a job for this claim that has never been
-// lost and needs no more. That job is claimed *behind* the start: it has the permit from now on, and must not begin
-// before that start has ended. If it ends first, without having been parked or asked for more, that start has the
-// permit again; given back, it stands in its old place in the line again. So who runs next is known before there is
-// room, and begins without a word with the store.
 struct claim_permits {
   std::vector<std::string> resources;  // in the order of names, each once; relaxed ones
   bool park = true;
-  bool whole = false;  // nothing else is asked of such a job: who has these is let in
 };
 using permits_by_type = std::map<std::string, claim_permits, std::less<>>;
 struct claim_request {
@@ -64,21 +61,20 @@ struct claim_request {
   // Claimed beyond those: never a suspect nor a type in `at_once`, and a type in `permits` only fresh and while half of
   // each limit is free. Those behind such a job wait with it.
   std::uint32_t ahead = 0;
-  bool suspect_too = false;  // may one of `free` be a suspect (a job with a lost start)?
+  bool suspect_too = false;  // may one of `free` be a suspect?
   duration lease{0};
   std::shared_ptr<const std::set<std::string, std::less<>>> types;
   std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // types never claimed ahead
   std::uint32_t lane = 0;
   std::shared_ptr<const permits_by_type> permits{};
-  std::vector<start_key> hand_on{};  // running starts of this server and queue; jobs claimed behind them come on top
 };
 struct claim_answer {
   std::vector<job> jobs;                // as they are now: processing, with fence and attempt
   std::vector<std::uint32_t> failures;  // failed runs of each so far
   // What each has: permits that the claim took, were reserved for it or are its own, and slots that have not lapsed.
   std::vector<std::vector<std::string>> admitted;
-  std::vector<fence> behind;  // of each the start that it is behind; 0: none, and always when it was claimed otherwise
-  std::uint32_t parked = 0;   // jobs that lacked a permit; at most `most_parked`, then a claim may find more
+  std::uint32_t parked = 0;    // jobs that lacked a permit; at most `most_parked`, then a claim may find more
+  bool suspect_waits = false;  // one stands ready in the queue that this claim did not take
 };
 
 // Ends one start. none, or stale_fence when the start is no longer the job's current one.
@@ -154,8 +150,8 @@ struct expired_answer {
   std::optional<duration> next_in;  // until the next lease ends
 };
 
-// Takes starts away whose renewal count is still the one seen. Each goes back to its queue as a
-// suspect with one more loss or, at `max_losses`, is failed with cause `lost`. Per start: none, stale_fence.
+// Takes starts away whose renewal count is still the one seen. Each goes back to its queue with one more loss or, at
+// `max_losses`, is failed with cause `lost`. Per start: none, stale_fence.
 struct reap_request {
   std::vector<expired_lease> leases;
   std::uint32_t max_losses = 3;
@@ -253,9 +249,6 @@ inline constexpr std::uint32_t largest_page = 200;
 
 // How long a store waits for another process to let go before it answers storage_busy.
 inline constexpr duration patience_with_others = std::chrono::seconds(5);
-
-// False: a claim that asks for nothing.
-inline bool asks_for_jobs(const claim_request& r) { return r.free + r.ahead > 0 || !r.hand_on.empty(); }
 
 // How much work a request is, for bounding batches.
 std::size_t weight(const request& r);

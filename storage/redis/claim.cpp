@@ -14,10 +14,7 @@ void add(command& c, const std::shared_ptr<const permits_by_type>& permits) {
   c.add(static_cast<std::uint64_t>(permits ? permits->size() : 0));
   if (!permits) return;
   for (const auto& [type, needed] : *permits) {
-    c.add(type)
-        .add(needed.park ? "1" : "0")
-        .add(needed.whole ? "1" : "0")
-        .add(static_cast<std::uint64_t>(needed.resources.size()));
+    c.add(type).add(needed.park ? "1" : "0").add(static_cast<std::uint64_t>(needed.resources.size()));
     for (const auto& resource : needed.resources)
       c.add(resource);
   }
@@ -31,18 +28,16 @@ void add(command& c, const claim_request& r) {
   add(c, r.types);
   add(c, r.at_once);
   add(c, r.permits);
-  c.add(static_cast<std::uint64_t>(r.hand_on.size()));
-  for (const auto& start : r.hand_on)
-    c.add(start.id.value).add(start.fence.value);
 }
 
 void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& into) {
   if (from >= reply.size()) return;
   x.made_work = x.made_work || reply[from].number() > 0;
-  constexpr std::size_t before_jobs = 3;
+  constexpr std::size_t before_jobs = 4;
   if (from + before_jobs > reply.size()) return;
   const auto admitted = read_admitted(reply[from + 1].text());
   into.parked = static_cast<std::uint32_t>(reply[from + 2].number());
+  into.suspect_waits = reply[from + 3].number() > 0;
   from += before_jobs;
   const auto first = from;
   constexpr std::size_t values = 5;
@@ -59,14 +54,13 @@ void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& 
     into.admitted.push_back(has == admitted.end() ? std::move(known->took)
                                                   : all_of(std::move(known->took), has->second));
     into.failures.push_back(known->failures);
-    into.behind.push_back(known->behind);
     into.jobs.push_back(std::move(known->about));
   }
 }
 
 void ask(exchange& x, const claim_request& r, answer& into) {
   into = claim_answer{};
-  if (!asks_for_jobs(r)) return;
+  if (r.free + r.ahead == 0) return;
   auto c = x.begin(script::claim);
   add(c, r);
   x.send(

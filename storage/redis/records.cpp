@@ -190,12 +190,8 @@ std::optional<known_start> read_start(std::string_view row) {
   in.number();  // op
   in.text();    // queue
   reader took(in.text());
-  while (took.good() && !took.finished() && !took.rest().starts_with('>'))
+  while (took.good() && !took.finished())
     s.took.emplace_back(took.text());
-  if (!took.finished()) {
-    took.mark('>');
-    s.behind.value = took.number();
-  }
   s.server = in.rest();
   return in.good() && took.good() ? std::optional(std::move(s)) : std::nullopt;
 }
@@ -265,7 +261,6 @@ std::optional<known_job> read_job(const told_job& told) {
     whole.lease_until = from_micros(score);
     whole.server = std::move(start->server);
     known.took = std::move(start->took);
-    known.behind = start->behind;
   }
   if (*state == job_state::throttled) {
     if (auto wait = read_wait(told.start)) {

@@ -37,7 +37,6 @@ struct known_job {
   job about;
   std::uint32_t failures = 0;
   std::vector<std::string> took;  // permits that the claim of its start took, by name
-  fence behind;                   // the start that it was claimed behind; 0: none
 };
 std::optional<known_job> read_job(const told_job& told);
 
@@ -48,7 +47,6 @@ struct known_start {
   std::int64_t lease = 0;
   std::uint64_t renewals = 0;
   std::vector<std::string> took;
-  sluice::fence behind;
   std::string server;
 };
 std::optional<known_start> read_start(std::string_view row);

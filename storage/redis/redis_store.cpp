@@ -15,7 +15,7 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto schema_version = 3;
+constexpr auto schema_version = 4;
 constexpr auto connect_patience = 2s;
 constexpr auto answer_patience = 5s;  // for a whole batch, and a second more for each
 constexpr std::size_t bytes_a_second = 10 * 1024 * 1024;

@@ -63,7 +63,7 @@ void ask(exchange& x, const settle_request& r, answer& into) {
   std::size_t from = 0;
   do {
     const auto some = std::min(jobs_a_script, count - from);
-    const bool claims = r.next && asks_for_jobs(*r.next) && from + some == count;
+    const bool claims = r.next && r.next->free + r.next->ahead > 0 && from + some == count;
     auto c = x.begin(script::settle);
     add(c, r.starts.data() + from, r.starts.data() + from + some);
     if (claims) add(c, *r.next);

@@ -106,72 +106,32 @@ void release(session& s, const std::string& resource, std::int64_t seq) {
   if (s.db.changes() > 0) s.count_held(resource, -1);
 }
 
-std::string write_took(const taken& t) {
+std::string write_took(const std::vector<std::string>& resources) {
   std::string took;
-  for (const auto& resource : t.resources)
+  for (const auto& resource : resources)
     took += cat(resource.size(), ':', resource);
-  if (t.behind) took += cat('>', t.behind->fence, ' ', t.behind->first, ' ', t.behind->seq, ' ');
   return took;
 }
 
 // Stops at what nobody wrote.
-taken read_took(const std::string& took) {
-  taken t;
-  std::size_t at = 0;
-  const auto number = [&](auto& n, char mark) {
-    const auto read = std::from_chars(took.data() + at, took.data() + took.size(), n);
-    at = static_cast<std::size_t>(read.ptr - took.data()) + 1;
-    return read.ec == std::errc{} && at <= took.size() && took[at - 1] == mark;
-  };
-  while (at < took.size() && took[at] != '>') {
+std::vector<std::string> read_took(const std::string& took) {
+  std::vector<std::string> resources;
+  for (std::size_t at = 0; at < took.size();) {
     std::size_t size = 0;
-    if (!number(size, ':') || size > took.size() - at) return t;
-    t.resources.push_back(took.substr(at, size));
+    const auto read = std::from_chars(took.data() + at, took.data() + took.size(), size);
+    at = static_cast<std::size_t>(read.ptr - took.data()) + 1;
+    if (read.ec != std::errc{} || at > took.size() || size > took.size() - at) break;
+    resources.push_back(took.substr(at, size));
     at += size;
   }
-  took_over behind;
-  if (at++ < took.size() && number(behind.fence, ' ') && number(behind.first, ' ') && number(behind.seq, ' '))
-    t.behind = behind;
-  return t;
-}
-
-std::optional<job_row> runs_before(session& s, const taken& t) {
-  if (!t.behind) return std::nullopt;
-  auto q =
-      s.db.prepare("SELECT " SLUICE_JOB_COLUMNS
-                   " FROM jobs WHERE seq=? AND state=5 AND fence=? AND took=x'' AND NOT EXISTS(SELECT 1 FROM permits "
-                   "WHERE permits.seq=jobs.seq)")
-          .with(t.behind->seq, t.behind->fence);
-  return q.step() ? std::optional(read_row(q)) : std::nullopt;
+  return resources;
 }
 
 void leave_took(session& s, const std::string& took) {
-  auto t = read_took(took);
-  if (const auto before = runs_before(s, t)) {
-    const auto again = write_took({t.resources});
-    s.db.prepare("UPDATE jobs SET took=? WHERE seq=?").with(query::blob{again}, before->seq).run();
-    return;
-  }
-  for (auto& resource : t.resources) {
+  for (auto& resource : read_took(took)) {
     s.count_held(resource, -1);
     s.freed.push_back(std::move(resource));
   }
-}
-
-void stand_again(session& s, std::int64_t seq, const std::string& queue, const taken& t) {
-  s.waiters = true;
-  write_ticket(s, seq, {t.behind->first, 0});
-  s.db.prepare("UPDATE jobs SET fence=0 WHERE seq=?").with(seq).run();
-  s.db.prepare("INSERT INTO parked(seq,resource,queue,pos) VALUES(?,?,?,?)")
-      .with(seq, t.resources.front(), queue, t.behind->first)
-      .run();
-}
-
-void fold(session& s, std::int64_t seq, const std::vector<std::string>& resources) {
-  for (const auto& resource : resources)
-    s.db.prepare("DELETE FROM permits WHERE resource=? AND seq=?").with(resource, seq).run();
-  s.db.prepare("DELETE FROM slots WHERE seq=?").with(seq).run();
-  s.db.prepare("DELETE FROM admissions WHERE seq=?").with(seq).run();
 }
 
 void pass_on_freed(session& s) {
@@ -189,7 +149,7 @@ void unfold_took(session& s, job_row& row) {
   if (row.took.empty()) return;
   s.admissions = true;
   s.db.prepare("INSERT OR IGNORE INTO admissions(seq) VALUES(?)").with(row.seq).run();
-  for (const auto& resource : read_took(std::exchange(row.took, {})).resources)
+  for (const auto& resource : read_took(std::exchange(row.took, {})))
     s.db.prepare("INSERT OR IGNORE INTO permits(resource,seq,kind,fence,since) VALUES(?,?,0,?,?)")
         .with(resource, row.seq, row.fence, row.started)
         .run();
@@ -225,7 +185,11 @@ std::uint64_t waiting(session& s, const std::string& resource) {
   return n;
 }
 
-std::optional<waiter> first_waiter(session& s, const std::string& resource) {
+std::optional<std::int64_t> wake_first(session& s, const std::string& resource) {
+  struct waiter {
+    std::int64_t pos = 0, seq = 0;
+    std::string queue;
+  };
   std::optional<waiter> first;
   each_queue(s, resource, [&](const std::string& queue) {
     if (!runs(s, queue)) return;
@@ -233,11 +197,6 @@ std::optional<waiter> first_waiter(session& s, const std::string& resource) {
                  .with(resource, queue);
     if (q.step() && (!first || q.number(0) < first->pos)) first = waiter{q.number(0), q.number(1), queue};
   });
-  return first;
-}
-
-std::optional<std::int64_t> wake_first(session& s, const std::string& resource) {
-  const auto first = first_waiter(s, resource);
   if (!first) return std::nullopt;
   leave_line(s, first->seq);
   job_row row;
@@ -246,7 +205,7 @@ std::optional<std::int64_t> wake_first(session& s, const std::string& resource) 
     if (!q.step()) return first->seq;  // never so, or the audit tells
     row = read_row(q);
   }
-  const auto to = row.losses > 0 ? s.tail_line(first->queue, row.losses) : s.line_id(first->queue, line_kind::woken);
+  const auto to = is_suspect(row.losses) ? s.tail_line(first->queue, row.losses) : s.line_id(first->queue, line_kind::woken);
   s.move(row, job_state::enqueued, to, static_cast<std::int64_t>(s.draw()));
   ++s.woken[first->queue];
   return first->seq;

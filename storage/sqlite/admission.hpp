@@ -5,8 +5,8 @@
 
 namespace sluice::storage::sqlite {
 
-// Permits that a claim took stand in `took` of the job's row until its start ends; all others have rows of their own.
-// `held` counts both.
+// Permits that a claim took stand in `took` of the job's row, each as "length:bytes", until its start ends; all others
+// have rows of their own. `held` counts both.
 //
 enum class permit_kind : std::uint8_t {
   held = 0,      // by the job's start
@@ -34,26 +34,11 @@ std::vector<permit> permits_of(session& s, std::int64_t seq);
 void grant(session& s, const std::string& resource, std::int64_t seq, permit_kind kind, std::uint64_t fence);
 void release(session& s, const std::string& resource, std::int64_t seq);
 
-// What a claim took: each resource as "length:bytes"; and, when it took one over from a start that ran then, behind it
-// ">fence first seq": whom, and the job's own number in the line.
-struct took_over {
-  std::uint64_t fence = 0;
-  std::int64_t first = 0, seq = 0;
-};
-struct taken {
-  std::vector<std::string> resources;
-  std::optional<took_over> behind{};
-};
-std::string write_took(const taken& t);
-taken read_took(const std::string& took);
-// The start of this row has ended, and `took` was emptied: its permits go back, or to the start that it was behind.
+// What claims took.
+std::string write_took(const std::vector<std::string>& resources);
+std::vector<std::string> read_took(const std::string& took);
+// The start of this row has ended, and `took` was emptied: its permits go back.
 void leave_took(session& s, const std::string& took);
-// The start that this one is behind, if that runs still and has no permit.
-std::optional<job_row> runs_before(session& s, const taken& t);
-// A job that was claimed behind another and given back stands in its old place again; its row says `throttled` already.
-void stand_again(session& s, std::int64_t seq, const std::string& queue, const taken& t);
-// What was reserved for a job that is claimed is told by `took` from now on.
-void fold(session& s, std::int64_t seq, const std::vector<std::string>& resources);
 // Gives what its claim took rows of their own, for whatever is not the plain end of its start.
 void unfold_took(session& s, job_row& row);
 
@@ -62,12 +47,6 @@ std::uint64_t pass_on(session& s, const std::string& resource);
 // Wakes the oldest waiter whose queue runs, if there is one: its seq. It leaves its line and enters its queue's woken
 // line.
 std::optional<std::int64_t> wake_first(session& s, const std::string& resource);
-// The oldest whose queue runs.
-struct waiter {
-  std::int64_t pos = 0, seq = 0;
-  std::string queue;
-};
-std::optional<waiter> first_waiter(session& s, const std::string& resource);
 bool has_waiters(session& s, const std::string& resource);
 // True when a line has waiters and none of their queues runs: nobody can be woken now.
 bool stands_still(session& s, const std::string& resource);

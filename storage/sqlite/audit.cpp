@@ -26,7 +26,7 @@ void count_holders(session& s, std::vector<std::string>& into) {
   {
     auto q = s.db.prepare("SELECT took FROM jobs WHERE took<>x''");
     while (q.step())
-      for (const auto& resource : read_took(q.text(0)).resources)
+      for (const auto& resource : read_took(q.text(0)))
         ++n[resource];
   }
   for (const auto& [resource, surplus] : n)

@@ -6,7 +6,7 @@
 namespace sluice::storage::sqlite {
 namespace {
 
-constexpr std::size_t max_moved = 1'000;  // jobs of unknown types moved aside in one claim
+constexpr std::size_t most_passed = 1'000;  // jobs that one claim looks at and does not take
 
 struct candidate {
   std::int64_t seq = 0;
@@ -19,15 +19,11 @@ struct candidate {
 
 bool known(const claim_request& r, const std::string& type) { return r.types && r.types->contains(type); }
 
-// False: nobody waits to whom a start of this claim could hand on its permit.
-bool may_hand_on(session& s, const claim_request& r) {
-  if (r.hand_on.empty() || !r.permits) return false;
-  return std::any_of(r.permits->begin(), r.permits->end(), [&](const auto& plan) {
-    const auto& needs = plan.second;
-    return needs.whole && needs.resources.size() == 1 &&
-           s.db.prepare("SELECT 1 FROM parked WHERE resource=? AND queue=? LIMIT 1")
-               .with(needs.resources[0], r.queue.value)
-               .step();
+bool suspect_waits(session& s, const std::string& queue) {
+  const auto lines = s.lines_of(queue);
+  return std::any_of(lines.begin(), lines.end(), [&](const line& l) {
+    return l.kind == line_kind::suspect &&
+           s.db.prepare("SELECT 1 FROM jobs WHERE state=1 AND line=? LIMIT 1").with(l.id).step();
   });
 }
 
@@ -46,12 +42,6 @@ public:
     }
     drain(woken);
     drain(others);
-    // Whoever would have been overtaken goes on now, if there is room.
-    for (const auto& [resource, found] : rooms_)
-      if (found.waited_for && found.held < *found.limit) pass_on(s_, resource);
-    if (may_hand_on(s_, r_))
-      for (const auto& start : r_.hand_on)
-        hand_on(start);
     if (!got_.jobs.empty())
       s_.db
           .prepare(
@@ -59,35 +49,41 @@ public:
               "SET op=?4")
           .with(r_.server.value, r_.queue.value, r_.lane, r_.op)
           .run();
+    // Whoever would have been overtaken goes on now, if there is room.
+    for (const auto& [resource, found] : rooms_)
+      if (found.waited_for && found.held < *found.limit) pass_on(s_, resource);
+    got_.suspect_waits = passed_suspect_ || suspect_waits(s_, r_.queue.value);
     return std::move(got_);
   }
 
 private:
   std::size_t wanted() const { return full_ ? 0 : r_.free + r_.ahead - got_.jobs.size(); }
 
-  // Takes from `lines`, all together oldest first, until they are empty or we have enough.
+  // Takes from `lines`, all together oldest first, until they are empty or we have enough. Each job is looked at once.
   void drain(const std::vector<line>& lines) {
-    while (wanted() > 0 && moved_ < max_moved) {
+    std::map<std::int64_t, std::int64_t> seen;  // of each line the last place
+    while (wanted() > 0 && looked_ - got_.jobs.size() < most_passed) {
       std::vector<candidate> first;
       for (const auto& l : lines)
-        if (l.kind != line_kind::suspect || suspect_too_) read(l, first);
+        if (l.kind != line_kind::suspect || suspect_too_) read(l, seen.try_emplace(l.id, INT64_MIN).first->second, first);
       if (first.empty()) return;
       if (lines.size() > 1)
         std::stable_sort(first.begin(), first.end(), [](const auto& a, const auto& b) { return a.pos < b.pos; });
       const auto most = std::min(first.size(), wanted());
-      for (std::size_t i = 0; i < most && !full_; ++i)
+      for (std::size_t i = 0; i < most && !full_; ++i) {
+        seen[first[i].from.id] = first[i].pos;
+        ++looked_;
         take(first[i]);
+      }
     }
   }
 
-  void read(const line& l, std::vector<candidate>& into) {
-    // Only in a line of its own type can a suspect stand beside others.
-    const bool skip_suspects = l.kind == line_kind::type && !suspect_too_;
+  void read(const line& l, std::int64_t after, std::vector<candidate>& into) {
     auto q = s_.db
                  .prepare(
-                     "SELECT seq,pos,id,attempt,losses,record,progress FROM jobs WHERE state=1 AND line=? AND "
-                     "losses<=? ORDER BY pos LIMIT ?")
-                 .with(l.id, skip_suspects ? std::int64_t{0} : INT64_MAX, static_cast<std::uint64_t>(wanted()));
+                     "SELECT seq,pos,id,attempt,losses,record,progress FROM jobs WHERE state=1 AND line=? AND pos>? "
+                     "ORDER BY pos LIMIT ?")
+                 .with(l.id, after, static_cast<std::uint64_t>(wanted()));
     while (q.step())
       into.push_back({q.number(0), l, q.number(1), job_id(q.text(2)), static_cast<std::uint32_t>(q.number(3)),
                       static_cast<std::uint32_t>(q.number(4)), q.text(5), q.text(6)});
@@ -101,8 +97,11 @@ private:
       s_.quarantine_damaged();
       return;
     }
-    const bool suspect = c.losses > 0;
-    if (suspect && !suspect_too_) return;  // nor put aside: else it would depend on how much was read at once
+    const bool suspect = is_suspect(c.losses);
+    if (suspect && !suspect_too_) {  // it stays where it is
+      passed_suspect_ = true;
+      return;
+    }
     if (!known(r_, content->type.value)) return move_aside(c, content->type.value);
     const auto found = look_at(c.seq, content->type.value);
     const bool at_once = suspect || !found.roomy || (r_.at_once && r_.at_once->contains(content->type.value));
@@ -115,23 +114,6 @@ private:
     if (c.from.kind == line_kind::woken)
       if (auto& hinted = s_.woken[r_.queue.value]; hinted > 0) --hinted;
 
-    taken took;
-    if (found.takes) {
-      took.resources = found.plan->resources;
-      for (const auto& resource : took.resources) {
-        ++rooms_.at(resource).held;
-        s_.count_held(resource, +1);
-      }
-    } else if (found.plan && found.plan->whole && is_complete(c.seq, found.plan->resources)) {
-      fold(s_, c.seq, found.plan->resources);
-      took.resources = found.plan->resources;
-    }
-    start(c, c.from.id, job_state::enqueued, took, std::move(*content), std::move(*progress));
-  }
-
-  // `from`: the line that counts it, in which it has this state.
-  void start(const candidate& c, std::int64_t from, job_state state, const taken& took, job_content content,
-             job_progress progress) {
     job_row row;
     row.seq = c.seq;
     row.id = c.id;
@@ -143,7 +125,13 @@ private:
     row.fence = s_.draw();
     row.server = r_.server.value;
     row.started = s_.now_us();
-    row.took = write_took(took);
+    if (found.takes) {
+      row.took = write_took(found.plan->resources);
+      for (const auto& resource : found.plan->resources) {
+        ++rooms_.at(resource).held;
+        s_.count_held(resource, +1);
+      }
+    }
     s_.db
         .prepare(
             "UPDATE jobs SET state=5,line=?,pos=?,attempt=?,fence=?,server=?,op=?,lease=?,renewals=0,started=?,took=? "
@@ -151,62 +139,12 @@ private:
         .with(row.line, row.pos, row.attempt, row.fence, row.server, r_.op, r_.lease.count(), s_.now_us(),
               query::blob{row.took}, row.seq)
         .run();
-    s_.count(state, from, -1);
+    s_.count(job_state::enqueued, c.from.id, -1);
     s_.count(job_state::processing, main_, +1);
-    got_.failures.push_back(progress.failures);
-    got_.behind.push_back(took.behind ? fence{took.behind->fence} : fence{});
+    got_.failures.push_back(progress->failures);
     auto admitted = admit_claimed(s_, row.seq, row.fence);
-    got_.admitted.push_back(took.resources.empty() ? std::move(admitted) : took.resources);
-    got_.jobs.push_back(s_.assemble(row, std::move(content), std::move(progress)));
-  }
-
-  // True when what was reserved for a job is all that it needs.
-  bool is_complete(std::int64_t seq, const std::vector<std::string>& needs) {
-    if (s_.db.prepare("SELECT 1 FROM slots WHERE seq=? AND until>?").with(seq, s_.now_us()).step()) return false;
-    const auto has = permits_of(s_, seq);
-    return std::equal(has.begin(), has.end(), needs.begin(), needs.end(), [](const permit& p, const auto& resource) {
-      return p.kind != permit_kind::strict && p.resource == resource;
-    });
-  }
-
-  // Claims whoever waited longest for the permit of a running start behind that, if this suits the claim.
-  void hand_on(const start_key& from) {
-    auto row = s_.find(from.id);
-    if (!row || row->state != job_state::processing || row->line != main_ || row->fence != from.fence.value) return;
-    const auto has = read_took(row->took);
-    if (has.resources.size() != 1 || runs_before(s_, {has.resources, has.behind})) return;
-    const auto& resource = has.resources.front();
-    const auto limit = limit_of(s_, resource);
-    const auto next = first_waiter(s_, resource);
-    if (!limit || s_.held(resource) > *limit || !next || next->queue != r_.queue.value) return;
-    candidate c;
-    {
-      auto q = s_.db.prepare("SELECT seq,id,attempt,losses,record,progress FROM jobs WHERE seq=? AND state=?")
-                   .with(next->seq, static_cast<int>(job_state::throttled));
-      if (!q.step()) return;
-      c = {q.number(0),
-           {},
-           next->pos,
-           job_id(q.text(1)),
-           static_cast<std::uint32_t>(q.number(2)),
-           static_cast<std::uint32_t>(q.number(3)),
-           q.text(4),
-           q.text(5)};
-    }
-    auto content = decode_content(c.id, c.record);
-    auto progress = decode_progress(c.id, c.progress);
-    if (!content || !progress || c.losses > 0 || !needs_only(resource, content->type.value)) return;
-    if (!permits_of(s_, c.seq).empty() || s_.db.prepare("SELECT 1 FROM slots WHERE seq=?").with(c.seq).step()) return;
-    leave_line(s_, c.seq);
-    s_.db.prepare("DELETE FROM admissions WHERE seq=?").with(c.seq).run();
-    s_.db.prepare("UPDATE jobs SET took=x'' WHERE seq=?").with(row->seq).run();
-    start(c, s_.line_id(r_.queue.value, line_kind::main), job_state::throttled,
-          {{resource}, took_over{row->fence, next->pos, row->seq}}, std::move(*content), std::move(*progress));
-  }
-  bool needs_only(const std::string& resource, const std::string& type) const {
-    if (!known(r_, type) || (r_.at_once && r_.at_once->contains(type)) || !r_.permits) return false;
-    const auto plan = r_.permits->find(type);
-    return plan != r_.permits->end() && plan->second.whole && plan->second.resources == std::vector{resource};
+    got_.admitted.push_back(found.takes ? found.plan->resources : std::move(admitted));
+    got_.jobs.push_back(s_.assemble(row, std::move(*content), std::move(*progress)));
   }
 
   // What a type's permits mean for a job, before anything is written.
@@ -262,7 +200,6 @@ private:
     s_.count(job_state::enqueued, c.from.id, -1);
     s_.count(job_state::enqueued, to, +1);
     s_.made_work = true;  // for a server that knows it
-    ++moved_;
   }
 
   session& s_;
@@ -270,8 +207,9 @@ private:
   std::int64_t main_ = 0;
   bool suspect_too_;
   bool full_ = false;
+  bool passed_suspect_ = false;
+  std::size_t looked_ = 0;
   std::map<std::string, room> rooms_;
-  std::size_t moved_ = 0;
   claim_answer got_;
 };
 
@@ -294,11 +232,10 @@ claim_answer repeat(session& s, const claim_request& r) {
       continue;
     }
     answer.failures.push_back(progress->failures);
-    auto took = read_took(row.took);
-    answer.behind.push_back(took.behind ? fence{took.behind->fence} : fence{});
-    answer.admitted.push_back(all_of(std::move(took.resources), admitted(s, row.seq)));
+    answer.admitted.push_back(all_of(read_took(row.took), admitted(s, row.seq)));
     answer.jobs.push_back(s.assemble(row, std::move(*content), std::move(*progress)));
   }
+  answer.suspect_waits = suspect_waits(s, r.queue.value);
   return answer;
 }
 
@@ -311,23 +248,22 @@ bool is_repeat(session& s, const claim_request& r) {
 }  // namespace
 
 claim_answer apply(session& s, const claim_request& r) {
-  if (!asks_for_jobs(r)) return {};
+  if (r.free + r.ahead == 0) return {};
   return is_repeat(s, r) ? repeat(s, r) : claiming(s, r).run();
 }
 
-bool finds_work(session& s, const claim_request& r) {
-  if (!asks_for_jobs(r)) return false;
-  if (is_repeat(s, r)) return true;
-  if (s.paused(r.queue.value)) return false;
-  if (may_hand_on(s, r)) return true;
-  if (r.free + r.ahead == 0) return false;
+std::optional<claim_answer> look(session& s, const claim_request& r) {
+  if (r.free + r.ahead == 0) return claim_answer{};
+  if (is_repeat(s, r)) return std::nullopt;
+  if (s.paused(r.queue.value)) return claim_answer{};
+  claim_answer nothing;
   for (const auto& l : s.lines_of(r.queue.value)) {
     if (l.kind == line_kind::type && !known(r, l.name)) continue;
-    if (l.kind == line_kind::suspect && !r.suspect_too) continue;
-    auto q = s.db.prepare("SELECT 1 FROM jobs WHERE state=1 AND line=? LIMIT 1").with(l.id);
-    if (q.step()) return true;
+    if (!s.db.prepare("SELECT 1 FROM jobs WHERE state=1 AND line=? LIMIT 1").with(l.id).step()) continue;
+    if (l.kind != line_kind::suspect || r.suspect_too) return std::nullopt;
+    nothing.suspect_waits = true;
   }
-  return false;
+  return nothing;
 }
 
 }  // namespace sluice::storage::sqlite

@@ -64,7 +64,7 @@ public:
 
   // Where a job of a queue waits behind all others.
   std::int64_t tail_line(const std::string& queue, std::uint32_t losses) {
-    return line_id(queue, losses > 0 ? line_kind::suspect : line_kind::main);
+    return line_id(queue, is_suspect(losses) ? line_kind::suspect : line_kind::main);
   }
 
   void count(int state, std::int64_t line, std::int64_t by) { counted_[{state, line}] += by; }

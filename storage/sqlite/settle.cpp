@@ -25,7 +25,7 @@ place place_after(session& s, const settlement& end, const job_row& row, const s
       if (end.delay > duration::zero()) return {job_state::scheduled, row.line, micros(s.now + end.delay)};
       return tail();
     case how::given_back:
-      if (row.losses > 0) return tail();
+      if (is_suspect(row.losses)) return tail();
       return {job_state::enqueued, s.line_id(queue, line_kind::woken), static_cast<std::int64_t>(s.draw())};
   }
   return tail();
@@ -45,10 +45,7 @@ errc settle_one(session& s, const settlement& end) {
   // A start that was given back or deferred does not count as a run.
   const bool counts = end.end != how::given_back && end.end != how::deferred;
   const auto attempt = counts || row->attempt == 0 ? row->attempt : row->attempt - 1;
-  const auto took = read_took(row->took);
-  const bool stands_again = end.end == how::given_back && row->losses == 0 && took.behind.has_value();
-  const auto to = stands_again ? place{job_state::throttled, row->line, took.behind->first}
-                               : place_after(s, end, *row, home->queue);
+  const auto to = place_after(s, end, *row, home->queue);
   remember(*progress,
            {fence{row->fence}, row->attempt, end.cause, row->server, end.end == how::succeeded ? "" : end.text,
             s.now - std::min(end.ran, duration(s.now_us() - row->started)), s.now, end.watched});
@@ -62,10 +59,9 @@ errc settle_one(session& s, const settlement& end) {
       .run();
   s.count(row->state, row->line, -1);
   s.count(to.state, to.line, +1);
-  if (!is_final(to.state) && !stands_again) s.made_work = true;
+  if (!is_final(to.state)) s.made_work = true;
   if (!row->took.empty()) leave_took(s, row->took);
   leave_admission(s, row->seq, is_final(to.state));
-  if (stands_again) stand_again(s, row->seq, home->queue, took);
   return errc::none;
 }
 

@@ -272,7 +272,8 @@ private:
     for (const auto& r : batch) {
       std::visit(overloaded{
                      [&](const claim_request& c) {
-                       finds_work(s, c) ? void(all = false) : void(answers.emplace_back(claim_answer{}));
+                       auto nothing = sqlite::look(s, c);
+                       nothing ? void(answers.emplace_back(std::move(*nothing))) : void(all = false);
                      },
                      [&](const promote_request& p) {
                        finds_work(s, p) ? void(all = false) : void(answers.emplace_back(sqlite::look(s, p)));

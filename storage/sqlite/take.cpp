@@ -28,7 +28,7 @@ take_answer::one take_one(session& s, const take_request::start& asked) {
   std::vector<std::string> missing;
   {
     const auto has = permits_of(s, row->seq);
-    const auto took = read_took(row->took).resources;
+    const auto took = read_took(row->took);
     for (const auto& resource : asked.permits)
       if (std::find(took.begin(), took.end(), resource) == took.end() &&
           std::none_of(has.begin(), has.end(), [&](const permit& p) { return p.resource == resource; }))

@@ -32,7 +32,7 @@ void add_who_took(session& s, const throttler_request& r, std::vector<throttler_
   auto q = s.db.prepare("SELECT id,fence,started,took FROM jobs WHERE state=5 AND instr(took,?)>0")
                .with(query::blob{r.resource});
   while (q.step()) {
-    const auto took = read_took(q.text(3)).resources;
+    const auto took = read_took(q.text(3));
     if (std::find(took.begin(), took.end(), r.resource) == took.end()) continue;
     holders.push_back(
         {job_id(q.text(0)), fence{static_cast<std::uint64_t>(q.number(1))}, false, from_micros(q.number(2))});

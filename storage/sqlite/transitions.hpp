@@ -45,13 +45,14 @@ std::optional<duration> next_schedule_in(session& s);  // schedules.cpp
 
 // Whether a request would find anything to write now. Looking needs no lock, so an idle server
 // disturbs nobody.
-bool finds_work(session& s, const claim_request& r);    // claim.cpp
 bool finds_work(session& s, const promote_request& r);  // promote.cpp
 bool finds_work(session& s, const prune_request& r);    // prune.cpp
 bool finds_work(session& s, const rouse_request& r);    // throttlers.cpp
 
 // What a promote answers that finds nothing to do now.
 promote_answer look(session& s, const promote_request& r);  // promote.cpp
+// The answer to a claim that finds nothing to do; none: it must be carried out.
+std::optional<claim_answer> look(session& s, const claim_request& r);  // claim.cpp
 
 // What is answered to a request about a lock that changes nothing.
 std::optional<lock_answer> look(session& s, const lock_request& r);  // lock.cpp

@@ -1,4 +1,4 @@
-// A pool by itself: when starts that are behind others begin, and what becomes of those that do not.
+// A pool by itself: which starts begin.
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -39,13 +39,11 @@ public:
   pool& operator*() { return *pool_; }
   pool* operator->() { return pool_.get(); }
 
-  start_ptr start(const std::string& id, const start_ptr& behind = nullptr) {
+  start_ptr start(const std::string& id) {
     auto made = std::make_shared<held_start>();
     made->about.id.value = id;
     made->about.type.value = "work";
     made->about.fence.value = ++fences_;
-    if (behind) made->behind = behind->about.fence;
-    made->may_hand_on = true;
     return made;
   }
   void accept(std::vector<start_ptr> starts) { pool_->accept(std::move(starts)); }
@@ -102,147 +100,16 @@ using names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("A start behind another begins when that has ended and not before", "[pool]") {
-  pool_world w(3);
-  const auto a = w.start("a"), b = w.start("b", a), other = w.start("other");
-  w.accept({a});
-  w.wait_until_running("a");
-  w.accept({b, other});
-  w.wait_until_running("other");  // there was a worker for b as well
-  CHECK(w->load().running == 2);
-  CHECK(w->load().queued == 0);
-  w.end("a");
-  w.wait_until_running("b");
-  w.end("b");
-  CHECK(ids(w.wait_for_ends(2)) == names{"a succeeded", "b succeeded"});
-}
-
-TEST_CASE("A start behind another goes before those that only wait for a worker", "[pool]") {
-  pool_world w(1);
-  const auto a = w.start("a"), b = w.start("b", a), queued = w.start("queued");
-  w.accept({a});
-  w.wait_until_running("a");
-  w.accept({queued, b});
-  w.end("a");
-  w.wait_until_running("b");
-  w.end("b");
-  w.end("queued");
-  CHECK(ids(w.wait_for_ends(3)) == names{"a succeeded", "b succeeded", "queued succeeded"});
-}
-
-TEST_CASE("A start that comes when the one before it has ended begins at once", "[pool]") {
-  pool_world w(1);
-  const auto a = w.start("a"), b = w.start("b", a);
-  w.accept({a});
-  w.end("a");
-  w.wait_for_ends(1);
-  SECTION("and the store does not have its end yet") {}
-  SECTION("and it is not held any more") { w->release(a->about.fence); }
-  w.accept({b});
-  w.wait_until_running("b");
-}
-
-TEST_CASE("A start that has been behind another too long is given back", "[pool]") {
-  pool_world w(2);
-  const auto a = w.start("a"), b = w.start("b", a);
-  w.accept({a});
-  w.wait_until_running("a");
-  w.accept({b});
-  CHECK(w->give_back_behind(steady_clock::now() - 1h));  // not yet
-  CHECK_FALSE(w->give_back_behind(steady_clock::now() + 1s));
-  CHECK(ids(w.wait_for_ends(1)) == names{"b given_back"});
-  CHECK(w->load().running == 1);
-}
-
-TEST_CASE("A start behind another is given back when its server stops or its lease is lost or its type is gone",
-          "[pool]") {
-  pool_world w(2);
-  const auto a = w.start("a"), b = w.start("b", a);
-  w.accept({a});
-  w.wait_until_running("a");
-  SECTION("stops") {
-    w.accept({b});
-    w->drain(steady_clock::now());
-  }
-  SECTION("stops before it came") {
-    w->drain(steady_clock::now());
-    w.accept({b});
-  }
-  SECTION("lost") {
-    w.accept({b});
-    w->ask_to_stop(b, stop_cause::lost, steady_clock::now());
-  }
-  SECTION("gone") {
-    w.accept({b});
-    w->give_back_type("work", "its handler is gone");
-  }
-  CHECK(ids(w.wait_for_ends(1)) == names{"b given_back"});
-  w.end("a");
-  CHECK(w.wait_for_ends(1).at(0).start == a);
-}
-
 TEST_CASE("A start whose lease is over does not begin", "[pool]") {
   pool_world w(1);
-  const auto a = w.start("a"), b = w.start("b", a), queued = w.start("queued"), good = w.start("good");
+  const auto a = w.start("a"), late = w.start("late"), good = w.start("good");
   w.accept({a});
   w.wait_until_running("a");
-  w.accept({b, queued, good});
-  w->renewed(b, steady_clock::now() - 1s);
-  w->renewed(queued, steady_clock::now() - 1s);
+  w.accept({late, good});
+  w->renewed(late, steady_clock::now() - 1s);
   w.end("a");
   w.wait_until_running("good");
-  CHECK(ids(w.wait_for_ends(3)) == names{"a succeeded", "b given_back", "queued given_back"});
-}
-
-TEST_CASE("A start is offered to hand on its permit when it is about to begin", "[pool]") {
-  pool_world w(1);
-  const auto first = w.start("first"), a = w.start("a"), b = w.start("b", a), queued = w.start("queued");
-  const auto offered = [&] {
-    names all;
-    for (const auto& key : w->offer_to_hand_on(10, 1h))
-      all.push_back(key.id.value);
-    return all;
-  };
-  w.end("first");
-  w.accept({first});
-  w.wait_for_ends(1);
-  w.accept({a});
-  w.wait_until_running("a");
-  CHECK(offered() == names{"a"});
-  w.accept({b, queued});
-  CHECK(offered().empty());  // one is behind another, for the other there is no worker
-  w.end("a");
-  w.wait_for_ends(1);  // whether it runs already or not
-  CHECK(offered() == names{"b"});
-}
-
-TEST_CASE("A running start is offered to hand on its permit once until nobody took it over", "[pool]") {
-  pool_world w(3);
-  const auto a = w.start("a"), fixed = w.start("fixed"), first = w.start("first"), b = w.start("b");
-  fixed->may_hand_on = false;
-  const auto offer = [&](std::size_t at_most = 10, duration below = 1h) { return w->offer_to_hand_on(at_most, below); };
-  w.accept({first, a, fixed});
-  for (const auto* id : {"first", "a", "fixed"})
-    w.wait_until_running(id);
-  CHECK(offer().empty());  // nobody knows how long they take
-  w.end("first");
-  w.wait_for_ends(1);
-  CHECK(offer(10, 1us).empty());  // too long
-  CHECK(offer(0).empty());
-  const auto offered = offer();
-  REQUIRE(offered.size() == 1);
-  CHECK(offered[0].fence == a->about.fence);
-  CHECK(offer().empty());
-  w->not_handed_on(offered);
-  CHECK(offer().size() == 1);
-  w->not_handed_on(offered);
-  w.accept({b});
-  w.wait_until_running("b");
-  CHECK(offer(1).at(0).fence == a->about.fence);  // who began first
-  CHECK(offer(1).empty());                        // one at a time
-  w.end("a");
-  w.wait_for_ends(1);
-  CHECK(offer().at(0).fence == b->about.fence);
+  CHECK(ids(w.wait_for_ends(2)) == names{"a succeeded", "late given_back"});
 }
 
 }  // namespace sluice::test

@@ -89,7 +89,7 @@ ON_EACH_STORE("A claim asked again answers as the first time") {
   }
   SECTION("but not with a start that somebody else has now") {
     lose_all(w);
-    REQUIRE(claim(w, {.free = 4, .suspect_too = true, .server = "s2"}).jobs.size() == 3);
+    REQUIRE(claim(w, {.free = 4, .suspect_too = true, .server = "s2"}).jobs.size() == 4);
     for (const auto& j : ask(w, request).jobs)
       CHECK(j.server == "s1");
   }
@@ -197,15 +197,51 @@ ON_EACH_STORE("A suspect is claimed only when one may be") {
   CHECK_FALSE(get(w, "x").state == job_state::processing);
   const auto got = claim(w, {.free = 9, .suspect_too = true});
   REQUIRE(ids(got) == names{"x"});
-  CHECK(got.jobs[0].losses == 1);
-  CHECK(got.jobs[0].attempt == 1);  // the lost one did not count
+  CHECK(got.jobs[0].losses == 2);
+  CHECK(got.jobs[0].attempt == 1);  // the lost ones did not count
+  audit(w);
+}
+
+ON_EACH_STORE("A job that was lost once is claimed like any other") {
+  put_all(w, {"a", "b", "c"});
+  REQUIRE(claim(w, {.free = 3}).jobs.size() == 3);
+  lose_all(w);
+  put_all(w, {"d"});
+  CHECK(get(w, "a").losses == 1);
+  const auto got = claim(w, {.free = 1, .ahead = 3});
+  CHECK(ids(got) == names{"a", "b", "c", "d"});
+  CHECK_FALSE(got.suspect_waits);
+  audit(w);
+}
+
+ON_EACH_STORE("A claim tells that a suspect waits which it did not take") {
+  put_suspect(w, "x");
+  SECTION("when it may take none and finds nothing") { CHECK(claim(w).suspect_waits); }
+  SECTION("when it may take none and finds others") {
+    put_all(w, {"a"});
+    CHECK(claim(w).suspect_waits);
+  }
+  SECTION("when it took another") {
+    put_suspect(w, "y");
+    CHECK(claim(w, {.free = 9, .suspect_too = true}).suspect_waits);
+  }
+  SECTION("when it is asked again") {
+    put_all(w, {"a"});
+    const auto request = claiming({});
+    REQUIRE(ask(w, request).suspect_waits);
+    CHECK(ask(w, request).suspect_waits);
+  }
+  SECTION("and not when it took it") { CHECK_FALSE(claim(w, {.suspect_too = true}).suspect_waits); }
+  SECTION("and not in another queue") {
+    REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
+    CHECK_FALSE(claim(w, {.queue = "other"}).suspect_waits);
+  }
   audit(w);
 }
 
 ON_EACH_STORE("One claim takes at most one suspect, in its turn") {
   put_all(w, {"x", "y"});
-  REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
-  lose_all(w);
+  lose_twice(w, {.free = 2});
   put_all(w, {"a", "b"});
   CHECK(ids(claim(w, {.free = 9, .suspect_too = true})) == names{"x", "a", "b"});
   CHECK(ids(claim(w, {.free = 9, .suspect_too = true})) == names{"y"});
@@ -219,6 +255,8 @@ ON_EACH_STORE("A suspect is never claimed ahead") {
   }
   SECTION("when those before it take the free places") {
     put_all(w, {"x"});
+    claim_one(w);
+    lose_all(w);
     claim_one(w);
     put_all(w, {"a"});
     lose_all(w);
@@ -235,13 +273,14 @@ ON_EACH_STORE("A suspect is never claimed ahead") {
 ON_EACH_STORE("Suspects of an unknown type keep the rules in their type's line") {
   for (const auto* id : {"x", "y"})
     REQUIRE(put(w, {.id = id, .type = "mail"}) == errc::none);
-  REQUIRE(claim(w, {.free = 2, .types = "mail"}).jobs.size() == 2);
-  lose_all(w);
+  lose_twice(w, {.free = 2, .types = "mail"});
   REQUIRE(put(w, {.id = "m", .type = "mail"}) == errc::none);
   CHECK(claim(w, {.free = 9, .suspect_too = true}).jobs.empty());
   CHECK(get(w, "x").line == "type:mail");
   CHECK(get(w, "y").line == "type:mail");
-  CHECK(ids(claim(w, {.free = 9, .types = "mail"})) == names{"m"});
+  const auto passed = claim(w, {.free = 9, .types = "mail"});
+  CHECK(ids(passed) == names{"m"});
+  CHECK(passed.suspect_waits);
   CHECK(ids(claim(w, {.free = 9, .suspect_too = true, .types = "mail"})) == names{"x"});
   CHECK(claim(w, {.free = 0, .ahead = 9, .suspect_too = true, .types = "mail"}).jobs.empty());
   CHECK(ids(claim(w, {.free = 9, .suspect_too = true, .types = "mail"})) == names{"y"});

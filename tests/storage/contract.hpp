@@ -91,7 +91,6 @@ struct claim_words {
   std::string at_once = "";
   std::uint32_t lane = 0;
   storage::permits_by_type permits{};
-  std::vector<storage::start_key> hand_on{};
 };
 
 inline std::shared_ptr<const std::set<std::string, std::less<>>> words_of(const std::string& text) {
@@ -114,7 +113,6 @@ inline storage::claim_request claiming(const claim_words& words) {
   r.at_once = words_of(words.at_once);
   r.lane = words.lane;
   r.permits = std::make_shared<const storage::permits_by_type>(words.permits);
-  r.hand_on = words.hand_on;
   return r;
 }
 
@@ -175,11 +173,21 @@ inline void lose_all(world& w, duration lease = 30s, std::uint32_t max_losses = 
     REQUIRE(code == errc::none);
 }
 
-// A job with one lost start, at the tail of its queue.
+// A job with two lost starts, at the tail of its queue.
 inline void put_suspect(world& w, const std::string& id, const std::string& type = "work") {
   REQUIRE(put(w, {.id = id, .type = type}) == errc::none);
-  REQUIRE(ids(claim(w, {.types = type})) == names{id});
-  lose_all(w);
+  for (int losses = 0; losses < 2; ++losses) {
+    REQUIRE(ids(claim(w, {.types = type})) == names{id});
+    lose_all(w);
+  }
+}
+
+// What such a claim takes is lost, and is lost again.
+inline void lose_twice(world& w, const claim_words& words) {
+  for (int losses = 0; losses < 2; ++losses) {
+    REQUIRE(claim(w, words).jobs.size() == words.free);
+    lose_all(w);
+  }
 }
 
 inline storage::promote_answer promote(world& w, std::uint32_t limit = 1000) {

@@ -150,7 +150,7 @@ ON_EACH_STORE("A start is taken away only when its renewals are still those seen
   audit(w);
 }
 
-ON_EACH_STORE("A lost start is a loss, uses no attempt and makes its job a suspect at the tail") {
+ON_EACH_STORE("A lost start is a loss, uses no attempt and sends its job to the tail, the second as a suspect") {
   put_all(w, {"a", "b"});
   REQUIRE(settle(w, claim_one(w), how::given_back) == errc::none);
   const auto running = claim_one(w);
@@ -158,17 +158,20 @@ ON_EACH_STORE("A lost start is a loss, uses no attempt and makes its job a suspe
   lose_all(w);
   const auto lost = get(w, "a");
   CHECK(lost.state == job_state::enqueued);
-  CHECK(lost.line == "suspect");
+  CHECK(lost.line == "");
   CHECK(lost.losses == 1);
   CHECK(lost.attempt == 0);
   CHECK(lost.reason.find("lost") != std::string::npos);
   CHECK(lost.history.back().cause == "lost");
   CHECK(lost.history.back().fence == running.fence);
   CHECK_FALSE(lost.history.back().error.empty());
-  const auto got = claim(w, {.free = 2, .suspect_too = true});
+  const auto got = claim(w, {.free = 2});
   CHECK(ids(got) == names{"b", "a"});
   CHECK(got.jobs.at(1).attempt == 1);
   CHECK(got.failures.at(1) == 0);
+  lose_all(w);
+  CHECK(get(w, "a").line == "suspect");
+  CHECK(get(w, "a").losses == 2);
   audit(w);
 }
 
@@ -199,7 +202,7 @@ ON_EACH_STORE("A suspect that runs, fails and is retried waits as a suspect") {
   CHECK(claim(w).jobs.empty());
   REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::retry) == errc::none);
   CHECK(get(w, "x").line == "suspect");
-  CHECK(get(w, "x").losses == 1);
+  CHECK(get(w, "x").losses == 2);
   audit(w);
 }
 

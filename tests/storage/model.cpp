@@ -12,7 +12,7 @@ constexpr duration lock_kept = 24h;   // a lock whose lease is over, by prune
 
 bool knows(const storage::claim_request& r, const std::string& type) { return r.types && r.types->contains(type); }
 
-bool is_suspect(const job& j) { return j.losses > 0; }
+bool is_suspect(const job& j) { return storage::is_suspect(j.losses); }
 
 template <class... Fs>
 struct overloaded : Fs... {
@@ -93,10 +93,9 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
     answer.jobs.push_back(j.seen);
     answer.failures.push_back(j.failures);
     answer.admitted.push_back(admitted(j));
-    answer.behind.push_back(j.behind.fence);
   };
   const auto most = r.free + r.ahead;
-  if (!storage::asks_for_jobs(r)) return answer;
+  if (most == 0) return answer;
   auto& last_op = last_op_[{r.server, r.queue, r.lane}];
   if (r.op <= last_op) {  // asked again: what it took and still holds
     auto held = where([&](const known_job& j) {
@@ -135,38 +134,13 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
     if (suspect) suspect_too = false;
     if (taken == told.jobs.size()) throw std::runtime_error("it should also have claimed " + j->seen.id.value);
     start(*j, r, told.jobs[taken].fence);
-    if (found.takes) {
+    if (found.takes)
       for (const auto& resource : found.plan->resources)
         grant(*j, resource, {j->seen.fence});
-      j->took = true;
-    } else if (found.plan && found.plan->whole && is_complete(*j, found.plan->resources)) {
-      for (const auto& resource : found.plan->resources)
-        permits_[resource][j->seen.id.value].since = clock_.now();
-      j->took = true;
-      j->first = j->vain = 0;
-    }
     give(*j);
   }
   for (const auto& resource : looked_at)
     pass_on(resource);
-  for (const auto& from : r.hand_on) {
-    auto* j = heir_of(from, r);
-    if (!j) continue;
-    const auto taken = answer.jobs.size();
-    if (taken == told.jobs.size())
-      throw std::runtime_error("behind another it should have claimed " + j->seen.id.value);
-    auto& before = *running(from);
-    const auto resource = permits_of(before).at(0);
-    permits_[resource].erase(before.seen.id.value);
-    before.took = false;
-    start(*j, r, told.jobs[taken].fence);
-    grant(*j, resource, {j->seen.fence});
-    j->took = true;
-    j->vain = 0;
-    j->behind = from;
-    j->old_first = std::exchange(j->first, 0);
-    give(*j);
-  }
   if (!answer.jobs.empty()) last_op = r.op;
   return answer;
 }
@@ -190,8 +164,6 @@ void model::start(known_job& j, const storage::claim_request& r, sluice::fence d
   j.lease = r.lease;
   j.op = r.op;
   j.renewals = 0;
-  j.took = false;
-  j.behind = {};
   for (const auto& resource : permits_of(j)) {
     auto& p = permits_[resource][j.seen.id.value];
     p.start = drawn;
@@ -237,14 +209,6 @@ errc model::settle_one(const storage::settlement& end) {
       break;
     case how::given_back:
       j->seen.attempt -= 1;
-      if (!is_suspect(j->seen) && j->took && j->behind.fence.value > 0) {
-        const auto line = permits_of(*j).at(0);
-        give_back(*j);
-        j->first = j->old_first;
-        j->seen.fence = {};
-        wait_in(*j, line);
-        return errc::none;
-      }
       is_suspect(j->seen) ? to_tail(*j) : move(*j, enqueued, "woken");
       break;
   }

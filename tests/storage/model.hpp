@@ -64,9 +64,6 @@ private:
     std::uint64_t first = 0;                  // its number in the lines of resources; 0: admitted since
     std::uint32_t vain = 0;                   // wakes that ended in parking again
     std::map<std::string, time_point> slots;  // by resource: good until then
-    bool took = false;                        // its claim took its permits, and it has asked for no more
-    storage::start_key behind{};              // the start that it was claimed behind
-    std::uint64_t old_first = 0;              // its number in the line then
   };
   using known_jobs = std::vector<known_job*>;
   struct permit {
@@ -127,13 +124,8 @@ private:
   bool waited_for(const std::string& resource) const;  // by somebody whose queue runs
   std::uint64_t held(const std::string& resource) const;
   void start(known_job& j, const storage::claim_request& r, sluice::fence drawn);
-  bool is_complete(const known_job& j, const names& needs);
-  // Who may be claimed behind that start; null: nobody.
-  known_job* heir_of(const storage::start_key& start, const storage::claim_request& r);
-  known_job* runs_before(const known_job& j);  // the start that it is behind, while that runs and has no permit
-  bool give_back_behind(known_job& j);         // true: what it had is that start's again
   void move(known_job& j, job_state to, const std::string& line = {});
-  void to_tail(known_job& j) { move(j, job_state::enqueued, j.seen.losses > 0 ? "suspect" : ""); }
+  void to_tail(known_job& j) { move(j, job_state::enqueued, storage::is_suspect(j.seen.losses) ? "suspect" : ""); }
   std::optional<std::uint64_t> limit_of(const std::string& resource) const;  // none: not defined
   bool has_room(const std::string& resource);                                // for a newcomer
   std::uint64_t pass_on(const std::string& resource);                        // to the oldest waiters: how many

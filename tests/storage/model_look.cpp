@@ -39,7 +39,6 @@ std::string in_words(const storage::claim_answer& a) {
   std::string text = cat(a.jobs.size(), " jobs");
   for (std::size_t i = 0; i < a.jobs.size(); ++i)
     text += cat("\n  ", face(a.jobs[i]), " failures ", i < a.failures.size() ? int(a.failures[i]) : -1,
-                i < a.behind.size() && a.behind[i].value > 0 ? " behind another" : "",
                 i < a.admitted.size() ? in_words(a.admitted[i]) : " and nobody says what it has");
   return text;
 }

@@ -26,45 +26,6 @@ model::finding model::look_at(const known_job& j, const storage::claim_request& 
   return found;
 }
 
-bool model::is_complete(const known_job& j, const names& needs) {
-  const auto has = permits_of(j);
-  return j.slots.empty() && has == needs && std::none_of(has.begin(), has.end(), [&](const auto& resource) {
-           return permits_[resource][j.seen.id.value].strict;
-         });
-}
-
-// The oldest of the line, if it waits for nothing else than this one permit, which is not above its limit.
-model::known_job* model::heir_of(const storage::start_key& start, const storage::claim_request& r) {
-  auto* from = running(start);
-  if (!from || from->seen.queue != r.queue || !from->took || runs_before(*from)) return nullptr;
-  const auto has = permits_of(*from);
-  if (has.size() != 1 || held(has[0]) > limit_of(has[0]).value_or(0)) return nullptr;
-  const auto line = waiters(has[0]);
-  if (line.empty() || line[0]->seen.queue != r.queue || line[0]->seen.losses > 0) return nullptr;
-  const auto& type = line[0]->seen.type.value;
-  const auto plan = r.permits ? r.permits->find(type) : storage::permits_by_type::const_iterator();
-  const bool knows = r.types && r.types->contains(type) && !(r.at_once && r.at_once->contains(type));
-  if (!r.permits || plan == r.permits->end() || !plan->second.whole || plan->second.resources != has || !knows)
-    return nullptr;
-  return permits_of(*line[0]).empty() && line[0]->slots.empty() ? line[0] : nullptr;
-}
-
-model::known_job* model::runs_before(const known_job& j) {
-  auto* before = j.took && j.behind.fence.value > 0 ? running(j.behind) : nullptr;
-  return before && permits_of(*before).empty() ? before : nullptr;
-}
-
-bool model::give_back_behind(known_job& j) {
-  auto* before = runs_before(j);
-  if (!before) return false;
-  const auto resource = permits_of(j).at(0);
-  permits_[resource].erase(j.seen.id.value);
-  grant(*before, resource, {before->seen.fence});
-  permits_[resource][before->seen.id.value].since = *before->seen.started_at;
-  before->took = true;
-  return true;
-}
-
 bool model::waited_for(const std::string& resource) const { return waiting_in(resource, true) > 0; }
 
 std::uint64_t model::held(const std::string& resource) const {
@@ -98,7 +59,6 @@ storage::take_answer::one model::take_one(const storage::take_request::start& as
     park(*j, resource, missing);
     return {parked, resource};
   }
-  if (!missing.empty() || asked.strict) j->took = false;
   for (const auto& resource : missing)
     grant(*j, resource, {.start = asked.key.fence});
   if (asked.strict)
@@ -171,7 +131,7 @@ model::known_jobs model::waiters(const std::string& resource) {
   return line;
 }
 
-void model::wake(known_job& j) { j.seen.losses > 0 ? to_tail(j) : move(j, enqueued, "woken"); }
+void model::wake(known_job& j) { storage::is_suspect(j.seen.losses) ? to_tail(j) : move(j, enqueued, "woken"); }
 
 void model::grant(known_job& j, const std::string& resource, permit p) {
   p.since = clock_.now();
@@ -193,7 +153,6 @@ void model::park(known_job& j, const std::string& resource, const names& free) {
   else if (!custom) ++j.vain;
   const bool keeps = j.vain >= storage::vain_wakes && !custom;
   const bool for_a_permit = limit_of(resource).has_value();
-  j.took = false;
   names freed;
   for (const auto& has : permits_of(j)) {
     auto& p = permits_[has][j.seen.id.value];
@@ -212,7 +171,6 @@ void model::park(known_job& j, const std::string& resource, const names& free) {
 }
 
 void model::give_back(known_job& j) {
-  give_back_behind(j);
   for (const auto& has : permits_of(j)) {
     auto& p = permits_[has][j.seen.id.value];
     p.start = {};
@@ -223,7 +181,6 @@ void model::give_back(known_job& j) {
   j.first = 0;
   j.vain = 0;
   j.slots.clear();
-  j.took = false;
 }
 
 // When all that a request ends has ended.

@@ -43,7 +43,7 @@ ON_EACH_STORE("A requeued final job starts afresh at the tail") {
   CHECK(back.losses == 0);
   CHECK(back.line.empty());
   CHECK(back.result.empty());
-  CHECK(back.history.size() == 3);  // what was is not forgotten
+  CHECK(back.history.size() == 4);  // what was is not forgotten
   CHECK_FALSE(back.finished_at.has_value());
   const auto got = claim(w, {.free = 2});
   REQUIRE(ids(got) == names{"b", "a"});

@@ -45,27 +45,23 @@ constexpr duration waits[] = {1s, 15s, 40s, 2h};
 constexpr duration steps_back[] = {500ms, 10s, 40s, 1h};
 
 const std::string& at(const names& all, int n) { return all[static_cast<std::size_t>(n)]; }
-int free_of(const command& c) { return c.what == verb::settle ? c.amount : (c.amount + 1) % 3; }
+int free_of(const command& c) { return c.what == verb::claim ? (c.amount + 1) % 3 : c.amount; }
 int lane_of(const command& c) { return c.other % 2; }
 // What claims take for each type: nothing, or what the job number says.
 storage::permits_by_type permits_of(const command& c) {
-  if (c.what == verb::hand_on) return {{"work", {{"mutex:m"}, true, true}}, {"mail", {{"mutex:m"}, true, true}}};
   if (c.job < 3) return {};
   const auto& wanted = wishes[static_cast<std::size_t>(c.job + c.choice) % wishes.size()];
-  return {{"work", {wanted, c.choice != 5, c.choice != 3}}, {"mail", {{"mutex:m"}, true, true}}};
+  return {{"work", {wanted, c.choice != 5}}, {"mail", {{"mutex:m"}, true}}};
 }
 std::string permits_in_words(const command& c) {
   std::string text;
   for (const auto& [type, plan] : permits_of(c)) {
-    text += cat(plan.park ? ", for " : ", unless it is busy for ", type, plan.whole ? " only" : "");
+    text += cat(plan.park ? ", for " : ", unless it is busy for ", type);
     for (const auto& resource : plan.resources)
       text += ' ' + resource;
   }
   return text;
 }
-bool hands_on(const command& c) { return c.job >= 3 || c.what == verb::hand_on; }
-// Rather that than what its job says, once there is one.
-bool ends_who_is_behind(const command& c) { return c.which == 0 && c.flag; }
 bool pauses(const command& c) { return c.flag && c.more < 2; }
 names ids_of(const command& c) {
   names both = {at(job_names, c.job)};
@@ -85,18 +81,16 @@ std::string words_for(const command& c) {
   const auto claim = [&] {
     return cat(at(server_names, c.server), " claims from ", queue, " in lane ", lane_of(c), ": ", free_of(c), " free, ",
                c.more, " ahead", c.flag ? ", a suspect too" : "", ", knows ", at(known_types, c.types), ", lease ",
-               format_duration(leases[c.time]), permits_in_words(c), hands_on(c) ? ", handing on" : "");
+               format_duration(leases[c.time]), permits_in_words(c));
   };
   const auto start = cat(" (start ", c.which == 0 ? "now" : c.which == 1 ? "before" : "never", ")");
   switch (c.what) {
     case verb::enqueue:
       return cat("enqueue ", both, ": ", c.more == 0 ? "mail" : "work", " in ", queue,
                  c.amount == 2 ? " with other args" : "", " after ", format_duration(delays[c.time]));
-    case verb::hand_on:
     case verb::claim: return claim() + (c.which > 0 ? cat(", as ", c.which, " before") : "");
     case verb::settle:
-      return cat(ends_who_is_behind(c) ? "who was claimed behind another last, else " : "", both, start,
-                 " ends: ", at(ends, c.choice), " in ", format_duration(delays[c.time]),
+      return cat(both, start, " ends: ", at(ends, c.choice), " in ", format_duration(delays[c.time]),
                  c.amount > 0 ? "; " + claim() : "");
     case verb::renew: return cat("renew ", both, start, " for ", format_duration(leases[c.time]));
     case verb::progress: return cat("progress of ", both, start);
@@ -166,11 +160,11 @@ rc::Gen<program> any_program(int longest) {
   using rc::gen::map;
   using rc::gen::set;
   const auto what = rc::gen::weightedElement<verb>(
-      {{6, verb::enqueue},  {8, verb::claim},   {14, verb::hand_on}, {7, verb::settle}, {2, verb::renew},
-       {1, verb::progress}, {2, verb::promote}, {4, verb::look},     {5, verb::reap},   {2, verb::prune},
-       {3, verb::requeue},  {2, verb::remove},  {4, verb::pause},    {8, verb::take},   {12, verb::ask},
-       {3, verb::swap},     {4, verb::define},  {1, verb::rouse},    {4, verb::lock},   {4, verb::wait},
-       {1, verb::set_back}, {1, verb::reopen}});
+      {{6, verb::enqueue}, {8, verb::claim}, {7, verb::settle}, {2, verb::renew}, {1, verb::progress},
+       {2, verb::promote}, {4, verb::look},  {5, verb::reap},   {2, verb::prune}, {3, verb::requeue},
+       {2, verb::remove},  {4, verb::pause}, {8, verb::take},   {12, verb::ask},  {3, verb::swap},
+       {4, verb::define},  {1, verb::rouse}, {4, verb::lock},   {4, verb::wait},  {1, verb::set_back},
+       {1, verb::reopen}});
   const auto seldom = [](int below) {
     return map(inRange(0, 3 * below), [below](int n) { return n < below ? n : 0; });
   };
@@ -242,15 +236,11 @@ storage::request crowd::request(const command& c) {
                                    .delay = never_twice(delays[c.time])}));
       return r;
     }
-    case verb::hand_on:
     case verb::claim: return claim(c);
     case verb::settle: {
       storage::settle_request r;
-      if (ends_who_is_behind(c) && behind_.fence.value > 0)
-        r.starts.push_back(end_of(behind_, static_cast<how>(c.choice), c));
-      else
-        for (const auto& id : both)
-          r.starts.push_back(end_of({job_id(id), fence_of(id, c.which)}, static_cast<how>(c.choice), c));
+      for (const auto& id : both)
+        r.starts.push_back(end_of({job_id(id), fence_of(id, c.which)}, static_cast<how>(c.choice), c));
       if (c.amount > 0) {
         auto next = c;
         next.which = 0;
@@ -378,9 +368,6 @@ storage::claim_request crowd::claim(const command& c) {
   const auto back = static_cast<std::size_t>(c.which);
   if (back == 0) ops.push_back(++last_op_);
   const auto op = back == 0 ? last_op_ : back <= ops.size() ? ops[ops.size() - back] : ++last_op_;
-  std::vector<storage::start_key> all;
-  for (const auto& id : hands_on(c) ? job_names : names())
-    all.push_back({job_id(id), fence_of(id, c.which)});
   return claiming({.free = number(free_of(c)),
                    .ahead = number(c.more),
                    .suspect_too = c.flag,
@@ -391,8 +378,7 @@ storage::claim_request crowd::claim(const command& c) {
                    .types = at(known_types, c.types),
                    .at_once = c.job == 5 ? "mail" : "",
                    .lane = number(lane_of(c)),
-                   .permits = permits_of(c),
-                   .hand_on = std::move(all)});
+                   .permits = permits_of(c)});
 }
 
 storage::lock_request crowd::lock(const command& c) {
@@ -450,8 +436,6 @@ duration crowd::never_twice(duration delay) {
 }
 
 void crowd::remember(const storage::claim_answer& got) {
-  for (std::size_t i = 0; i < got.jobs.size(); ++i)
-    if (got.behind[i].value > 0) behind_ = start_of(got.jobs[i]);
   for (const auto& j : got.jobs) {
     auto& of_job = starts_[j.id.value];
     if (std::find(of_job.begin(), of_job.end(), j.fence) == of_job.end()) of_job.push_back(j.fence);

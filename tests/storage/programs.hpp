@@ -11,7 +11,6 @@ namespace sluice::test {
 enum class verb {
   enqueue,
   claim,
-  hand_on,  // a claim by which starts hand on the one permit that all jobs want
   settle,
   renew,
   progress,
@@ -106,7 +105,6 @@ private:
   world& w_;
   std::map<std::string, std::vector<fence>> starts_;
   std::map<std::string, std::vector<fence>> locks_;
-  storage::start_key behind_{};                                  // who was claimed behind another last
   std::map<std::string, std::vector<storage::cell_view>> seen_;  // of each cell, the latest last
   int last_token_ = 0;
   std::vector<storage::expired_lease> lost_;

@@ -70,25 +70,6 @@ TEST_CASE("A permit that a claim took is not lost with a start that cannot be re
   CHECK(w.store().audit()->empty());
 }
 
-TEST_CASE("A permit that goes back to a start whose past cannot be read is not lost", "[redis]") {
-  own_world w;
-  put_all(w, {"a", "b", "c"});
-  claim_words words{.free = 3, .permits = {{"work", {{m}, true, true}}}};
-  const auto a = claim(w, words).jobs.at(0);
-  words.hand_on = {start_of(a)};
-  const auto b = claim(w, words).jobs.at(0);
-  w.command({"HSET", w.key("past"), "a", "something else"});
-  SECTION("settled") { ask(w, storage::settle_request{{ended(b, how::failed), ended(a, how::succeeded)}, {}}); }
-  SECTION("lost") {
-    w.clock.advance(31s);
-    reap(w, {{start_of(b), 0, 30s, false}, {start_of(a), 0, 30s, false}});
-    beat(w, serving("s0", {"default:1"}));
-    w.ask<storage::rouse_answer>(storage::rouse_request{});
-  }
-  CHECK(in_words(about(w, m).holders) == names{"c reserved"});
-  CHECK(w.store().audit()->empty());
-}
-
 TEST_CASE("The audit tells of permits that were taken and are not counted so", "[redis]") {
   own_world w;
   put_all(w, {"has"});

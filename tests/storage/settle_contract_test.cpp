@@ -90,7 +90,7 @@ ON_EACH_STORE("A suspect given back is a suspect still") {
   put_suspect(w, "x");
   REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::given_back) == errc::none);
   CHECK(get(w, "x").line == "suspect");
-  CHECK(get(w, "x").losses == 1);
+  CHECK(get(w, "x").losses == 2);
   CHECK(claim(w, {.free = 5}).jobs.empty());
   CHECK(ids(claim(w, {.free = 5, .suspect_too = true})) == names{"x"});
   audit(w);

@@ -616,9 +616,9 @@ ON_EACH_STORE("A woken suspect is a suspect still") {
   put_suspect(w, "x");
   const auto a = holding(w, "a", {m});
   const auto suspect = claim_one(w, {.suspect_too = true});
-  REQUIRE(suspect.losses == 1);
+  REQUIRE(suspect.losses == 2);
   REQUIRE(take(w, suspect, {m}) == "parked " + m);
-  CHECK(get(w, "x").losses == 1);
+  CHECK(get(w, "x").losses == 2);
   REQUIRE(settle(w, a) == errc::none);
   CHECK(get(w, "x").line == "suspect");
   CHECK(holders(w, m) == names{"x reserved"});

@@ -95,23 +95,16 @@ local function throttling()
     return false
   end
 
-  -- What stands in the row of a start: the resources that its claim took, each as "length:bytes"; and, when it took one
-  -- over from a start that ran then, behind these ">fence first id": whom, and its own number in the line.
+  -- The resources that a claim took, as they stand in the row of a start: each as "length:bytes".
   local rows_read = {}  -- by that text, since most of a batch are alike; so nobody changes what was read
   local function taken_in(permits)
-    local t = rows_read[permits]
-    if t then return t end
-    t = {held = {}}
+    local held = rows_read[permits]
+    if held then return held end
+    held = {}
     local place = 1
-    while place <= #permits and byte(permits, place) ~= 62 do
-      local resource, behind = text_at(permits, place)
-      if not behind then break end
-      t.held[#t.held + 1], place = resource, behind
-    end
-    local fence, first, id = match(permits, '^>(%d+) (%d+) (.*)$', place)
-    if fence then t.behind = {fence = fence, first = tonumber(first), id = id} end
-    rows_read[permits] = t
-    return t
+    while place and place <= #permits do held[#held + 1], place = text_at(permits, place) end
+    rows_read[permits] = held
+    return held
   end
 
   -- By bytes: Lua would compare by the locale of Redis.
@@ -162,7 +155,7 @@ local function throttling()
   local function held_of(resource) return call('HLEN', holders(resource)) + (call('HGET', taken, resource) or 0) end
   -- Gives what its claim took entries of its own, for whatever is not the plain end of a start. The row is the caller's.
   local function unfold(id, start)
-    local held = taken_in(start.permits).held
+    local held = taken_in(start.permits)
     for _, resource in ipairs(held) do
       hold(resource, {id, 'held ' .. start.fence .. ' ' .. start.started})
       count_taken(resource, -1)
@@ -245,7 +238,7 @@ local function throttling()
       changed[2 * i - 1], changed[2 * i] = w.id, write_admission(a)
       add_one(leaving, wait_line(w.queue, resource), w.id)
       add_one(leaving, line('throttled', w.queue), w.id)
-      add_two(entering, sorted(line(losses > 0 and 'suspect' or 'woken', w.queue)), whole(place + i - 1), w.id)
+      add_two(entering, sorted(line(is_suspect(losses) and 'suspect' or 'woken', w.queue)), whole(place + i - 1), w.id)
       from[w.queue] = true
       woken_in[w.queue] = (woken_in[w.queue] or 0) + 1
     end
@@ -290,7 +283,7 @@ local function throttling()
     -- Alike ones that follow one another are counted together, as most of a batch are.
     local last, n = nil, 0
     local function count_last()
-      for _, resource in ipairs(last and taken_in(last).held or {}) do
+      for _, resource in ipairs(last and taken_in(last) or {}) do
         freed(resource)
         counts[resource] = counts[resource] + n
       end
@@ -338,12 +331,11 @@ local function throttling()
     for _, resource in ipairs(order) do pass_on(resource) end
   end
 
-
   -- Ends starts of whom these stood in their rows, `ended` of each, and nothing else.
   local function free(alike)
     local order, counts = {}, {}
     for _, c in ipairs(alike) do
-      for _, resource in ipairs(taken_in(c.permits).held) do
+      for _, resource in ipairs(taken_in(c.permits)) do
         if not counts[resource] then order[#order + 1] = resource end
         counts[resource] = (counts[resource] or 0) + c.ended
       end
@@ -352,59 +344,13 @@ local function throttling()
     for _, resource in ipairs(order) do pass_on(resource) end
   end
 
-  -- Whoever runs behind another gives the permit back to that one when it ends first. `back` says so for starts that end
-  -- one after the other; what others are owed is written when all have ended.
-  local function predecessors(texts)
-    check_admissions()
-    local ids, rows, owed = {}, {}, {}
-    for _, permits in ipairs(texts) do
-      local behind = taken_in(permits).behind
-      if behind then ids[#ids + 1] = behind.id end
-    end
-    for i, row in ipairs(many('HMGET', starts, ids)) do rows[ids[i]] = row end
-    local p = {some = #ids > 0}
-    -- What stands in the row of a start by now.
-    function p.of(id, permits) return owed[id] or permits end
-    -- True when that one runs still and has no permit.
-    function p.runs(permits, ended)
-      local behind = taken_in(permits).behind
-      local row = behind and not ended[behind.id] and not owed[behind.id] and rows[behind.id]
-      local start = row and read_start(row)
-      if not start or start.fence ~= behind.fence or start.permits ~= '' then return false end
-      return #(admission_of(behind.id) or nothing).held == 0
-    end
-    -- Then it has this one again.
-    function p.back(permits, ended)
-      if not p.runs(permits, ended) then return false end
-      local t = taken_in(permits)
-      owed[t.behind.id] = text(t.held[1])
-      return true
-    end
-    function p.write(gone)  -- rows that are no more
-      for id, permits in pairs(owed) do
-        if not gone[id] then
-          local start = read_start(rows[id])
-          start.permits = permits
-          call('HSET', starts, id, write_start(start))
-        end
-      end
-    end
-    return p
-  end
-  -- A job that was claimed behind another and given back stands in its old place again.
-  local function stand_again(id, queue, permits)
-    local t = taken_in(permits)
-    put(admission, {id, write_admission({first = t.behind.first, vain = 0, fence = '0', at = t.held[1], held = {}, slots = {}})})
-    stand_in_line(id, queue, t.held[1], t.behind.first)
-  end
-
   -- The rows of starts count what was taken, whatever was counted so far: one of them could not be read.
   local function count_anew()
     local counts, rows = {}, call('HVALS', starts)
     for _, resource in ipairs(call('HKEYS', taken)) do counts[resource] = 0 end
     for _, row in ipairs(rows) do
       local start = read_start(row)
-      for _, resource in ipairs(start and taken_in(start.permits).held or {}) do
+      for _, resource in ipairs(start and taken_in(start.permits) or {}) do
         counts[resource] = (counts[resource] or 0) + 1
       end
     end
@@ -423,13 +369,6 @@ local function throttling()
       a = a or recovered(id)
       count_anew()
     end
-    if took then
-      local before = predecessors({took})
-      if before.back(took, {}) then
-        before.write({})
-        took = nil
-      end
-    end
     if not a and not took then return end
     if a then
       if a.at ~= '' then leave_line(a.at, id) end
@@ -446,66 +385,6 @@ local function throttling()
     local limit = limit_of(resource)
     return {limit = limit, held = limit and held_of(resource),
             waited_for = limit and call('ZSCORE', waiting, resource) and #first_waiters(resource, 1) > 0}
-  end
-
-  -- Permits of running starts go on to those who waited longest, as far as these suit the claim: who begins when such a
-  -- start ends has its permit from now on. Whom, with the row's permits; in the order of the starts. A resource that
-  -- is above its limit hands on nothing, and neither does who runs behind another still.
-  local function hand_on(queue, ids, fence_of, suits)
-    check_admissions()
-    local rows, from, of, texts = many('HMGET', starts, ids), {}, {}, {}
-    for i, id in ipairs(ids) do
-      local start = rows[i] and read_start(rows[i])
-      local t = start and taken_in(start.permits)
-      if t and start.fence == fence_of[id] and start.queue == queue and #t.held == 1 then
-        from[#from + 1] = {id = id, start = start, resource = t.held[1], permits = start.permits}
-        texts[#texts + 1] = start.permits
-        of[t.held[1]] = (of[t.held[1]] or 0) + 1
-      end
-    end
-    local before = predecessors(texts)
-
-    local function waiters_of(resource, count)
-      local limit = call('ZSCORE', waiting, resource) and limit_of(resource)
-      if not limit or held_of(resource) > limit then return {} end
-      local found, waiting_ids = first_waiters(resource, count), {}
-      if #found == 0 then return found end
-      for i, w in ipairs(found) do waiting_ids[i] = w.id end
-      local records, pasts = many('HMGET', jobs, waiting_ids), many('HMGET', past, waiting_ids)
-      local admissions = admissions_of(waiting_ids)
-      for i, w in ipairs(found) do
-        w.record, w.before = records[i], pasts[i] or ''
-        if not suits(w, records[i], pasts[i], admissions[w.id] or nothing) then
-          for n = #found, i, -1 do found[n] = nil end
-          break
-        end
-      end
-      return found
-    end
-
-    local lines, next_of, heirs, changed, gone, leaving, done = {}, {}, {}, {}, {}, grouped(), {}
-    for _, f in ipairs(from) do
-      local resource = f.resource
-      if not done[f.id] and not before.runs(f.permits, done) then
-        lines[resource] = lines[resource] or waiters_of(resource, of[resource])
-        next_of[resource] = (next_of[resource] or 0) + 1
-        local w = lines[resource][next_of[resource]]
-        if w then
-          done[f.id] = true
-          w.permits = text(resource) .. '>' .. f.start.fence .. ' ' .. whole(w.first) .. ' ' .. f.id
-          f.start.permits = ''
-          changed[#changed + 1], changed[#changed + 2] = f.id, write_start(f.start)
-          heirs[#heirs + 1], gone[#gone + 1] = w, w.id
-          add_one(leaving, wait_line(queue, resource), w.id)
-          add_one(leaving, line('throttled', queue), w.id)
-        end
-      end
-    end
-    each_list(leaving, 'ZREM')
-    many('HDEL', admission, gone)
-    many('HSET', starts, changed)
-    for resource in pairs(lines) do close_empty(resource, queue) end
-    return heirs
   end
 
   -- Parks jobs of a queue that nothing is known of yet, for one resource each, in the order they come.
@@ -602,26 +481,15 @@ local function throttling()
     return table.concat(all)
   end
 
-  -- What was reserved for a claimed job is told by the row of its start from now on.
-  local function fold(id, resources)
-    for _, resource in ipairs(resources) do
-      if entry_of(resource, id) == 'reserved' then call('ZREM', reserved, reservation(resource, id)) end
-      count_taken(resource, 1)
-      let_go(resource, {id})
-    end
-    call('HDEL', admission, id)
-  end
-
   throttling_made = {
     read_admission = read_admission, write_admission = write_admission, copy_of = copy_of, nothing = nothing,
     check_admissions = check_admissions, admissions_of = admissions_of, admission_of = admission_of, has = has,
     limit_of = limit_of, entry_of = entry_of, cell_of = cell_of, reservation = reservation, hold = hold,
     let_go = let_go, count_taken = count_taken, held_of = held_of, taken_in = taken_in, unfold = unfold,
-    predecessors = predecessors, stand_again = stand_again,
     runs = runs, stands_still = stands_still, stand_in_line = stand_in_line, wake = wake, pass_on = pass_on,
     give_back = give_back, free = free, forget = forget, park = park, by_bytes = by_bytes, told = told,
     admit_claimed = admit_claimed, most_woken = most_woken, room_of = room_of,
-    park_fresh = park_fresh, hand_on = hand_on, fold = fold,
+    park_fresh = park_fresh,
   }
   return throttling_made
 end

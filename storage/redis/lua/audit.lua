@@ -43,7 +43,7 @@ if what == 'jobs' then
         if not runs and row then wrong('job ', id, ' has a start but is ', at[1].kind) end
         if runs and row then
           local start = read_start(row)
-          for _, resource in ipairs(start and t.taken_in(start.permits).held or {}) do
+          for _, resource in ipairs(start and t.taken_in(start.permits) or {}) do
             if call('HEXISTS', taken, resource) == 0 then wrong('job ', id, ' took ', resource, ' but does not hold it') end
           end
           if not start then wrong('job ', id, ' has a start that cannot be read')
@@ -97,7 +97,7 @@ elseif what == 'taken' then
   local counts = {}
   for _, row in ipairs(call('HVALS', starts)) do
     local start = read_start(row)
-    for _, resource in ipairs(start and t.taken_in(start.permits).held or {}) do counts[resource] = (counts[resource] or 0) + 1 end
+    for _, resource in ipairs(start and t.taken_in(start.permits) or {}) do counts[resource] = (counts[resource] or 0) + 1 end
   end
   for i = 4, #ARGV do
     local n, found = tonumber(call('HGET', taken, ARGV[i]) or '0'), counts[ARGV[i]] or 0

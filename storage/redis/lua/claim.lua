@@ -1,16 +1,19 @@
 -- Takes the first ready jobs of a queue: its woken line, then all its others oldest first.
 -- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
 -- number of known types, these, the number of types that start at once, these, the number of types whose permits are
--- taken, and for each: it, 1 when it may be parked, 1 when nothing else is asked of such a job, the number of its
--- resources, these; then the number of starts that may hand on their permit, and id and fence of each.
+-- taken, and for each: it, 1 when it may be parked, the number of its resources, these.
 -- Answer: how many jobs are work for others; what claimed jobs have of throttlers already, see `told` in
--- admission.lua; how many were parked; then for each job id, end of its lease, record, past or empty, start. Those
--- behind others come last.
+-- admission.lua; how many were parked; 1 when a suspect waits still; then for each job id, end of its lease, record,
+-- past or empty, start.
 -- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
 -- moves to its type's line; an op that got something answers the same when it comes again. A record that cannot be
 -- read is put aside.
 local most_moved = 1000  -- jobs that one claim looks at and does not take
 local most_parked = 250  -- as in storage/admission.hpp
+
+local function suspect_waits(queue, passed)
+  return (passed or call('EXISTS', line('suspect', queue)) == 1) and 1 or 0
+end
 
 local function claimed_before(server, queue, op)
   local found, ids = {}, call('ZRANGE', line('processing', queue), 0, -1, 'WITHSCORES')
@@ -22,7 +25,7 @@ local function claimed_before(server, queue, op)
     end
   end
   table.sort(found, function(a, b) return a.fence < b.fence end)
-  local answer, ids_found, has_already = {0, '', 0}, {}, {}
+  local answer, ids_found, has_already = {0, '', 0, suspect_waits(queue)}, {}, {}
   for i, f in ipairs(found) do ids_found[i] = f.id end
   local had = admissions_of(ids_found)
   for i, f in ipairs(found) do
@@ -47,22 +50,18 @@ local function claim(at)
   for i = types_end + 2, at_once_end do at_once[ARGV[i]] = true end
   local plans, plans_of, place = {}, {}, at_once_end + 2  -- plans_of: how many by resource
   for _ = 1, ARGV[at_once_end + 1] do
-    local plan = {may_wait = ARGV[place + 1] == '1', whole = ARGV[place + 2] == '1', wants = {}, row = '', let_in = 0, roomy = 0}
-    for i = 1, ARGV[place + 3] do
-      local resource = ARGV[place + 3 + i]
+    local plan = {may_wait = ARGV[place + 1] == '1', wants = {}, row = '', let_in = 0, roomy = 0}
+    for i = 1, ARGV[place + 2] do
+      local resource = ARGV[place + 2 + i]
       plan.wants[i] = resource
       plan.row = plan.row .. text(resource)
       plans_of[resource] = (plans_of[resource] or 0) + 1
     end
     plan.row = text(plan.row)
     plans[ARGV[place]] = plan
-    place = place + 4 + #plan.wants
+    place = place + 3 + #plan.wants
   end
-  local hands_on, fence_of = {}, {}
-  for i = place + 1, place + 2 * ARGV[place], 2 do
-    hands_on[#hands_on + 1], fence_of[ARGV[i]] = ARGV[i], ARGV[i + 1]
-  end
-  if most == 0 and #hands_on == 0 then return {0} end
+  if most == 0 then return {0} end
 
   mark_served(queue)
   local owner = text(queue) .. server
@@ -76,7 +75,7 @@ local function claim(at)
   local ids, records, pasts, attempts, permits, has = {}, {}, {}, {}, {}, {}  -- of those taken
   local leaving, aside, broken, parks, full, looked = grouped(), {}, {}, {}, false, 0
   local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
-  local folded = {}  -- those whose reservations their rows tell from now on
+  local passed_suspect = false
 
   local function rooms_for(plan)
     local found = {}
@@ -102,18 +101,6 @@ local function claim(at)
     if alone and #plan.rooms > 0 then plan.roomy = math.max(0, roomy) end
     return busy, roomy > 0
   end
-  -- True when what was reserved for a job is all that it needs.
-  local function is_complete(plan, id, a)
-    if not plan.whole or #a.held ~= #plan.wants then return false end
-    for _, slot in ipairs(a.slots) do
-      if slot.until_ > now then return false end
-    end
-    for _, resource in ipairs(plan.wants) do
-      if not throttling().has(a, resource) or throttling().entry_of(resource, id) == 'strict' then return false end
-    end
-    return true
-  end
-
   local function consider(id, record, before_it, from)
     local kind = record and type_of(record)
     local attempt, losses = 0, 0
@@ -125,7 +112,11 @@ local function claim(at)
       broken[#broken + 1] = {id, from.key}
       return
     end
-    if losses > 0 and not suspect_too then return end  -- it stays where it is
+    local suspect = is_suspect(losses)
+    if suspect and not suspect_too then  -- it stays where it is
+      passed_suspect = true
+      return
+    end
     if not known[kind] then
       if not from.of_type then aside[#aside + 1] = {id, kind, from.key} end
       return
@@ -134,7 +125,7 @@ local function claim(at)
     local waited = plan and had[id]
     if waited then roomy = false
     elseif plan and plan.roomy == 0 then busy, roomy = look_at(plan) end
-    if (losses > 0 or at_once[kind] or not roomy) and #ids >= free then
+    if (suspect or at_once[kind] or not roomy) and #ids >= free then
       full = true  -- it and those behind it wait for a free worker: the order of the line holds
       return
     end
@@ -145,18 +136,13 @@ local function claim(at)
       add_one(leaving, from.key, id)
       return
     end
-    if losses > 0 then suspect_too = false end
+    if suspect then suspect_too = false end
     if from.of_woken then from_woken = from_woken + 1 end
     local n = #ids + 1
     ids[n], records[n], pasts[n], attempts[n], permits[n] = id, record, before_it or '', attempt + 1, '0:'
     has[n] = (before_it and 1 or 0) + (had[id] and 2 or 0)
     add_one(leaving, from.key, id)
-    if waited then
-      if is_complete(plan, id, waited) then
-        permits[n], has[n] = plan.row, has[n] - 2
-        folded[#folded + 1] = {id, plan}
-      end
-    elseif plan and not busy and plan.rooms[1] then
+    if plan and not waited and not busy and plan.rooms[1] then
       permits[n] = plan.row
       plan.let_in = plan.let_in + 1
       if plan.roomy > 0 then plan.roomy = plan.roomy - 1
@@ -217,8 +203,7 @@ local function claim(at)
     end
     drain(lines)
   end
-  if #hands_on > 0 and #parks == 0 and call('ZCARD', waiting) == 0 then hands_on = {} end
-  if #ids + #aside + #broken + #parks + #hands_on == 0 then return {0} end
+  if #ids + #aside + #broken + #parks == 0 then return {0, '', 0, suspect_waits(queue, passed_suspect)} end
 
   -- Writing.
   local processing = sorted(line('processing', queue))
@@ -239,32 +224,23 @@ local function claim(at)
   woken = woken - math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
   if #parks > 0 then throttling().park_fresh(queue, parks) end
 
-  local answer, answered = {#aside, '', #parks}, 3
-  local until_, rest = whole(now + lease), ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
-  -- Their starts: the first of their fences.
-  local function begin(found, found_records, found_pasts, found_attempts, found_permits, found_has)
-    local fence, rows, leases = draw(#found), {}, {}
-    for i, id in ipairs(found) do
-      local row = whole(fence + i - 1) .. ' ' .. found_attempts[i] .. ' ' .. found_has[i] .. rest ..
-                  found_permits[i] .. server
+  local answer, answered = {#aside, '', #parks, suspect_waits(queue, passed_suspect)}, 4
+  if #ids > 0 then
+    -- Their starts: the first of their fences.
+    local fence, rows, leases = draw(#ids), {}, {}
+    local until_, rest = whole(now + lease), ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
+    for i, id in ipairs(ids) do
+      local row = whole(fence + i - 1) .. ' ' .. attempts[i] .. ' ' .. has[i] .. rest .. permits[i] .. server
       rows[2 * i - 1], rows[2 * i] = id, row
       leases[2 * i - 1], leases[2 * i] = until_, id
-      answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, until_, found_records[i]
-      answer[answered + 4], answer[answered + 5] = found_pasts[i], row
+      answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, until_, records[i]
+      answer[answered + 4], answer[answered + 5] = pasts[i], row
       answered = answered + 5
     end
     many('HSET', starts, rows)
     many('ZADD', processing, leases)
     call('ZADD', ending, 'LT', until_, queue)
     call('HSET', claims, mark, op)
-    return fence
-  end
-  if #ids > 0 then
-    local fence = begin(ids, records, pasts, attempts, permits, has)
-    for _, f in ipairs(folded) do
-      throttling().fold(f[1], f[2].wants)
-      had[f[1]] = nil
-    end
     if next(had) then answer[2] = throttling().admit_claimed(ids, had, fence) end
     for _, plan in pairs(plans) do
       if plan.let_in > 0 then
@@ -280,28 +256,6 @@ local function claim(at)
   end
   if #overtaken > 0 then table.sort(overtaken, throttling().by_bytes) end
   for _, resource in ipairs(overtaken) do throttling().pass_on(resource) end
-
-  if #hands_on > 0 then
-    local function suits(w, record, before_it, a)
-      local kind, p = record and type_of(record), read_past(before_it)
-      local plan = known[kind] and not at_once[kind] and plans[kind]
-      if w.queue ~= queue or not plan or not plan.whole or #plan.wants ~= 1 or plan.wants[1] ~= a.at or not p or
-         p.losses > 0 or #a.held + #a.slots > 0 then
-        return false
-      end
-      w.attempt = p.attempt + 1
-      return true
-    end
-    local heirs = throttling().hand_on(queue, hands_on, fence_of, suits)
-    if #heirs > 0 then
-      local found, found_records, found_pasts, found_attempts, found_permits, found_has = {}, {}, {}, {}, {}, {}
-      for i, h in ipairs(heirs) do
-        found[i], found_records[i], found_pasts[i] = h.id, h.record, h.before
-        found_attempts[i], found_permits[i], found_has[i] = h.attempt, text(h.permits), h.before == '' and 0 or 1
-      end
-      begin(found, found_records, found_pasts, found_attempts, found_permits, found_has)
-    end
-  end
   answer[1] = answer[1] + woken
   return answer
 end

@@ -182,7 +182,7 @@ local function queue_of(record)
 end
 
 -- A start: "fence attempt has started lease renewals op ", then as "length:bytes" the queue and the permits that its claim
--- took (see taken_in in admission.lua), then the server. has: 1 a past, 2 an admission, 3 both; 0 when surely neither.
+-- took (each "length:bytes" again), then the server. has: 1 a past, 2 an admission, 3 both; 0 when surely neither.
 local function read_start(row)
   local fence, attempt, has, started, lease, renewals, op, at =
     match(row, '^(%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%d+) ()')
@@ -237,8 +237,9 @@ local function remember(p, fence, attempt, claimed, server, how)
   end
 end
 
+local function is_suspect(losses) return losses >= 2 end  -- as in storage/store.hpp
 -- The line behind all others of a queue for a job with so many losses.
-local function tail(queue, losses) return line(losses > 0 and 'suspect' or 'ready', queue) end
+local function tail(queue, losses) return line(is_suspect(losses) and 'suspect' or 'ready', queue) end
 
 -- A claim or a beat says that somebody serves a queue. Written only when half of it is over: most find it so.
 local served_for = 30000000  -- as in storage/admission.hpp

@@ -3,20 +3,14 @@
 -- job goes back, of the losses when it is failed. ARGV[6]: cause, error and time run of the start, as in a past. From 7,
 -- for each start: id, fence, renewals.
 -- Answer: a digit for each start (0 taken, 1 stale).
--- Invariants: as for settle; the job waits as a suspect or is failed, and so its permits go back and on. Passes when
--- memory is out.
+-- Invariants: as for settle; the job waits in its queue again, from its second loss on as a suspect, or is failed; its
+-- permits go back and on. Passes when memory is out.
 begin_freeing()
 local ids, codes = {}, {}
 for i = 7, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
 local rows, pasts = many('HMGET', starts, ids), many('HMGET', past, ids)
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local done, gone, is_final, took = {}, {}, {}, {}  -- took: see give_back in admission.lua
-local behind, texts = nil, {}
-for i = 1, #ids do
-  local start = rows[i] and read_start(rows[i])
-  if start and start.permits ~= '' then texts[#texts + 1] = start.permits end
-end
-if #texts > 0 then behind = throttling().predecessors(texts) end
+local done, is_final, took = {}, {}, {}  -- took: see give_back in admission.lua
 for i, id in ipairs(ids) do
   local start = rows[i] and not done[id] and read_start(rows[i])
   codes[i] = '1'
@@ -35,10 +29,8 @@ for i, id in ipairs(ids) do
       p.reason = give_up and format(ARGV[5], p.losses) or format(ARGV[4], start.attempt)
       p.attempt = start.attempt - 1
       ended[#ended + 1] = id
-      gone[id] = true
       is_final[id] = give_up
-      local permits = behind and behind.of(id, start.permits) or ''
-      if permits ~= '' and not behind.back(permits, done) then took[#ended] = permits end
+      if start.permits ~= '' then took[#ended] = start.permits end
       changed[#changed + 1] = id
       changed[#changed + 1] = write_past(p)
       add_one(leaving, sorted(processing), id)
@@ -47,11 +39,11 @@ for i, id in ipairs(ids) do
   end
 end
 local had = admissions_of(ended)
+if next(took) then throttling().check_admissions() end
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
-if behind then behind.write(gone) end
 for _, b in ipairs(broken) do put_aside(b.id, b.key, b.queue) end
 give_back(ended, had, took, is_final)
 finish(#ended + woken > 0)

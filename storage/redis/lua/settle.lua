@@ -3,8 +3,8 @@
 -- given_back, deferred); 1 when that is a failed run, else 0; the delay in microseconds of those that are retried or
 -- deferred; 1 when they report progress, else 0; and for each start: id; fence; the reason, the result and the report,
 -- if any, each as "length:bytes"; cause, error and time run, as in a past. Then the claim, if any: see claim.lua.
--- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before, 3 ended and waits in its line again), and a w
--- when others have work with who was woken; then the claim's.
+-- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before), and a w when others have work with who was
+-- woken; then the claim's.
 -- Invariants: only the current start ends; it leaves `starts` and its lease, and its job enters one line; what has
 -- ended changes no more; its permits go back and on. Passes when memory is out.
 begin_freeing()
@@ -24,7 +24,7 @@ end
 local rows = many('HMGET', starts, ids)
 
 -- What the starts of one claim have in common is taken apart once.
-local common, texts = {}, {}  -- texts: what claims took, each once
+local common, some_took = {}, false  -- some_took: what claims took
 local function common_of(rest)
   local c = common[rest]
   if c == nil then
@@ -35,7 +35,7 @@ local function common_of(rest)
     if permits then server = sub(rest, place) end
     c = permits and {claimed = claimed, queue = queue, permits = permits, server = server, processing = sorted(line('processing', queue)),
                      middle = ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server), lines = {}, ended = 0} or false
-    if permits and permits ~= '' then texts[#texts + 1] = permits end
+    some_took = some_took or (c and permits ~= '')
     common[rest] = c
   end
   return c
@@ -54,15 +54,13 @@ for i = 1, n do
   if has == '2' or has == '3' then has_admission[ids[i]] = true end
 end
 for k, value in ipairs(many('HMGET', past, past_ids)) do looked[past_ids[k]] = value end
-local behind = #texts > 0 and throttling().predecessors(texts)
-local some_behind = behind and behind.some
-local plain = not some_behind and not next(has_admission)  -- nobody has more than what its claim took
+local plain = not next(has_admission)  -- nobody has more than what its claim took
+if some_took then throttling().check_admissions() end
 local ended_commons = {}
 
 local codes, made_work = {}, false
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
--- gone: whose rows are no more; took: see give_back in admission.lua; standing: who waits in its line again.
-local earliest, done, gone, took, standing = {}, {}, {}, {}, {}
+local earliest, done, took = {}, {}, {}  -- took: see give_back in admission.lua
 local ends, changes = 0, 0
 
 local function target_of(how, delay, losses, c)
@@ -70,7 +68,7 @@ local function target_of(how, delay, losses, c)
     earliest[c.queue] = math.min(earliest[c.queue] or now + delay, now + delay)
     return line('scheduled', c.queue), whole(now + delay)
   end
-  if how == 'given_back' and losses == 0 then return line('woken', c.queue), whole(draw(1)) end
+  if how == 'given_back' and not is_suspect(losses) then return line('woken', c.queue), whole(draw(1)) end
   if how == 'given_back' or how == 'retry' or how == 'deferred' then return tail(c.queue, losses), whole(draw(1)) end
   local key = c.lines[how] or line(how, c.queue)
   c.lines[how] = key
@@ -99,29 +97,17 @@ for _, group in ipairs(groups) do
       else
         local losses, attempt = p and p.losses or 0, attempts[i]
         ends = ends + 1
-        gone[id] = true
-        local permits, returned = c.permits, false
         if plain then
           if c.ended == 0 then ended_commons[#ended_commons + 1] = c end
           c.ended = c.ended + 1
-        else
-          if some_behind then
-            permits = behind.of(id, permits)
-            returned = behind.back(permits, done)
-          end
-          if permits ~= '' and not returned then took[ends] = permits end
+        elseif c.permits ~= '' then
+          took[ends] = c.permits
         end
         ended[ends] = id
         add_one(leaving, c.processing, id)
-        if some_behind and how == 'given_back' and losses == 0 and throttling().taken_in(c.permits).behind then
-          codes[i] = '3'
-          sorted(line('throttled', c.queue))
-          standing[#standing + 1] = {id, c.queue, c.permits}
-        else
-          local target, score = target_of(how, group.delay, losses, c)
-          made_work = made_work or goes_on
-          add_two(entering, sorted(target), score, id)
-        end
+        local target, score = target_of(how, group.delay, losses, c)
+        made_work = made_work or goes_on
+        add_two(entering, sorted(target), score, id)
 
         -- A start that was given back or deferred does not count as a run.
         local runs = uncounted and attempt - 1 or attempt
@@ -153,10 +139,8 @@ many('HDEL', starts, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', whole(instant), queue) end
-if some_behind then behind.write(gone) end
-for _, s in ipairs(standing) do throttling().stand_again(s[1], s[2], s[3]) end
 for _, b in ipairs(broken) do put_aside(b[1], b[2], b[3]) end
-if behind and plain then throttling().free(ended_commons) end
+if some_took and plain then throttling().free(ended_commons) end
 local is_final = {}
 if next(had) then
   for _, group in ipairs(groups) do

@@ -110,7 +110,7 @@ local function decide(id, fence, group, row)
     return 's'
   end
   local plain = a == nothing and not start
-  local took = start and {held = t.taken_in(start.permits).held}
+  local took = start and {held = t.taken_in(start.permits)}
   local missing = plain and group.wants or {}
   for _, resource in ipairs(group.wants) do
     if not is_defined(resource) then return 'u', resource end

@@ -20,7 +20,7 @@ local function throttler_view(resource, limit)
     rows = call('HGETALL', starts)
     for i = 1, #rows, 2 do
       local start = read_start(rows[i + 1])
-      for _, name in ipairs(start and throttling().taken_in(start.permits).held or {}) do
+      for _, name in ipairs(start and throttling().taken_in(start.permits) or {}) do
         if name == resource then
           held[#held + 1] = {id = rows[i], kind = 'held', fence = tonumber(start.fence), since = tonumber(start.started)}
         end
