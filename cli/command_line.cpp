@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 
 #include <CLI/CLI.hpp>
 
@@ -88,6 +89,23 @@ void add_cron_command(CLI::App& app, command& c) {
   cron->add_option("--count", c.count, "How many (10)")->check(CLI::Range(1u, 1'000'000u));
 }
 
+void add_log_options(CLI::App& work, command& c) {
+  static const std::map<std::string, log_level> levels{{"debug", log_level::debug},
+                                                       {"info", log_level::info},
+                                                       {"warning", log_level::warn},
+                                                       {"error", log_level::error},
+                                                       {"off", log_level::off}};
+  static const std::map<std::string, log_format> formats{{"text", log_format::text}, {"json", log_format::json}};
+  work.add_option_function<std::string>(
+          "--log-level", [&c](const std::string& word) { c.log_from = levels.at(word); },
+          "The least that is logged (info)")
+      ->check(CLI::IsMember(levels));
+  work.add_option_function<std::string>(
+          "--log-format", [&c](const std::string& word) { c.log_as = formats.at(word); },
+          "How a line of the log looks (text); json: one object a line")
+      ->check(CLI::IsMember(formats));
+}
+
 // The program, the command that was named, and that one's own, if it has some.
 std::vector<const CLI::App*> named(const CLI::App& app) {
   std::vector<const CLI::App*> all{&app};
@@ -117,9 +135,10 @@ parsed parse(int argc, char** argv) {
   };
 
   config_command("check", "Checks a configuration and tells every fault; starts nothing");
-  config_command("work",
-                 "Runs the jobs of the configured queues until SIGTERM or SIGINT; a second one leaves at once. "
-                 "SIGUSR1: claim nothing new");
+  auto* work = config_command("work",
+                              "Runs the jobs of the configured queues until SIGTERM or SIGINT; a second one leaves "
+                              "at once. SIGUSR1: claim nothing new");
+  add_log_options(*work, c);
 
   auto* enqueue = store_command("enqueue", enqueue_help);
   enqueue->add_option("QUEUE", c.queue, "The queue")->required();

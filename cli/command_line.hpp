@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <sluice/log.hpp>
+
 namespace sluice::cli {
 
 struct command {
@@ -13,6 +15,8 @@ struct command {
   bool json = false;
   std::string config;
   std::vector<std::string> sets;
+  log_level log_from = log_level::info;
+  log_format log_as = log_format::text;
   std::string queue, type, args, id, state, in;
   std::string throttler;           // KIND:NAME
   std::vector<std::string> words;  // of a definition, as limit=4

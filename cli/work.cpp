@@ -31,6 +31,7 @@ using namespace std::chrono_literals;
 constexpr auto watchdog = 5s;
 // `timeout` and some supervisors signal the process and then its group: that is one request to stop.
 constexpr auto same_request = 500ms;
+constexpr auto log_patience = 500ms;
 constexpr int done_signal = SIGUSR2;  // our own word to the waiting main thread
 
 std::optional<config::loaded> read(const command& c) {
@@ -76,6 +77,12 @@ int next_signal(const sigset_t& set, const std::optional<std::chrono::steady_clo
   }
 }
 
+// The end, whatever still runs, or holds up the log.
+[[noreturn]] void leave(int code) {
+  log::flush(log_patience);
+  ::_exit(code);
+}
+
 // Serves until it is told to stop. Answers the exit code.
 int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
   const auto set = waited_signals();
@@ -95,7 +102,7 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
     }
     if (got == 0) {
       log::error("stopping took too long; leaving, leases recover what was held");
-      ::_exit(1);
+      leave(1);
     }
     if (got == done_signal) {
       if (stopped) break;
@@ -103,7 +110,7 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
     } else if (stopper.joinable()) {
       if (std::chrono::steady_clock::now() < asked + same_request) continue;
       log::warn("second signal: leaving at once");
-      ::_exit(128 + got);
+      leave(128 + got);
     }
     log::info(fatal ? "stopping: the store is lost" : "stopping: giving running jobs ",
               fatal ? "" : format_duration(options.grace));
@@ -119,7 +126,7 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
   stopper.join();
   log::info("stopped");
   const int code = fatal ? 1 : 0;
-  if (report.unfinished > 0) ::_exit(code);  // their bodies must not run on
+  if (report.unfinished > 0) leave(code);  // their bodies must not run on
   return code;
 }
 
@@ -145,6 +152,8 @@ int work(const command& c) {
   if (!got->faults.empty()) return tell_faults(c, *got), 1;
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024 * 1024);  // or glibc gives memory back to the kernel at every statement
 
+  set_log_level(c.log_from);
+  set_log_format(c.log_as);
   std::optional<exec::guard> guard;
   handler_registry handlers;
   handlers.handle("noop", [](job_context&) {});
@@ -161,10 +170,7 @@ int work(const command& c) {
     fatal = true;
     ::kill(::getpid(), done_signal);
   });
-  if (const auto started = s.start(); !started) {
-    std::fprintf(stderr, "sluice: cannot start: %s\n", printable(log::redact(to_string(started.error()))).c_str());
-    return 1;
-  }
+  if (const auto started = s.start(); !started) return log::error("cannot start: ", to_string(started.error())), 1;
   log::info("working on ", got->options.storage, " as pid ", ::getpid());
   return serve(s, got->options, fatal);
 }

@@ -1,27 +1,219 @@
 #include "core/log.hpp"
 
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <spdlog/pattern_formatter.h>
 
 namespace sluice::log {
 namespace {
 
-spdlog::logger& logger() {
-  // Leaked on purpose: threads may log until the process is gone.
-  static auto* const instance = [] {
-    auto* made = new spdlog::logger("sluice", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
-    made->flush_on(spdlog::level::info);
-    return made;
-  }();
+using namespace std::chrono_literals;
+
+constexpr std::size_t most_waiting = 4 * 1024 * 1024;  // bytes; the thread may hold as many again
+constexpr auto patience_at_exit = 500ms;
+
+std::atomic<level> least_level{level::info};
+std::atomic<log_format> chosen_format{log_format::text};
+std::atomic<std::uint64_t> dropped{0};  // lines that the thread never had, since it last looked
+
+struct line {
+  level at;
+  std::chrono::system_clock::time_point when;
+  std::string text;
+};
+
+// How a line looks on standard error. For one thread.
+class shape {
+public:
+  spdlog::memory_buf_t of(const line& l) {
+    static constexpr spdlog::level::level_enum levels[] = {spdlog::level::debug, spdlog::level::info,
+                                                           spdlog::level::warn, spdlog::level::err};
+    const bool json = chosen_format == log_format::json;
+    const auto message = json ? json_quoted(l.text) : l.text;
+    spdlog::memory_buf_t out;
+    (json ? json_ : text_).format({l.when, {}, {}, levels[static_cast<std::size_t>(l.at)], message}, out);
+    return out;
+  }
+
+private:
+  spdlog::pattern_formatter text_{"%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc, "\n"};
+  spdlog::pattern_formatter json_{R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%v})",
+                                  spdlog::pattern_time_type::utc, "\n"};
+};
+
+// Standard error by its descriptor: stdio would keep its lock while nobody reads, and exit() would wait for that.
+class standard_error {
+public:
+  // Whether all of it was written. Waits for whoever reads there.
+  bool write(std::string_view text) {
+    if (torn_ && write_some("\n") != 1) return false;
+    const auto written = write_some(text);
+    torn_ = written > 0 && written < text.size();
+    return written == text.size();
+  }
+
+private:
+  // All of it, but for an error.
+  static std::size_t write_some(std::string_view text) {
+    std::size_t written = 0;
+    while (written < text.size()) {
+      const auto n = ::write(STDERR_FILENO, text.data() + written, text.size() - written);
+      if (n > 0) {
+        written += static_cast<std::size_t>(n);
+      } else if (n < 0 && errno == EAGAIN) {
+        pollfd room{STDERR_FILENO, POLLOUT, 0};
+        ::poll(&room, 1, -1);
+      } else if (n == 0 || errno != EINTR) {
+        break;
+      }
+    }
+    return written;
+  }
+
+  bool torn_ = false;  // the last line lacks its end
+};
+
+// The lines that wait, and the thread that gives them out.
+class writer {
+public:
+  void add(line l) {
+    const auto size = sizeof(line) + l.text.size();
+    const std::lock_guard hold(mutex_);
+    if (size_ + size > most_waiting) {
+      ++dropped;
+      return;
+    }
+    if (!runs_) start();
+    waiting_.push_back(std::move(l));
+    size_ += size;
+    ++taken_;
+    more_.notify_one();
+  }
+
+  bool flush(duration patience) {
+    std::unique_lock hold(mutex_);
+    return written_.wait_for(hold, patience, [&, all = taken_] { return done_ >= all; });
+  }
+
+  void hand_to(std::shared_ptr<const log_sink> sink) {
+    const std::lock_guard hold(mutex_);
+    sink_.swap(sink);  // the old one goes when the lock has gone
+  }
+
+private:
+  void start();
+  void run();
+  bool deliver(const line& l) noexcept;
+  void tell_losses() noexcept;
+
+  std::mutex mutex_;
+  std::condition_variable more_, written_;
+  std::vector<line> waiting_;
+  std::size_t size_ = 0;  // of what waits
+  std::uint64_t taken_ = 0, done_ = 0;
+  std::shared_ptr<const log_sink> sink_;
+  bool runs_ = false;
+
+  // The thread's own.
+  std::uint64_t lost_ = 0;  // and not told yet
+  shape shape_;
+  standard_error out_;
+};
+
+writer& the_writer() {
+  // Leaked on purpose: threads may log until the process is gone, and its own may never end.
+  static auto* const instance = new writer;
   return *instance;
 }
 
-std::atomic<level> least_level{level::info};
-std::atomic<std::shared_ptr<const log_sink>> chosen_sink{};
+// The thread that is started meanwhile has all signals blocked: no handler of the program's runs on it.
+class signals_blocked {
+public:
+  signals_blocked() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  signals_blocked(const signals_blocked&) = delete;
+
+private:
+  sigset_t before_;
+};
+
+void writer::start() {
+  const signals_blocked here;
+  std::thread([this] { run(); }).detach();
+  runs_ = true;
+  static const pid_t process = ::getpid();
+  std::atexit([] {
+    if (::getpid() == process) log::flush(patience_at_exit);  // a child that was forked has no such thread
+  });
+}
+
+void writer::run() {
+  ::pthread_setname_np(::pthread_self(), "sluice-log");
+  std::vector<line> lines;
+  std::unique_lock hold(mutex_);
+  for (;;) {
+    more_.wait(hold, [&] { return !waiting_.empty(); });
+    lines.swap(waiting_);
+    size_ = 0;
+    const auto after_these = dropped.exchange(0);
+    hold.unlock();
+    for (const auto& l : lines) {
+      tell_losses();
+      if (!deliver(l)) ++lost_;
+    }
+    lost_ += after_these;
+    tell_losses();
+    const auto done = lines.size();
+    lines.clear();
+    hold.lock();
+    done_ += done;
+    written_.notify_all();
+  }
+}
+
+// Whether somebody has it. What a sink throws is no loss: it was told.
+bool writer::deliver(const line& l) noexcept try {
+  std::unique_lock hold(mutex_);
+  const auto sink = sink_;
+  hold.unlock();
+  if (!sink) {
+    const auto text = shape_.of(l);
+    return out_.write({text.data(), text.size()});
+  }
+  try {
+    (*sink)(l.at, l.text);
+  } catch (...) {
+  }
+  return true;
+} catch (...) {
+  return false;
+}
+
+void writer::tell_losses() noexcept try {
+  if (lost_ == 0) return;
+  const auto* const what = lost_ == 1 ? " line of the log was lost" : " lines of the log were lost";
+  if (deliver({level::warn, std::chrono::system_clock::now(), cat(lost_, what)})) lost_ = 0;
+} catch (...) {  // told with the next
+}
 
 bool same_letters(std::string_view text, std::size_t at, std::string_view word) {
   if (at + word.size() > text.size()) return false;
@@ -120,29 +312,27 @@ std::string redact(std::string_view text) {
   return out;
 }
 
-void write(level at, std::string_view text) {
+void write(level at, std::string_view text) noexcept try {
   if (at < least_level.load(std::memory_order_relaxed)) return;
-  static constexpr spdlog::level::level_enum levels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
-                                                         spdlog::level::err, spdlog::level::off};
-  try {
-    const auto line = printable(redact(text));
-    if (const auto sink = chosen_sink.load()) (*sink)(at, line);
-    else logger().log(levels[static_cast<std::size_t>(at)], "{}", line);
-  } catch (...) {  // a log that cannot be written (disk full, closed pipe) must not stop a job
-  }
+  the_writer().add({at, std::chrono::system_clock::now(), printable(redact(text))});
+} catch (...) {
+  lose_line();
 }
+
+void lose_line() noexcept { ++dropped; }
+
+bool flush(duration patience) { return the_writer().flush(patience); }
 
 }  // namespace sluice::log
 
 namespace sluice {
 
-void set_log_level(log_level least) {
-  log::least_level = least;
-  log::logger().set_level(least == log_level::debug ? spdlog::level::debug : spdlog::level::info);
-}
+void set_log_level(log_level least) { log::least_level = least; }
+
+void set_log_format(log_format format) { log::chosen_format = format; }
 
 void set_log_sink(log_sink sink) {
-  log::chosen_sink = sink ? std::make_shared<const log_sink>(std::move(sink)) : nullptr;
+  log::the_writer().hand_to(sink ? std::make_shared<const log_sink>(std::move(sink)) : nullptr);
 }
 
 }  // namespace sluice

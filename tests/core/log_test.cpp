@@ -1,39 +1,77 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <iterator>
+#include <sstream>
+#include <thread>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "core/log.hpp"
 #include "support/catch.hpp"
 #include "support/temp_dir.hpp"
 
 using namespace sluice;
+using namespace std::chrono_literals;
 
 namespace {
 
 bool says(const std::string& text, std::string_view word) { return text.find(word) != std::string::npos; }
 
-// What `act` writes to standard error.
+// Standard error is another file for as long as this lives.
+class standard_error_is {
+public:
+  explicit standard_error_is(int file) : before_(::dup(2)) {
+    std::fflush(stderr);
+    ::dup2(file, 2);
+  }
+  ~standard_error_is() {
+    std::fflush(stderr);
+    ::dup2(before_, 2);
+    ::close(before_);
+  }
+  standard_error_is(const standard_error_is&) = delete;
+
+private:
+  int before_;
+};
+
+// The log is heard from `least` up, and as it was before afterwards.
+class listening {
+public:
+  explicit listening(log_level least) { set_log_level(least); }
+  ~listening() {
+    set_log_level(log_level::off);
+    log::flush(patience);
+    set_log_sink({});
+    set_log_format(log_format::text);
+  }
+  listening(const listening&) = delete;
+
+  static constexpr auto patience = 30s;
+};
+
+// What `act` logs to standard error.
 template <class F>
 std::string logged(log::level least, F act) {
   const test::temp_dir folder;
-  std::fflush(stderr);
-  const int before = ::dup(2);
   const int file = ::open(folder.file("log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
-  ::dup2(file, 2);
-  set_log_level(least);
-  act();
-  set_log_level(log_level::off);
-  std::fflush(stderr);
-  ::dup2(before, 2);
-  ::close(before);
+  {
+    const standard_error_is here(file);
+    const listening now(least);
+    act();
+  }
   ::close(file);
   std::ifstream in(folder.file("log"));
   return {std::istreambuf_iterator<char>(in), {}};
 }
+
+// The number in "7 lines of the log were lost"; 0 of another line.
+int losses(const std::string& line) { return says(line, " of the log w") && says(line, " lost") ? std::stoi(line) : 0; }
 
 }  // namespace
 
@@ -114,11 +152,34 @@ TEST_CASE("a line of the log has its level and its text") {
     log::debug("not this");
     log::info("job ", 7, " done");
     log::warn("careful");
+    log::error("broken");
   });
-  CHECK(says(out, "job 7 done\n"));
-  CHECK(says(out, "info"));
-  CHECK(says(out, "warn"));
+  CHECK(says(out, "Z info job 7 done\n"));
+  CHECK(says(out, "Z warning careful\n"));
+  CHECK(says(out, "Z error broken\n"));
   CHECK_FALSE(says(out, "not this"));
+}
+
+TEST_CASE("a line of the log may be an object of JSON") {
+  const auto out = logged(log::level::debug, [] {
+    set_log_format(log_format::json);
+    log::debug("{} %v \"quoted\" \\ \n\xff \xc3\xa9");
+    log::warn("token=hunter2");
+  });
+  std::istringstream lines(out);
+  std::string line;
+  REQUIRE(std::getline(lines, line));
+  const auto first = nlohmann::json::parse(line);
+  CHECK(first.size() == 3);
+  CHECK(first.at("level") == "debug");
+  CHECK(first.at("message") == "{} %v \"quoted\" \\ \\x0a\\xff \xc3\xa9");
+  const std::string time = first.at("time");
+  CHECK(time.size() == std::string("2026-03-08T07:00:00.000Z").size());
+  CHECK(time.back() == 'Z');
+  REQUIRE(std::getline(lines, line));
+  CHECK(nlohmann::json::parse(line).at("level") == "warning");
+  CHECK(nlohmann::json::parse(line).at("message") == "token=***");
+  CHECK_FALSE(std::getline(lines, line));
 }
 
 TEST_CASE("nobody can forge a line of the log") {
@@ -145,8 +206,10 @@ TEST_CASE("a program may take the lines, masked and escaped, and give them back"
     set_log_sink([&](log_level at, std::string_view line) { lines.emplace_back(at, line); });
     log::debug("too small");
     log::warn("token=hunter2\nnext");
+    REQUIRE(log::flush(listening::patience));
     set_log_sink([](log_level, std::string_view) { throw 1; });
     log::warn("nobody hears this");
+    REQUIRE(log::flush(listening::patience));
     set_log_sink({});
     log::info("on standard error");
   });
@@ -157,4 +220,78 @@ TEST_CASE("a program may take the lines, masked and escaped, and give them back"
   CHECK(says(text, "on standard error"));
   CHECK_FALSE(says(text, "nobody"));
   CHECK_FALSE(says(text, "next"));
+}
+
+TEST_CASE("a sink that blocks stops nobody who logs, and the lines lost are counted and told") {
+  const listening now(log_level::info);
+  std::vector<std::pair<log_level, std::string>> heard;
+  std::promise<void> let_go;
+  set_log_sink([&heard, held = let_go.get_future().share()](log_level at, std::string_view line) {
+    held.wait();
+    heard.emplace_back(at, line);
+  });
+  constexpr int threads = 4, each = 40'000;
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i)
+    all.emplace_back([] {
+      for (int n = 0; n < each; ++n)
+        log::info("line");
+    });
+  for (auto& t : all)
+    t.join();
+  CHECK_FALSE(log::flush(20ms));
+  let_go.set_value();
+  REQUIRE(log::flush(listening::patience));
+  int lost = 0;
+  for (const auto& [at, line] : heard) {
+    CHECK((line == "line" || (losses(line) > 0 && at == log_level::warn)));
+    lost += losses(line);
+  }
+  CHECK(lost > 0);
+  const auto whole = std::count_if(heard.begin(), heard.end(), [](const auto& h) { return h.second == "line"; });
+  CHECK(whole + lost == threads * each);
+}
+
+TEST_CASE("a pipe that nobody reads stops nobody who logs, and gets each line once it is read") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC | GENERATE(0, O_NONBLOCK)) == 0);
+  constexpr int said = 2000;
+  std::string text;
+  {
+    const standard_error_is here(ends[1]);
+    const listening now(log_level::info);
+    for (int i = 0; i < said; ++i)
+      log::info("line ", std::string(100, '.'), '!');
+    CHECK_FALSE(log::flush(20ms));
+    pollfd more{ends[0], POLLIN, 0};
+    char some[4096];
+    while (std::count(text.begin(), text.end(), '\n') < said && ::poll(&more, 1, 30'000) == 1)
+      text.append(some, static_cast<std::size_t>(std::max<ssize_t>(0, ::read(ends[0], some, sizeof some))));
+    CHECK(log::flush(listening::patience));
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
+  std::istringstream lines(text);
+  int whole = 0;
+  for (std::string line; std::getline(lines, line);)
+    whole += says(line, "Z info line ...") && line.ends_with("..!");
+  CHECK(whole == said);
+}
+
+TEST_CASE("lines that could not be written are counted and told when writing works again") {
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  REQUIRE(full >= 0);
+  const auto out = logged(log::level::info, [&] {
+    {
+      const standard_error_is here(full);
+      log::info("nobody sees this");
+      log::info("nor this");
+      CHECK(log::flush(listening::patience));
+    }
+    log::info("works again");
+  });
+  ::close(full);
+  CHECK(says(out, "Z warning 2 lines of the log were lost\n"));
+  CHECK(out.find("were lost") < out.find("works again"));
+  CHECK_FALSE(says(out, "this"));
 }

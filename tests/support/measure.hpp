@@ -7,7 +7,7 @@
 #include <chrono>
 #include <memory>
 
-#include <sluice/log.hpp>
+#include "core/log.hpp"
 
 namespace sluice::test {
 
@@ -34,12 +34,15 @@ public:
   }
   ~log_counter() {
     set_log_level(log_level::off);
+    written();
     set_log_sink({});
   }
   log_counter(const log_counter&) = delete;
-  int lines() const { return *lines_; }
+  int lines() const { return written(), *lines_; }
 
 private:
+  static void written() { log::flush(std::chrono::seconds(10)); }
+
   std::shared_ptr<std::atomic<int>> lines_ = std::make_shared<std::atomic<int>>(0);
 };
 
