@@ -136,12 +136,11 @@ struct cell_state {
 
   void decide() {
     if (!by) {
-      const auto why = cat("throttler ", printable(resource, 200),
-                           " is not defined; define it in the configuration or with `sluice throttler set`");
+      const auto verdict = undefined(*e, resource);
       while (!waiting.empty()) {
         auto [b, ask] = std::move(waiting.front());
         waiting.pop_front();
-        judge(b, ask.place, {throttle_verdict::how::rejected, {}, why});
+        judge(b, ask.place, verdict);
       }
       seen.reset();  // it may be defined by the next time
       return;

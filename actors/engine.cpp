@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "actors/lease_keeper.hpp"
@@ -18,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration store_patience = 10s;
+constexpr duration restore_patience = 1s;  // a stop waits for that
 
 std::string host_name() {
   char buffer[256] = {};
@@ -46,6 +48,56 @@ std::shared_ptr<pool> engine::pool_of(const std::string& queue, const queue_opti
     if (const auto alive = weak.lock()) alive->keeper->progress_waits();
   });
   return found;
+}
+
+result<void> engine::store_configuration(duration patience) {
+  const auto within = [&] { return std::chrono::steady_clock::now() + patience; };
+  std::vector<storage::request> definitions;
+  for (const auto& definition : options.throttlers) {
+    auto stored = storage::to_define(definition);
+    stored.config = stored.text;
+    definitions.emplace_back(std::move(stored));
+  }
+  const auto answered = definitions.empty() ? std::vector<storage::answer>() : runner->call(definitions, within());
+  for (const auto& a : answered)
+    if (const auto* refused = std::get_if<error>(&a)) return *refused;
+  for (std::size_t i = 0; i < answered.size(); ++i)
+    if (std::get<storage::define_answer>(answered[i]).what != storage::define_answer::how::unchanged)
+      log::info("throttler ", resource_of(options.throttlers[i].kind, options.throttlers[i].name), " is now ",
+                write_throttler(options.throttlers[i]));
+  const auto ask = [&](const storage::request& r) { return std::move(runner->call({r}, within()).at(0)); };
+  return scheduler::apply_configuration(with_queues(options.recurring, options.jobs), options.prune_recurring, ask);
+}
+
+void engine::restore_configuration() {
+  must_restore = true;
+  std::lock_guard hold(restoring_mutex_);
+  if (stopped || restoring_.exchange(true)) return;
+  restorer_ = std::jthread([this] {
+    const auto stored = store_configuration(restore_patience);
+    if (stored) {
+      log::info("the configuration's ", options.throttlers.size(), " throttlers and ", options.recurring.size(),
+                " schedules are in the store again");
+      must_restore = false;
+    } else {
+      log::warn("the configuration could not be stored again (", to_string(stored.error()),
+                "); trying again in a while");
+    }
+    restoring_ = false;
+  });
+}
+
+void engine::end_restoring() {
+  std::lock_guard hold(restoring_mutex_);
+  if (restorer_.joinable()) restorer_.join();
+}
+
+bool engine::configures(std::string_view resource) const {
+  const auto cell = resource.substr(0, resource.find('/'));
+  return std::any_of(options.throttlers.begin(), options.throttlers.end(), [&](const throttler& definition) {
+    const auto name = resource_of(definition.kind, definition.name);
+    return name == resource || name == cell;
+  });
 }
 
 result<engine_ptr> open_engine(const server_options& options, const handler_registry& handlers,
@@ -78,28 +130,12 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
   e->types = std::make_unique<type_table>(handlers);
   e->runner = std::move(*opened);
 
-  std::vector<storage::request> first;
-  first.emplace_back(storage::beat_request{e->self});
-  for (const auto& definition : options.throttlers) {
+  for (const auto& definition : options.throttlers)
     if (const auto fine = throttling::check(definition); !fine) return fine.error();
-    auto stored = storage::to_define(definition);
-    stored.config = stored.text;
-    first.emplace_back(std::move(stored));
-  }
-  const auto answered = e->runner->call(std::move(first), std::chrono::steady_clock::now() + store_patience);
-  for (const auto& a : answered)
-    if (const auto* refused = std::get_if<error>(&a)) return *refused;
-  for (std::size_t i = 0; i < options.throttlers.size(); ++i)
-    if (std::get<storage::define_answer>(answered.at(i + 1)).what != storage::define_answer::how::unchanged)
-      log::info("throttler ", resource_of(options.throttlers[i].kind, options.throttlers[i].name), " is now ",
-                write_throttler(options.throttlers[i]));
-  const auto ask = [&](const storage::request& r) {
-    return std::move(e->runner->call({r}, std::chrono::steady_clock::now() + store_patience).at(0));
-  };
-  if (auto fine =
-          scheduler::apply_configuration(with_queues(options.recurring, options.jobs), options.prune_recurring, ask);
-      !fine)
-    return fine.error();
+  const auto known =
+      e->runner->call({storage::beat_request{e->self}}, std::chrono::steady_clock::now() + store_patience);
+  if (const auto* refused = std::get_if<error>(&known.at(0))) return *refused;
+  if (auto stored = e->store_configuration(store_patience); !stored) return stored.error();
   const auto keeps = e->runner->durability();
   const auto said = cat("store ", options.storage, " is ", name_of(keeps), " (", e->runner->settings(), ")");
   if (keeps == durability::volatile_) log::warn(said, ": jobs are lost when it restarts");

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <thread>
 
 #include "actors/crew.hpp"
 #include "actors/pool.hpp"
@@ -70,6 +71,17 @@ struct engine : std::enable_shared_from_this<engine> {
     if (already && told) told(*already);
   }
 
+  // Stores what the configuration says of throttlers and schedules. Waits for the store, as long as this for each step.
+  result<void> store_configuration(duration patience);
+  // Does it again, on a thread of its own, since the store has forgotten this server: it came back empty, or as it was
+  // long ago. When that fails, `must_restore` stays set.
+  void restore_configuration();
+  std::atomic<bool> must_restore{false};
+  // Waits until that has ended.
+  void end_restoring();
+  // Whether the configuration defines a throttler, named as in the store; also by one of its lines.
+  bool configures(std::string_view resource) const;
+
   // The queue's pool, made when missing.
   std::shared_ptr<pool> pool_of(const std::string& queue, const queue_options& how);
   std::vector<std::shared_ptr<pool>> pools() const {
@@ -83,6 +95,9 @@ struct engine : std::enable_shared_from_this<engine> {
   std::shared_ptr<lease_keeper> keeper;
 
 private:
+  std::mutex restoring_mutex_;
+  std::atomic<bool> restoring_{false};
+  std::jthread restorer_;
   std::mutex fatal_mutex_;
   std::optional<error> fatal_;
   std::function<void(const error&)> on_fatal_;

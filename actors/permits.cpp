@@ -62,7 +62,7 @@ struct permits_state {
     for (auto& part : batch) {
       std::vector<throttle_verdict> verdicts;
       for (std::size_t i = 0; i < part.starts.size(); ++i)
-        verdicts.push_back(read(at != answer.each.end() ? *at++ : storage::take_answer::one{}));
+        verdicts.push_back(verdict_of(at != answer.each.end() ? *at++ : storage::take_answer::one{}));
       part.told.deliver(std::move(verdicts));
     }
   }
@@ -72,18 +72,14 @@ struct permits_state {
       part.told.deliver(std::vector<throttle_verdict>(part.starts.size(), put_off(why)));
   }
 
-  static throttle_verdict read(const storage::take_answer::one& one) {
+  throttle_verdict verdict_of(const storage::take_answer::one& one) const {
     using in = storage::take_answer::how;
     using out = throttle_verdict::how;
     switch (one.what) {
       case in::granted: return {out::granted, {}, {}};
       case in::parked: return {out::parked, {}, {}};
       case in::busy: return {out::later, {}, cat("deferred by ", printable(one.resource, 200))};
-      case in::undefined:
-        return {out::rejected,
-                {},
-                cat("throttler ", printable(one.resource, 200),
-                    " is not defined; define it in the configuration or with `sluice throttler set`")};
+      case in::undefined: return undefined(*e, one.resource);
       case in::stale: break;
     }
     return {out::gone, {}, {}};

@@ -35,7 +35,7 @@ void pool::accept(std::vector<start_ptr> starts) {
   const auto now = steady_clock::now();
   for (auto& start : starts) {
     if (!held_.try_emplace(start->about.fence, start).second) continue;  // a repeated answer
-    start->now.queued_since = now;
+    start->now.received = start->now.queued_since = now;
     queue_locked(start);
   }
   hand_over_locked();
@@ -54,6 +54,7 @@ std::vector<start_ptr> pool::hold(std::vector<start_ptr> starts) {
   std::vector<start_ptr> taken;
   for (auto& start : starts) {
     if (!held_.try_emplace(start->about.fence, start).second) continue;  // a repeated answer
+    start->now.received = steady_clock::now();
     if (draining_) {
       file_locked(never_begun(start, "the server is stopping"));
       continue;
@@ -311,7 +312,10 @@ bool pool::has_next_locked() {
 }
 
 void pool::file_locked(ended_start end) {
-  end.start->now.at = phase::ended;
+  auto& course = end.start->now;
+  course.at = phase::ended;
+  const auto began = course.began == steady_point{} ? steady_clock::now() : course.began;
+  end.settlement.waited = std::chrono::duration_cast<duration>(began - course.received);
   end.settlement.progress = end.start->now.progress;  // also when it was taken: the store may get that too late
   end.start->now.end = end.settlement;
   out_tray_.push_back(std::move(end));

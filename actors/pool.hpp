@@ -29,6 +29,7 @@ struct held_start {
     enum class phase : std::uint8_t { admitting, queued, running, ended } at = phase::queued;
     stop_cause stopping = stop_cause::none;
     steady_point lease_ends = steady_point::max();  // by our own clock, counted from before the store was asked
+    steady_point received{};                        // from the store, which had claimed it just before
     steady_point queued_since{};
     steady_point began{};
     steady_point stop_asked{};

@@ -66,6 +66,7 @@ stop_report running_server::stop(const std::function<void(crew&)>& wait_for_acto
                                               caf::exit_msg{root_.address(), caf::exit_reason::user_shutdown});
   root_ = nullptr;
   wait_for_actors(*engine_->all_actors);
+  engine_->end_restoring();
   const auto close_by = steady_clock::now() + last_patience / 2;
   for (const auto& p : engine_->pools())
     p->close(close_by);

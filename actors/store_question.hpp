@@ -98,10 +98,22 @@ typename Actor::behavior_type behavior_with_question(Self* self, Handlers... own
 }
 
 // What a start is told whose throttler's store refuses: nobody can say whether it may run.
+inline constexpr duration put_off_for = std::chrono::seconds(15);
+
 inline throttle_verdict put_off(const error& why) {
-  constexpr duration a_while = std::chrono::seconds(15);
-  return {throttle_verdict::how::refused, a_while,
+  return {throttle_verdict::how::refused, put_off_for,
           cat("the store refuses to say whether it may run (", to_string(why), ")")};
+}
+
+// A store that came back empty knows no throttler until the configuration is stored again: no job fails for that.
+inline throttle_verdict undefined(const engine& e, std::string_view resource) {
+  const auto name = printable(resource, 200);
+  if (e.configures(resource))
+    return {throttle_verdict::how::refused, put_off_for,
+            cat("throttler ", name, " is not in the store, which gets it from the configuration again")};
+  return {throttle_verdict::how::rejected,
+          {},
+          cat("throttler ", name, " is not defined; define it in the configuration or with `sluice throttler set`")};
 }
 
 }  // namespace sluice::actors

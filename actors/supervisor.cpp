@@ -236,10 +236,11 @@ void supervisor_state::end_one(const ended_start& ended, errc answer) {
   if (storage::is_suspect(about.losses)) give_back_suspect_place();
   if (ended.start->now.admitted) tell_over(ended.start, ended.settlement.failure, ended.settlement.ran);
   if (answer == errc::none) {
-    if (ended.settlement.failure)
-      log::info("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason);
-    tell_applied(*e->can_run, about, ended.elected);
     using how = storage::settlement::how;
+    if (ended.settlement.failure)
+      log::write(ended.settlement.end == how::failed ? log::level::error : log::level::warn,
+                 cat("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason));
+    tell_applied(*e->can_run, about, ended.elected);
     if (const auto end = ended.settlement.end; end != how::retry && end != how::given_back && end != how::deferred)
       e->watched.ended(about.id);
   } else {

@@ -1,5 +1,6 @@
-#include <map>
 #include "actors/spawn.hpp"
+
+#include <map>
 
 #include <sluice/cron.hpp>
 
@@ -14,7 +15,8 @@ namespace {
 using scheduler::duty;
 using std::chrono::steady_clock;
 
-constexpr std::size_t most_fired = 1'000;  // jobs in one order, or few more
+constexpr std::size_t most_fired = 1'000;   // jobs in one order, or few more
+constexpr std::size_t most_reaped = 1'000;  // in one step of the store
 constexpr auto after_refusal = std::chrono::seconds(1);
 
 struct ticker_state {
@@ -158,8 +160,21 @@ struct ticker_state {
           fire_at(now + std::max(duration::zero(), *swapped->row->next_at - swapped->now));
         if (std::exchange(more_due, false)) fire_at(now);
       }
+      if (const auto* known = std::get_if<storage::beat_answer>(&a); known && (!known->known || e->must_restore)) {
+        if (!known->known)
+          log::warn(
+              "the store does not know this server any more: it came back empty or from an old copy, or the server "
+              "was silent for long; storing the configuration's throttlers and schedules again");
+        e->restore_configuration();
+      }
       if (const auto* pruned = std::get_if<storage::prune_answer>(&a); pruned && pruned->more)
         agenda->at(duty::prune, now);
+      // What is taken back is seen no more: the next look tells when the second look at the others is due.
+      if (const auto* reaped = std::get_if<storage::reap_answer>(&a)) {
+        agenda->at(duty::look_for_lost, now);
+        for (const auto& id : reaped->failed)
+          log::error("job ", id.value, " has failed: its lease ran out ", e->options.max_losses, " times");
+      }
       if (const auto* expired = std::get_if<storage::expired_answer>(&a)) {
         lost = reaper->look(expired->leases, now);
         if (const auto again = reaper->next(); again && lost.empty()) agenda->at(duty::look_for_lost, *again);
@@ -176,10 +191,13 @@ struct ticker_state {
       log::warn("ticker: the store refused (", to_string(*refused), "); trying again in a while");
       reaper->forget();
       lost.clear();
+      agenda->at(duty::beat, now + after_refusal);  // it may come back empty
     }
     for (const auto& l : lost)
       log::warn("job ", l.start.id.value, ": its lease ran out; it is taken back");
-    if (!lost.empty()) asked.emplace_back(storage::reap_request{std::move(lost), e->options.max_losses});
+    for (std::size_t from = 0; from < lost.size(); from += most_reaped)
+      asked.emplace_back(storage::reap_request{
+          {lost.begin() + from, lost.begin() + std::min(from + most_reaped, lost.size())}, e->options.max_losses});
     if (!asked.empty()) return submit(std::move(asked));
     set_timer();
   }

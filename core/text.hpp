@@ -1,11 +1,13 @@
 // Reading and writing what people type and read: durations, instants, names, JSON text.
 #pragma once
 
+#include <charconv>
 #include <exception>
+#include <iterator>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <sluice/error.hpp>
@@ -13,12 +15,23 @@
 
 namespace sluice {
 
-// Joins anything printable.
+// Adds a text or a number. What is stored is made of these: no locale of the process changes a digit of it.
+inline void append(std::string& to, std::string_view text) { to += text; }
+inline void append(std::string& to, char letter) { to += letter; }
+template <class Number>
+requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, char> &&
+         !std::is_same_v<Number, bool>) void append(std::string& to, Number n) {
+  char digits[40];
+  if constexpr (std::is_integral_v<Number>) to.append(digits, std::to_chars(digits, std::end(digits), n).ptr);
+  else to.append(digits, std::to_chars(digits, std::end(digits), n, std::chars_format::general, 6).ptr);
+}
+
+// Joins texts and numbers.
 template <class... Ts>
 std::string cat(const Ts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return std::move(out).str();
+  std::string all;
+  (append(all, parts), ...);
+  return all;
 }
 
 // "250ms", "30s", "5m", "24h", "30d", also "1.5s". A bare number is no duration.

@@ -37,7 +37,7 @@ std::string lowered(std::string text) {
 
 bool is_printable(std::string_view text) { return printable(text, text.size()) == text; }
 
-std::string quoted(std::string_view text) { return cat("'", printable(text, longest_template), "'"); }
+std::string in_quotes(std::string_view text) { return cat("'", printable(text, longest_template), "'"); }
 
 // The JSON of a definition, key by key. Numbers go by std::to_string, which knows no locale.
 class definition_writer {
@@ -223,7 +223,7 @@ private:
 result<std::string> as_name(std::string whole) {
   if (whole.empty()) return bad("a throttler's template came out empty");
   if (!is_printable(whole))
-    return bad(cat("a throttler's template came out as ", quoted(whole), ", which holds control characters"));
+    return bad(cat("a throttler's template came out as ", in_quotes(whole), ", which holds control characters"));
   whole = lowered(std::move(whole));
   if (whole.size() <= longest_name) return whole;
   std::array<char, 17> hash{};
@@ -255,12 +255,12 @@ result<parsed_ref> parse_ref(std::string_view text) {
     kinds += (kinds.empty() ? "" : ", ") + name;
   const auto colon = text.find(':');
   if (colon == std::string_view::npos)
-    return bad(
-        cat("must be KIND:NAME as \"semaphore:provider-api\", where KIND is one of ", kinds, ", not ", quoted(text)));
+    return bad(cat("must be KIND:NAME as \"semaphore:provider-api\", where KIND is one of ", kinds, ", not ",
+                   in_quotes(text)));
   const auto kind = parse_throttler_kind(text.substr(0, colon));
   if (!kind) {
     const auto meant = nearest(text.substr(0, colon), throttler_kinds());
-    return bad(cat("must begin with one of ", kinds, ", not ", quoted(text.substr(0, colon)),
+    return bad(cat("must begin with one of ", kinds, ", not ", in_quotes(text.substr(0, colon)),
                    meant ? cat("; did you mean '", *meant, "'?") : std::string()));
   }
   const auto name = text.substr(colon + 1);
@@ -362,7 +362,7 @@ result<throttler> read_throttler(std::string_view text) {
   throttler made;
   made.kind = *known;
   for (const auto& [key, value] : tree.items())
-    if (!take_field(made, key, value)) return damaged(cat("cannot be read at ", quoted(key)));
+    if (!take_field(made, key, value)) return damaged(cat("cannot be read at ", in_quotes(key)));
   return made;
 }
 
@@ -376,7 +376,7 @@ result<throttle_ref> parse_throttle_ref(std::string_view text) {
 result<void> throttle_list::add(std::string_view ref) {
   const auto parsed = parse_ref(ref);
   if (!parsed) return parsed.error();
-  if (!known_.insert(parsed->identity()).second) return bad(cat(quoted(ref), " is named twice; keep one"));
+  if (!known_.insert(parsed->identity()).second) return bad(cat(in_quotes(ref), " is named twice; keep one"));
   return {};
 }
 
@@ -409,9 +409,9 @@ result<std::string> args_template::fill(const std::string& args_json) const {
 result<args_template> parse_args_template(std::string_view text) {
   if (text.empty()) return bad("must not be empty");
   if (text.size() > longest_template) return bad(cat("must have at most ", longest_template, " bytes"));
-  if (!is_printable(text)) return bad(cat(quoted(text), " holds control characters"));
+  if (!is_printable(text)) return bad(cat(in_quotes(text), " holds control characters"));
   const auto wrong = [&](std::size_t at, std::string_view what) {
-    return bad(cat("the brace at byte ", at + 1, " of ", quoted(text), " ", what));
+    return bad(cat("the brace at byte ", at + 1, " of ", in_quotes(text), " ", what));
   };
   args_template made;
   std::string literal;

@@ -37,8 +37,8 @@ struct enqueue_answer {
   std::vector<errc> each;
 };
 
-// A job whose start was lost may have killed its server, or was only there when it died. With its second loss it becomes
-// a suspect: a server runs one of them at a time, so that the one that kills takes few along.
+// A job whose start was lost may have killed its server, or was only there when it died. With its second loss it
+// becomes a suspect: a server runs one of them at a time, so that the one that kills takes few along.
 inline constexpr bool is_suspect(std::uint32_t losses) { return losses >= 2; }
 
 // Takes the first ready jobs of a queue: its woken line, then its others by age. A job whose type is
@@ -89,6 +89,7 @@ struct settlement {
   duration delay{0};                          // retry, deferred: ready again after this
   bool failure = false;                       // counts as a failed run
   duration ran{0};                            // how long the body ran
+  duration waited{0};                         // from the claim until the body began, or the end when it never did
   std::optional<progress_report> progress{};  // the last that it said: what was sent of it may come too late
   std::vector<watched_part> watched{};
 };
@@ -137,7 +138,7 @@ struct promote_answer {
 // Starts that look lost: past their lease, or with a lease so far ahead that the clock must have
 // been set back. Changes nothing; the reaper looks twice (scheduler/reaping.hpp).
 struct expired_request {
-  std::uint32_t limit = 1000;
+  std::uint32_t limit = 10'000;  // more than a server holds: what is not told is not looked at twice
 };
 struct expired_lease {
   start_key start;
@@ -158,6 +159,7 @@ struct reap_request {
 };
 struct reap_answer {
   std::vector<errc> each;
+  std::vector<job_id> failed{};  // of those, for good
 };
 
 // Removes final jobs beyond their retention, oldest first, servers silent for `server_age`, and locks whose lease has
@@ -192,6 +194,9 @@ struct pause_request {
 // A server says that it lives, or leaves.
 struct beat_request {
   server_info server;
+};
+struct beat_answer {
+  bool known = false;  // it was in the store before
 };
 struct leave_request {
   server_id server;
@@ -232,10 +237,10 @@ struct done_answer {};
 // An error means that the request as a whole was not carried out (unknown_outcome: may have been).
 using answer =
     std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer, promote_answer,
-                 expired_answer, reap_answer, prune_answer, change_answer, done_answer, get_answer, list_answer,
-                 queues_answer, servers_answer, take_answer, cell_answer, swap_answer, define_answer, throttlers_answer,
-                 throttler_answer, rouse_answer, explain_answer, lock_answer, schedules_answer, schedule_answer,
-                 due_answer, swap_schedule_answer>;
+                 expired_answer, reap_answer, prune_answer, change_answer, done_answer, beat_answer, get_answer,
+                 list_answer, queues_answer, servers_answer, take_answer, cell_answer, swap_answer, define_answer,
+                 throttlers_answer, throttler_answer, rouse_answer, explain_answer, lock_answer, schedules_answer,
+                 schedule_answer, due_answer, swap_schedule_answer>;
 
 // The order in which jobs of all states are listed.
 inline constexpr job_state listing_order[] = {job_state::processing, job_state::enqueued,  job_state::scheduled,

@@ -77,9 +77,9 @@ struct start_record {
   std::uint32_t attempt = 0;
   std::string cause;
   std::string server;
-  std::string error;  ///< Empty when it succeeded.
-  time_point started;
-  time_point ended;
+  std::string error;   ///< Empty when it succeeded.
+  time_point started;  ///< When its body began, or would have: by the store's clock, some milliseconds early.
+  time_point ended;    ///< When the store was told.
   std::vector<watched_part> watched{};  ///< In the order in which they first ended; at most 16.
 };
 

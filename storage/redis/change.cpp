@@ -38,7 +38,7 @@ void ask(exchange& x, const requeue_request& r, answer& into) {
 void ask(exchange& x, const remove_request& r, answer& into) {
   auto c = x.begin(script::change);
   c.add("remove").add(r.id.value).add(words::deleted);
-  c.add(write_ended("deleted", words::deleted_running, duration::max()));
+  c.add(write_ended("deleted", words::deleted_running, duration::zero()));
   send(x, std::move(c), r.id, false, into);
 }
 

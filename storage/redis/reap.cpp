@@ -36,16 +36,21 @@ void ask(exchange& x, const reap_request& r, answer& into) {
   for (std::size_t from = 0; from < r.leases.size(); from += jobs_a_script) {
     auto c = x.begin(script::reap);
     c.add(r.max_losses).add(words::lost_again).add(words::lost_for_good);
-    c.add(write_ended("lost", words::lost_start, duration::max()));
+    c.add(write_ended("lost", words::lost_start, duration::zero()));
     for (std::size_t i = from; i < std::min(from + jobs_a_script, r.leases.size()); ++i) {
       const auto& seen = r.leases[i];
       c.add(seen.start.id.value).add(seen.start.fence.value).add(seen.renewals);
     }
     x.send(
         script::reap, std::move(c),
-        [&x, &into, from](const item& reply) {
-          if (reply.text().find('0') != std::string_view::npos) x.made_work = true;
-          if (auto* filled = filling<reap_answer>(into)) read_codes(reply.text(), filled->each, from);
+        [&x, &r, &into, from](const item& reply) {
+          const auto codes = reply.text();
+          if (codes.find_first_of("02") != std::string_view::npos) x.made_work = true;
+          auto* filled = filling<reap_answer>(into);
+          if (!filled) return;
+          read_codes(codes, filled->each, from);
+          for (std::size_t i = 0; i < codes.size() && from + i < r.leases.size(); ++i)
+            if (codes[i] == '2') filled->failed.push_back(r.leases[from + i].start.id);
         },
         fails(into));
   }

@@ -114,11 +114,11 @@ std::optional<known_past> read_past(std::string_view value) {
     start.server = row.text();
     start.cause = row.text();
     start.error = row.text();
-    const auto ran = row.last_number<std::int64_t>();
+    const auto waited = row.last_number<std::int64_t>();
     while (row.good() && !row.finished())
       start.watched.push_back(read_watched(row));
     if (!row.good()) return std::nullopt;
-    start.started = from_micros(ended - std::min(ran, ended - claimed));
+    start.started = from_micros(claimed + std::min(waited, ended - claimed));
     start.ended = from_micros(ended);
     p.progress.history.push_back(std::move(start));
   }
@@ -152,9 +152,9 @@ std::optional<job_state> state_of(std::string_view kind) {
 
 std::string counted(std::string_view text) { return std::to_string(text.size()).append(":").append(text); }
 
-std::string write_ended(std::string_view cause, std::string_view error, duration ran,
+std::string write_ended(std::string_view cause, std::string_view error, duration waited,
                         const std::vector<watched_part>& watched) {
-  auto row = counted(cause).append(counted(error)).append(std::to_string(std::max<std::int64_t>(0, ran.count())));
+  auto row = counted(cause).append(counted(error)).append(std::to_string(std::max<std::int64_t>(0, waited.count())));
   for (const auto& part : watched)
     row += cat(' ', part.times, ' ', part.failed, ' ', part.total.count(), ' ', part.longest.count(), ' ',
                counted(part.system), counted(part.what));

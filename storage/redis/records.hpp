@@ -17,9 +17,8 @@ namespace sluice::storage::redis {
 // "length:bytes".
 std::string counted(std::string_view text);
 
-// How a start ended, as it stands at the end of its row in a past. A body that ran for longer than it was claimed ran
-// from its claim on.
-std::string write_ended(std::string_view cause, std::string_view error, duration ran,
+// How a start ended, as it stands at the end of its row in a past. `waited`: from its claim until its body began.
+std::string write_ended(std::string_view cause, std::string_view error, duration waited,
                         const std::vector<watched_part>& watched = {});
 
 // A report as it is kept, and read again.

@@ -17,13 +17,17 @@ std::string written(const server_info& info) {
 }  // namespace
 
 void ask(exchange& x, const beat_request& r, answer& into) {
-  into = done_answer{};
+  into = beat_answer{};
   auto c = x.begin(script::beat);
   c.add(r.server.id.value).add(written(r.server));
   for (const auto& q : r.server.queues)  // "name:workers"
     c.add(q.substr(0, q.rfind(':')));
   x.send(
-      script::beat, std::move(c), [](const item&) {}, fails(into));
+      script::beat, std::move(c),
+      [&](const item& reply) {
+        if (auto* filled = filling<beat_answer>(into)) filled->known = reply.number() > 0;
+      },
+      fails(into));
 }
 
 void ask(exchange& x, const leave_request& r, answer& into) {

@@ -205,7 +205,8 @@ std::optional<std::int64_t> wake_first(session& s, const std::string& resource) 
     if (!q.step()) return first->seq;  // never so, or the audit tells
     row = read_row(q);
   }
-  const auto to = is_suspect(row.losses) ? s.tail_line(first->queue, row.losses) : s.line_id(first->queue, line_kind::woken);
+  const auto to =
+      is_suspect(row.losses) ? s.tail_line(first->queue, row.losses) : s.line_id(first->queue, line_kind::woken);
   s.move(row, job_state::enqueued, to, static_cast<std::int64_t>(s.draw()));
   ++s.woken[first->queue];
   return first->seq;

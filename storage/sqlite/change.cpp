@@ -54,8 +54,8 @@ change_answer apply(session& s, const remove_request& r) {
     return {errc::damaged_record, words::damaged_job(r.id)};
   }
   if (row->state == job_state::processing)
-    remember(*progress, {fence{row->fence}, row->attempt, "deleted", row->server, words::deleted_running,
-                         from_micros(row->started), s.now});
+    remember(*progress,
+             {fence{row->fence}, row->attempt, "deleted", row->server, words::deleted_running, s.began(*row), s.now});
   progress->reason = words::deleted;
   const auto bytes = encode(row->id, *progress);
   s.db.prepare("UPDATE jobs SET progress=?,took=x'' WHERE seq=?").with(query::blob{bytes}, row->seq).run();

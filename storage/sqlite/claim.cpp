@@ -65,7 +65,8 @@ private:
     while (wanted() > 0 && looked_ - got_.jobs.size() < most_passed) {
       std::vector<candidate> first;
       for (const auto& l : lines)
-        if (l.kind != line_kind::suspect || suspect_too_) read(l, seen.try_emplace(l.id, INT64_MIN).first->second, first);
+        if (l.kind != line_kind::suspect || suspect_too_)
+          read(l, seen.try_emplace(l.id, INT64_MIN).first->second, first);
       if (first.empty()) return;
       if (lines.size() > 1)
         std::stable_sort(first.begin(), first.end(), [](const auto& a, const auto& b) { return a.pos < b.pos; });

@@ -7,7 +7,7 @@
 namespace sluice::storage::sqlite {
 namespace {
 
-errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses) {
+errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses, reap_answer& answer) {
   auto row = s.find(seen.start.id);
   if (!row || row->state != job_state::processing || row->fence != seen.start.fence.value ||
       row->renewals != seen.renewals)
@@ -20,8 +20,7 @@ errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses) {
   }
   const auto losses = row->losses + 1;
   const bool give_up = losses >= max_losses;
-  remember(*progress,
-           {fence{row->fence}, row->attempt, "lost", row->server, words::lost_start, from_micros(row->started), s.now});
+  remember(*progress, {fence{row->fence}, row->attempt, "lost", row->server, words::lost_start, s.began(*row), s.now});
   progress->reason =
       give_up ? words::with_number(words::lost_for_good, losses) : words::with_number(words::lost_again, row->attempt);
   const auto bytes = encode(row->id, *progress);
@@ -37,6 +36,7 @@ errc reap_one(session& s, const expired_lease& seen, std::uint32_t max_losses) {
   s.made_work = true;
   if (!row->took.empty()) leave_took(s, row->took);
   leave_admission(s, row->seq, give_up);
+  if (give_up) answer.failed.push_back(row->id);
   return errc::none;
 }
 
@@ -80,7 +80,7 @@ expired_answer apply(session& s, const expired_request& r) {
 reap_answer apply(session& s, const reap_request& r) {
   reap_answer answer;
   for (const auto& seen : r.leases)
-    answer.each.push_back(reap_one(s, seen, r.max_losses));
+    answer.each.push_back(reap_one(s, seen, r.max_losses, answer));
   pass_on_freed(s);
   return answer;
 }

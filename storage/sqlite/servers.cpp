@@ -5,7 +5,8 @@
 
 namespace sluice::storage::sqlite {
 
-done_answer apply(session& s, const beat_request& r) {
+beat_answer apply(session& s, const beat_request& r) {
+  const bool known = s.db.prepare("SELECT 1 FROM servers WHERE id=?").with(r.server.id.value).step();
   std::string queues;
   for (const auto& q : r.server.queues)
     queues += queues.empty() ? q : " " + q;
@@ -16,7 +17,7 @@ done_answer apply(session& s, const beat_request& r) {
       .run();
   for (const auto& q : r.server.queues)
     mark_served(s, q.substr(0, q.rfind(':')));
-  return {};
+  return {known};
 }
 
 done_answer apply(session& s, const leave_request& r) {

@@ -62,6 +62,12 @@ public:
   std::vector<line> lines_of(const std::string& queue);
   bool paused(const std::string& queue);
 
+  // When the body of a running job began that had waited so long since its claim: not after now, wherever the clock
+  // went.
+  time_point began(const job_row& row, duration waited = {}) const {
+    return from_micros(row.started) + std::min(waited, duration(now_us() - row.started));
+  }
+
   // Where a job of a queue waits behind all others.
   std::int64_t tail_line(const std::string& queue, std::uint32_t losses) {
     return line_id(queue, is_suspect(losses) ? line_kind::suspect : line_kind::main);

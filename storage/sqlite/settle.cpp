@@ -46,9 +46,8 @@ errc settle_one(session& s, const settlement& end) {
   const bool counts = end.end != how::given_back && end.end != how::deferred;
   const auto attempt = counts || row->attempt == 0 ? row->attempt : row->attempt - 1;
   const auto to = place_after(s, end, *row, home->queue);
-  remember(*progress,
-           {fence{row->fence}, row->attempt, end.cause, row->server, end.end == how::succeeded ? "" : end.text,
-            s.now - std::min(end.ran, duration(s.now_us() - row->started)), s.now, end.watched});
+  remember(*progress, {fence{row->fence}, row->attempt, end.cause, row->server,
+                       end.end == how::succeeded ? "" : end.text, s.began(*row, end.waited), s.now, end.watched});
   if (end.progress) progress->reported = end.progress;
   progress->reason = end.reason;
   progress->result = end.end == how::succeeded ? end.text : std::string();

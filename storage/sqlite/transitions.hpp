@@ -18,7 +18,7 @@ prune_answer apply(session& s, const prune_request& r);            // prune.cpp
 change_answer apply(session& s, const requeue_request& r);         // change.cpp
 change_answer apply(session& s, const remove_request& r);          // change.cpp
 done_answer apply(session& s, const pause_request& r);             // change.cpp
-done_answer apply(session& s, const beat_request& r);              // servers.cpp
+beat_answer apply(session& s, const beat_request& r);              // servers.cpp
 done_answer apply(session& s, const leave_request& r);             // servers.cpp
 servers_answer apply(session& s, const servers_request& r);        // servers.cpp
 get_answer apply(session& s, const get_request& r);                // look.cpp

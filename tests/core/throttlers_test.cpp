@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <sstream>
 
 #include <rapidcheck.h>
 #include <rapidcheck/detail/TestListenerAdapter.h>
@@ -24,7 +25,9 @@ void holds(const std::function<void()>& property) {
   const auto result =
       rc::detail::checkTestable(property, rc::detail::TestMetadata{}, config.testParams, nobody, config.reproduce);
   INFO("RC_PARAMS=\"seed=" << config.testParams.seed << "\"");
-  INFO(cat(result));
+  std::ostringstream shown;
+  shown << result;
+  INFO(shown.str());
   REQUIRE(result.is<rc::detail::SuccessResult>());
 }
 

@@ -204,7 +204,10 @@ inline void pause(world& w, const std::string& queue, bool paused = true) {
   w.ask<storage::done_answer>(storage::pause_request{queue_name(queue), paused});
 }
 
-inline void beat(world& w, const server_info& info) { w.ask<storage::done_answer>(storage::beat_request{info}); }
+// Whether it was known before.
+inline bool beat(world& w, const server_info& info) {
+  return w.ask<storage::beat_answer>(storage::beat_request{info}).known;
+}
 inline server_info serving(const std::string& id, const names& queues) {
   server_info info;
   info.id.value = id;

@@ -175,12 +175,23 @@ ON_EACH_STORE("A lost start is a loss, uses no attempt and sends its job to the 
   audit(w);
 }
 
+ON_EACH_STORE("A beat tells whether the server was known") {
+  const auto server = serving("s1", {"default:4"});
+  CHECK_FALSE(beat(w, server));
+  CHECK(beat(w, server));
+  leave(w, server.id);
+  CHECK_FALSE(beat(w, server));
+}
+
 ON_EACH_STORE("A job that loses its start too often is failed as lost") {
   put_all(w, {"a"});
   for (std::uint32_t i = 1; i <= 3; ++i) {
     CHECK(get(w, "a").state == job_state::enqueued);
     claim_one(w, {.suspect_too = true});
-    lose_all(w, 30s, 3);
+    w.clock.advance(31s);
+    const auto told = reap(w, expired(w).leases, 3);
+    CHECK(told.each == std::vector{errc::none});
+    CHECK(told.failed == (i == 3 ? std::vector{job_id("a")} : std::vector<job_id>()));
     CHECK(get(w, "a").losses == i);
   }
   const auto over = get(w, "a");

@@ -187,7 +187,7 @@ errc model::settle_one(const storage::settlement& end) {
   auto* j = running(end.start);
   if (!j) return errc::stale_fence;
   const bool succeeded_now = end.end == how::succeeded;
-  remember(*j, end.cause, succeeded_now ? "" : end.text, end.ran);
+  remember(*j, end.cause, succeeded_now ? "" : end.text, end.waited);
   j->settled = end.start.fence;
   j->seen.reason = end.reason;
   j->requeued = false;
@@ -289,7 +289,7 @@ storage::reap_answer model::apply(const storage::reap_request& r) {
 errc model::reap_one(const storage::expired_lease& seen, std::uint32_t max_losses) {
   auto* j = running(seen.start);
   if (!j || j->renewals != seen.renewals) return errc::stale_fence;
-  remember(*j, "lost", stores_words, clock_.now() - *j->seen.started_at);
+  remember(*j, "lost", stores_words, duration::zero());
   j->seen.reason = stores_words;
   j->requeued = false;
   j->seen.attempt -= 1;
@@ -391,7 +391,7 @@ storage::change_answer model::apply(const storage::remove_request& r) {
   auto* j = find(r.id);
   if (!j) return {errc::not_found, ""};
   if (j->seen.state == deleted) return {};
-  if (j->seen.state == processing) remember(*j, "deleted", stores_words, clock_.now() - *j->seen.started_at);
+  if (j->seen.state == processing) remember(*j, "deleted", stores_words, duration::zero());
   j->seen.reason = stores_words;
   j->requeued = false;
   move(*j, deleted);
@@ -439,11 +439,11 @@ void model::move(known_job& j, job_state to, const std::string& line) {
   if (waiting_in(left, false) == 0) openings_.erase(left);
 }
 
-void model::remember(known_job& j, const std::string& cause, const std::string& why, duration ran) {
+void model::remember(known_job& j, const std::string& cause, const std::string& why, duration waited) {
   const auto now = clock_.now();
   auto& history = j.seen.history;
-  history.push_back(
-      {j.seen.fence, j.seen.attempt, cause, j.seen.server, why, now - std::min(ran, now - *j.seen.started_at), now});
+  history.push_back({j.seen.fence, j.seen.attempt, cause, j.seen.server, why,
+                     *j.seen.started_at + std::min(waited, now - *j.seen.started_at), now});
   if (history.size() > 20) history.erase(history.begin());
 }
 }  // namespace sluice::test

@@ -148,7 +148,7 @@ private:
   names open_cells(const storage::promote_request& r) const;
   bool stands_still(const std::string& resource) const;  // all who wait there are of queues that do not run
   std::uint64_t waiting_in(const std::string& resource, bool running) const;
-  void remember(known_job& j, const std::string& cause, const std::string& why, duration ran);
+  void remember(known_job& j, const std::string& cause, const std::string& why, duration waited);
 
   const clock& clock_;
   still_there kept_;

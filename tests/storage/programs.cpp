@@ -401,7 +401,7 @@ storage::settlement crowd::end_of(storage::start_key start, how end, const comma
   s.reason = "said by its server";
   s.delay = never_twice(delays[c.time]);
   s.failure = end == how::failed || (end == how::retry && c.flag);
-  s.ran = c.more * 10s;
+  s.waited = c.more * 10s;
   if (c.more == 2) s.progress = progress_report{1, "all pages"};
   return s;
 }

@@ -3,6 +3,7 @@
 // others.
 #include <cstdlib>
 #include <functional>
+#include <sstream>
 
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
@@ -12,6 +13,13 @@ using namespace sluice;
 using namespace sluice::test;
 
 namespace {
+
+template <class Printable>
+std::string shown(const Printable& what) {
+  std::ostringstream out;
+  out << what;
+  return out.str();
+}
 
 void agree(const std::string& expected, const std::string& got) {
   if (got != expected) throw std::runtime_error(cat("expected\n", expected, "\ngot\n", got));
@@ -242,13 +250,13 @@ void holds(const std::string& law, int how_many, const std::function<void(const 
       check(drawn);
     } catch (const std::exception& e) {
       if (!failed) failed = now;
-      smallest = cat("the program", drawn, "\n", e.what());
+      smallest = cat("the program", shown(drawn), "\n", e.what());
       throw;
     }
   };
   const auto result = rc::detail::checkTestable(one, about, config.testParams, nobody, config.reproduce);
   INFO("RC_PARAMS=\"seed=" << config.testParams.seed << " max_success=" << config.testParams.maxSuccess << "\"");
-  INFO((smallest.empty() ? cat(result) : smallest));
+  INFO((smallest.empty() ? shown(result) : smallest));
   REQUIRE(result.is<rc::detail::SuccessResult>());
 }
 

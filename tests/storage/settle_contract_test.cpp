@@ -9,7 +9,7 @@ ON_EACH_STORE("A settled start leaves its job where the outcome says") {
   const auto running = claim_one(w);
   w.clock.advance(3s);
   auto end = ended(running, how::succeeded);
-  end.ran = 2s;
+  end.waited = 1s;
   SECTION("succeeded, with its result") {
     REQUIRE(settle(w, end) == errc::none);
     CHECK_FALSE(w.store().made_work());
@@ -21,7 +21,7 @@ ON_EACH_STORE("A settled start leaves its job where the outcome says") {
   }
   SECTION("failed, with why") {
     end = ended(running, how::failed);
-    end.ran = 2s;
+    end.waited = 1s;
     REQUIRE(settle(w, end) == errc::none);
     const auto after = get(w, "a");
     CHECK(after.state == job_state::failed);
@@ -53,6 +53,22 @@ ON_EACH_STORE("A settled start leaves its job where the outcome says") {
   CHECK(after.history[0].server == "s1");
   CHECK(after.history[0].started == w.clock.now() - 2s);
   CHECK(after.history[0].ended == w.clock.now());
+  audit(w);
+}
+
+ON_EACH_STORE("The record of a start says when its body began, however late its end is told") {
+  put_all(w, {"a", "b"});
+  const auto claimed = w.clock.now();
+  auto end = ended(claim_one(w), how::succeeded);
+  end.ran = 2s;
+  end.waited = 1s;
+  w.clock.advance(20s);
+  REQUIRE(settle(w, end) == errc::none);
+  CHECK(get(w, "a").history.at(0).started == claimed + 1s);
+  auto vain = ended(claim_one(w), how::given_back);
+  vain.waited = 1h;  // no body begins after its end was told
+  REQUIRE(settle(w, vain) == errc::none);
+  CHECK(get(w, "b").history.at(0).started == w.clock.now());
   audit(w);
 }
 

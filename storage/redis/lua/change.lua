@@ -1,5 +1,5 @@
 -- A person's word about one job.
--- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6], for remove: cause, error and time run of a
+-- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6], for remove: cause, error and time waited of a
 -- start that runs, as in a past.
 -- Answer: none, or woke when others were woken; not_found or damaged; or the state's line when it does not allow that,
 -- e.g. processing; "throttled RESOURCE".

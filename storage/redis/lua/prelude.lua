@@ -226,7 +226,7 @@ local function write_past(p)
          text(p.result) .. text(p.reported) .. p.history
 end
 -- An ended start: "fence attempt claimed ended ", then as "length:bytes" its server, the cause and the error, and last
--- how many microseconds its body ran.
+-- how many microseconds it waited for its body to begin.
 local function remember(p, fence, attempt, claimed, server, how)
   p.history = p.history .. text(fence .. ' ' .. attempt .. ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server) .. how)
   p.n = p.n + 1

@@ -1,8 +1,8 @@
 -- Takes starts away whose renewals are still those that were seen.
 -- ARGV[3]: losses at which a job is failed. ARGV[4], ARGV[5]: the reason, with %d for the number: of the start when the
--- job goes back, of the losses when it is failed. ARGV[6]: cause, error and time run of the start, as in a past. From 7,
+-- job goes back, of the losses when it is failed. ARGV[6]: cause, error and time waited of the start, as in a past. From 7,
 -- for each start: id, fence, renewals.
--- Answer: a digit for each start (0 taken, 1 stale).
+-- Answer: a digit for each start (0 taken, 1 stale, 2 taken and failed for good).
 -- Invariants: as for settle; the job waits in its queue again, from its second loss on as a suspect, or is failed; its
 -- permits go back and on. Passes when memory is out.
 begin_freeing()
@@ -30,6 +30,7 @@ for i, id in ipairs(ids) do
       p.attempt = start.attempt - 1
       ended[#ended + 1] = id
       is_final[id] = give_up
+      if give_up then codes[i] = '2' end
       if start.permits ~= '' then took[#ended] = start.permits end
       changed[#changed + 1] = id
       changed[#changed + 1] = write_past(p)

@@ -2,7 +2,7 @@
 -- ARGV[3]: the number of groups. For each: the number of its starts; how they ended (succeeded, failed, deleted, retry,
 -- given_back, deferred); 1 when that is a failed run, else 0; the delay in microseconds of those that are retried or
 -- deferred; 1 when they report progress, else 0; and for each start: id; fence; the reason, the result and the report,
--- if any, each as "length:bytes"; cause, error and time run, as in a past. Then the claim, if any: see claim.lua.
+-- if any, each as "length:bytes"; cause, error and time waited, as in a past. Then the claim, if any: see claim.lua.
 -- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before), and a w when others have work with who was
 -- woken; then the claim's.
 -- Invariants: only the current start ends; it leaves `starts` and its lease, and its job enters one line; what has
