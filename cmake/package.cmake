@@ -13,6 +13,12 @@ foreach(part client server)
   install(TARGETS ${rooms} EXPORT sluice-${part}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  # As distributions lay them down; who debugs Sluice builds it.
+  install(CODE "
+    file(GLOB archives \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsluice_*.a\")
+    if(NOT CMAKE_INSTALL_CONFIG_NAME STREQUAL Debug)
+      execute_process(COMMAND ${CMAKE_STRIP} --strip-debug \${archives} COMMAND_ERROR_IS_FATAL ANY)
+    endif()" COMPONENT ${part})
   # Two files, since the server's names CAF and is read only when a server is asked for.
   install(EXPORT sluice-${part} NAMESPACE sluice:: FILE sluice-${part}.cmake
     DESTINATION ${SLUICE_CMAKE_DIR} COMPONENT ${part})

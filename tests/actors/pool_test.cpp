@@ -1,7 +1,7 @@
 // A pool by itself: which starts begin.
 #include <condition_variable>
-#include <future>
 #include <mutex>
+#include <utility>
 
 #include "actors/pool.hpp"
 #include "support/catch.hpp"
@@ -60,15 +60,19 @@ public:
     changed_.notify_all();
   }
   std::vector<ended_start> wait_for_ends(std::size_t n) {
-    std::promise<void> told;
-    pool_->tell_of_ended(n);
-    pool_->on_ended([&] { told.set_value(); });
+    pool_->on_ended([this] {
+      std::lock_guard hold(mutex_);
+      told_ = true;
+      changed_.notify_all();
+    });
     std::vector<ended_start> all;
     while (all.size() < n) {
-      REQUIRE(told.get_future().wait_for(patience) == std::future_status::ready);
+      {
+        std::unique_lock hold(mutex_);
+        REQUIRE(changed_.wait_for(hold, patience, [&] { return std::exchange(told_, false); }));
+      }
       for (auto& end : pool_->take_ended())
         all.push_back(std::move(end));
-      told = {};
     }
     pool_->on_ended(nullptr);
     return all;
@@ -88,6 +92,7 @@ private:
   std::condition_variable changed_;
   std::set<std::string> begun_, may_end_;
   bool all_may_end_ = false;
+  bool told_ = false;  // that something has ended
 };
 
 std::vector<std::string> ids(const std::vector<ended_start>& ends) {

@@ -34,7 +34,6 @@ TEST_CASE("every actor below the root may be killed again and again while jobs r
   e->keeper = std::make_shared<lease_keeper>(e, [](const auto&, fence) {});
   constexpr int jobs = 3000;
   {
-    std::promise<void> killed_enough;
     std::thread producer([&] {
       for (int i = 0; i < jobs; i += 100) {
         std::vector<new_job> batch(100);
