@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 
 #include "actors/lease_keeper.hpp"
@@ -19,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration store_patience = 10s;
-constexpr duration restore_patience = 1s;  // a stop waits for that
+constexpr duration restore_patience = 300ms;  // a stop may wait for one step
 
 std::string host_name() {
   char buffer[256] = {};
@@ -65,26 +66,40 @@ result<void> engine::store_configuration(duration patience) {
     if (std::get<storage::define_answer>(answered[i]).what != storage::define_answer::how::unchanged)
       log::info("throttler ", resource_of(options.throttlers[i].kind, options.throttlers[i].name), " is now ",
                 write_throttler(options.throttlers[i]));
-  const auto ask = [&](const storage::request& r) { return std::move(runner->call({r}, within()).at(0)); };
+  const auto ask = [&](const storage::request& r) -> storage::answer {
+    if (stopped) return error{errc::overloaded, "the server is stopping"};
+    return std::move(runner->call({r}, within()).at(0));
+  };
   return scheduler::apply_configuration(with_queues(options.recurring, options.jobs), options.prune_recurring, ask);
 }
 
 void engine::restore_configuration() {
-  must_restore = true;
   std::lock_guard hold(restoring_mutex_);
-  if (stopped || restoring_.exchange(true)) return;
-  restorer_ = std::jthread([this] {
-    const auto stored = store_configuration(restore_patience);
-    if (stored) {
-      log::info("the configuration's ", options.throttlers.size(), " throttlers and ", options.recurring.size(),
-                " schedules are in the store again");
-      must_restore = false;
-    } else {
-      log::warn("the configuration could not be stored again (", to_string(stored.error()),
-                "); trying again in a while");
-    }
+  if (stopped) return;
+  if (restoring_.exchange(true)) {  // what is under way may have been too early
+    must_restore = true;
+    return;
+  }
+  const auto failed = [this](const std::string& why) {
+    must_restore = true;
+    log::warn("the configuration could not be stored again (", why, "); trying again in a while");
+  };
+  try {
+    restorer_ = std::jthread([this, failed] {
+      try {
+        if (const auto stored = store_configuration(restore_patience); !stored) failed(to_string(stored.error()));
+        else
+          log::info("the configuration's ", options.throttlers.size(), " throttlers and ", options.recurring.size(),
+                    " schedules are in the store again");
+      } catch (const std::exception& e) {
+        failed(words_of(e));
+      }
+      restoring_ = false;
+    });
+  } catch (const std::system_error& e) {  // no thread can be made now
     restoring_ = false;
-  });
+    failed(words_of(e));
+  }
 }
 
 void engine::end_restoring() {

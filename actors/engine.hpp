@@ -74,9 +74,9 @@ struct engine : std::enable_shared_from_this<engine> {
   // Stores what the configuration says of throttlers and schedules. Waits for the store, as long as this for each step.
   result<void> store_configuration(duration patience);
   // Does it again, on a thread of its own, since the store has forgotten this server: it came back empty, or as it was
-  // long ago. When that fails, `must_restore` stays set.
+  // long ago.
   void restore_configuration();
-  std::atomic<bool> must_restore{false};
+  std::atomic<bool> must_restore{false};  // that failed, or came too early: the next beat begins it again
   // Waits until that has ended.
   void end_restoring();
   // Whether the configuration defines a throttler, named as in the store; also by one of its lines.

@@ -66,7 +66,6 @@ stop_report running_server::stop(const std::function<void(crew&)>& wait_for_acto
                                               caf::exit_msg{root_.address(), caf::exit_reason::user_shutdown});
   root_ = nullptr;
   wait_for_actors(*engine_->all_actors);
-  engine_->end_restoring();
   const auto close_by = steady_clock::now() + last_patience / 2;
   for (const auto& p : engine_->pools())
     p->close(close_by);
@@ -74,6 +73,7 @@ stop_report running_server::stop(const std::function<void(crew&)>& wait_for_acto
   if (!ended.starts.empty()) last.emplace_back(std::move(ended));
   last.emplace_back(storage::leave_request{engine_->id});
   (void)runner_->call(std::move(last), steady_clock::now() + last_patience);  // else leases run out, and it is pruned
+  engine_->end_restoring();
   engine_.reset();
   if (left_.empty()) runner_.reset();
   return report;

@@ -105,12 +105,15 @@ inline throttle_verdict put_off(const error& why) {
           cat("the store refuses to say whether it may run (", to_string(why), ")")};
 }
 
-// A store that came back empty knows no throttler until the configuration is stored again: no job fails for that.
-inline throttle_verdict undefined(const engine& e, std::string_view resource) {
+// A store that came back empty, or of which a person removed a throttler, gets it from the configuration again by the
+// next beat: no job fails for that.
+inline throttle_verdict undefined(engine& e, std::string_view resource) {
   const auto name = printable(resource, 200);
-  if (e.configures(resource))
+  if (e.configures(resource)) {
+    e.must_restore = true;
     return {throttle_verdict::how::refused, put_off_for,
             cat("throttler ", name, " is not in the store, which gets it from the configuration again")};
+  }
   return {throttle_verdict::how::rejected,
           {},
           cat("throttler ", name, " is not defined; define it in the configuration or with `sluice throttler set`")};

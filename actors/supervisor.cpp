@@ -115,8 +115,11 @@ bool supervisor_state::ask_store() {
   for (const auto& end : ended)
     settle.starts.push_back(end.settlement);
   if (order->wanted > 0) {
+    // Whose end this order tells gives the place back with the answer: to want it now would wake everybody for us.
+    const bool ends_one = std::any_of(ended.begin(), ended.end(),
+                                      [](const auto& end) { return storage::is_suspect(end.start->about.losses); });
     order->suspect_reserved =
-        suspect_waits && size.free > 0 && !std::exchange(others_first, false) && e->suspects.take();
+        suspect_waits && size.free > 0 && !ends_one && !std::exchange(others_first, false) && e->suspects.take();
     settle.next = storage::claim_request{e->id,
                                          desk->pool->queue,
                                          order->number,
@@ -182,6 +185,10 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   take_claimed(*order, claimed);
   if (order->wanted > 0) desk->pool->claim_answered();
   desk->orders[order->lane].reset();
+  // Without a free worker the next end asks. When the place is taken, whoever gives it back tells us.
+  if (order->wanted > 0 && suspect_waits && !order->suspect_reserved &&
+      plan_claim(desk->pool->load(), desk->pool->options.prefetch, 0).free > 0 && e->suspects.is_free())
+    look = true;
   pump();
 }
 
@@ -212,8 +219,6 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
   }
   if (order.suspect_reserved && !suspect) give_back_suspect_place();
   if (order.wanted > 0) suspect_waits = claimed.suspect_waits;
-  // When the place is taken, whoever gives it back tells us.
-  if (suspect_waits && !order.suspect_reserved && e->suspects.is_free()) look = true;
   if (starts.empty() && held.empty()) return;
   desk->pool->accept(std::move(starts));
   if (!held.empty()) {
@@ -257,6 +262,7 @@ void supervisor_state::use(const storage_actor& other) {
   store = other;
   for (const auto& order : desk->orders)
     if (order) send(*order);  // what the old one had taken along
+  look_for_work();            // and hints
 }
 
 void supervisor_state::use(const gate_actor& other) {

@@ -160,7 +160,8 @@ struct ticker_state {
           fire_at(now + std::max(duration::zero(), *swapped->row->next_at - swapped->now));
         if (std::exchange(more_due, false)) fire_at(now);
       }
-      if (const auto* known = std::get_if<storage::beat_answer>(&a); known && (!known->known || e->must_restore)) {
+      if (const auto* known = std::get_if<storage::beat_answer>(&a);
+          known && (!known->known || e->must_restore.exchange(false))) {
         if (!known->known)
           log::warn(
               "the store does not know this server any more: it came back empty or from an old copy, or the server "
@@ -192,6 +193,7 @@ struct ticker_state {
       reaper->forget();
       lost.clear();
       agenda->at(duty::beat, now + after_refusal);  // it may come back empty
+      agenda->at(duty::look_for_lost, now + after_refusal);
     }
     for (const auto& l : lost)
       log::warn("job ", l.start.id.value, ": its lease ran out; it is taken back");

@@ -170,7 +170,12 @@ int work(const command& c) {
     fatal = true;
     ::kill(::getpid(), done_signal);
   });
-  if (const auto started = s.start(); !started) return log::error("cannot start: ", to_string(started.error())), 1;
+  if (const auto started = s.start(); !started) {
+    if (c.log_from == log_level::off)  // a program that starts nothing says why
+      std::fprintf(stderr, "sluice: cannot start: %s\n", printable(log::redact(to_string(started.error()))).c_str());
+    else log::error("cannot start: ", to_string(started.error()));
+    return 1;
+  }
   log::info("working on ", got->options.storage, " as pid ", ::getpid());
   return serve(s, got->options, fatal);
 }

@@ -7,7 +7,6 @@ namespace sluice::storage::sqlite {
 
 // Permits that a claim took stand in `took` of the job's row, each as "length:bytes", until its start ends; all others
 // have rows of their own. `held` counts both.
-//
 enum class permit_kind : std::uint8_t {
   held = 0,      // by the job's start
   strict = 1,    // by the job, until it is final

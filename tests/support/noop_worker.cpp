@@ -35,7 +35,7 @@ void run(int log, const std::string& told, const sluice::job_context& c) {
   const auto args = nlohmann::json::parse(c.args());
   std::this_thread::sleep_for(std::chrono::milliseconds(args.value("ms", 0)));
   while (args.value("until_told", false) && ::access(told.c_str(), F_OK) != 0)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   note(log, "end", c);
 }
 

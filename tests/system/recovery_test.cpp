@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto lease = 1s;
 constexpr auto taken_back = lease * 16 / 10;
-constexpr auto slack = 2s;  // a machine may be busy; the next sweep is 30 s away
+constexpr auto slack = 10s;  // a machine may be busy; the next sweep is 30 s away
 
 const std::vector<std::string> queue_names = {"red", "green", "blue"};
 
@@ -106,13 +106,13 @@ TEST_CASE("what killed servers ran comes back twenty times in a row", "[.long]")
 TEST_CASE("the 64 running jobs of a killed server run again all at once") {
   const auto store = GENERATE("SQLite", "Redis");
   CAPTURE(store);
-  recovery_world own(store, {{"lease", "1s"}, {"sweep_interval", "30s"}, {"queues", {{"default", {{"workers", 64}}}}}});
+  recovery_world own(store, {{"lease", "2s"}, {"sweep_interval", "30s"}, {"queues", {{"default", {{"workers", 64}}}}}});
   auto victim = own.w.worker("victim");
   own.w.enqueue(noops(64, {{"until_told", true}}));
   REQUIRE(all_run(own.w, {"victim"}, 64, 20s));
   auto other = own.w.worker("other");
   victim.signal(SIGKILL);
-  CHECK(all_run(own.w, {"other"}, 64, taken_back + slack));
+  CHECK(all_run(own.w, {"other"}, 64, 2 * taken_back + slack));
   own.w.tell("other");
   CHECK(eventually([&] { return own.w.all_succeeded(64); }));
 }
@@ -120,7 +120,8 @@ TEST_CASE("the 64 running jobs of a killed server run again all at once") {
 TEST_CASE("two jobs that kill their server are failed as lost and twenty others beside them succeed") {
   const auto store = GENERATE("SQLite", "Redis");
   CAPTURE(store);
-  recovery_world own(store, {{"lease", "1s"}, {"sweep_interval", "200ms"}, {"queues", {{"default", {{"workers", 24}}}}}});
+  recovery_world own(store,
+                     {{"lease", "1s"}, {"sweep_interval", "200ms"}, {"queues", {{"default", {{"workers", 24}}}}}});
   auto& w = own.w;
   std::vector<new_job> jobs{work_world::exec("sleep 0.1; kill -9 $PPID", "killer0"),
                             work_world::exec("sleep 0.1; kill -9 $PPID", "killer1")};

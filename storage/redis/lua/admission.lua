@@ -506,6 +506,7 @@ end
 -- Puts ids aside that cannot be read, with their bytes, out of the given line.
 local function put_aside(id, key, queue)
   local record, before, row = call('HGET', jobs, id), call('HGET', past, id), call('HGET', starts, id)
+  if row then throttling().check_admissions() end
   if key then call('ZREM', key, id) end
   call('HDEL', jobs, id)
   call('HDEL', past, id)

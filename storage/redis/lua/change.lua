@@ -37,6 +37,7 @@ else
   end
   target, score = sorted(line('deleted', at.queue)), now_text
 end
+if row then throttling().check_admissions() end
 p.reason = ARGV[5]
 call('ZREM', at.key, id)
 call('HDEL', starts, id)

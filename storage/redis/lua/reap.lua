@@ -40,7 +40,7 @@ for i, id in ipairs(ids) do
   end
 end
 local had = admissions_of(ended)
-if next(took) then throttling().check_admissions() end
+if next(took) or #broken > 0 then throttling().check_admissions() end
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)
