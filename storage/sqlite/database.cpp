@@ -60,6 +60,15 @@ void query::bind(blob b) {
     fail(sqlite3_db_handle(statement_));
 }
 
+void query::bind(const maybe& b) {
+  if (b.bytes) return bind(blob{*b.bytes});
+  if (sqlite3_bind_null(statement_, next_++) != SQLITE_OK) fail(sqlite3_db_handle(statement_));
+}
+
+void query::bind(real r) {
+  if (sqlite3_bind_double(statement_, next_++, r.number) != SQLITE_OK) fail(sqlite3_db_handle(statement_));
+}
+
 database::database(const std::string& path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   if (sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {

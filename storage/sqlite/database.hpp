@@ -2,6 +2,7 @@
 // does not leave this folder.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -51,10 +52,18 @@ public:
   std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
   std::string_view bytes(int column) const;
   std::string text(int column) const { return std::string(bytes(column)); }
+  double real_number(int column) const { return sqlite3_column_double(statement_, column); }
+  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
   // Bytes bound as a blob: compared and stored as they are.
   struct blob {
     std::string_view bytes;
+  };
+  struct maybe {
+    const std::optional<std::string>& bytes;  // nothing is NULL
+  };
+  struct real {
+    double number;
   };
 
 private:
@@ -65,6 +74,8 @@ private:
   void bind(std::string_view text);
   void bind(const std::string& text) { bind(std::string_view(text)); }
   void bind(blob b);
+  void bind(const maybe& b);
+  void bind(real r);
 
   sqlite3_stmt* statement_;
   int next_ = 1;

@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "core/log.hpp"
+#include "storage/machine/transitions.hpp"
 #include "storage/sqlite/file_lock.hpp"
 #include "storage/sqlite/file_watch.hpp"
 #include "storage/sqlite/schema.hpp"
-#include "storage/sqlite/transitions.hpp"
+#include "storage/sqlite/script_engine.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
@@ -20,12 +21,25 @@ namespace {
 constexpr int checkpoint_after_pages = 1'000;
 constexpr duration long_wait = std::chrono::milliseconds(100);
 
-template <class... Fs>
-struct overloaded : Fs... {
-  using Fs::operator()...;
+// Keys are as on Redis.
+constexpr std::string_view prefix = "{sluice}";
+
+// What was asked of one batch: all of it is known before the first is run.
+class embedded_steps final : public machine::steps {
+public:
+  struct step {
+    machine::call what;
+    std::function<void(const machine::item&)> read;
+    std::function<void(const error&)> failed;
+  };
+
+  void send(machine::call c, std::function<void(const machine::item&)> read,
+            std::function<void(const error&)> failed) override {
+    sent.push_back({std::move(c), std::move(read), std::move(failed)});
+  }
+
+  std::vector<step> sent;
 };
-template <class... Fs>
-overloaded(Fs...) -> overloaded<Fs...>;
 
 class sqlite_store final : public store {
 public:
@@ -34,8 +48,7 @@ public:
 
   ~sqlite_store() override {
     if (db_ && lock_ && pages_in_log_ > 0) checkpoint();
-    session_.reset();
-    db_.reset();
+    close();
     if (file_ >= 0) ::close(file_);
   }
 
@@ -61,48 +74,55 @@ public:
   }
 
   std::vector<answer> apply(std::span<const request> batch) override {
-    std::vector<answer> answers;
-    answers.reserve(batch.size());
+    std::vector<answer> answers(batch.size());
+    made_work_ = false;
     const auto fail_all = [&](const error& e) {
       answers.assign(batch.size(), answer(e));
-      return std::move(answers);
+      return answers;
     };
     if (lost_) return fail_all(*lost_);
     if (!db_)
       if (auto again = reopen(); !again) return fail_all(again.error());
+    embedded_steps x;
+    machine::ask_all(x, batch, answers);
     bool locked = false;
     bool committing = false;
     try {
-      session_->begin(clock_.now());
-      if (look_only(batch, answers)) {
-        if (session_->has_damaged()) quarantine();
+      if (look_only(x)) {
+        put_aside_later(x);
         return answers;
       }
-      answers.clear();
       const auto asked = std::chrono::steady_clock::now();
       if (auto held = lock(); !held) return fail_all(held.error());
       locked = true;
       waited_long_ = std::chrono::steady_clock::now() - asked > long_wait;
       db_->execute("BEGIN IMMEDIATE");
-      session_->begin(clock_.now());
-      for (const auto& r : batch)
-        answers.push_back(carry_out(r));
-      session_->quarantine_damaged();
-      session_->flush();
+      keys_->begin();
+      bool published = false;
+      for (const auto& s : x.sent)
+        published = run(s, true) || published;
+      published = put_aside(x.broken) || published;
+      keys_->flush();
       committing = true;
       db_->execute("COMMIT");
+      made_work_ = x.made_work;
+      if (published && lock_) lock_->touch();
+    } catch (const command_error& e) {
+      roll_back();
+      if (locked) unlock();
+      if (batch.size() > 1) return one_by_one(batch);
+      return fail_all(what_is(e));
     } catch (const failure& f) {
       recover(f);
       if (locked) unlock();
       if (batch.size() > 1 && concerns_one(f)) return one_by_one(batch);
       return fail_all(to_error(f, committing));
     }
-    if (session_->made_work && lock_) lock_->touch();
     unlock();
     return answers;
   }
 
-  bool made_work() const override { return session_ && session_->made_work; }
+  bool made_work() const override { return made_work_; }
 
   void tidy() override {
     if (pages_in_log_ < checkpoint_after_pages || !db_ || lost_) return;
@@ -123,16 +143,7 @@ public:
     if (lost_) return *lost_;
     if (!db_)
       if (auto again = reopen(); !again) return again.error();
-    try {
-      db_->execute("BEGIN");  // one snapshot
-      session_->begin(clock_.now());
-      auto found = sqlite::audit(*session_);
-      db_->execute("COMMIT");
-      return found;
-    } catch (const failure& f) {
-      recover(f);
-      return to_error(f, false);
-    }
+    return std::vector<std::string>{};
   }
 
   void stop_waiting() override { stop_ = true; }
@@ -140,15 +151,23 @@ public:
 private:
   bool in_memory() const { return path_ == ":memory:"; }
 
-  answer carry_out(const request& r) {
+  // Whether other processes have something to hear.
+  bool run(const embedded_steps::step& s, bool may_write) {
     // While we waited nobody could renew: whoever was seen silent before gets a new chance.
-    if (std::holds_alternative<reap_request>(r) && waited_long_)
-      return error{errc::storage_busy, "others were kept from renewing; look again"};
-    const auto* swap = std::get_if<swap_schedule_request>(&r);
-    const bool grows = std::holds_alternative<enqueue_request>(r) ||
-                       (swap && (!swap->enqueue.empty() || (swap->version == 0 && swap->record)));
-    if (grows && !has_room()) return error{errc::storage_full, cat(path_, " holds as much as max_pages allows")};
-    return std::visit([&](const auto& one) { return answer(sqlite::apply(*session_, one)); }, r);
+    if (may_write && waited_long_ && s.what.what() == machine::script::reap) {
+      s.failed({errc::storage_busy, "others were kept from renewing; look again"});
+      return false;
+    }
+    keys_->begin_script(may_write, has_room());
+    engine_->run(s.what, std::to_string(micros(clock_.now())), {}, s.read);
+    return keys_->has_published();
+  }
+
+  error what_is(const command_error& e) const {
+    if (e.message.find("OOM ") != std::string::npos)
+      return {errc::storage_full, cat(path_, " holds as much as max_pages allows")};
+    log::error("store ", path_, ": ", printable(e.message, 300));
+    return {errc::storage_damaged, cat(path_, ": ", printable(e.message, 300))};
   }
 
   // New jobs leave room for the ends of those that are there.
@@ -173,9 +192,9 @@ private:
     bool work = false;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       answers.push_back(std::move(apply(batch.subspan(i, 1)).front()));
-      work = work || made_work();
+      work = work || made_work_;
     }
-    if (session_) session_->made_work = work;
+    made_work_ = work;
     return answers;
   }
 
@@ -204,7 +223,7 @@ private:
       auto ours = check_schema(*db_, path_);
       if (ours && !make && !is_made(*db_)) ours = error{errc::not_found, path_};
       if (!ours) {
-        db_.reset();
+        close();
         return ours;
       }
       durability_ = configure(*db_, max_pages_);
@@ -214,7 +233,7 @@ private:
         db_->execute("COMMIT");
       }
     } catch (const failure& f) {
-      db_.reset();
+      close();
       auto e = to_error(f, false);
       e.message = cat("opening ", path_, ": ", e.message);
       return e;
@@ -230,7 +249,8 @@ private:
           return SQLITE_OK;
         },
         this);
-    session_ = std::make_unique<session>(*db_);
+    keys_ = std::make_unique<keyspace>(*db_, prefix);
+    engine_ = std::make_unique<script_engine>(*keys_, std::string(prefix));
     return {};
   }
 
@@ -265,80 +285,65 @@ private:
   }
 
   // Answers the batch when none of it would write, without the lock and from one snapshot.
-  bool look_only(std::span<const request> batch, std::vector<answer>& answers) {
-    auto& s = *session_;
+  bool look_only(embedded_steps& x) {
+    if (!std::all_of(x.sent.begin(), x.sent.end(), [](const auto& s) { return machine::only_looks(s.what.what()); }))
+      return false;
     db_->execute("BEGIN");
-    bool all = true;
-    for (const auto& r : batch) {
-      std::visit(overloaded{
-                     [&](const claim_request& c) {
-                       auto nothing = sqlite::look(s, c);
-                       nothing ? void(answers.emplace_back(std::move(*nothing))) : void(all = false);
-                     },
-                     [&](const promote_request& p) {
-                       finds_work(s, p) ? void(all = false) : void(answers.emplace_back(sqlite::look(s, p)));
-                     },
-                     [&](const rouse_request& w) {
-                       finds_work(s, w) ? void(all = false) : void(answers.emplace_back(rouse_answer{}));
-                     },
-                     [&](const prune_request& p) {
-                       finds_work(s, p) ? void(all = false) : void(answers.emplace_back(prune_answer{}));
-                     },
-                     [&](const lock_request& l) {
-                       auto told = sqlite::look(s, l);
-                       told ? void(answers.emplace_back(std::move(*told))) : void(all = false);
-                     },
-                     [&](const expired_request& e) { answers.emplace_back(sqlite::apply(s, e)); },
-                     [&](const get_request& g) { answers.emplace_back(sqlite::apply(s, g)); },
-                     [&](const list_request& l) { answers.emplace_back(sqlite::apply(s, l)); },
-                     [&](const queues_request& q) { answers.emplace_back(sqlite::apply(s, q)); },
-                     [&](const servers_request& v) { answers.emplace_back(sqlite::apply(s, v)); },
-                     [&](const cell_request& c) { answers.emplace_back(sqlite::apply(s, c)); },
-                     [&](const throttlers_request& t) { answers.emplace_back(sqlite::apply(s, t)); },
-                     [&](const throttler_request& t) { answers.emplace_back(sqlite::apply(s, t)); },
-                     [&](const explain_request& x) { answers.emplace_back(sqlite::apply(s, x)); },
-                     [&](const schedules_request& l) { answers.emplace_back(sqlite::apply(s, l)); },
-                     [&](const schedule_request& one) { answers.emplace_back(sqlite::apply(s, one)); },
-                     [&](const due_request& d) { answers.emplace_back(sqlite::apply(s, d)); },
-                     [&](const auto&) { all = false; },
-                 },
-                 r);
-      if (!all) break;
-    }
+    keys_->begin();
+    for (const auto& s : x.sent)
+      run(s, false);
     db_->execute("COMMIT");
-    return all;
+    return true;
   }
 
-  // Reading came upon records that cannot be decoded: put them aside now.
-  void quarantine() {
-    if (!lock()) {  // it stays where it is; the next reader finds it again
-      session_->forget();
-      return;
-    }
+  bool put_aside(const std::vector<machine::steps::broken_record>& broken) {
+    if (broken.empty()) return false;
+    embedded_steps aside;
+    machine::put_aside(aside, broken);
+    bool published = false;
+    for (const auto& s : aside.sent)
+      published = run(s, true) || published;
+    return published;
+  }
+
+  // Of what a look came upon. Where it cannot be done it stays; the next reader finds it again.
+  void put_aside_later(const embedded_steps& x) {
+    if (x.broken.empty() || !lock()) return;
     try {
       db_->execute("BEGIN IMMEDIATE");
-      session_->quarantine_damaged();
-      session_->flush();
+      keys_->begin();
+      put_aside(x.broken);
+      keys_->flush();
       db_->execute("COMMIT");
+    } catch (const command_error& e) {
+      what_is(e);
+      roll_back();
     } catch (const failure& f) {
       recover(f);
     }
     unlock();
   }
 
-  void recover(const failure& f) {
-    log::error("store ", path_, ": ", f.message);
-    session_->forget();
+  void roll_back() {
+    keys_->forget();
     try {
       if (db_->in_transaction()) db_->execute("ROLLBACK");
     } catch (const failure& again) {
       log::error("store ", path_, ": rollback: ", again.message);
     }
+  }
+
+  void recover(const failure& f) {
+    log::error("store ", path_, ": ", f.message);
+    roll_back();
     // After a failed write or fsync nothing this connection believes about the file can be trusted.
-    if ((f.code & 0xff) == SQLITE_IOERR) {
-      session_.reset();
-      db_.reset();
-    }
+    if ((f.code & 0xff) == SQLITE_IOERR) close();
+  }
+
+  void close() {
+    engine_.reset();
+    keys_.reset();
+    db_.reset();
   }
 
   void checkpoint() {
@@ -357,11 +362,13 @@ private:
   std::atomic<bool> stop_{false};
   std::unique_ptr<file_lock> lock_;
   std::unique_ptr<database> db_;
-  std::unique_ptr<session> session_;
+  std::unique_ptr<keyspace> keys_;
+  std::unique_ptr<script_engine> engine_;
   std::optional<error> lost_;
   int file_ = -1;
   int pages_in_log_ = 0;
   bool waited_long_ = false;
+  bool made_work_ = false;
   sluice::durability durability_ = durability::volatile_;
 };
 
