@@ -46,7 +46,7 @@ std::int64_t silent_since(const session& s, const prune_request& r) {
 
 // Locks are forgotten here when nobody took or released them; not at once, so that a clock that was set ahead takes
 // none from a holder who renews it yet.
-constexpr duration lock_kept = std::chrono::hours(24);  // as in storage/redis/lua/prune.lua
+constexpr duration lock_kept = std::chrono::hours(24);  // as in storage/machine/lua/prune.lua
 
 std::int64_t locks_over_by(const session& s) { return s.now_us() - lock_kept.count(); }
 
