@@ -12,7 +12,8 @@ item item::operator[](std::size_t i) const {
 }
 
 std::string_view item::text() const {
-  return at().what == reply::kind::text || at().what == reply::kind::error ? at().text : std::string_view();
+  if (at().what != reply::kind::text && at().what != reply::kind::error) return {};
+  return {at().text, at().size};
 }
 
 std::int64_t item::number() const {

@@ -2,6 +2,7 @@
 // alive until it was read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -19,13 +20,15 @@ public:
   item root() const;
 
   // Fills in one place; 0 is the root. A list is given the places of its elements, which follow one another.
-  void set_number(std::size_t place, std::int64_t n) { nodes_[place] = {kind::number, n, {}}; }
-  void set_text(std::size_t place, std::string_view text) { nodes_[place] = {kind::text, 0, text}; }
-  void set_error(std::size_t place, std::string_view text) { nodes_[place] = {kind::error, 0, text}; }
+  void set_number(std::size_t place, std::int64_t n) { nodes_[place] = {kind::number, n, nullptr, 0}; }
+  void set_text(std::size_t place, std::string_view text) { nodes_[place] = {kind::text, 0, text.data(), text.size()}; }
+  void set_error(std::size_t place, std::string_view text) {
+    nodes_[place] = {kind::error, 0, text.data(), text.size()};
+  }
   std::size_t set_list(std::size_t place, std::size_t size) {
     const auto first = nodes_.size();
     nodes_.resize(first + size);
-    nodes_[place] = {kind::list, static_cast<std::int64_t>(first), {nullptr, size}};
+    nodes_[place] = {kind::list, static_cast<std::int64_t>(first), nullptr, size};
     return first;
   }
 
@@ -34,7 +37,8 @@ private:
   struct node {
     kind what = kind::nothing;
     std::int64_t number = 0;  // of a list: where its elements begin
-    std::string_view text{};  // of a list: only its size
+    const char* text = nullptr;
+    std::size_t size = 0;  // of a text, or of a list
   };
   std::vector<node> nodes_;
 };
@@ -46,7 +50,7 @@ public:
 
   bool is_error() const { return at().what == reply::kind::error; }
   // Of a list, else 0.
-  std::size_t size() const { return at().what == reply::kind::list ? at().text.size() : 0; }
+  std::size_t size() const { return at().what == reply::kind::list ? at().size : 0; }
   // Nothing when there is no such element.
   item operator[](std::size_t i) const;
   // Of a text or an error; empty for anything else.

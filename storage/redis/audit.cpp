@@ -91,7 +91,7 @@ private:
       c.add("COUNT").add("100");
       auto got = ask(connection_, c, steady_clock::now() + slice_patience);
       if (!got) return got.error();
-      const item reply(got->get());
+      const auto reply = got->root();
       if (reply.size() != 2) return error{errc::storage_damaged, "Redis answers a scan with something else"};
       cursor = reply[0].text();
       std::vector<std::string> found;
@@ -104,19 +104,19 @@ private:
   }
 
   result<void> look(const std::vector<std::string>& what, const std::vector<std::string>& ids) {
-    command c{"EVALSHA", shas_[static_cast<std::size_t>(script::audit)], "1", prefix_, "", ""};
+    command c{"EVALSHA", shas_[static_cast<std::size_t>(machine::script::audit)], "1", prefix_, "", ""};
     for (const auto& word : what)
       c.add(word);
     for (const auto& id : ids)
       c.add(id);
     auto got = ask(connection_, c, steady_clock::now() + slice_patience);
     for (int tries = 0; !got && read_refusal(got.error().message).reload && tries < most_reloads; ++tries) {
-      const command load{"SCRIPT", "LOAD", text_of(script::audit)};
+      const command load{"SCRIPT", "LOAD", machine::text_of(machine::script::audit)};
       if (auto loaded = ask(connection_, load, steady_clock::now() + slice_patience); !loaded) return loaded.error();
       got = ask(connection_, c, steady_clock::now() + slice_patience);
     }
     if (!got) return got.error();
-    const item reply(got->get());
+    const auto reply = got->root();
     for (std::size_t i = 0; i < reply.size(); ++i)
       findings_.push_back(printable(reply[i].text(), 500));
     return {};

@@ -27,25 +27,27 @@ error unavailable(std::string what) { return {errc::storage_unavailable, std::mo
 
 void set(int fd, int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); }
 
+void fill(machine::reply& into, std::size_t place, const redisReply& from) {
+  switch (from.type) {
+    case REDIS_REPLY_INTEGER: into.set_number(place, from.integer); break;
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_STATUS: into.set_text(place, {from.str, from.len}); break;
+    case REDIS_REPLY_ERROR: into.set_error(place, {from.str, from.len}); break;
+    case REDIS_REPLY_ARRAY: {
+      const auto first = into.set_list(place, from.elements);
+      for (std::size_t i = 0; i < from.elements; ++i)
+        fill(into, first + i, *from.element[i]);
+      break;
+    }
+    default: break;  // nothing
+  }
+}
+
 }  // namespace
 
-bool item::is_error() const { return from_->type == REDIS_REPLY_ERROR; }
-std::size_t item::size() const { return from_->type == REDIS_REPLY_ARRAY ? from_->elements : 0; }
-item item::operator[](std::size_t i) const { return item(from_->element[i]); }
-std::string_view item::text() const {
-  return from_->type == REDIS_REPLY_STRING || from_->type == REDIS_REPLY_STATUS || is_error()
-             ? std::string_view(from_->str, from_->len)
-             : std::string_view();
-}
-std::int64_t item::number() const {
-  if (from_->type == REDIS_REPLY_INTEGER) return from_->integer;
-  std::int64_t n = 0;
-  const auto t = text();
-  std::from_chars(t.data(), t.data() + t.size(), n);
-  return n;
-}
+owned_reply::owned_reply(redisReply* from) : from_(from) { fill(all_, 0, *from); }
 
-void free_reply::operator()(redisReply* r) const { freeReplyObject(r); }
+void owned_reply::free_it::operator()(redisReply* r) const { freeReplyObject(r); }
 
 command& command::add(std::string_view word) {
   std::array<char, 24> head{};
@@ -138,12 +140,12 @@ void connection::post(std::string_view bytes) {
   if (broken_.empty()) send_some();
 }
 
-result<reply_ptr> connection::next(steady_point deadline) {
+result<owned_reply> connection::next(steady_point deadline) {
   for (;;) {
     void* got = nullptr;
     if (redisReaderGetReply(context_->reader, &got) != REDIS_OK)
       broken_ = cat("what it says is not the Redis protocol (", context_->reader->errstr, ")");
-    else if (got) return reply_ptr(static_cast<redisReply*>(got));
+    else if (got) return owned_reply(static_cast<redisReply*>(got));
     // Said before it closed, replies count; only then its end does.
     if (!broken_.empty()) return unavailable(broken_);
     if (auto ready = wait(out_.empty() ? POLLIN : POLLIN | POLLOUT, deadline); !ready) return ready.error();
@@ -159,10 +161,10 @@ bool connection::is_stale() const {
   return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-result<reply_ptr> ask(connection& c, const command& what, steady_point deadline) {
+result<owned_reply> ask(connection& c, const command& what, steady_point deadline) {
   c.post(what.encoded());
   auto got = c.next(deadline);
-  if (got && item(got->get()).is_error()) return error{errc::storage_unavailable, std::string(item(got->get()).text())};
+  if (got && got->root().is_error()) return error{errc::storage_unavailable, std::string(got->root().text())};
   return got;
 }
 

@@ -11,6 +11,7 @@
 #include <sluice/error.hpp>
 
 #include "core/clock.hpp"
+#include "storage/machine/reply.hpp"
 #include "storage/redis/stop_signal.hpp"
 #include "storage/redis/url.hpp"
 
@@ -19,25 +20,21 @@ struct redisReply;
 
 namespace sluice::storage::redis {
 
-// A reply, or a part of one: looked at, not owned.
-class item {
+// What Redis said, with the texts that it owns.
+class owned_reply {
 public:
-  explicit item(const redisReply* from) : from_(from) {}
+  explicit owned_reply(redisReply* from);  // takes it over
 
-  bool is_error() const;
-  std::size_t size() const;  // of an array
-  item operator[](std::size_t i) const;
-  std::string_view text() const;  // of a string, a status or an error; empty for anything else
-  std::int64_t number() const;    // of an integer, or of a text that is one; else 0
+  // Of use as long as this stays where it is.
+  machine::item root() const { return all_.root(); }
 
 private:
-  const redisReply* from_;
+  struct free_it {
+    void operator()(redisReply* r) const;
+  };
+  std::unique_ptr<redisReply, free_it> from_;
+  machine::reply all_;
 };
-
-struct free_reply {
-  void operator()(redisReply* r) const;
-};
-using reply_ptr = std::unique_ptr<redisReply, free_reply>;
 
 // A command in the protocol's words.
 class command {
@@ -71,7 +68,7 @@ public:
   void post(std::string_view bytes);
   // The next reply, in the order of what was posted. Nothing yet by the deadline is an error, too: whoever goes on
   // reading after it must not take a late reply for another.
-  result<reply_ptr> next(steady_point deadline);
+  result<owned_reply> next(steady_point deadline);
 
   // Bytes posted, and of these handed to the kernel: a command that ends behind `sent` was never seen by Redis.
   std::uint64_t posted() const { return posted_; }
@@ -97,6 +94,6 @@ private:
 };
 
 // Sends one command and waits for its reply; an error reply is an error.
-result<reply_ptr> ask(connection& c, const command& what, steady_point deadline);
+result<owned_reply> ask(connection& c, const command& what, steady_point deadline);
 
 }  // namespace sluice::storage::redis

@@ -36,40 +36,6 @@ constexpr meaning meanings[] = {
 
 constexpr int most_reloads = 3;  // somebody may make Redis forget the scripts again while they are loaded
 
-// What may be lost without harm: it changes nothing that is asked for.
-bool only_looks(script s) {
-  switch (s) {
-    case script::get:
-    case script::list:
-    case script::queues:
-    case script::servers:
-    case script::expired:
-    case script::cell:
-    case script::throttlers:
-    case script::throttler:
-    case script::explain:
-    case script::schedules:
-    case script::schedule:
-    case script::due_schedules:
-    case script::audit: return true;
-    default: return false;
-  }
-}
-
-// Whoever asked for this takes the answer for a promise.
-bool is_promise(script s) {
-  switch (s) {
-    case script::enqueue:
-    case script::change:
-    case script::pause:
-    case script::define:
-    case script::undefine:
-    case script::lock:
-    case script::swap_schedule: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
 refusal read_refusal(std::string_view text) {
@@ -83,15 +49,16 @@ refusal read_refusal(std::string_view text) {
   return {errc::storage_damaged, false, false};
 }
 
-command exchange::begin(script s) const {
-  command c{"EVALSHA", shas_[static_cast<std::size_t>(s)], "1"};
-  c.add(prefix_).add(instant_).add(token_);
-  return c;
+std::string exchange::encoded(const machine::call& c) const {
+  command all{"EVALSHA", shas_[static_cast<std::size_t>(c.what())], "1", prefix_, instant_, token_};
+  for (std::size_t i = 0; i < c.size(); ++i)
+    all.add(c[i]);
+  return all.encoded();
 }
 
-void exchange::send(script s, command c, std::function<void(const item&)> read,
+void exchange::send(machine::call c, std::function<void(const machine::item&)> read,
                     std::function<void(const error&)> failed) {
-  post({s, c.encoded(), 0, !only_looks(s), std::move(read), std::move(failed)});
+  post({c.what(), encoded(c), 0, !machine::only_looks(c.what()), std::move(read), std::move(failed)});
 }
 
 void exchange::post(step s) {
@@ -102,8 +69,8 @@ void exchange::post(step s) {
 
 void exchange::wait_for_replicas(std::uint32_t count, duration patience) {
   replicas_ = 0;
-  if (std::none_of(steps_.begin(), steps_.end(), [](const step& s) { return is_promise(s.what); })) return;
-  connection_.post(begin(script::mark).encoded());
+  if (std::none_of(steps_.begin(), steps_.end(), [](const step& s) { return machine::is_promise(s.what); })) return;
+  connection_.post(encoded(machine::call(machine::script::mark)));
   command c{"WAIT"};
   c.add(count).add(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
   connection_.post(c.encoded());
@@ -122,9 +89,9 @@ void exchange::lose(const std::string& why) {
 }
 
 bool exchange::reload(steady_point deadline) {
-  for (std::size_t i = 0; i < script_count; ++i)
-    connection_.post(command{"SCRIPT", "LOAD", text_of(static_cast<script>(i))}.encoded());
-  for (std::size_t i = 0; i < script_count; ++i)
+  for (std::size_t i = 0; i < machine::script_count; ++i)
+    connection_.post(command{"SCRIPT", "LOAD", machine::text_of(static_cast<machine::script>(i))}.encoded());
+  for (std::size_t i = 0; i < machine::script_count; ++i)
     if (const auto got = connection_.next(deadline); !got) return lose(got.error().message), false;
   return true;
 }
@@ -132,7 +99,7 @@ bool exchange::reload(steady_point deadline) {
 bool exchange::collect(steady_point deadline, std::deque<step>& again) {
   bool stay = true;
   // With replicas to wait for, a write is acknowledged only when they have it.
-  std::vector<std::pair<step, reply_ptr>> waiting;
+  std::vector<std::pair<step, owned_reply>> waiting;
   while (!steps_.empty()) {
     auto got = connection_.next(deadline);
     if (!got) {
@@ -142,9 +109,9 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     }
     auto s = std::move(steps_.front());
     steps_.pop_front();
-    const item reply(got->get());
+    const auto reply = got->root();
     if (!reply.is_error()) {
-      if (replicas_ > 0 && is_promise(s.what)) waiting.emplace_back(std::move(s), std::move(*got));
+      if (replicas_ > 0 && machine::is_promise(s.what)) waiting.emplace_back(std::move(s), std::move(*got));
       else s.read(reply);
       continue;
     }
@@ -160,14 +127,13 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
   }
   if (replicas_ > 0) {
     auto got = connection_.next(deadline);  // of the mark, without which WAIT may have nothing to wait for
-    const bool marked = got && !item(got->get()).is_error();
+    const bool marked = got && !got->root().is_error();
     if (got) got = connection_.next(deadline);  // of WAIT
-    const bool enough = marked && got && item(got->get()).number() >= static_cast<std::int64_t>(replicas_);
-    const auto why =
-        got ? cat("fewer than ", replicas_, " replicas have it yet ", printable(item(got->get()).text(), 200))
-            : got.error().message;
+    const bool enough = marked && got && got->root().number() >= static_cast<std::int64_t>(replicas_);
+    const auto why = got ? cat("fewer than ", replicas_, " replicas have it yet ", printable(got->root().text(), 200))
+                         : got.error().message;
     for (auto& [s, reply] : waiting) {
-      if (enough) s.read(item(reply.get()));
+      if (enough) s.read(reply.root());
       else s.failed({errc::unknown_outcome, cat("Redis: ", why)});
     }
     if (!got) return why_not_stay = got.error().message, false;
@@ -194,10 +160,6 @@ bool exchange::finish(steady_point deadline) {
       s.failed({errc::storage_unavailable, "Redis has forgotten the scripts"});
     return stay;
   }
-}
-
-void exchange::damaged(const told_job& told) {
-  broken.push_back({std::string(told.id), std::string(told.record), std::string(told.past)});
 }
 
 }  // namespace sluice::storage::redis

@@ -1,15 +1,11 @@
-// What the transitions of one batch share: each adds its scripts, all are sent as one write, and each reads its own
-// answer when it comes. Nothing waits in between.
+// The calls of one batch: all are sent as one write, and each answer is read when it comes. Nothing waits in between.
 #pragma once
 
+#include <array>
 #include <deque>
-#include <functional>
-#include <vector>
 
+#include "storage/machine/steps.hpp"
 #include "storage/redis/connection.hpp"
-#include "storage/redis/records.hpp"
-#include "storage/redis/scripts.hpp"
-#include "storage/store.hpp"
 
 namespace sluice::storage::redis {
 
@@ -22,9 +18,9 @@ struct refusal {
 };
 refusal read_refusal(std::string_view text);
 
-class exchange {
+class exchange final : public machine::steps {
 public:
-  using shas = std::array<std::string, script_count>;
+  using shas = std::array<std::string, machine::script_count>;
 
   // `instant` is empty for the clock of Redis.
   exchange(connection& c, const shas& scripts, std::string prefix, std::string instant, std::string token)
@@ -34,35 +30,27 @@ public:
         instant_(std::move(instant)),
         token_(std::move(token)) {}
 
-  // Begins a call; its arguments are added to what is answered, then `send` is called.
-  command begin(script s) const;
-  // `read` is given the answer. `failed` is given what went wrong instead; unknown_outcome when it may have happened.
-  void send(script s, command c, std::function<void(const item&)> read, std::function<void(const error&)> failed);
+  // Nothing is read before `finish`.
+  void send(machine::call c, std::function<void(const machine::item&)> read,
+            std::function<void(const error&)> failed) override;
   // Replicas that must have what was sent so far.
   void wait_for_replicas(std::uint32_t count, duration patience);
 
   // Reads all answers. False when the connection is of no more use.
   bool finish(steady_point deadline);
 
-  // A record that cannot be read, to be put aside.
-  void damaged(const told_job& told);
-
-  bool made_work = false;    // work that this process should look for
   std::string why_not_stay;  // when the connection is of no more use
-  struct broken_record {
-    std::string id, record, past;
-  };
-  std::vector<broken_record> broken;
 
 private:
   struct step {
-    script what;
+    machine::script what;
     std::string bytes;
     std::uint64_t ends_at = 0;
     bool writes = false;
-    std::function<void(const item&)> read;
+    std::function<void(const machine::item&)> read;
     std::function<void(const error&)> failed;
   };
+  std::string encoded(const machine::call& c) const;
   void post(step s);
   bool collect(steady_point deadline, std::deque<step>& again);
   bool reload(steady_point deadline);

@@ -43,7 +43,7 @@ result<address> ask_sentinels(const location& where, steady_point deadline, cons
       why = cat("the sentinel at ", to_string(sentinel), ": ", said.error().message);
       continue;
     }
-    const item pair(said->get());
+    const auto pair = said->root();
     if (pair.size() == 2) return address{std::string(pair[0].text()), static_cast<std::uint16_t>(pair[1].number()), {}};
     why = cat("the sentinel at ", to_string(sentinel), " knows no master '", where.master, "'");
   }
@@ -121,15 +121,15 @@ result<link> open_link(const location& where, steady_point deadline, const stop_
   auto& [c, to] = *in;
   const auto role = ask(*c, {"ROLE"}, deadline);
   if (!role) return refused(to, role.error().message);
-  if (const item r(role->get()); r.size() > 0 && r[0].text() != "master")
+  if (const auto r = role->root(); r.size() > 0 && r[0].text() != "master")
     return refused(to, cat("it is a ", r[0].text(), ", not a master"));
   const auto info = ask(*c, {"INFO"}, deadline);
   if (!info) return refused(to, info.error().message);
-  const auto text = item(info->get()).text();
+  const auto text = info->root().text();
   if (auto fine = check_version(to, text); !fine) return fine.error();
   std::string fsync;
   if (const auto said = ask(*c, {"CONFIG", "GET", "appendfsync"}, deadline))
-    if (const item pair(said->get()); pair.size() == 2) fsync = pair[1].text();
+    if (const auto pair = said->root(); pair.size() == 2) fsync = pair[1].text();
   auto says = read_promises(text, fsync);
   return link{std::move(c), std::move(to), std::move(says)};
 }

@@ -51,9 +51,9 @@ private:
     c.post(command{"SUBSCRIBE", "{" + where_.prefix + "}:work"}.encoded());
     const auto listens = c.next(steady_clock::now() + connect_patience);
     if (!listens) return false;
-    if (item(listens->get()).is_error()) {
+    if (listens->root().is_error()) {
       if (!refused_)
-        log::warn("Redis refuses to tell of new work (", printable(item(listens->get()).text(), 200),
+        log::warn("Redis refuses to tell of new work (", printable(listens->root().text(), 200),
                   "); it is looked for every sweep_interval");
       refused_ = true;
       return false;
@@ -66,7 +66,7 @@ private:
       if (got) {
         silent_since = steady_clock::now();
         pinged = false;
-        const item said(got->get());
+        const auto said = got->root();
         if (said.size() == 3 && said[0].text() == "message" && said[2].text() != token_) hint_();
         continue;
       }

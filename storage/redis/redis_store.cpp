@@ -4,10 +4,11 @@
 
 #include "core/log.hpp"
 #include "core/text.hpp"
+#include "storage/machine/transitions.hpp"
 #include "storage/redis/audit.hpp"
+#include "storage/redis/exchange.hpp"
 #include "storage/redis/link.hpp"
 #include "storage/redis/listener.hpp"
-#include "storage/redis/transitions.hpp"
 
 namespace sluice::storage::redis {
 namespace {
@@ -53,23 +54,7 @@ public:
     }
     const auto posted = link_->at->posted();
     auto x = start_exchange();
-    std::vector<std::vector<enqueue_part>> joined;
-    for (std::size_t i = 0; i < batch.size();) {
-      if (std::holds_alternative<enqueue_request>(batch[i])) {
-        std::vector<enqueue_part> together;
-        for (; i < batch.size() && std::holds_alternative<enqueue_request>(batch[i]); ++i)
-          together.push_back({&std::get<enqueue_request>(batch[i]), &answers[i]});
-        ask(x, together);
-        if (together.size() > 1) joined.push_back(std::move(together));
-        continue;
-      }
-      std::visit(
-          [&](const auto& one) {
-            if constexpr (!std::is_same_v<decltype(one), const enqueue_request&>) ask(x, one, answers[i]);
-          },
-          batch[i]);
-      ++i;
-    }
+    const auto joined = machine::ask_all(x, batch, answers);
     if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
     const auto deadline =
         steady_clock::now() + answer_patience + std::chrono::seconds((link_->at->posted() - posted) / bytes_a_second);
@@ -112,18 +97,14 @@ public:
   }
 
 private:
-  // What one job spoilt must not cost those that came with it.
-  bool ask_alone(const std::vector<std::vector<enqueue_part>>& joined, steady_point deadline) {
-    for (const auto& together : joined)
-      for (const auto& part : together) {
-        const auto* failed = std::get_if<error>(part.into);
-        if (!failed || failed->code != errc::storage_damaged) continue;
-        auto x = start_exchange();
-        ask(x, std::vector{part});
-        if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
-        if (!x.finish(deadline)) return false;
-        made_work_ = made_work_ || x.made_work;
-      }
+  bool ask_alone(const std::vector<machine::enqueue_part>& joined, steady_point deadline) {
+    for (const auto& part : machine::spoilt(joined)) {
+      auto x = start_exchange();
+      machine::ask(x, {&part, 1});
+      if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
+      if (!x.finish(deadline)) return false;
+      made_work_ = made_work_ || x.made_work;
+    }
     return true;
   }
 
@@ -153,13 +134,13 @@ private:
   }
 
   result<void> load_scripts(const link& l, steady_point deadline) {
-    for (std::size_t i = 0; i < script_count; ++i)
-      l.at->post(command{"SCRIPT", "LOAD", text_of(static_cast<script>(i))}.encoded());
-    for (std::size_t i = 0; i < script_count; ++i) {
+    for (std::size_t i = 0; i < machine::script_count; ++i)
+      l.at->post(command{"SCRIPT", "LOAD", machine::text_of(static_cast<machine::script>(i))}.encoded());
+    for (std::size_t i = 0; i < machine::script_count; ++i) {
       const auto got = l.at->next(deadline);
       if (!got)
         return error{errc::storage_unavailable, cat("Redis at ", to_string(l.server), ": ", got.error().message)};
-      const item said(got->get());
+      const auto said = got->root();
       if (said.is_error())
         return error{errc::storage_unavailable,
                      cat("Redis at ", to_string(l.server), ": ", printable(said.text(), 300))};
@@ -171,11 +152,11 @@ private:
   result<void> check_schema(steady_point deadline) {
     auto x = start_exchange();
     result<void> fine;
-    auto c = x.begin(script::open);
+    machine::call c(machine::script::open);
     c.add(static_cast<std::uint32_t>(schema_version));
     x.send(
-        script::open, std::move(c),
-        [&](const item& reply) {
+        std::move(c),
+        [&](const machine::item& reply) {
           if (reply.number() < 1)
             fine = error{errc::storage_damaged,
                          cat("what stands under prefix ", prefix_, " is not Sluice's; choose another prefix")};
@@ -197,14 +178,7 @@ private:
 
   bool put_aside(const std::vector<exchange::broken_record>& broken, steady_point deadline) {
     auto x = start_exchange();
-    auto c = x.begin(script::put_aside);
-    for (const auto& b : broken) {
-      log::error("the record of job ", b.id, " cannot be decoded; its bytes are kept in quarantine");
-      c.add(b.id).add(b.record).add(b.past);
-    }
-    // When it fails it stays where it is; the next reader finds it again.
-    x.send(
-        script::put_aside, std::move(c), [](const item&) {}, [](const error&) {});
+    machine::put_aside(x, broken);
     return x.finish(deadline);
   }
 

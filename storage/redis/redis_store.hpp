@@ -1,4 +1,4 @@
-// The store on Redis 6.2 or newer, or Valkey: one script a transition, those of a batch in one write.
+// The store on Redis 6.2 or newer, or Valkey: the scripts of the machine, those of a batch in one write.
 #pragma once
 
 #include "storage/redis/url.hpp"

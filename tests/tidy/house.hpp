@@ -57,6 +57,13 @@ inline const room* room_of(std::string_view path) {
   return at == rooms.end() ? nullptr : &*at;
 }
 
+// The store that a file belongs to, or the machine, which stores run; empty for all others.
+inline std::string_view part_of_storage(std::string_view path) {
+  for (const std::string_view part : {"storage/machine/", "storage/redis/", "storage/sqlite/"})
+    if (path.starts_with(part)) return part;
+  return {};
+}
+
 // What is wrong with an include, if anything is.
 inline std::optional<std::string> complaint(const include& i) {
   const auto told = [&](const std::string& why) { return i.file + " includes " + i.target + ": " + why; };
@@ -70,6 +77,9 @@ inline std::optional<std::string> complaint(const include& i) {
   if (i.file.starts_with("bench/") && i.target.starts_with("tests/support/")) return std::nullopt;
   // A part of a sample that others would take over has tests as a room has.
   if (i.file.starts_with("tests/samples/") && i.target.starts_with("samples/")) return std::nullopt;
+  const auto part = part_of_storage(i.file), wanted = part_of_storage(i.target);
+  if (!part.empty() && !wanted.empty() && wanted != part && wanted != "storage/machine/")
+    return told("a store knows the machine and no other store");
   const auto* from = room_of(i.file);
   if (!from) return told("the file stands in no room");
   const auto* to = room_of(i.quoted ? i.target : "include/" + i.target);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 
 enum class script : std::uint8_t {
   open,
@@ -47,7 +47,12 @@ enum class script : std::uint8_t {
 };
 inline constexpr std::size_t script_count = static_cast<std::size_t>(script::audit) + 1;
 
-// The whole text, as Redis is given it.
+// The whole text, as a store is given it.
 std::string text_of(script s);
 
-}  // namespace sluice::storage::redis
+// It changes nothing, so its answer may be lost without harm.
+bool only_looks(script s);
+// Whoever asked for it takes the answer for a promise.
+bool is_promise(script s);
+
+}  // namespace sluice::storage::machine

@@ -1,17 +1,17 @@
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 
-void ask(exchange& x, const progress_request& r, answer& into) {
+void ask(steps& x, const progress_request& r, answer& into) {
   into = progress_answer{std::vector<errc>(r.starts.size())};
   for (std::size_t from = 0; from < r.starts.size(); from += jobs_a_script) {
-    auto c = x.begin(script::progress);
+    call c(script::progress);
     for (std::size_t i = from; i < std::min(from + jobs_a_script, r.starts.size()); ++i) {
       const auto& [start, report] = r.starts[i];
       c.add(start.id.value).add(start.fence.value).add(write_report(report));
     }
     x.send(
-        script::progress, std::move(c),
+        std::move(c),
         [&into, from](const item& reply) {
           if (auto* filled = filling<progress_answer>(into)) read_codes(reply.text(), filled->each, from);
         },
@@ -19,4 +19,4 @@ void ask(exchange& x, const progress_request& r, answer& into) {
   }
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

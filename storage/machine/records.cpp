@@ -1,4 +1,4 @@
-#include "storage/redis/records.hpp"
+#include "storage/machine/records.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 #include "core/text.hpp"
 #include "storage/words.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 constexpr double millionths = 1e6;
@@ -276,4 +276,4 @@ std::optional<known_job> read_job(const told_job& told) {
   return known;
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 constexpr std::size_t values_a_queue = 10;
@@ -27,25 +27,25 @@ std::optional<cursor> parse_cursor(std::string_view text) {
 
 }  // namespace
 
-errc read_one(exchange& x, const item& reply, std::optional<job>& into) {
+errc read_one(steps& x, const item& reply, std::optional<job>& into) {
   if (reply.size() == 0) return errc::not_found;
   if (reply.size() < told_size) return errc::damaged_record;
   const auto told = told_at(reply, 0);
   auto known = read_job(told);
   if (!known) {
-    x.damaged(told);
+    damaged(x, told);
     return errc::damaged_record;
   }
   into = std::move(known->about);
   return errc::none;
 }
 
-void ask(exchange& x, const get_request& r, answer& into) {
+void ask(steps& x, const get_request& r, answer& into) {
   into = get_answer{std::nullopt, errc::not_found};
-  auto c = x.begin(script::get);
+  call c(script::get);
   c.add(r.id.value);
   x.send(
-      script::get, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<get_answer>(into);
         if (filled) filled->code = read_one(x, reply, filled->found);
@@ -53,7 +53,7 @@ void ask(exchange& x, const get_request& r, answer& into) {
       fails(into));
 }
 
-void ask(exchange& x, const list_request& r, answer& into) {
+void ask(steps& x, const list_request& r, answer& into) {
   into = list_answer{};
   const auto limit = std::clamp<std::uint32_t>(r.query.limit, 1, largest_page);
   std::vector<job_state> states(std::begin(listing_order), std::end(listing_order));
@@ -62,12 +62,12 @@ void ask(exchange& x, const list_request& r, answer& into) {
   const std::size_t first = after ? std::min(after->state, states.size()) : 0;
   states.erase(states.begin(), states.begin() + static_cast<std::ptrdiff_t>(first));
 
-  auto c = x.begin(script::list);
+  call c(script::list);
   c.add(r.query.queue.value).add(limit + 1).add(after ? after->score : "").add(after ? after->id : "");
   for (const auto state : states)
     c.add(name_of(state)).add(is_final(state) ? "1" : "0");
   x.send(
-      script::list, std::move(c),
+      std::move(c),
       [&x, &into, limit, first](const item& reply) {
         auto* filled = filling<list_answer>(into);
         if (!filled) return;
@@ -76,7 +76,7 @@ void ask(exchange& x, const list_request& r, answer& into) {
         for (std::size_t i = 0; i < count && i < limit; ++i) {
           const auto told = told_at(reply, i * values + 1);
           if (auto known = read_job(told)) filled->page.jobs.push_back(std::move(known->about));
-          else x.damaged(told);
+          else damaged(x, told);
           if (i + 1 == limit && count > limit)
             filled->page.next = std::to_string(first + static_cast<std::size_t>(reply[i * values].number()))
                                     .append(":")
@@ -88,10 +88,10 @@ void ask(exchange& x, const list_request& r, answer& into) {
       fails(into));
 }
 
-void ask(exchange& x, const queues_request&, answer& into) {
+void ask(steps& x, const queues_request&, answer& into) {
   into = queues_answer{};
   x.send(
-      script::queues, x.begin(script::queues),
+      call(script::queues),
       [&](const item& reply) {
         auto* filled = filling<queues_answer>(into);
         if (!filled) return;
@@ -116,4 +116,4 @@ void ask(exchange& x, const queues_request&, answer& into) {
       fails(into));
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

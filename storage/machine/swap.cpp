@@ -1,6 +1,6 @@
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 using how = take_answer::how;
@@ -18,12 +18,12 @@ void read_view(const item& told, cell_view& cell) {
 
 }  // namespace
 
-void ask(exchange& x, const cell_request& r, answer& into) {
+void ask(steps& x, const cell_request& r, answer& into) {
   into = cell_answer{};
-  auto c = x.begin(script::cell);
+  call c(script::cell);
   c.add(r.cell);
   x.send(
-      script::cell, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         if (auto* filled = filling<cell_answer>(into)) read_view(reply, filled->cell);
       },
@@ -31,9 +31,9 @@ void ask(exchange& x, const cell_request& r, answer& into) {
 }
 
 // One script, however much it is: nobody may see a part of it.
-void ask(exchange& x, const swap_request& r, answer& into) {
+void ask(steps& x, const swap_request& r, answer& into) {
   into = swap_answer{};
-  auto c = x.begin(script::swap);
+  call c(script::swap);
   c.add(r.cell).add(r.version).add(r.state).add(micros(r.from)).add(micros(r.until));
   c.add(static_cast<std::uint64_t>(r.wakes.size()));
   for (const auto& w : r.wakes)
@@ -49,7 +49,7 @@ void ask(exchange& x, const swap_request& r, answer& into) {
     o.at ? c.add(micros(*o.at)) : c.add("");
   }
   x.send(
-      script::swap, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<swap_answer>(into);
         if (!filled || reply.size() < 6) return;
@@ -67,4 +67,4 @@ void ask(exchange& x, const swap_request& r, answer& into) {
       fails(into));
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

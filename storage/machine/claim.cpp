@@ -1,16 +1,16 @@
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
-void add(command& c, const std::shared_ptr<const std::set<std::string, std::less<>>>& names) {
+void add(call& c, const std::shared_ptr<const std::set<std::string, std::less<>>>& names) {
   c.add(static_cast<std::uint64_t>(names ? names->size() : 0));
   if (!names) return;
   for (const auto& name : *names)
     c.add(name);
 }
 
-void add(command& c, const std::shared_ptr<const permits_by_type>& permits) {
+void add(call& c, const std::shared_ptr<const permits_by_type>& permits) {
   c.add(static_cast<std::uint64_t>(permits ? permits->size() : 0));
   if (!permits) return;
   for (const auto& [type, needed] : *permits) {
@@ -22,7 +22,7 @@ void add(command& c, const std::shared_ptr<const permits_by_type>& permits) {
 
 }  // namespace
 
-void add(command& c, const claim_request& r) {
+void add(call& c, const claim_request& r) {
   c.add(r.server.value).add(r.queue.value).add(r.lane).add(r.op).add(r.free).add(r.ahead);
   c.add(r.suspect_too ? "1" : "0").add(r.lease.count());
   add(c, r.types);
@@ -30,7 +30,7 @@ void add(command& c, const claim_request& r) {
   add(c, r.permits);
 }
 
-void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& into) {
+void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& into) {
   if (from >= reply.size()) return;
   x.made_work = x.made_work || reply[from].number() > 0;
   constexpr std::size_t before_jobs = 4;
@@ -47,7 +47,7 @@ void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& 
                         reply[from + 2].text(), reply[from + 3].text(), reply[from + 4].text()};
     auto known = read_job(told);
     if (!known) {
-      x.damaged(told);
+      damaged(x, told);
       continue;
     }
     const auto has = admitted.find((from - first) / values + 1);
@@ -58,17 +58,17 @@ void read_claim(exchange& x, const item& reply, std::size_t from, claim_answer& 
   }
 }
 
-void ask(exchange& x, const claim_request& r, answer& into) {
+void ask(steps& x, const claim_request& r, answer& into) {
   into = claim_answer{};
   if (r.free + r.ahead == 0) return;
-  auto c = x.begin(script::claim);
+  call c(script::claim);
   add(c, r);
   x.send(
-      script::claim, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         if (auto* filled = filling<claim_answer>(into)) read_claim(x, reply, 0, *filled);
       },
       fails(into));
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

@@ -1,9 +1,9 @@
 // Definitions, and how throttlers are looked at.
 #include "core/text.hpp"
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 #include "storage/words.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 constexpr std::size_t values_a_holder = 4;
@@ -35,19 +35,19 @@ void read_throttler(const item& told, throttler_answer& into) {
 
 }  // namespace
 
-void ask(exchange& x, const define_request& r, answer& into) {
+void ask(steps& x, const define_request& r, answer& into) {
   using how = define_answer::how;
   if (!r.permits && r.resource.find('/') != std::string::npos) {  // it stands between a cell and its keys
     into = error{errc::invalid_argument, cat("throttler ", printable(r.resource, 200), " has a / in its name")};
     return;
   }
   into = define_answer{};
-  auto c = x.begin(script::define);
+  call c(script::define);
   c.add(r.resource).add(r.text);
   r.permits ? c.add(*r.permits) : c.add("");
   c.add(r.config);
   x.send(
-      script::define, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<define_answer>(into);
         if (!filled || reply.size() < 2) return;
@@ -58,12 +58,12 @@ void ask(exchange& x, const define_request& r, answer& into) {
       fails(into));
 }
 
-void ask(exchange& x, const undefine_request& r, answer& into) {
+void ask(steps& x, const undefine_request& r, answer& into) {
   into = change_answer{};
-  auto c = x.begin(script::undefine);
+  call c(script::undefine);
   c.add(r.resource);
   x.send(
-      script::undefine, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         if (reply.size() < 2) return;
         const auto n = [&](std::size_t i) { return static_cast<std::uint64_t>(reply[i].number()); };
@@ -72,12 +72,12 @@ void ask(exchange& x, const undefine_request& r, answer& into) {
       fails(into));
 }
 
-void ask(exchange& x, const throttlers_request& r, answer& into) {
+void ask(steps& x, const throttlers_request& r, answer& into) {
   into = throttlers_answer{};
-  auto c = x.begin(script::throttlers);
+  call c(script::throttlers);
   c.add(r.limit).add(r.after);
   x.send(
-      script::throttlers, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<throttlers_answer>(into);
         if (!filled || reply.size() == 0) return;
@@ -88,24 +88,24 @@ void ask(exchange& x, const throttlers_request& r, answer& into) {
       fails(into));
 }
 
-void ask(exchange& x, const throttler_request& r, answer& into) {
+void ask(steps& x, const throttler_request& r, answer& into) {
   into = throttler_answer{};
-  auto c = x.begin(script::throttler);
+  call c(script::throttler);
   c.add(r.resource).add(r.limit);
   x.send(
-      script::throttler, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         if (auto* filled = filling<throttler_answer>(into)) read_throttler(reply, *filled);
       },
       fails(into));
 }
 
-void ask(exchange& x, const rouse_request& r, answer& into) {
+void ask(steps& x, const rouse_request& r, answer& into) {
   into = rouse_answer{};
-  auto c = x.begin(script::rouse);
+  call c(script::rouse);
   c.add(r.limit).add(r.after);
   x.send(
-      script::rouse, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<rouse_answer>(into);
         if (!filled || reply.size() < 2) return;
@@ -116,12 +116,12 @@ void ask(exchange& x, const rouse_request& r, answer& into) {
       fails(into));
 }
 
-void ask(exchange& x, const explain_request& r, answer& into) {
+void ask(steps& x, const explain_request& r, answer& into) {
   into = explain_answer{};
-  auto c = x.begin(script::explain);
+  call c(script::explain);
   c.add(r.id.value).add(most_shown);
   x.send(
-      script::explain, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<explain_answer>(into);
         if (!filled || reply.size() == 0) return;
@@ -136,4 +136,4 @@ void ask(exchange& x, const explain_request& r, answer& into) {
       fails(into));
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

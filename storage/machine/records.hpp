@@ -10,9 +10,10 @@
 
 #include <sluice/job.hpp>
 
-#include "storage/redis/connection.hpp"
+#include "core/clock.hpp"
+#include "storage/machine/reply.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 
 // "length:bytes".
 std::string counted(std::string_view text);
@@ -55,4 +56,4 @@ std::map<std::size_t, std::vector<std::string>> read_admitted(std::string_view t
 
 std::optional<server_info> read_server(std::string_view id, std::string_view said);
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

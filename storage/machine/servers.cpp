@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "core/text.hpp"
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 // "pid running", then as "length:bytes" the name, the host and each queue.
@@ -16,32 +16,32 @@ std::string written(const server_info& info) {
 
 }  // namespace
 
-void ask(exchange& x, const beat_request& r, answer& into) {
+void ask(steps& x, const beat_request& r, answer& into) {
   into = beat_answer{};
-  auto c = x.begin(script::beat);
+  call c(script::beat);
   c.add(r.server.id.value).add(written(r.server));
   for (const auto& q : r.server.queues)  // "name:workers"
     c.add(q.substr(0, q.rfind(':')));
   x.send(
-      script::beat, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         if (auto* filled = filling<beat_answer>(into)) filled->known = reply.number() > 0;
       },
       fails(into));
 }
 
-void ask(exchange& x, const leave_request& r, answer& into) {
+void ask(steps& x, const leave_request& r, answer& into) {
   into = done_answer{};
-  auto c = x.begin(script::leave);
+  call c(script::leave);
   c.add(r.server.value);
   x.send(
-      script::leave, std::move(c), [](const item&) {}, fails(into));
+      std::move(c), [](const item&) {}, fails(into));
 }
 
-void ask(exchange& x, const servers_request&, answer& into) {
+void ask(steps& x, const servers_request&, answer& into) {
   into = servers_answer{};
   x.send(
-      script::servers, x.begin(script::servers),
+      call(script::servers),
       [&](const item& reply) {
         auto* filled = filling<servers_answer>(into);
         if (!filled) return;
@@ -55,4 +55,4 @@ void ask(exchange& x, const servers_request&, answer& into) {
       fails(into));
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

@@ -1,8 +1,8 @@
 #include <tuple>
 
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 using how = settlement::how;
@@ -26,12 +26,12 @@ bool goes_on(const settlement& end) {
 // What a group of starts has in common.
 auto group_of(const settlement& end) { return std::tuple(end.end, end.failure, end.delay, end.progress.has_value()); }
 
-void add_group(command& c, const settlement& first, std::size_t size) {
+void add_group(call& c, const settlement& first, std::size_t size) {
   c.add(static_cast<std::uint64_t>(size)).add(name_of(first.end)).add(first.failure ? "1" : "0");
   c.add(std::max<std::int64_t>(0, first.delay.count())).add(first.progress ? "1" : "0");
 }
 
-void add_start(command& c, const settlement& end) {
+void add_start(call& c, const settlement& end) {
   const bool succeeded = end.end == how::succeeded;
   const std::string nothing;
   auto said = counted(end.reason) + counted(succeeded ? end.text : nothing);
@@ -41,7 +41,7 @@ void add_start(command& c, const settlement& end) {
 }
 
 // Runs of alike ends, in the order they came, since answers are by place.
-void add(command& c, const settlement* from, const settlement* to) {
+void add(call& c, const settlement* from, const settlement* to) {
   std::vector<std::pair<const settlement*, std::size_t>> groups;
   for (const auto* end = from; end != to; ++end) {
     if (groups.empty() || group_of(*groups.back().first) != group_of(*end)) groups.emplace_back(end, 0);
@@ -57,18 +57,18 @@ void add(command& c, const settlement* from, const settlement* to) {
 
 }  // namespace
 
-void ask(exchange& x, const settle_request& r, answer& into) {
+void ask(steps& x, const settle_request& r, answer& into) {
   into = settle_answer{std::vector<errc>(r.starts.size()), {}};
   const auto count = r.starts.size();
   std::size_t from = 0;
   do {
     const auto some = std::min(jobs_a_script, count - from);
     const bool claims = r.next && r.next->free + r.next->ahead > 0 && from + some == count;
-    auto c = x.begin(script::settle);
+    call c(script::settle);
     add(c, r.starts.data() + from, r.starts.data() + from + some);
     if (claims) add(c, *r.next);
     x.send(
-        script::settle, std::move(c),
+        std::move(c),
         [&x, &r, &into, from, claims](const item& reply) {
           auto* filled = filling<settle_answer>(into);
           if (!filled || reply.size() == 0) return;
@@ -87,4 +87,4 @@ void ask(exchange& x, const settle_request& r, answer& into) {
   } while (from < count);
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

@@ -1,18 +1,18 @@
 #include <set>
 
 #include "core/codec.hpp"
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 // The same id again: the same job, or another that may not have it.
-errc compare(exchange& x, const prepared_job& wanted, std::string_view stored_record) {
+errc compare(steps& x, const prepared_job& wanted, std::string_view stored_record) {
   if (stored_record.empty()) return errc::none;
   const auto stored = decode_content(wanted.id, stored_record);
   const auto offered = decode_content(wanted.id, wanted.record);
   if (!stored) {
-    x.damaged({wanted.id.value, {}, {}, stored_record, {}, {}});
+    damaged(x, {wanted.id.value, {}, {}, stored_record, {}, {}});
     return errc::id_conflict;
   }
   return offered && stored->same_job(*offered) ? errc::none : errc::id_conflict;
@@ -25,7 +25,7 @@ struct place {
 };
 using places = std::vector<place>;
 
-std::vector<places> divide(const std::vector<enqueue_part>& together) {
+std::vector<places> divide(std::span<const enqueue_part> together) {
   std::vector<places> scripts;
   std::size_t bytes = 0;
   for (const auto& [request, into] : together)
@@ -56,17 +56,17 @@ std::set<const answer*> spread_over(const std::vector<places>& scripts) {
 
 }  // namespace
 
-void ask(exchange& x, const std::vector<enqueue_part>& together) {
+void ask(steps& x, std::span<const enqueue_part> together) {
   for (const auto& [request, into] : together)
     *into = enqueue_answer{std::vector<errc>(request->jobs.size())};
   const auto scripts = divide(together);
   const auto spread = spread_over(scripts);
   for (const auto& some : scripts) {
-    auto c = x.begin(script::enqueue);
+    call c(script::enqueue);
     for (const auto& p : some)
       c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
     x.send(
-        script::enqueue, std::move(c),
+        std::move(c),
         [&x, some](const item& reply) {
           for (std::size_t i = 0; i < some.size() && i < reply.size(); ++i) {
             const auto stored = reply[i].text();
@@ -86,4 +86,4 @@ void ask(exchange& x, const std::vector<enqueue_part>& together) {
   }
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

@@ -3,9 +3,9 @@
 #include <charconv>
 
 #include "core/text.hpp"
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 using how = swap_schedule_answer::how;
@@ -73,12 +73,12 @@ std::optional<schedule_row> read_found(const item& reply, std::size_t from) {
 
 }  // namespace
 
-void ask(exchange& x, const schedules_request& r, answer& into) {
+void ask(steps& x, const schedules_request& r, answer& into) {
   into = schedules_answer{};
-  auto c = x.begin(script::schedules);
+  call c(script::schedules);
   c.add(r.limit).add(r.after);
   x.send(
-      script::schedules, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<schedules_answer>(into);
         if (!filled || reply.size() < 2) return;
@@ -90,12 +90,12 @@ void ask(exchange& x, const schedules_request& r, answer& into) {
       fails(into));
 }
 
-void ask(exchange& x, const schedule_request& r, answer& into) {
+void ask(steps& x, const schedule_request& r, answer& into) {
   into = schedule_answer{};
-  auto c = x.begin(script::schedule);
+  call c(script::schedule);
   c.add(r.name);
   x.send(
-      script::schedule, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<schedule_answer>(into);
         if (!filled || reply.size() < 4) return;
@@ -107,12 +107,12 @@ void ask(exchange& x, const schedule_request& r, answer& into) {
       fails(into));
 }
 
-void ask(exchange& x, const due_request& r, answer& into) {
+void ask(steps& x, const due_request& r, answer& into) {
   into = due_answer{};
-  auto c = x.begin(script::due_schedules);
+  call c(script::due_schedules);
   c.add(r.limit);
   x.send(
-      script::due_schedules, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<due_answer>(into);
         if (!filled || reply.size() < 2) return;
@@ -124,9 +124,9 @@ void ask(exchange& x, const due_request& r, answer& into) {
       fails(into));
 }
 
-void ask(exchange& x, const swap_schedule_request& r, answer& into) {
+void ask(steps& x, const swap_schedule_request& r, answer& into) {
   into = swap_schedule_answer{};
-  auto c = x.begin(script::swap_schedule);
+  call c(script::swap_schedule);
   c.add(r.name).add(r.version).add(r.record ? std::string_view(*r.record) : std::string_view());
   r.next_at ? c.add(micros(*r.next_at)) : c.add("");
   c.add(write_place(r.place));
@@ -137,7 +137,7 @@ void ask(exchange& x, const swap_schedule_request& r, answer& into) {
   for (const auto& o : r.enqueue)
     c.add(o.job.id.value).add(o.job.queue.value).add(o.job.delay.count()).add(o.job.record);
   x.send(
-      script::swap_schedule, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<swap_schedule_answer>(into);
         if (!filled || reply.size() < 5) return;
@@ -152,4 +152,4 @@ void ask(exchange& x, const swap_schedule_request& r, answer& into) {
       fails(into));
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

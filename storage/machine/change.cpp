@@ -1,12 +1,12 @@
 // What a person says about one job or queue: requeue, remove, pause.
 #include "core/text.hpp"
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 #include "storage/words.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
-change_answer read_change(exchange& x, const job_id& id, std::string_view said, bool requeue) {
+change_answer read_change(steps& x, const job_id& id, std::string_view said, bool requeue) {
   if (said == "none" || said == "woke") {
     if (requeue || said == "woke") x.made_work = true;
     return {};
@@ -20,34 +20,34 @@ change_answer read_change(exchange& x, const job_id& id, std::string_view said, 
   return {errc::illegal_transition, words::is_already(id, "enqueued")};
 }
 
-void send(exchange& x, command c, const job_id& id, bool requeue, answer& into) {
+void send(steps& x, call c, const job_id& id, bool requeue, answer& into) {
   into = change_answer{};
   x.send(
-      script::change, std::move(c),
-      [&x, &id, &into, requeue](const item& reply) { into = read_change(x, id, reply.text(), requeue); }, fails(into));
+      std::move(c), [&x, &id, &into, requeue](const item& reply) { into = read_change(x, id, reply.text(), requeue); },
+      fails(into));
 }
 
 }  // namespace
 
-void ask(exchange& x, const requeue_request& r, answer& into) {
-  auto c = x.begin(script::change);
+void ask(steps& x, const requeue_request& r, answer& into) {
+  call c(script::change);
   c.add("requeue").add(r.id.value).add(words::requeued);
   send(x, std::move(c), r.id, true, into);
 }
 
-void ask(exchange& x, const remove_request& r, answer& into) {
-  auto c = x.begin(script::change);
+void ask(steps& x, const remove_request& r, answer& into) {
+  call c(script::change);
   c.add("remove").add(r.id.value).add(words::deleted);
   c.add(write_ended("deleted", words::deleted_running, duration::zero()));
   send(x, std::move(c), r.id, false, into);
 }
 
-void ask(exchange& x, const pause_request& r, answer& into) {
+void ask(steps& x, const pause_request& r, answer& into) {
   into = done_answer{};
-  auto c = x.begin(script::pause);
+  call c(script::pause);
   c.add(r.queue.value).add(r.paused ? "1" : "0");
   x.send(
-      script::pause, std::move(c), [&x, &r](const item&) { x.made_work = x.made_work || !r.paused; }, fails(into));
+      std::move(c), [&x, &r](const item&) { x.made_work = x.made_work || !r.paused; }, fails(into));
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

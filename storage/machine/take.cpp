@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 using how = take_answer::how;
@@ -14,7 +14,7 @@ bool alike(const start& a, const start& b) {
 }
 
 // Runs of alike starts, in the order they came.
-void add(command& c, const start* from, const start* to) {
+void add(call& c, const start* from, const start* to) {
   while (from != to) {
     const auto* end = std::find_if(from, to, [&](const start& s) { return !alike(s, *from); });
     c.add(static_cast<std::uint64_t>(end - from)).add(from->strict ? "s" : "").add(from->park ? "1" : "0");
@@ -38,13 +38,13 @@ how meaning(char letter) {
 
 }  // namespace
 
-void ask(exchange& x, const take_request& r, answer& into) {
+void ask(steps& x, const take_request& r, answer& into) {
   into = take_answer{std::vector<take_answer::one>(r.starts.size())};
   for (std::size_t from = 0; from < r.starts.size(); from += jobs_a_script) {
-    auto c = x.begin(script::take);
+    call c(script::take);
     add(c, r.starts.data() + from, r.starts.data() + std::min(from + jobs_a_script, r.starts.size()));
     x.send(
-        script::take, std::move(c),
+        std::move(c),
         [&x, &into, from](const item& reply) {
           if (reply.size() < 3) return;
           x.made_work = x.made_work || reply[1].number() > 0;
@@ -63,4 +63,4 @@ void ask(exchange& x, const take_request& r, answer& into) {
   }
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

@@ -1,10 +1,10 @@
-#include "storage/redis/scripts.hpp"
+#include "storage/machine/script.hpp"
 
 #include <initializer_list>
 
-#include "storage/redis/lua_texts.hpp"
+#include "storage/machine/lua_texts.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 std::string joined(std::initializer_list<std::string_view> parts) {
@@ -57,4 +57,36 @@ std::string text_of(script s) {
   return {};
 }
 
-}  // namespace sluice::storage::redis
+bool only_looks(script s) {
+  switch (s) {
+    case script::get:
+    case script::list:
+    case script::queues:
+    case script::servers:
+    case script::expired:
+    case script::cell:
+    case script::throttlers:
+    case script::throttler:
+    case script::explain:
+    case script::schedules:
+    case script::schedule:
+    case script::due_schedules:
+    case script::audit: return true;
+    default: return false;
+  }
+}
+
+bool is_promise(script s) {
+  switch (s) {
+    case script::enqueue:
+    case script::change:
+    case script::pause:
+    case script::define:
+    case script::undefine:
+    case script::lock:
+    case script::swap_schedule: return true;
+    default: return false;
+  }
+}
+
+}  // namespace sluice::storage::machine

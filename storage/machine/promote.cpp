@@ -1,13 +1,13 @@
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 
-void ask(exchange& x, const promote_request& r, answer& into) {
+void ask(steps& x, const promote_request& r, answer& into) {
   into = promote_answer{};
-  auto c = x.begin(script::promote);
+  call c(script::promote);
   c.add(r.limit).add(r.reservation.count());
   x.send(
-      script::promote, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<promote_answer>(into);
         if (!filled || reply.size() < 4) return;
@@ -21,4 +21,4 @@ void ask(exchange& x, const promote_request& r, answer& into) {
       fails(into));
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

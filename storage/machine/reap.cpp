@@ -1,19 +1,19 @@
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 #include "storage/words.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 constexpr std::size_t values_a_lease = 3;
 
 }  // namespace
 
-void ask(exchange& x, const expired_request& r, answer& into) {
+void ask(steps& x, const expired_request& r, answer& into) {
   into = expired_answer{};
-  auto c = x.begin(script::expired);
+  call c(script::expired);
   c.add(r.limit).add(clock_slack.count());
   x.send(
-      script::expired, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<expired_answer>(into);
         if (!filled || reply.size() == 0) return;
@@ -31,10 +31,10 @@ void ask(exchange& x, const expired_request& r, answer& into) {
       fails(into));
 }
 
-void ask(exchange& x, const reap_request& r, answer& into) {
+void ask(steps& x, const reap_request& r, answer& into) {
   into = reap_answer{std::vector<errc>(r.leases.size())};
   for (std::size_t from = 0; from < r.leases.size(); from += jobs_a_script) {
-    auto c = x.begin(script::reap);
+    call c(script::reap);
     c.add(r.max_losses).add(words::lost_again).add(words::lost_for_good);
     c.add(write_ended("lost", words::lost_start, duration::zero()));
     for (std::size_t i = from; i < std::min(from + jobs_a_script, r.leases.size()); ++i) {
@@ -42,7 +42,7 @@ void ask(exchange& x, const reap_request& r, answer& into) {
       c.add(seen.start.id.value).add(seen.start.fence.value).add(seen.renewals);
     }
     x.send(
-        script::reap, std::move(c),
+        std::move(c),
         [&x, &r, &into, from](const item& reply) {
           const auto codes = reply.text();
           if (codes.find_first_of("02") != std::string_view::npos) x.made_work = true;
@@ -56,4 +56,4 @@ void ask(exchange& x, const reap_request& r, answer& into) {
   }
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

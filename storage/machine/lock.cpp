@@ -1,6 +1,6 @@
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
 std::string_view name_of(lock_request::act what) {
@@ -17,12 +17,12 @@ errc code_of(std::int64_t digit) { return digit == 0 ? errc::none : digit == 1 ?
 
 }  // namespace
 
-void ask(exchange& x, const lock_request& r, answer& into) {
+void ask(steps& x, const lock_request& r, answer& into) {
   into = lock_answer{};
-  auto c = x.begin(script::lock);
+  call c(script::lock);
   c.add(name_of(r.what)).add(r.resource).add(r.fence.value).add(r.lease.count()).add(r.token).add(r.holder);
   x.send(
-      script::lock, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<lock_answer>(into);
         if (!filled || reply.size() == 0) return;
@@ -34,4 +34,4 @@ void ask(exchange& x, const lock_request& r, answer& into) {
       fails(into));
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

@@ -1,24 +1,24 @@
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 namespace {
 
-void add(command& c, const retention_rule& rule) {
+void add(call& c, const retention_rule& rule) {
   rule.age ? c.add(rule.age->count()) : c.add("");
   rule.count ? c.add(*rule.count) : c.add("");
 }
 
 }  // namespace
 
-void ask(exchange& x, const prune_request& r, answer& into) {
+void ask(steps& x, const prune_request& r, answer& into) {
   into = prune_answer{};
-  auto c = x.begin(script::prune);
+  call c(script::prune);
   c.add(r.limit);
   r.server_age > duration::zero() ? c.add(r.server_age.count()) : c.add("");
   for (const auto* rule : {&r.retention.failed, &r.retention.succeeded, &r.retention.deleted})  // as final_kinds
     add(c, *rule);
   x.send(
-      script::prune, std::move(c),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<prune_answer>(into);
         if (!filled || reply.size() < 2) return;
@@ -28,4 +28,4 @@ void ask(exchange& x, const prune_request& r, answer& into) {
       fails(into));
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

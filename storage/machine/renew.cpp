@@ -1,16 +1,16 @@
-#include "storage/redis/transitions.hpp"
+#include "storage/machine/transitions.hpp"
 
-namespace sluice::storage::redis {
+namespace sluice::storage::machine {
 
-void ask(exchange& x, const renew_request& r, answer& into) {
+void ask(steps& x, const renew_request& r, answer& into) {
   into = renew_answer{std::vector<errc>(r.starts.size())};
   for (std::size_t from = 0; from < r.starts.size(); from += jobs_a_script) {
-    auto c = x.begin(script::renew);
+    call c(script::renew);
     c.add(r.lease.count());
     for (std::size_t i = from; i < std::min(from + jobs_a_script, r.starts.size()); ++i)
       c.add(r.starts[i].id.value).add(r.starts[i].fence.value);
     x.send(
-        script::renew, std::move(c),
+        std::move(c),
         [&into, from](const item& reply) {
           if (auto* filled = filling<renew_answer>(into)) read_codes(reply.text(), filled->each, from);
         },
@@ -18,4 +18,4 @@ void ask(exchange& x, const renew_request& r, answer& into) {
   }
 }
 
-}  // namespace sluice::storage::redis
+}  // namespace sluice::storage::machine

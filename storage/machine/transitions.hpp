@@ -1,0 +1,97 @@
+// The transitions, one file each with its script in lua/. Each sends its calls and fills in `into` when they answer;
+// `into` and the request must stay where they are until then.
+#pragma once
+
+#include <span>
+
+#include "storage/machine/records.hpp"
+#include "storage/machine/steps.hpp"
+#include "storage/store.hpp"
+
+namespace sluice::storage::machine {
+
+// At most this many jobs in one call: bounds how long a store does nothing else.
+inline constexpr std::size_t jobs_a_script = 100;
+inline constexpr std::size_t bytes_a_script = 4 * 1024 * 1024;
+
+// Several requests of the same kind that came together are one.
+struct enqueue_part {
+  const enqueue_request* request;
+  answer* into;
+};
+void ask(steps& x, std::span<const enqueue_part> together);   // enqueue.cpp
+void ask(steps& x, const claim_request& r, answer& into);     // claim.cpp
+void ask(steps& x, const settle_request& r, answer& into);    // settle.cpp
+void ask(steps& x, const renew_request& r, answer& into);     // renew.cpp
+void ask(steps& x, const progress_request& r, answer& into);  // progress.cpp
+void ask(steps& x, const promote_request& r, answer& into);   // promote.cpp
+void ask(steps& x, const expired_request& r, answer& into);   // reap.cpp
+void ask(steps& x, const reap_request& r, answer& into);      // reap.cpp
+void ask(steps& x, const prune_request& r, answer& into);     // prune.cpp
+void ask(steps& x, const requeue_request& r, answer& into);   // change.cpp
+void ask(steps& x, const remove_request& r, answer& into);    // change.cpp
+void ask(steps& x, const pause_request& r, answer& into);     // change.cpp
+void ask(steps& x, const beat_request& r, answer& into);      // servers.cpp
+void ask(steps& x, const leave_request& r, answer& into);     // servers.cpp
+void ask(steps& x, const servers_request& r, answer& into);   // servers.cpp
+void ask(steps& x, const get_request& r, answer& into);       // look.cpp
+void ask(steps& x, const list_request& r, answer& into);      // look.cpp
+void ask(steps& x, const queues_request& r, answer& into);    // look.cpp
+
+void ask(steps& x, const take_request& r, answer& into);        // take.cpp
+void ask(steps& x, const cell_request& r, answer& into);        // swap.cpp
+void ask(steps& x, const swap_request& r, answer& into);        // swap.cpp
+void ask(steps& x, const define_request& r, answer& into);      // throttlers.cpp
+void ask(steps& x, const undefine_request& r, answer& into);    // throttlers.cpp
+void ask(steps& x, const throttlers_request& r, answer& into);  // throttlers.cpp
+void ask(steps& x, const throttler_request& r, answer& into);   // throttlers.cpp
+void ask(steps& x, const rouse_request& r, answer& into);       // throttlers.cpp
+void ask(steps& x, const explain_request& r, answer& into);     // throttlers.cpp
+void ask(steps& x, const lock_request& r, answer& into);        // lock.cpp
+
+void ask(steps& x, const schedules_request& r, answer& into);      // schedules.cpp
+void ask(steps& x, const schedule_request& r, answer& into);       // schedules.cpp
+void ask(steps& x, const due_request& r, answer& into);            // schedules.cpp
+void ask(steps& x, const swap_schedule_request& r, answer& into);  // schedules.cpp
+
+// Asks all of a batch, in order; neighbours that enqueue are asked as one. Answers those that were.
+std::vector<enqueue_part> ask_all(steps& x, std::span<const request> batch, std::span<answer> answers);  // batch.cpp
+// Of these, what is to be asked again, each by itself: what one job spoilt must not cost those that came with it.
+std::vector<enqueue_part> spoilt(const std::vector<enqueue_part>& joined);  // batch.cpp
+
+// Puts records aside that could not be read. When it fails they stay; the next reader finds them again.
+void put_aside(steps& x, const std::vector<steps::broken_record>& broken);  // batch.cpp
+
+// A record that cannot be read, to be put aside.
+inline void damaged(steps& x, const told_job& told) {
+  x.broken.push_back({std::string(told.id), std::string(told.record), std::string(told.past)});
+}
+
+// Reads what the scripts tell of one job, as `get` does. not_found, damaged_record.
+errc read_one(steps& x, const item& reply, std::optional<job>& into);  // look.cpp
+
+// Writes a claim's arguments, and reads its answer from `from` on.
+void add(call& c, const claim_request& r);                                           // claim.cpp
+void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& into);  // claim.cpp
+
+// A failure of the whole request. Of several, the one that may have happened stands.
+inline std::function<void(const error&)> fails(answer& into) {
+  return [&into](const error& e) {
+    if (const auto* before = std::get_if<error>(&into); before && before->code == errc::unknown_outcome) return;
+    into = e;
+  };
+}
+
+// The answer that is being filled in; null once the request has failed.
+template <class Answer>
+Answer* filling(answer& into) {
+  return std::get_if<Answer>(&into);
+}
+
+// A digit for each start: 1 is stale.
+inline void read_codes(std::string_view digits, std::vector<errc>& each, std::size_t from) {
+  for (std::size_t i = 0; i < digits.size() && from + i < each.size(); ++i)
+    each[from + i] = digits[i] == '1' ? errc::stale_fence : errc::none;
+}
+
+}  // namespace sluice::storage::machine
