@@ -82,12 +82,14 @@ inline sluice::server_options options_for(const std::string& url, unsigned worke
   return options;
 }
 
-// Jobs a second from the first claim to the last settle, by the store's own record of them.
+// Jobs a second from the first settle to the last, by the store's own record of them.
 inline double settled_rate(const std::string& path, int jobs) {
   sqlite3* db = nullptr;
   sqlite3_stmt* q = nullptr;
   sqlite3_open(path.c_str(), &db);
-  sqlite3_prepare_v2(db, "SELECT count(*), max(pos)-min(started) FROM jobs WHERE state=6", -1, &q, nullptr);
+  sqlite3_prepare_v2(db, 
+                     "SELECT count(*), max(score)-min(score) FROM scores WHERE key="
+                     "(SELECT id FROM keys WHERE name=CAST('{sluice}:succeeded:default' AS BLOB))", -1, &q, nullptr);
   sqlite3_step(q);
   const auto settled = sqlite3_column_int(q, 0);
   const double us = sqlite3_column_double(q, 1);

@@ -1,5 +1,6 @@
 // What goes round the transitions of one batch.
 #include "core/log.hpp"
+#include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
 
 namespace sluice::storage::machine {
@@ -31,6 +32,14 @@ std::vector<enqueue_part> spoilt(const std::vector<enqueue_part>& joined) {
     if (const auto* failed = std::get_if<error>(part.into); failed && failed->code == errc::storage_damaged)
       again.push_back(part);
   return again;
+}
+
+std::vector<std::string> keys_of_work(const call& c, std::string_view prefix) {
+  std::vector<std::string> keys;
+  if (c.what() == script::claim)
+    for (const auto* line : {"ready", "woken", "suspect", "types"})
+      keys.push_back(cat(prefix, ":", line, ":", c[1]));
+  return keys;
 }
 
 void put_aside(steps& x, const std::vector<steps::broken_record>& broken) {

@@ -16,6 +16,16 @@ std::string joined(std::initializer_list<std::string_view> parts) {
 
 }  // namespace
 
+std::string_view name_of(script s) {
+  static constexpr std::array<std::string_view, script_count> names = {
+      "open",    "enqueue", "claim",     "settle",   "renew",         "progress",      "promote",
+      "expired", "reap",    "prune",     "change",   "pause",         "beat",          "leave",
+      "servers", "get",     "list",      "queues",   "put_aside",     "mark",          "take",
+      "cell",    "swap",    "define",    "undefine", "throttlers",    "throttler",     "rouse",
+      "explain", "lock",    "schedules", "schedule", "due_schedules", "swap_schedule", "audit"};
+  return names[static_cast<std::size_t>(s)];
+}
+
 std::string text_of(script s) {
   switch (s) {
     case script::open: return joined({lua::prelude, lua::open});
@@ -74,6 +84,10 @@ bool only_looks(script s) {
     case script::audit: return true;
     default: return false;
   }
+}
+
+bool may_find_nothing(script s) {
+  return s == script::claim || s == script::promote || s == script::expired || s == script::prune || s == script::rouse;
 }
 
 bool is_promise(script s) {

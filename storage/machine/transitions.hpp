@@ -59,6 +59,9 @@ std::vector<enqueue_part> ask_all(steps& x, std::span<const request> batch, std:
 // Of these, what is to be asked again, each by itself: what one job spoilt must not cost those that came with it.
 std::vector<enqueue_part> spoilt(const std::vector<enqueue_part>& joined);  // batch.cpp
 
+// Of a call that may find nothing: keys that are all empty when it surely does. None: who knows.
+std::vector<std::string> keys_of_work(const call& c, std::string_view prefix);  // batch.cpp
+
 // Puts records aside that could not be read. When it fails they stay; the next reader finds them again.
 void put_aside(steps& x, const std::vector<steps::broken_record>& broken);  // batch.cpp
 

@@ -60,8 +60,8 @@ void query::bind(blob b) {
     fail(sqlite3_db_handle(statement_));
 }
 
-void query::bind(const maybe& b) {
-  if (b.bytes) return bind(blob{*b.bytes});
+void query::bind(maybe b) {
+  if (b.bytes.data()) return bind(blob{b.bytes});
   if (sqlite3_bind_null(statement_, next_++) != SQLITE_OK) fail(sqlite3_db_handle(statement_));
 }
 

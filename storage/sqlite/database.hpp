@@ -2,7 +2,6 @@
 // does not leave this folder.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -60,7 +59,7 @@ public:
     std::string_view bytes;
   };
   struct maybe {
-    const std::optional<std::string>& bytes;  // nothing is NULL
+    std::string_view bytes;  // without data: NULL
   };
   struct real {
     double number;
@@ -74,7 +73,7 @@ private:
   void bind(std::string_view text);
   void bind(const std::string& text) { bind(std::string_view(text)); }
   void bind(blob b);
-  void bind(const maybe& b);
+  void bind(maybe b);
   void bind(real r);
 
   sqlite3_stmt* statement_;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t together = machine::hashes_by_job.size();
 static_assert(together == 4, "the statements below name four columns");
-constexpr std::size_t most_known = 100'000;  // keys that are remembered between transactions
+constexpr std::size_t most_known = 100'000;           // keys that are remembered between transactions
 constexpr double largest_whole = 9007199254740992.0;  // 2^53
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -48,9 +48,8 @@ bool is_whole(double score) { return std::abs(score) <= largest_whole && score =
 std::string_view text_of(double score, std::span<char> into) {
   if (std::isinf(score)) return score > 0 ? "inf" : "-inf";
   auto* const from = into.data();
-  const auto end = is_whole(score)
-                       ? std::to_chars(from, from + into.size(), static_cast<std::int64_t>(score)).ptr
-                       : std::to_chars(from, from + into.size(), score, std::chars_format::general, 17).ptr;
+  const auto end = is_whole(score) ? std::to_chars(from, from + into.size(), static_cast<std::int64_t>(score)).ptr
+                                   : std::to_chars(from, from + into.size(), score, std::chars_format::general, 17).ptr;
   return {from, static_cast<std::size_t>(end - from)};
 }
 
@@ -96,7 +95,7 @@ struct keyspace::range {
   std::int64_t offset = 0, count = -1;
 };
 
-struct keyspace::command {
+struct keyspace::known_command {
   std::string_view name;
   void (keyspace::*carry_out)(words, command_answer&);
   std::size_t least;  // words, with its name
@@ -105,16 +104,17 @@ struct keyspace::command {
 
 void keyspace::make_tables(database& db) { db.execute(tables); }
 
-keyspace::keyspace(database& db, std::string_view prefix) : db_(db), prefix_(prefix) {}
+keyspace::keyspace(database& db, std::string_view prefix) : db_(db), prefix_(prefix) { forget_members(); }
 
-const keyspace::command* keyspace::find_command(std::string_view name) {
-  using effect = command::effect;
-  static const std::unordered_map<std::string_view, command> commands = [] {
-    std::unordered_map<std::string_view, command> all;
-    for (const auto& c : std::initializer_list<command>{
+const keyspace::known_command* keyspace::find_command(std::string_view name) {
+  using effect = known_command::effect;
+  static const std::unordered_map<std::string_view, known_command> commands = [] {
+    std::unordered_map<std::string_view, known_command> all;
+    for (const auto& c : std::initializer_list<known_command>{
              {"GET", &keyspace::get, 2},
              {"SET", &keyspace::set, 3, effect::grows},
              {"EXISTS", &keyspace::exists, 2},
+             {"DEL", &keyspace::del, 2, effect::frees},
              {"PUBLISH", &keyspace::publish, 3},
              {"HGET", &keyspace::hget, 3},
              {"HMGET", &keyspace::hmget, 3},
@@ -154,22 +154,22 @@ void keyspace::begin() {
   const auto version = q.step() ? q.number(0) : 0;
   if (version != version_ || keys_.size() > most_known) keys_.clear();
   version_ = version;
-  members_.clear();
+  forget_members();
 }
 
 void keyspace::begin_script(bool may_write, bool has_room) {
   may_write_ = may_write;
   may_grow_ = has_room;
   published_ = false;
+  wanted_to_write_ = false;
 }
 
 void keyspace::call(words command, command_answer& into) {
   const auto* known = find_command(command.front());
   if (!known) refuse(cat("ERR unknown command '", command.front(), "'"));
   if (command.size() < known->least) refuse(cat("ERR wrong number of arguments for '", known->name, "'"));
-  using effect = command::effect;
+  using effect = known_command::effect;
   if (known->does != effect::none) {
-    if (!may_write_) refuse(cat("ERR a script that only looks may not call ", known->name));
     if (known->does == effect::grows && !may_grow_) refuse("OOM command not allowed when the store is full");
     may_grow_ = true;  // whoever has begun to write goes on to its end
   }
@@ -179,7 +179,7 @@ void keyspace::call(words command, command_answer& into) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Keys
 
-keyspace::key& keyspace::find(std::string_view name) {
+keyspace::known_key& keyspace::find(std::string_view name) {
   if (const auto known = keys_.find(name); known != keys_.end()) return known->second;
   auto& k = keys_[std::string(name)];
   if (name.starts_with(prefix_) && name.size() > prefix_.size() && name[prefix_.size()] == ':')
@@ -195,27 +195,34 @@ keyspace::key& keyspace::find(std::string_view name) {
   return k;
 }
 
-keyspace::key& keyspace::of_kind(std::string_view name, kind wanted) {
+keyspace::known_key& keyspace::of_kind(std::string_view name, kind wanted) {
   auto& k = find(name);
   if (k.what != kind::none && k.what != wanted) refuse(wrong_type);
   return k;
 }
 
+void keyspace::change(known_key& k) {
+  if (!may_write_) {
+    wanted_to_write_ = true;
+    refuse("READONLY this step only looks");
+  }
+  k.changed = true;
+}
+
 // The number under which its rows stand; it is given one when it has none.
-std::int64_t keyspace::row_of(key& k, std::string_view name, kind wanted) {
+std::int64_t keyspace::row_of(known_key& k, std::string_view name, kind wanted) {
+  change(k);
   if (k.id == 0) {
     db_.prepare("INSERT INTO keys(name, kind, size) VALUES(?, ?, 0)").with(raw(name), static_cast<int>(wanted)).run();
     k.id = db_.last_rowid();
   }
   if (k.what == kind::none) k.what = wanted;
-  k.changed = true;
   return k.id;
 }
 
 // An empty one is no key, and may become one of another kind.
-void keyspace::grow(key& k, std::int64_t by) {
+void keyspace::grow(known_key& k, std::int64_t by) {
   k.size += by;
-  k.changed = true;
   if (k.size == 0) k.what = kind::none;
 }
 
@@ -238,6 +245,25 @@ void keyspace::set(words command, command_answer& into) {
 
 void keyspace::exists(words command, command_answer& into) { into.set_number(is_empty(command[1]) ? 0 : 1); }
 
+void keyspace::del(words command, command_answer& into) {
+  auto& k = find(command[1]);
+  into.set_number(k.what == kind::none ? 0 : 1);
+  std::vector<std::string> all;
+  if (k.what == kind::sorted) each_of_range(k, {}, [&](std::string_view name, double) { all.emplace_back(name); });
+  else if (k.what != kind::text)
+    each_field(k, {}, [&](std::optional<std::string_view> field, std::string_view, const std::string&) {
+      if (field) all.emplace_back(*field);
+      return true;
+    });
+  for (const auto& name : all)
+    k.what == kind::sorted ? remove_score(k, name, member_of(name)) : remove_field(k, name);
+  if (k.what == kind::text) {
+    change(k);
+    k.text.clear();
+    grow(k, -1);
+  }
+}
+
 void keyspace::publish(words, command_answer& into) {
   published_ = true;
   into.set_number(0);
@@ -246,14 +272,26 @@ void keyspace::publish(words, command_answer& into) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Members
 
-keyspace::member& keyspace::member_of(std::string_view name) {
-  if (const auto known = members_.find(name); known != members_.end()) return known->second;
-  auto& m = members_[std::string(name)];
+std::string_view keyspace::keep(std::string_view text) {
+  auto* const kept = static_cast<char*>(arena_.allocate(text.size() + 1, 1));
+  std::copy(text.begin(), text.end(), kept);
+  return {kept, text.size()};
+}
+
+void keyspace::forget_members() {
+  members_.reset();
+  arena_.release();
+  members_.emplace(&arena_);
+}
+
+keyspace::known_member& keyspace::member_of(std::string_view name) {
+  if (const auto known = members_->find(name); known != members_->end()) return known->second;
+  auto& m = members_->emplace(keep(name), known_member{0, std::pmr::vector<place>(&arena_)}).first->second;
   auto q = db_.prepare("SELECT id, field1, field2, field3, field4, places FROM members WHERE name=?").with(raw(name));
   if (!q.step()) return m;
   m.row = q.number(0);
   for (std::size_t i = 0; i < together; ++i)
-    if (!q.is_null(static_cast<int>(i) + 1)) m.fields[i] = q.text(static_cast<int>(i) + 1);
+    if (!q.is_null(static_cast<int>(i) + 1)) m.fields[i] = keep(q.bytes(static_cast<int>(i) + 1));
   const auto places = q.bytes(together + 1);
   for (std::size_t at = 0; at + 16 <= places.size(); at += 16) {
     double score = 0;
@@ -264,14 +302,14 @@ keyspace::member& keyspace::member_of(std::string_view name) {
   return m;
 }
 
-keyspace::place* keyspace::place_in(member& m, const key& k) {
+keyspace::place* keyspace::place_in(known_member& m, const known_key& k) {
   const auto found = std::find_if(m.places.begin(), m.places.end(), [&](const place& p) { return p.key == k.id; });
   return found == m.places.end() ? nullptr : &*found;
 }
 
 void keyspace::flush_members() {
   std::string places;
-  for (auto& [name, m] : members_) {
+  for (auto& [name, m] : *members_) {
     if (!m.changed) continue;
     m.changed = false;
     places.clear();
@@ -282,7 +320,7 @@ void keyspace::flush_members() {
       append_number(places, bits);
     }
     const bool is_gone = places.empty() && std::none_of(m.fields.begin(), m.fields.end(),
-                                                        [](const auto& field) { return field.has_value(); });
+                                                        [](std::string_view field) { return field.data() != nullptr; });
     if (is_gone) {
       if (m.row != 0) db_.prepare("DELETE FROM members WHERE id=?").with(m.row).run();
       m.row = 0;
@@ -297,7 +335,8 @@ void keyspace::flush_members() {
       m.row = db_.last_rowid();
     } else if (m.first_changed) {
       db_.prepare("UPDATE members SET field1=?, field2=?, field3=?, field4=?, places=? WHERE id=?")
-          .with(query::maybe{first}, query::maybe{second}, query::maybe{third}, query::maybe{fourth}, raw(places), m.row)
+          .with(query::maybe{first}, query::maybe{second}, query::maybe{third}, query::maybe{fourth}, raw(places),
+                m.row)
           .run();
     } else {
       db_.prepare("UPDATE members SET field2=?, field3=?, field4=?, places=? WHERE id=?")
@@ -328,19 +367,20 @@ void keyspace::flush() {
 
 void keyspace::forget() {
   keys_.clear();
-  members_.clear();
+  forget_members();
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Hashes, and sets, which are hashes without values
 
 template <class Take>
-bool keyspace::look_field(const key& k, std::string_view field, const Take& take) {
+bool keyspace::look_field(const known_key& k, std::string_view field, const Take& take) {
   if (k.what == kind::none) return false;
   if (k.together) {
-    const auto& found = member_of(field).fields[*k.together];
-    if (found) take(std::string_view(*found));
-    return found.has_value();
+    const auto found = member_of(field).fields[*k.together];
+    if (!found.data()) return false;
+    take(found);
+    return true;
   }
   auto q = db_.prepare("SELECT value FROM fields WHERE key=? AND field=?").with(k.id, raw(field));
   if (!q.step()) return false;
@@ -348,50 +388,48 @@ bool keyspace::look_field(const key& k, std::string_view field, const Take& take
   return true;
 }
 
-bool keyspace::put_field(key& k, std::string_view name, std::string_view field, std::string_view value) {
+// As what it is put: a hash, or a set.
+bool keyspace::put_field(known_key& k, std::string_view name, std::string_view field, std::string_view value, kind as) {
+  bool is_same = false;
+  const bool is_new = !look_field(k, field, [&](std::string_view there) { is_same = there == value; });
+  if (is_same) return false;
+  const auto id = row_of(k, name, as);
   if (k.together) {
-    row_of(k, name, kind::hash);
     auto& m = member_of(field);
-    auto& there = m.fields[*k.together];
-    const bool is_new = !there.has_value();
-    there = value;
+    m.fields[*k.together] = keep(value);
     m.changed = true;
     m.first_changed = m.first_changed || *k.together == 0;
-    if (is_new) grow(k, 1);
-    return is_new;
+  } else {
+    db_.prepare("INSERT OR REPLACE INTO fields(key, field, value) VALUES(?, ?, ?)")
+        .with(id, raw(field), raw(value))
+        .run();
   }
-  const auto id = row_of(k, name, k.what == kind::none ? kind::hash : k.what);
-  db_.prepare("INSERT INTO fields(key, field, value) VALUES(?, ?, ?) ON CONFLICT DO NOTHING")
-      .with(id, raw(field), raw(value))
-      .run();
-  if (db_.changes() > 0) {
-    grow(k, 1);
-    return true;
-  }
-  db_.prepare("UPDATE fields SET value=? WHERE key=? AND field=?").with(raw(value), id, raw(field)).run();
-  return false;
+  if (is_new) grow(k, 1);
+  return is_new;
 }
 
-bool keyspace::remove_field(key& k, std::string_view field) {
+bool keyspace::remove_field(known_key& k, std::string_view field) {
   if (k.what == kind::none) return false;
   if (k.together) {
     auto& m = member_of(field);
     auto& there = m.fields[*k.together];
-    if (!there) return false;
-    there.reset();
+    if (!there.data()) return false;
+    change(k);
+    there = {};
     m.changed = true;
     m.first_changed = m.first_changed || *k.together == 0;
     grow(k, -1);
     return true;
   }
+  if (!look_field(k, field, [](std::string_view) {})) return false;
+  change(k);
   db_.prepare("DELETE FROM fields WHERE key=? AND field=?").with(k.id, raw(field)).run();
-  if (db_.changes() == 0) return false;
   grow(k, -1);
   return true;
 }
 
 template <class Take>
-void keyspace::each_field(const key& k, std::string_view behind, const Take& take) {
+void keyspace::each_field(const known_key& k, std::string_view behind, const Take& take) {
   if (k.what == kind::none) return;
   if (k.together) {
     flush_members();
@@ -403,7 +441,8 @@ void keyspace::each_field(const key& k, std::string_view behind, const Take& tak
     };
     auto q = db_.prepare(looks[*k.together]).with(whole_of(behind).value_or(0));
     while (q.step())
-      if (!take(q.is_null(1) ? std::nullopt : std::optional(q.bytes(0)), q.bytes(1), std::to_string(q.number(2)))) return;
+      if (!take(q.is_null(1) ? std::nullopt : std::optional(q.bytes(0)), q.bytes(1), std::to_string(q.number(2))))
+        return;
     return;
   }
   auto q = behind.empty() ? db_.prepare("SELECT field, value FROM fields WHERE key=? ORDER BY field").with(k.id)
@@ -411,16 +450,6 @@ void keyspace::each_field(const key& k, std::string_view behind, const Take& tak
                                 .with(k.id, raw(behind.substr(1)));
   while (q.step())
     if (!take(std::optional(q.bytes(0)), q.bytes(1), std::string("=").append(q.bytes(0)))) return;
-}
-
-std::optional<std::string> keyspace::field_of(std::string_view name, std::string_view field) {
-  std::optional<std::string> found;
-  look_field(find(name), field, [&](std::string_view value) { found = value; });
-  return found;
-}
-
-bool keyspace::has_member(std::string_view name, std::string_view member) {
-  return look_field(find(name), member, [](std::string_view) {});
 }
 
 void keyspace::hget(words command, command_answer& into) {
@@ -446,7 +475,7 @@ void keyspace::hset(words command, command_answer& into) {
   auto& k = of_kind(command[1], kind::hash);
   std::int64_t added = 0;
   for (std::size_t i = 2; i < command.size(); i += 2)
-    added += put_field(k, command[1], command[i], command[i + 1]) ? 1 : 0;
+    added += put_field(k, command[1], command[i], command[i + 1], kind::hash) ? 1 : 0;
   into.set_number(added);
 }
 
@@ -468,7 +497,7 @@ void keyspace::hincrby(words command, command_answer& into) {
     n = *there;
   });
   if (__builtin_add_overflow(n, by, &n)) refuse("ERR increment or decrement would overflow");
-  put_field(k, command[1], command[2], std::to_string(n));
+  put_field(k, command[1], command[2], std::to_string(n), kind::hash);
   into.set_number(n);
 }
 
@@ -508,10 +537,8 @@ void keyspace::hgetall(words command, command_answer& into) {
 void keyspace::sadd(words command, command_answer& into) {
   auto& k = of_kind(command[1], kind::set);
   std::int64_t added = 0;
-  for (const auto member : command.subspan(2)) {
-    row_of(k, command[1], kind::set);
-    added += put_field(k, command[1], member, {}) ? 1 : 0;
-  }
+  for (const auto member : command.subspan(2))
+    added += put_field(k, command[1], member, {}, kind::set) ? 1 : 0;
   into.set_number(added);
 }
 
@@ -532,15 +559,16 @@ void keyspace::scard(words command, command_answer& into) { into.set_number(of_k
 // ---------------------------------------------------------------------------------------------------------------------
 // Sorted sets
 
-void keyspace::put_score(key& k, std::string_view name, member& m, double score) {
+void keyspace::put_score(known_key& k, std::string_view name, known_member& m, double score) {
   auto q = db_.prepare("INSERT INTO scores(key, score, member) VALUES(?, ?, ?)").with(k.id);
   bind_score(q, score).with(raw(name)).run();
   m.changed = true;
 }
 
-bool keyspace::remove_score(key& k, std::string_view name, member& m) {
+bool keyspace::remove_score(known_key& k, std::string_view name, known_member& m) {
   const auto* there = place_in(m, k);
   if (!there) return false;
+  change(k);
   {
     auto q = db_.prepare("DELETE FROM scores WHERE key=? AND score=? AND member=?").with(k.id);
     bind_score(q, there->score).with(raw(name)).run();
@@ -563,10 +591,10 @@ void keyspace::zadd(words command, command_answer& into) {
   std::int64_t added = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const auto name = command[at + 2 * i + 1];
-    row_of(k, command[1], kind::sorted);
     auto& m = member_of(name);
     if (auto* there = place_in(m, k)) {
       if (there->score == scores[i] || (only_lower && scores[i] > there->score)) continue;
+      change(k);
       {
         auto q = db_.prepare("DELETE FROM scores WHERE key=? AND score=? AND member=?").with(k.id);
         bind_score(q, there->score).with(raw(name)).run();
@@ -575,7 +603,7 @@ void keyspace::zadd(words command, command_answer& into) {
       put_score(k, name, m, scores[i]);
       continue;
     }
-    m.places.push_back({k.id, scores[i]});
+    m.places.push_back({row_of(k, command[1], kind::sorted), scores[i]});
     put_score(k, name, m, scores[i]);
     grow(k, 1);
     ++added;
@@ -597,15 +625,6 @@ std::optional<double> keyspace::score_of(std::string_view name, std::string_view
   if (k.what == kind::none) return std::nullopt;
   const auto* there = place_in(member_of(member), k);
   return there ? std::optional(there->score) : std::nullopt;
-}
-
-std::optional<double> keyspace::first_score(std::string_view name) {
-  const auto& k = of_kind(name, kind::sorted);
-  std::optional<double> found;
-  range first;
-  first.last = 0;
-  each_of_range(k, first, [&](std::string_view, double score) { found = score; });
-  return found;
 }
 
 void keyspace::zscore(words command, command_answer& into) {
@@ -674,7 +693,7 @@ keyspace::range keyspace::parse_range(words command) {
 
 // Members of a range in its order. Those with the same score stand in the order of their bytes.
 template <class Take>
-void keyspace::each_of_range(const key& k, const range& r, const Take& take) {
+void keyspace::each_of_range(const known_key& k, const range& r, const Take& take) {
   if (k.what == kind::none) return;
   auto offset = r.offset, count = r.count;
   if (r.by == range::order::rank) {
@@ -694,12 +713,14 @@ void keyspace::each_of_range(const key& k, const range& r, const Take& take) {
       return q.step() ? q.real_number(0) : 0;
     }();
     // No name is below an empty one, which is itself one.
-    auto q = db_.prepare(r.reversed
-                             ? "SELECT score, member FROM scores WHERE key=?1 AND score=?2 AND member>=?3 AND (?4 OR member<=?5) "
-                               "ORDER BY score DESC, member DESC"
-                             : "SELECT score, member FROM scores WHERE key=?1 AND score=?2 AND member>=?3 AND (?4 OR member<=?5) "
-                               "ORDER BY score, member")
-                 .with(k.id);
+    auto q =
+        db_.prepare(
+               r.reversed
+                   ? "SELECT score, member FROM scores WHERE key=?1 AND score=?2 AND member>=?3 AND (?4 OR member<=?5) "
+                     "ORDER BY score DESC, member DESC"
+                   : "SELECT score, member FROM scores WHERE key=?1 AND score=?2 AND member>=?3 AND (?4 OR member<=?5) "
+                     "ORDER BY score, member")
+            .with(k.id);
     bind_score(q, score).with(raw(r.from.value_or(std::string_view())), r.to ? 0 : 1,
                               raw(r.to.value_or(std::string_view())));
     while (count != 0 && q.step()) {
@@ -716,10 +737,14 @@ void keyspace::each_of_range(const key& k, const range& r, const Take& take) {
       "SELECT score, member FROM scores WHERE key=? AND score>? AND score<=? ORDER BY score, member LIMIT ? OFFSET ?",
       "SELECT score, member FROM scores WHERE key=? AND score>=? AND score<? ORDER BY score, member LIMIT ? OFFSET ?",
       "SELECT score, member FROM scores WHERE key=? AND score>? AND score<? ORDER BY score, member LIMIT ? OFFSET ?",
-      "SELECT score, member FROM scores WHERE key=? AND score>=? AND score<=? ORDER BY score DESC, member DESC LIMIT ? OFFSET ?",
-      "SELECT score, member FROM scores WHERE key=? AND score>? AND score<=? ORDER BY score DESC, member DESC LIMIT ? OFFSET ?",
-      "SELECT score, member FROM scores WHERE key=? AND score>=? AND score<? ORDER BY score DESC, member DESC LIMIT ? OFFSET ?",
-      "SELECT score, member FROM scores WHERE key=? AND score>? AND score<? ORDER BY score DESC, member DESC LIMIT ? OFFSET ?",
+      "SELECT score, member FROM scores WHERE key=? AND score>=? AND score<=? ORDER BY score DESC, member DESC LIMIT ? "
+      "OFFSET ?",
+      "SELECT score, member FROM scores WHERE key=? AND score>? AND score<=? ORDER BY score DESC, member DESC LIMIT ? "
+      "OFFSET ?",
+      "SELECT score, member FROM scores WHERE key=? AND score>=? AND score<? ORDER BY score DESC, member DESC LIMIT ? "
+      "OFFSET ?",
+      "SELECT score, member FROM scores WHERE key=? AND score>? AND score<? ORDER BY score DESC, member DESC LIMIT ? "
+      "OFFSET ?",
   };
   auto q = db_.prepare(looks[(r.above_low ? 1 : 0) + (r.below_high ? 2 : 0) + (r.reversed ? 4 : 0)]).with(k.id);
   bind_score(q, r.low);
@@ -786,15 +811,16 @@ void keyspace::scan(words command, command_answer& into, kind wanted) {
     });
     if (left == 0) next = std::to_string(r.last + 1);
   } else {
-    each_field(k, behind, [&](std::optional<std::string_view> field, std::string_view value, const std::string& cursor) {
-      if (field) {
-        found.add(*field);
-        if (wanted == kind::hash) found.add(value);
-      }
-      if (--left > 0) return true;
-      next = cursor;
-      return false;
-    });
+    each_field(k, behind,
+               [&](std::optional<std::string_view> field, std::string_view value, const std::string& cursor) {
+                 if (field) {
+                   found.add(*field);
+                   if (wanted == kind::hash) found.add(value);
+                 }
+                 if (--left > 0) return true;
+                 next = cursor;
+                 return false;
+               });
   }
   into.set_list();
   into.add(next);

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string>
@@ -90,27 +92,23 @@ public:
   keyspace(database& db, std::string_view prefix);
 
   // Begins a transaction: what is known is forgotten when another connection has written since.
-  // `may_write`: else a command that writes is an error. `has_room`: else the first command that writes must be one that
-  // only frees, as Redis has it.
+  // `may_write`: else what would change something is an error. `has_room`: else the first command that writes must be
+  // one that only frees, as Redis has it.
   void begin();
   void begin_script(bool may_write, bool has_room);
   // Throws command_error and failure.
   void call(words command, command_answer& into);
   bool has_published() const { return published_; }
+  bool wanted_to_write() const { return wanted_to_write_; }
 
-  // What the conditions of an empty look ask (machine/idle.hpp).
   bool is_empty(std::string_view key);
-  std::optional<double> score_of(std::string_view key, std::string_view member);
-  std::optional<double> first_score(std::string_view key);
-  bool has_member(std::string_view key, std::string_view member);
-  std::optional<std::string> field_of(std::string_view key, std::string_view field);
 
   void flush();   // before the commit
   void forget();  // after a rollback: nothing that was read in the transaction holds
 
 private:
   enum class kind : std::uint8_t { none, text, hash, set, sorted };
-  struct key {
+  struct known_key {
     std::int64_t id = 0;  // 0: has no row
     kind what = kind::none;
     std::int64_t size = 0;
@@ -122,10 +120,11 @@ private:
     std::int64_t key = 0;
     double score = 0;
   };
-  struct member {
+  // Texts of the transaction are kept in `arena_`.
+  struct known_member {
     std::int64_t row = 0;  // 0: has none
-    std::vector<place> places;
-    std::array<std::optional<std::string>, machine::hashes_by_job.size()> fields;
+    std::pmr::vector<place> places;
+    std::array<std::string_view, machine::hashes_by_job.size()> fields{};  // without data: it has none there
     bool changed = false;
     bool first_changed = false;  // its first field, which is long and seldom changes
   };
@@ -135,36 +134,40 @@ private:
   };
   template <class Value>
   using by_name = std::unordered_map<std::string, Value, hashed, std::equal_to<>>;
-  struct command;
+  struct known_command;
   struct range;
-  static const command* find_command(std::string_view name);
+  static const known_command* find_command(std::string_view name);
 
-  key& find(std::string_view name);
+  known_key& find(std::string_view name);
   // Of that kind, or of none yet; else an error.
-  key& of_kind(std::string_view name, kind wanted);
-  std::int64_t row_of(key& k, std::string_view name, kind wanted);
-  void grow(key& k, std::int64_t by);
-  member& member_of(std::string_view name);
-  static place* place_in(member& m, const key& k);
-  static std::string_view range_from(const range& r);
+  known_key& of_kind(std::string_view name, kind wanted);
+  void change(known_key& k);  // before each
+  std::int64_t row_of(known_key& k, std::string_view name, kind wanted);
+  void grow(known_key& k, std::int64_t by);
+  known_member& member_of(std::string_view name);
+  std::optional<double> score_of(std::string_view key, std::string_view member);
+  static place* place_in(known_member& m, const known_key& k);
   void flush_members();
+  void forget_members();
+  std::string_view keep(std::string_view text);
 
-  void put_score(key& k, std::string_view name, member& m, double score);
-  bool remove_score(key& k, std::string_view name, member& m);
-  bool put_field(key& k, std::string_view name, std::string_view field, std::string_view value);
-  bool remove_field(key& k, std::string_view field);
+  void put_score(known_key& k, std::string_view name, known_member& m, double score);
+  bool remove_score(known_key& k, std::string_view name, known_member& m);
+  bool put_field(known_key& k, std::string_view name, std::string_view field, std::string_view value, kind as);
+  bool remove_field(known_key& k, std::string_view field);
   template <class Take>
-  bool look_field(const key& k, std::string_view field, const Take& take);
+  bool look_field(const known_key& k, std::string_view field, const Take& take);
   // Each field, with the cursor behind it, until `take` says no.
   template <class Take>
-  void each_field(const key& k, std::string_view behind, const Take& take);
+  void each_field(const known_key& k, std::string_view behind, const Take& take);
   template <class Take>
-  void each_of_range(const key& k, const range& r, const Take& take);
+  void each_of_range(const known_key& k, const range& r, const Take& take);
   static range parse_range(words command);
   void scan(words command, command_answer& into, kind wanted);
 
   void get(words command, command_answer& into);
   void set(words command, command_answer& into);
+  void del(words command, command_answer& into);
   void exists(words command, command_answer& into);
   void publish(words command, command_answer& into);
   void hget(words command, command_answer& into);
@@ -191,12 +194,15 @@ private:
 
   database& db_;
   const std::string prefix_;
-  by_name<key> keys_;
-  by_name<member> members_;
+  by_name<known_key> keys_;
+  std::vector<std::byte> first_of_arena_ = std::vector<std::byte>(256 * 1024);
+  std::pmr::monotonic_buffer_resource arena_{first_of_arena_.data(), first_of_arena_.size()};
+  std::optional<std::pmr::unordered_map<std::string_view, known_member>> members_;
   std::int64_t version_ = 0;  // SQLite's data_version when the caches were right
   bool may_write_ = false;
   bool may_grow_ = false;
   bool published_ = false;
+  bool wanted_to_write_ = false;
 };
 
 }  // namespace sluice::storage::sqlite

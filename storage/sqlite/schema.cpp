@@ -48,8 +48,10 @@ result<void> check_schema(database& db, const std::string& name) {
     return error{errc::storage_newer,
                  cat(name, " has layout ", version, "; this version knows up to ", layout, ": use a newer Sluice")};
   if (version < layout)
-    return error{errc::storage_damaged, cat(name, " has layout ", version, ", of a Sluice before its first release; this version knows layout ",
-                                            layout, ". It was left as it is: finish its jobs with the older version, or name another file")};
+    return error{
+        errc::storage_damaged,
+        cat(name, " has layout ", version, ", of a Sluice before its first release; this version knows layout ", layout,
+            ". It was left as it is: finish its jobs with the older version, or name another file")};
   return {};
 }
 

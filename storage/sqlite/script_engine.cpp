@@ -21,8 +21,9 @@ const char self_key = 0;
 constexpr const char* answer_key = "sluice.answer";
 
 // What a script may use of Lua: nothing that reads files, loads code, catches an error or prints.
-constexpr const char* forbidden[] = {"dofile", "loadfile", "load",    "loadstring", "require", "module",   "print",
-                                     "pcall",  "xpcall",   "getfenv", "setfenv",    "collectgarbage", "newproxy"};
+constexpr const char* forbidden[] = {"dofile",  "loadfile",       "load",    "loadstring", "require",
+                                     "module",  "print",          "pcall",   "xpcall",     "getfenv",
+                                     "setfenv", "collectgarbage", "newproxy"};
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/log.hpp"
+#include "storage/machine/audit.hpp"
 #include "storage/machine/transitions.hpp"
 #include "storage/sqlite/file_lock.hpp"
 #include "storage/sqlite/file_watch.hpp"
@@ -92,6 +93,9 @@ public:
         put_aside_later(x);
         return answers;
       }
+      answers.assign(batch.size(), {});  // some may have been answered
+      x = {};
+      machine::ask_all(x, batch, answers);
       const auto asked = std::chrono::steady_clock::now();
       if (auto held = lock(); !held) return fail_all(held.error());
       locked = true;
@@ -143,7 +147,21 @@ public:
     if (lost_) return *lost_;
     if (!db_)
       if (auto again = reopen(); !again) return again.error();
-    return std::vector<std::string>{};
+    return machine::audit([&](machine::call c, const std::function<void(const machine::item&)>& read) -> result<void> {
+      try {
+        db_->execute("BEGIN");
+        keys_->begin();
+        run({std::move(c), read, {}}, false);
+        db_->execute("COMMIT");
+        return {};
+      } catch (const command_error& e) {
+        roll_back();
+        return what_is(e);
+      } catch (const failure& f) {
+        recover(f);
+        return to_error(f, false);
+      }
+    });
   }
 
   void stop_waiting() override { stop_ = true; }
@@ -286,14 +304,31 @@ private:
 
   // Answers the batch when none of it would write, without the lock and from one snapshot.
   bool look_only(embedded_steps& x) {
-    if (!std::all_of(x.sent.begin(), x.sent.end(), [](const auto& s) { return machine::only_looks(s.what.what()); }))
-      return false;
     db_->execute("BEGIN");
     keys_->begin();
-    for (const auto& s : x.sent)
-      run(s, false);
+    const bool looked =
+        std::all_of(x.sent.begin(), x.sent.end(), [&](const auto& s) { return may_only_look(s.what); }) &&
+        std::all_of(x.sent.begin(), x.sent.end(), [&](const auto& s) { return look(s); });
     db_->execute("COMMIT");
-    return true;
+    return looked;
+  }
+
+  bool may_only_look(const machine::call& c) {
+    return machine::only_looks(c.what()) || (machine::may_find_nothing(c.what()) && [&] {
+             const auto keys = machine::keys_of_work(c, prefix);
+             return std::all_of(keys.begin(), keys.end(), [&](const auto& key) { return keys_->is_empty(key); });
+           }());
+  }
+
+  // False when it would change something.
+  bool look(const embedded_steps::step& s) {
+    try {
+      run(s, false);
+      return true;
+    } catch (const command_error&) {
+      if (keys_->wanted_to_write()) return false;
+      throw;
+    }
   }
 
   bool put_aside(const std::vector<machine::steps::broken_record>& broken) {

@@ -5,23 +5,28 @@
 
 #include "storage/contract.hpp"
 #include "storage/side_door.hpp"
+#include "support/measure.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
+using std::chrono::steady_clock;
 
 namespace {
 
-struct harmed_world : sqlite_file_world {
-  side_door door{folder.file("jobs.db")};
-
-  std::string read(const std::string& column, const std::string& id) {
-    return door.bytes("SELECT " + column + " FROM jobs WHERE id=?", id);
+template <class World>
+struct harmed : World {
+  std::string read(const std::string& hash, const std::string& id) { return this->command({"HGET", hash, id}); }
+  void overwrite(const std::string& hash, const std::string& id, const std::string& bytes) {
+    this->command({"HSET", hash, id, bytes});
   }
-  void break_record(const std::string& id, const std::string& column = "record") {
-    auto bytes = read(column, id);
+  void lose(const std::string& hash, const std::string& id) { this->command({"HDEL", hash, id}); }
+  void break_record(const std::string& id) {
+    auto bytes = read("jobs", id);
     bytes.at(bytes.size() / 2) = static_cast<char>(bytes[bytes.size() / 2] ^ 0x20);
-    door.overwrite(column, id, bytes);
+    overwrite("jobs", id, bytes);
   }
+  // Of what has happened to it there is no checksum.
+  void break_past(const std::string& id) { overwrite("past", id, "nonsense"); }
   std::uint64_t quarantined() {
     std::uint64_t n = 0;
     for (const auto& q : queues(*this))
@@ -30,8 +35,11 @@ struct harmed_world : sqlite_file_world {
   }
 };
 
+#define ON_HARMED_STORES(name) \
+  TEMPLATE_TEST_CASE(name, "[contract]", harmed<harmed_file_world>, harmed<harmed_redis_world>)
+
 // Overwrites some bytes, sometimes cuts or lengthens.
-std::string harmed(std::string bytes, std::mt19937_64& random) {
+std::string spoilt(std::string bytes, std::mt19937_64& random) {
   for (auto n = random() % 6; n > 0; --n)
     bytes[random() % bytes.size()] = static_cast<char>(random());
   if (random() % 8 == 0) bytes.resize(1 + random() % bytes.size());
@@ -72,33 +80,45 @@ stock stocked(world& w) {
   return s;
 }
 
-// Harms half of the jobs and answers which differ from what they were.
-std::set<std::string> harm_half(harmed_world& w, const stock& s, const std::string& column, std::uint64_t seed) {
+// Harms half of the jobs' records and answers which differ from what they were.
+template <class World>
+std::set<std::string> harm_half(World& w, const stock& s, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   names victims = s.ids;
   std::shuffle(victims.begin(), victims.end(), random);
   victims.resize(100);
   std::set<std::string> changed;
-  w.door.run("BEGIN");
   for (const auto& id : victims) {
-    const auto was = w.read(column, id);
-    const auto is = harmed(was, random);
-    w.door.overwrite(column, id, is);
+    const auto was = w.read("jobs", id);
+    const auto is = spoilt(was, random);
+    w.overwrite("jobs", id, is);
     if (is != was) changed.insert(id);
   }
-  w.door.run("COMMIT");
   return changed;
+}
+
+// 80 jobs that have run before: 20 running, 20 scheduled, 20 succeeded, 20 ready.
+std::vector<job> small_stock(world& w) {
+  names all;
+  for (int i = 0; i < 80; ++i)
+    all.push_back("j" + std::to_string(i));
+  put_all(w, all);
+  for (const auto& j : claim(w, {.free = 80}).jobs)
+    REQUIRE(settle(w, j, how::retry) == errc::none);
+  const auto again = claim(w, {.free = 60}).jobs;
+  for (std::size_t i = 20; i < 60; ++i)
+    REQUIRE(settle(w, again[i], i < 40 ? how::retry : how::succeeded, 1h) == errc::none);
+  return {again.begin(), again.begin() + 20};
 }
 
 }  // namespace
 
-TEST_CASE("Of damaged records each is read right or put aside, and all others go on", "[contract]") {
-  harmed_world w;
-  const std::string column = GENERATE("record", "progress");
+ON_HARMED_STORES("Of damaged records each is read right or put aside, and all others go on") {
+  TestType w;
   const bool looked_at_first = GENERATE(true, false);
-  CAPTURE(column, looked_at_first);
+  CAPTURE(looked_at_first);
   const auto before = stocked(w);
-  const auto changed = harm_half(w, before, column, 4711);
+  const auto changed = harm_half(w, before, 4711);
   REQUIRE(changed.size() > 50);
 
   const auto check_each = [&] {
@@ -139,8 +159,8 @@ TEST_CASE("Of damaged records each is read right or put aside, and all others go
   audit(w);
 }
 
-TEST_CASE("Whoever comes upon a damaged record puts it aside", "[contract]") {
-  harmed_world w;
+ON_HARMED_STORES("Whoever comes upon a damaged record puts it aside") {
+  TestType w;
   put_all(w, {"a", "b"});
   const auto running = claim_one(w);
   REQUIRE(settle(w, running, how::retry, 1h) == errc::none);
@@ -153,11 +173,11 @@ TEST_CASE("Whoever comes upon a damaged record puts it aside", "[contract]") {
     CHECK(ids(list(w)) == names{"b"});
   }
   SECTION("requeue") {
-    w.break_record("a", "progress");
+    w.break_past("a");
     CHECK(requeue(w, "a").code == errc::damaged_record);
   }
   SECTION("remove") {
-    w.break_record("a", "progress");
+    w.break_past("a");
     CHECK(remove(w, "a").code == errc::damaged_record);
   }
   SECTION("enqueue of the same id") {
@@ -166,27 +186,27 @@ TEST_CASE("Whoever comes upon a damaged record puts it aside", "[contract]") {
   }
   SECTION("claim") {
     REQUIRE(requeue(w, "a").code == errc::none);
-    w.break_record("a", GENERATE("record", "progress"));
+    GENERATE(true, false) ? w.break_record("a") : w.break_past("a");
     CHECK(ids(claim(w, {.free = 5})) == names{"b"});
   }
   SECTION("a claim asked again") {
     REQUIRE(requeue(w, "a").code == errc::none);
     const auto r = claiming({.free = 2});
     REQUIRE(ask(w, r).jobs.size() == 2);
-    w.break_record("a", GENERATE("record", "progress"));
+    GENERATE(true, false) ? w.break_record("a") : w.break_past("a");
     CHECK(ids(ask(w, r)) == names{"b"});
   }
   SECTION("settle") {
     REQUIRE(requeue(w, "a").code == errc::none);
     const auto got = claim(w, {.free = 2});
-    w.break_record("a", "progress");
+    w.break_past("a");
     CHECK(settle(w, got.jobs[0]) == errc::none);
     CHECK(settle(w, got.jobs[1]) == errc::none);
   }
   SECTION("reap") {
     REQUIRE(requeue(w, "a").code == errc::none);
     REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
-    w.break_record("a", "progress");
+    w.break_past("a");
     lose_all(w);
   }
   CHECK(counts(w).quarantined == 1);
@@ -196,30 +216,31 @@ TEST_CASE("Whoever comes upon a damaged record puts it aside", "[contract]") {
   audit(w);
 }
 
-TEST_CASE("The bytes of a damaged record are kept as they were found", "[contract]") {
-  harmed_world w;
+ON_HARMED_STORES("The bytes of a damaged record are kept as they were found") {
+  TestType w;
   put_all(w, {"a"});
   REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
   w.break_record("a");
-  const auto record = w.read("record", "a");
-  const auto progress = w.read("progress", "a");
+  const auto record = w.read("jobs", "a"), past = w.read("past", "a");
+  REQUIRE_FALSE(past.empty());
   CHECK(claim(w).jobs.empty());
-  CHECK(w.door.bytes("SELECT record FROM quarantine WHERE id=?", "a") == record);
-  CHECK(w.door.bytes("SELECT progress FROM quarantine WHERE id=?", "a") == progress);
+  const auto kept = w.read("quarantine", "a");
+  CHECK(kept.find(record) != std::string::npos);
+  CHECK(kept.find(past) != std::string::npos);
 }
 
-TEST_CASE("A record that strayed to another job is not taken for its own", "[contract]") {
-  harmed_world w;
+ON_HARMED_STORES("A record that strayed to another job is not taken for its own") {
+  TestType w;
   put_all(w, {"a", "b", "c"});
-  const auto of_a = w.read("record", "a");
-  w.door.overwrite("record", "a", w.read("record", "b"));
-  w.door.overwrite("record", "b", of_a);
+  const auto of_a = w.read("jobs", "a");
+  w.overwrite("jobs", "a", w.read("jobs", "b"));
+  w.overwrite("jobs", "b", of_a);
   CHECK(ids(claim(w, {.free = 9})) == names{"c"});
   CHECK(w.quarantined() == 2);
 }
 
-TEST_CASE("Damaged jobs are counted in the queue that they stood in", "[contract]") {
-  harmed_world w;
+ON_HARMED_STORES("Damaged jobs are counted in the queue that they stood in") {
+  TestType w;
   put_suspect(w, "x");
   REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
   w.break_record("x");
@@ -265,4 +286,159 @@ TEST_CASE("A file with random bytes in it is answered or refused, and never a cr
     }
     CHECK((*opened)->apply(all).size() == all.size());
   }
+}
+
+ON_HARMED_STORES("Of harmed hashes each job is read or put aside, and all others go on") {
+  const std::string hash = GENERATE("jobs", "past", "starts");
+  const auto seed = GENERATE(range(1, 6));
+  CAPTURE(hash, seed);
+  TestType w;
+  const auto running = small_stock(w);
+  std::map<std::string, std::string> before;
+  for (const auto& j : list(w))
+    before[j.id.value] = portrait(j);
+  std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+  std::set<std::string> victims;
+  for (const auto& [id, was] : before)
+    if (const auto bytes = w.read(hash, id); !bytes.empty() && random() % 2 == 0) {
+      // The name of a queue is left whole: nothing tells one from another.
+      const auto names_at = hash == "starts" ? bytes.find(':') - 1 : bytes.size();
+      w.overwrite(hash, id, spoilt(bytes.substr(0, names_at), random) + bytes.substr(names_at));
+      victims.insert(id);
+    }
+  REQUIRE(!victims.empty());
+
+  for (const auto& j : running) {
+    const auto code = settle(w, j);
+    if (!victims.contains(j.id.value)) CHECK(code == errc::none);
+  }
+  w.clock.advance(2h);
+  promote(w);
+  std::set<std::string> claimed;
+  for (int i = 0; i < 3; ++i)
+    for (const auto& j : claim(w, {.free = 1000, .suspect_too = true}).jobs) {
+      claimed.insert(j.id.value);
+      const auto code = settle(w, j);
+      if (!victims.contains(j.id.value)) CHECK(code == errc::none);
+    }
+  reap(w, expired(w).leases);
+  std::set<std::string> listed;
+  for (const auto& j : list(w))
+    listed.insert(j.id.value);
+  for (const auto& [id, was] : before) {
+    INFO(id << ": " << was);
+    const auto got = look(w, id);
+    CHECK((got.code == errc::none || (victims.contains(id) && got.code == errc::damaged_record)));
+    CHECK(listed.contains(id) == (got.code == errc::none));
+    const bool waited = was.find(" enqueued ") != std::string::npos || was.find(" scheduled ") != std::string::npos;
+    if (!victims.contains(id)) CHECK(claimed.contains(id) == waited);
+  }
+  CHECK(w.quarantined() == before.size() - listed.size());
+  audit(w);
+  CHECK(put(w, {.id = "new"}) == errc::none);
+  CHECK(claim(w, {.free = 10}).jobs.size() >= 1);
+}
+
+ON_HARMED_STORES("A running job whose start cannot be read is put aside when its lease would be looked at") {
+  TestType w;
+  put_all(w, {"a", "b"});
+  REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
+  SECTION("its start is broken") { w.overwrite("starts", "a", "what is this"); }
+  SECTION("its start is gone") { w.lose("starts", "a"); }
+  SECTION("its record is gone") { w.lose("jobs", "a"); }
+  w.clock.advance(31s);
+  reap(w, expired(w).leases);
+  CHECK(ids(claim(w, {.free = 2, .suspect_too = true})) == names{"b"});
+  CHECK(counts(w).quarantined == 1);
+  CHECK(counts(w).processing == 1);
+  CHECK(look(w, "a").code == errc::damaged_record);
+  audit(w);
+}
+
+ON_HARMED_STORES("A past that claims an endless history does not keep the store busy") {
+  TestType w;
+  put_all(w, {"a", "b"});
+  REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
+  const auto running = claim(w, {.free = 2}).jobs;
+  REQUIRE(running.size() == 2);
+  w.overwrite("past", "a", "1 0 0 0 400000000 0:0:0:");
+  const auto from = steady_clock::now();
+  for (const auto& j : running)
+    CHECK(settle(w, j) == errc::none);
+  CHECK(seconds_since(from) < 1);
+  CHECK(look(w, "a").code == errc::damaged_record);
+  CHECK(counts(w).quarantined == 1);
+  CHECK(get(w, "b").state == job_state::succeeded);
+  audit(w);
+}
+
+ON_HARMED_STORES("An id in a line without a record is put aside by whoever comes upon it") {
+  TestType w;
+  put_all(w, {"a", "b"});
+  const auto lose = [&](const std::string& id) { w.lose("jobs", id); };
+  SECTION("claim") {
+    lose("a");
+    CHECK(ids(claim(w, {.free = 5})) == names{"b"});
+  }
+  SECTION("list") {
+    lose("a");
+    CHECK(ids(list(w)) == names{"b"});
+  }
+  SECTION("promote, then claim") {
+    REQUIRE(settle(w, claim_one(w), how::retry, 1s) == errc::none);
+    lose("a");
+    w.clock.advance(2s);
+    CHECK(promote(w).moved == 1);
+    CHECK(ids(claim(w, {.free = 5})) == names{"b"});
+  }
+  SECTION("settle, then list") {
+    const auto a = claim_one(w);
+    lose("a");
+    settle(w, a);
+    CHECK(ids(list(w)) == names{"b"});
+  }
+  CHECK(counts(w).quarantined == 1);
+  CHECK(look(w, "a").code == errc::damaged_record);
+  CHECK(look(w, "b").code == errc::none);
+  audit(w);
+}
+
+ON_HARMED_STORES("A key of the wrong type stops only the queue that it belongs to") {
+  const std::string kind = GENERATE("ready", "woken", "suspect", "scheduled", "processing", "succeeded");
+  CAPTURE(kind);
+  TestType w;
+  const auto busy = [&](const std::string& queue) {
+    for (const auto* id : {"1", "2", "3"})
+      REQUIRE(put(w, {.id = queue + id, .queue = queue}) == errc::none);
+    REQUIRE(settle(w, claim_one(w, {.queue = queue}), how::retry, 1s) == errc::none);
+    return claim_one(w, {.queue = queue});
+  };
+  const auto harmed_job = busy("harmed");
+  const auto healthy_job = busy("healthy");
+  const auto key = kind + ":harmed";
+  w.command({"DEL", key});
+  w.command({"SET", key, "a text"});
+
+  w.clock.advance(2s);
+  // What looks at all queues says so, too; nothing of it is done by halves.
+  for (const storage::request& r : std::vector<storage::request>{
+           storage::promote_request{}, storage::expired_request{}, storage::queues_request{}, storage::list_request{},
+           storage::prune_request{}, claiming({.free = 5, .suspect_too = true, .queue = "harmed"}),
+           storage::settle_request{{ended(harmed_job, how::succeeded)}, {}},
+           storage::enqueue_request{{prepared({.id = "new", .queue = "harmed"})}}}) {
+    const auto code = refusal(w, r);
+    CHECK((code == errc::none || code == errc::storage_damaged));
+  }
+  CHECK(settle(w, healthy_job) == errc::none);
+  CHECK(put(w, {.id = "another", .queue = "healthy"}) == errc::none);
+  CHECK(claim(w, {.free = 5, .queue = "healthy"}).jobs.size() >= 2);
+
+  w.command({"DEL", key});
+  promote(w);
+  expired(w);
+  for (const auto* id : {"harmed1", "harmed2", "harmed3"}) {
+    const auto code = look(w, id).code;
+    CHECK((code == errc::none || code == errc::damaged_record));
+  }
+  audit(w);
 }

@@ -317,25 +317,11 @@ TEMPLATE_TEST_CASE("Schedules survive the end of the process", "[contract]", sql
   CHECK(runs_of(w, "s") == names{"a"});
 }
 
-TEST_CASE("A file of the first schema gets the tables of schedules", "[contract]") {
-  sqlite_file_world w;
-  put_all(w, {"a"});
-  {
-    side_door door(w.folder.file("jobs.db"));
-    door.run("DROP TABLE schedules; DROP TABLE schedule_runs; PRAGMA user_version=1");
-  }
-  w.reopen();
+TEMPLATE_TEST_CASE("A schedule that cannot be read is told with its bytes and may be written anew", "[contract]",
+                   harmed_file_world, harmed_redis_world) {
+  TestType w;
   put_schedule(w, "s", 10s);
-  CHECK(fire(w, "s", {"b"}) == "e");
-  CHECK(ids(claim(w, {.free = 9})) == names{"a", "b"});
-  audit(w);
-}
-
-TEST_CASE("A schedule in Redis that cannot be read is told with its bytes and may be written anew", "[contract]") {
-  redis_world w;
-  put_schedule(w, "s", 10s);
-  const auto prefix = "{w" + w.url().substr(w.url().rfind('w') + 1) + "}";
-  redis_world::server().command({"HSET", prefix + ":schedules", "s", "no schedule"});
+  w.command({"HSET", "schedules", "s", "no schedule"});
   w.clock.advance(10s);
   const auto told = due(w);
   REQUIRE(told.rows.size() == 1);

@@ -1,61 +1,71 @@
-// A second connection to a store's file, to harm it behind its back.
+// A way into a store beside it, to harm what it holds: commands of hashes, sets and sorted sets, on every store. Their
+// keys are named without the prefix.
 #pragma once
-
-#include <sqlite3.h>
 
 #include <stdexcept>
 #include <string>
+#include <vector>
+
+#include "storage/sqlite/keyspace.hpp"
+#include "support/worlds.hpp"
 
 namespace sluice::test {
 
+// A second connection to a store's file.
 class side_door {
 public:
-  explicit side_door(const std::string& path) {
-    check(sqlite3_open(path.c_str(), &db_));
-    check(sqlite3_busy_timeout(db_, 5'000));
+  explicit side_door(const std::string& path) : db_(path), keys_(db_, prefix) {}
+
+  // Its answer, if it is one text or number.
+  std::string command(std::vector<std::string> words) {
+    words.at(1) = std::string(prefix).append(":").append(words[1]);
+    const std::vector<std::string_view> seen(words.begin(), words.end());
+    storage::sqlite::command_answer answer;
+    try {
+      db_.execute("BEGIN IMMEDIATE");
+      keys_.begin();
+      keys_.begin_script(true, true);
+      keys_.call(seen, answer);
+      keys_.flush();
+      db_.execute("COMMIT");
+    } catch (const storage::sqlite::command_error& e) {
+      throw std::runtime_error(e.message);
+    } catch (const storage::sqlite::failure& f) {
+      throw std::runtime_error(f.message);
+    }
+    using kind = storage::sqlite::command_answer::kind;
+    if (answer.what() == kind::number) return std::to_string(answer.number());
+    return answer.what() == kind::text ? std::string(answer.bytes(answer.parts().front())) : std::string();
   }
-  ~side_door() { sqlite3_close(db_); }
-  side_door(const side_door&) = delete;
 
-  void run(const std::string& sql) { check(sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr)); }
-
-  // The first column of the first row of a query, with '?' bound to `id`.
-  std::string bytes(const std::string& sql, const std::string& id = "") {
-    std::string found;
-    with(sql, [&](sqlite3_stmt* s) {
-      if (sqlite3_bind_parameter_count(s) > 0) bind_text(s, 1, id);
-      if (sqlite3_step(s) != SQLITE_ROW) return;
-      if (const auto* data = static_cast<const char*>(sqlite3_column_blob(s, 0)))
-        found.assign(data, static_cast<std::size_t>(sqlite3_column_bytes(s, 0)));
-    });
-    return found;
-  }
-
-  // `column` is record or progress.
-  void overwrite(const std::string& column, const std::string& id, const std::string& with_bytes) {
-    with("UPDATE jobs SET " + column + "=? WHERE id=?", [&](sqlite3_stmt* s) {
-      check(sqlite3_bind_blob(s, 1, with_bytes.data(), static_cast<int>(with_bytes.size()), SQLITE_TRANSIENT));
-      bind_text(s, 2, id);
-      if (sqlite3_step(s) != SQLITE_DONE || sqlite3_changes(db_) != 1) throw std::runtime_error("nothing to harm");
-    });
+  void run(const std::string& sql) {
+    try {
+      db_.execute(sql.c_str());
+    } catch (const storage::sqlite::failure& f) {
+      throw std::runtime_error(f.message);
+    }
   }
 
 private:
-  void check(int code) const {
-    if (code != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db_));
-  }
-  void bind_text(sqlite3_stmt* s, int at, const std::string& text) const {
-    check(sqlite3_bind_text(s, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
-  }
-  template <class Use>
-  void with(const std::string& sql, const Use& use) {
-    sqlite3_stmt* s = nullptr;
-    check(sqlite3_prepare_v2(db_, sql.c_str(), -1, &s, nullptr));
-    use(s);
-    sqlite3_finalize(s);
-  }
+  static constexpr std::string_view prefix = "{sluice}";
+  storage::sqlite::database db_;
+  storage::sqlite::keyspace keys_;
+};
 
-  sqlite3* db_ = nullptr;
+// Stores that a test may harm.
+struct harmed_file_world : sqlite_file_world {
+  side_door door{folder.file("jobs.db")};
+
+  std::string command(std::vector<std::string> words) { return door.command(std::move(words)); }
+};
+
+struct harmed_redis_world : redis_world {
+  std::string command(std::vector<std::string> words) {
+    words.at(1) = "{" + url().substr(url().find("prefix=") + 7) + "}:" + words[1];
+    const auto told = server().command(words);
+    if (told.is_error()) throw std::runtime_error(told.text);
+    return told.type == reply_type::integer ? std::to_string(told.integer) : told.text;
+  }
 };
 
 }  // namespace sluice::test

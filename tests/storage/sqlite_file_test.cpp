@@ -75,12 +75,14 @@ TEST_CASE("A URL that names no store is refused before anything is opened", "[sq
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("A file of a newer version is refused and left as it is", "[sqlite]") {
+TEST_CASE("A file of another layout is refused and left as it is", "[sqlite]") {
   sqlite_file_world w;
   put_all(w, {"a"});
   side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=99");
   CHECK(open_refusal(w.url()) == errc::storage_newer);
   side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=2");
+  CHECK(open_refusal(w.url()) == errc::storage_damaged);  // of before the first release
+  side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=4");
   w.reopen();
   CHECK(ids(claim(w)) == names{"a"});
 }
@@ -88,14 +90,19 @@ TEST_CASE("A file of a newer version is refused and left as it is", "[sqlite]") 
 TEST_CASE("A database of somebody else is refused and left as it is", "[sqlite]") {
   const temp_dir folder;
   const auto path = folder.file("jobs.db");
-  side_door(path).run("CREATE TABLE theirs(x); INSERT INTO theirs VALUES('precious')");
+  storage::sqlite::database(path).execute("CREATE TABLE theirs(x); INSERT INTO theirs VALUES('precious')");
   const auto before = contents(path);
   REQUIRE(before.size() > 4'000);
   CHECK(open_refusal(folder.url()) == errc::storage_damaged);
   const bool untouched = contents(path) == before;
   CHECK(untouched);
-  CHECK(side_door(path).bytes("SELECT x FROM theirs") == "precious");
-  CHECK(side_door(path).bytes("PRAGMA journal_mode") == "delete");
+  storage::sqlite::database theirs(path);
+  auto kept = theirs.prepare("SELECT x FROM theirs");
+  REQUIRE(kept.step());
+  CHECK(kept.text(0) == "precious");
+  auto mode = theirs.prepare("PRAGMA journal_mode");
+  REQUIRE(mode.step());
+  CHECK(mode.text(0) == "delete");
 }
 
 TEST_CASE("A file that is no database is refused and left as it is", "[sqlite]") {

@@ -129,7 +129,7 @@ TEST_CASE("A damaged record that could not be put aside at once takes no healthy
   sqlite_file_world one;
   second_world two(one);
   put_all(one, {"bad"});
-  side_door(one.folder.file("jobs.db")).overwrite("record", "bad", "nonsense");
+  side_door(one.folder.file("jobs.db")).command({"HSET", "jobs", "bad", "nonsense"});
   const int held = ::open(one.folder.file("jobs.db.lock").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(::flock(held, LOCK_EX) == 0);
   one.store().stop_waiting();
@@ -147,8 +147,8 @@ TEST_CASE("Only what is still damaged when the lock is held is put aside", "[sql
   sqlite_file_world w;
   put_all(w, {"a"});
   side_door other(w.folder.file("jobs.db"));
-  const auto healthy = other.bytes("SELECT record FROM jobs WHERE id=?", "a");
-  other.overwrite("record", "a", "nonsense");
+  const auto healthy = other.command({"HGET", "jobs", "a"});
+  other.command({"HSET", "jobs", "a", "nonsense"});
   const int lock = ::open(w.folder.file("jobs.db.lock").c_str(), O_RDWR | O_CLOEXEC);
   const int turn = ::open(w.folder.file("jobs.db.turn").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(::flock(lock, LOCK_EX) == 0);
@@ -160,7 +160,7 @@ TEST_CASE("Only what is still damaged when the lock is held is put aside", "[sql
     ::flock(turn, LOCK_UN);
     return false;
   });
-  other.overwrite("record", "a", healthy);  // as if another job had got its place meanwhile
+  other.command({"HSET", "jobs", "a", healthy});  // as if another job had got its place meanwhile
   ::close(lock);
   ::close(turn);
   looks.join();
