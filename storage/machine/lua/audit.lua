@@ -33,7 +33,7 @@ if what == 'jobs' then
       if #at > 1 then
         local names = {}
         for n, p in ipairs(at) do names[n] = p.kind .. ' of ' .. p.queue end
-        table.sort(names)
+        table.sort(names, by_bytes)
         wrong('job ', id, ' is in several lines: ', table.concat(names, ', '))
       end
       if not read_past(call('HGET', past, id)) then wrong('job ', id, ' has a past that cannot be read') end
