@@ -751,3 +751,43 @@ TEST_CASE("A key of the wrong type stops only the queue that it belongs to", "[r
   }
   audit(w);
 }
+
+TEST_CASE("The audit goes through all there is, however much that is", "[redis]") {
+  fault_world w;
+  names all;
+  for (int i = 0; i < 600; ++i)
+    all.push_back("j" + std::to_string(i));
+  put_all(w, all);
+  REQUIRE(claim(w, {.free = 300}).jobs.size() == 300);
+  REQUIRE(w.store().audit().value() == names{});
+  std::set<std::string> expected;
+  const auto ready = key_of("ready:default");
+  for (int i = 300; i < 600; i += 3) {
+    const auto id = "j" + std::to_string(i);
+    w.server.command({"HDEL", key_of("jobs"), id});
+    expected.insert("job " + id + " is in " + ready + " but does not exist");
+  }
+  for (int i = 0; i < 300; i += 3) {
+    const auto id = "j" + std::to_string(i);
+    w.server.command({"HDEL", key_of("starts"), id});
+    expected.insert("job " + id + " is processing without a start");
+  }
+  for (int i = 0; i < 300; ++i) {
+    const auto n = std::to_string(i);
+    w.server.command({"HSET", key_of("past"), "ghost" + n, "x"});
+    expected.insert("there is a past of job ghost" + n + ", which does not exist");
+    w.server.command({"SET", key_of("orphan" + n), "x"});
+    expected.insert("key " + key_of("orphan" + n) + " belongs to nobody");
+  }
+  const auto found = w.store().audit();
+  REQUIRE(found.ok());
+  CHECK(std::set<std::string>(found->begin(), found->end()) == expected);
+}
+
+TEST_CASE("The audit looks at nothing that stands under another prefix", "[redis]") {
+  fault_world w;
+  put_all(w, {"a"});
+  for (const auto* key : {"{sluice2}:orphan", "{sluice}", "sluice:orphan", "orphan", "x{sluice}:orphan"})
+    REQUIRE(!w.server.command({"SET", key, "x"}).is_error());
+  CHECK(w.store().audit().value() == names{});
+}
