@@ -8,6 +8,14 @@
 namespace sluice::storage::redis {
 namespace {
 
+// What an error reply means.
+struct refusal {
+  errc code = errc::storage_unavailable;
+  bool leave = false;   // this server is the wrong one: connect anew
+  bool reload = false;  // it has forgotten the scripts
+  std::string_view word = {};
+};
+
 struct meaning {
   std::string_view begins;
   refusal what;
@@ -36,8 +44,6 @@ constexpr meaning meanings[] = {
 
 constexpr int most_reloads = 3;  // somebody may make Redis forget the scripts again while they are loaded
 
-}  // namespace
-
 refusal read_refusal(std::string_view text) {
   for (const auto& m : meanings)
     if (text.starts_with(m.begins) || text.find(std::string("-").append(m.begins)) != std::string_view::npos) {
@@ -48,6 +54,8 @@ refusal read_refusal(std::string_view text) {
   // A script that stopped half way: what stands in the store is not what it expects.
   return {errc::storage_damaged, false, false};
 }
+
+}  // namespace
 
 std::string exchange::encoded(const machine::call& c) const {
   command all{"EVALSHA", shas_[static_cast<std::size_t>(c.what())], "1", prefix_, instant_, token_};

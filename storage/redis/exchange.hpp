@@ -9,15 +9,6 @@
 
 namespace sluice::storage::redis {
 
-// What an error reply means.
-struct refusal {
-  errc code = errc::storage_unavailable;
-  bool leave = false;   // this server is the wrong one: connect anew
-  bool reload = false;  // it has forgotten the scripts
-  std::string_view word = {};
-};
-refusal read_refusal(std::string_view text);
-
 class exchange final : public machine::steps {
 public:
   using shas = std::array<std::string, machine::script_count>;

@@ -4,8 +4,8 @@
 
 #include "core/log.hpp"
 #include "core/text.hpp"
+#include "storage/machine/audit.hpp"
 #include "storage/machine/transitions.hpp"
-#include "storage/redis/audit.hpp"
 #include "storage/redis/exchange.hpp"
 #include "storage/redis/link.hpp"
 #include "storage/redis/listener.hpp"
@@ -21,6 +21,7 @@ constexpr auto connect_patience = 2s;
 constexpr auto answer_patience = 5s;  // for a whole batch, and a second more for each
 constexpr std::size_t bytes_a_second = 10 * 1024 * 1024;
 constexpr auto replica_patience = 1s;
+constexpr auto slice_patience = 10s;  // for a slice of an audit
 constexpr std::chrono::milliseconds first_pause = 50ms;
 constexpr auto last_pause = 1s;
 constexpr auto last_words = 1s;  // for what is asked when the program stops already
@@ -82,7 +83,9 @@ public:
 
   result<std::vector<std::string>> audit() override {
     if (auto up = ready(); !up) return up.error();
-    auto found = redis::audit(*link_->at, shas_, prefix_);
+    auto found = machine::audit([this](machine::call c, const auto& read) {
+      return ask_one(std::move(c), read, steady_clock::now() + slice_patience);
+    });
     if (!found) drop(found.error().message);  // a late answer must not be taken for another
     return found;
   }
@@ -149,30 +152,33 @@ private:
     return {};
   }
 
-  result<void> check_schema(steady_point deadline) {
+  // One call by itself.
+  result<void> ask_one(machine::call c, std::function<void(const machine::item&)> read, steady_point deadline) {
     auto x = start_exchange();
-    result<void> fine;
+    result<void> done;
+    x.send(std::move(c), std::move(read), [&](const error& e) { done = e; });
+    if (!x.finish(deadline) && done) done = error{errc::storage_unavailable, "Redis went away"};
+    return done;
+  }
+
+  result<void> check_schema(steady_point deadline) {
     machine::call c(machine::script::open);
     c.add(static_cast<std::uint32_t>(schema_version));
-    x.send(
-        std::move(c),
-        [&](const machine::item& reply) {
-          if (reply.number() < 1)
-            fine = error{errc::storage_damaged,
-                         cat("what stands under prefix ", prefix_, " is not Sluice's; choose another prefix")};
-          if (reply.number() >= 1 && reply.number() < schema_version)
-            fine =
-                error{errc::storage_busy, cat("jobs run still that an older Sluice started under prefix ", prefix_,
-                                              "; stop its servers, wait until their leases are over, and start again")};
-          if (reply.number() > schema_version)
-            fine = error{errc::storage_newer, cat("the store under prefix ", prefix_, " has schema ", reply.number(),
-                                                  "; this version knows up to ", schema_version)};
-        },
-        // A full Redis still settles what was begun.
-        [&](const error& e) {
-          if (e.code != errc::storage_full) fine = e;
-        });
-    if (!x.finish(deadline) && fine) fine = error{errc::storage_unavailable, "Redis went away"};
+    result<void> fine;
+    const auto read = [&](const machine::item& reply) {
+      if (reply.number() < 1)
+        fine = error{errc::storage_damaged,
+                     cat("what stands under prefix ", prefix_, " is not Sluice's; choose another prefix")};
+      if (reply.number() >= 1 && reply.number() < schema_version)
+        fine = error{errc::storage_busy, cat("jobs run still that an older Sluice started under prefix ", prefix_,
+                                             "; stop its servers, wait until their leases are over, and start again")};
+      if (reply.number() > schema_version)
+        fine = error{errc::storage_newer, cat("the store under prefix ", prefix_, " has schema ", reply.number(),
+                                              "; this version knows up to ", schema_version)};
+    };
+    // A full Redis still settles what was begun.
+    auto asked = ask_one(std::move(c), read, deadline);
+    if (!asked && asked.error().code != errc::storage_full) return asked;
     return fine;
   }
 

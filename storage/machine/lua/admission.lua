@@ -107,15 +107,6 @@ local function throttling()
     return held
   end
 
-  -- By bytes: Lua would compare by the locale of Redis.
-  local function by_bytes(a, b)
-    for i = 1, math.min(#a, #b) do
-      local x, y = byte(a, i), byte(b, i)
-      if x ~= y then return x < y end
-    end
-    return #a < #b
-  end
-
   -- How many may have it; nothing when it is not defined, or no such thing as a permit.
   local function limit_of(resource)
     local said = call('HGET', limits, resource)
@@ -487,7 +478,7 @@ local function throttling()
     limit_of = limit_of, entry_of = entry_of, cell_of = cell_of, reservation = reservation, hold = hold,
     let_go = let_go, count_taken = count_taken, held_of = held_of, taken_in = taken_in, unfold = unfold,
     runs = runs, stands_still = stands_still, stand_in_line = stand_in_line, wake = wake, pass_on = pass_on,
-    give_back = give_back, free = free, forget = forget, park = park, by_bytes = by_bytes, told = told,
+    give_back = give_back, free = free, forget = forget, park = park, told = told,
     admit_claimed = admit_claimed, most_woken = most_woken, room_of = room_of,
     park_fresh = park_fresh,
   }

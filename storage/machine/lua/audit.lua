@@ -1,220 +1,250 @@
--- Looks at some ids, or at a key. Changes nothing.
--- ARGV[3]: jobs, starts, past, admission, taken, line, holders, wait, waits, busy, waiting, reserved, locks, lock_ends, firing,
--- places or key. Then for line,
--- holders, wait and waits the key; for all, what it holds: ids, queues, resources, members, or keys.
--- Answer: what is wrong, as sentences.
+-- Looks at a slice of what is stored; in one step, so that nothing that moves meanwhile looks wrong. Changes nothing.
+-- ARGV[3]: what is looked at: all at first, then whatever an answer named; [4]: its key, as it was named; [5]: 0, then
+-- the cursor of the last answer; [6]: about how many are looked at.
+-- Answer: the cursor, 0 at the end; what is wrong, as sentences; what is to be looked at besides, each as what and key.
 local t = throttling()
 local read_admission, nothing, has, entry_of, reservation =
   t.read_admission, t.nothing, t.has, t.entry_of, t.reservation
-local answer = {}
-local function wrong(...) answer[#answer + 1] = table.concat({...}) end
-local what = ARGV[3]
+local what, key = ARGV[3], ARGV[4]
+local findings, besides = {}, {}
+local function wrong(...) findings[#findings + 1] = table.concat({...}) end
+local function look_besides(kind, at) besides[#besides + 1], besides[#besides + 2] = kind, at end
 
--- Of its own queue; that a line holds jobs of its own queue only is looked at with the lines.
-local function places(id, record)
-  local found, queue = {}, queue_of(record)
-  local kinds, keys = lines_of(queue)
-  for i, key in ipairs(keys) do
-    if call('ZSCORE', key, id) then found[#found + 1] = {kind = kinds[i], queue = queue} end
+-- The kinds of the lines of a queue that a job is in. That a line holds jobs of its own queue only is looked at with the
+-- lines.
+local function kinds_of(id, queue)
+  local found, kinds, lines = {}, lines_of(queue)
+  for i, its in ipairs(lines) do
+    if call('ZSCORE', its, id) then found[#found + 1] = kinds[i] end
   end
   return found
 end
 
-if what == 'jobs' then
-  for i = 4, #ARGV do
-    local id = ARGV[i]
-    local record = call('HGET', jobs, id)
-    if record and not queue_of(record) then
-      wrong('job ', id, ' has a record that cannot be read')
-    elseif record then
-      local at = places(id, record)
-      local row = call('HGET', starts, id)
-      if #at == 0 then wrong('job ', id, ' is in no line') end
-      if #at > 1 then
-        local names = {}
-        for n, p in ipairs(at) do names[n] = p.kind .. ' of ' .. p.queue end
-        table.sort(names)
-        wrong('job ', id, ' is in several lines: ', table.concat(names, ', '))
-      end
-      if not read_past(call('HGET', past, id)) then wrong('job ', id, ' has a past that cannot be read') end
-      if #at == 1 then
-        local runs = at[1].kind == 'processing'
-        if runs and not row then wrong('job ', id, ' is processing without a start') end
-        if not runs and row then wrong('job ', id, ' has a start but is ', at[1].kind) end
-        if runs and row then
-          local start = read_start(row)
-          for _, resource in ipairs(start and t.taken_in(start.permits) or {}) do
-            if call('HEXISTS', taken, resource) == 0 then wrong('job ', id, ' took ', resource, ' but does not hold it') end
-          end
-          if not start then wrong('job ', id, ' has a start that cannot be read')
-          elseif start.queue ~= at[1].queue then wrong('job ', id, ' runs for queue ', start.queue, ' in the line of ', at[1].queue)
-          elseif tonumber(start.fence) > last then wrong('job ', id, ' has a fence that was never drawn') end
-          if not call('ZSCORE', ending, at[1].queue) then wrong('queue ', at[1].queue, ' has leases that nobody looks at') end
-        end
-        local a = read_admission(call('HGET', admission, id) or '') or nothing
-        if at[1].kind == 'throttled' and
-           (a.at == '' or not call('ZSCORE', wait_line(at[1].queue, a.at), id)) then
-          wrong('job ', id, ' is throttled and waits in no line')
-        end
-        if at[1].kind ~= 'throttled' and a.at ~= '' then wrong('job ', id, ' waits for ', a.at, ' but is ', at[1].kind) end
-        if at[1].kind == 'scheduled' then
-          local first = call('ZRANGE', line('scheduled', at[1].queue), 0, 0, 'WITHSCORES')
-          local told = call('ZSCORE', due, at[1].queue)
-          if not told or tonumber(told) ~= tonumber(first[2]) then
-            wrong('queue ', at[1].queue, ' has due jobs that nobody looks at')
-          end
-        end
-      end
-    end
+local function look_at_start(id, queue, row)
+  if not row then return wrong('job ', id, ' is processing without a start') end
+  local start = read_start(row)
+  for _, resource in ipairs(start and t.taken_in(start.permits) or {}) do
+    if call('HEXISTS', taken, resource) == 0 then wrong('job ', id, ' took ', resource, ' but does not hold it') end
   end
-elseif what == 'starts' or what == 'past' then
-  for i = 4, #ARGV do
-    if call('HEXISTS', P .. ':' .. what, ARGV[i]) == 1 and call('HEXISTS', jobs, ARGV[i]) == 0 then
-      wrong('there is a ', what == 'past' and 'past' or 'start', ' of job ', ARGV[i], ', which does not exist')
-    end
+  if not start then wrong('job ', id, ' has a start that cannot be read')
+  elseif start.queue ~= queue then wrong('job ', id, ' runs for queue ', start.queue, ' in the line of ', queue)
+  elseif tonumber(start.fence) > last then wrong('job ', id, ' has a fence that was never drawn') end
+  if not call('ZSCORE', ending, queue) then wrong('queue ', queue, ' has leases that nobody looks at') end
+end
+
+-- A job that is in one line.
+local function look_at_state(id, queue, kind)
+  local row = call('HGET', starts, id)
+  if kind == 'processing' then look_at_start(id, queue, row)
+  elseif row then wrong('job ', id, ' has a start but is ', kind) end
+  local a = read_admission(call('HGET', admission, id) or '') or nothing
+  if kind == 'throttled' and (a.at == '' or not call('ZSCORE', wait_line(queue, a.at), id)) then
+    wrong('job ', id, ' is throttled and waits in no line')
   end
-elseif what == 'admission' then
-  for i = 4, #ARGV do
-    local id = ARGV[i]
-    local value, record = call('HGET', admission, id), call('HGET', jobs, id)
-    local a = value and read_admission(value)
-    if value and not a then wrong('job ', id, ' has an admission that cannot be read') end
-    local start = read_start(call('HGET', starts, id) or '')
-    if value and start and (start.has == '0' or start.has == '1') then wrong('job ', id, ' has an admission that its start does not know of') end
-    if value and not record then wrong('there is an admission of job ', id, ', which does not exist') end
-    for _, resource in ipairs(a and a.held or {}) do
-      if call('HEXISTS', holders(resource), id) == 0 then wrong('job ', id, ' has ', resource, ' but does not hold it') end
-    end
-    if a and record and queue_of(record) then
-      for _, p in ipairs(places(id, record)) do
-        for _, kind in ipairs(final_kinds) do
-          if p.kind == kind then wrong('job ', id, ' is ', kind, ' and has to do with a throttler') end
-        end
-      end
-    end
-  end
-elseif what == 'taken' then
-  local counts = {}
-  for _, row in ipairs(call('HVALS', starts)) do
-    local start = read_start(row)
-    for _, resource in ipairs(start and t.taken_in(start.permits) or {}) do counts[resource] = (counts[resource] or 0) + 1 end
-  end
-  for i = 4, #ARGV do
-    local n, found = tonumber(call('HGET', taken, ARGV[i]) or '0'), counts[ARGV[i]] or 0
-    if n ~= found then wrong(ARGV[i], ' is counted as taken by ', n, ' starts, and ', found, ' took it') end
-    if n > 0 and not call('ZSCORE', busy, ARGV[i]) then wrong(ARGV[i], ' is held and not listed so') end
-  end
-elseif what == 'holders' then
-  local resource = sub(ARGV[4], #holders('') + 1)
-  for i = 5, #ARGV do
-    local id = ARGV[i]
-    local value = call('HGET', holders(resource), id)
-    if value then
-      local kind, fence = match(value, '^(%a+) (%d+) %d+$')
-      local start = read_start(call('HGET', starts, id) or '')
-      local runs_so = start and start.fence == fence
-      local good
-      if kind == 'held' then good = runs_so
-      elseif kind == 'strict' then good = runs_so or (fence == '0' and not start)
-      elseif kind == 'kept' then good = fence == '0' and not start
-      elseif kind == 'reserved' then good = fence == '0' and not start and call('ZSCORE', reserved, reservation(resource, id)) end
-      if not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
-      if call('HEXISTS', jobs, id) == 0 then wrong(resource, ' is held by job ', id, ', which does not exist') end
-      if not has(read_admission(call('HGET', admission, id) or '') or nothing, resource) then
-        wrong(resource, ' is held by job ', id, ', of which it is not known')
-      end
-      if not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
-    end
-  end
-elseif what == 'wait' then
-  local queue, resource = match(sub(ARGV[4], #P + 7), '^([^/]*)/(.*)$')
-  for i = 5, #ARGV do
-    if queue and call('ZSCORE', ARGV[4], ARGV[i]) then
-      local a = read_admission(call('HGET', admission, ARGV[i]) or '') or nothing
-      if a.at ~= resource or not call('ZSCORE', line('throttled', queue), ARGV[i]) then
-        wrong('job ', ARGV[i], ' is in the line of ', resource, ' but does not wait for it')
-      end
-      if call('SISMEMBER', waits(resource), queue) == 0 or not call('ZSCORE', waiting, resource) then
-        wrong(resource, ' is waited for in queue ', queue, ' and not listed so')
-      end
-    end
-  end
-elseif what == 'waits' then
-  for i = 5, #ARGV do
-    local resource = sub(ARGV[4], #waits('') + 1)
-    if call('SISMEMBER', ARGV[4], ARGV[i]) == 1 and call('EXISTS', wait_line(ARGV[i], resource)) == 0 then
-      wrong('nobody of queue ', ARGV[i], ' waits for ', resource, ', but it is listed so')
-    end
-  end
-elseif what == 'busy' or what == 'waiting' then
-  for i = 4, #ARGV do
-    local there = what == 'busy' and t.held_of(ARGV[i]) > 0 or what == 'waiting' and call('EXISTS', waits(ARGV[i])) == 1
-    if call('ZSCORE', P .. ':' .. what, ARGV[i]) and not there then
-      wrong(ARGV[i], ' is listed as ', what, ' and is not')
-    end
-  end
-elseif what == 'reserved' then
-  for i = 4, #ARGV do
-    local resource, behind = text_at(ARGV[i], 1)
-    if call('ZSCORE', reserved, ARGV[i]) and
-       (not resource or entry_of(resource, sub(ARGV[i], behind)) ~= 'reserved') then
-      wrong(ARGV[i], ' is listed as reserved and is not')
-    end
-  end
-elseif what == 'locks' then
-  for i = 4, #ARGV do
-    local value = call('HGET', locks, ARGV[i])
-    if value then
-      local fence, at = match(value, '^(%d+) %d+ ()')
-      if not fence or not text_at(value, at) then wrong('lock ', ARGV[i], ' cannot be read')
-      elseif tonumber(fence) > last then wrong('lock ', ARGV[i], ' has a fence that was never drawn') end
-      if not call('ZSCORE', lock_ends, ARGV[i]) then wrong('lock ', ARGV[i], ' is held and has no end') end
-    end
-  end
-elseif what == 'lock_ends' then
-  for i = 4, #ARGV do
-    if call('ZSCORE', lock_ends, ARGV[i]) and call('HEXISTS', locks, ARGV[i]) == 0 then
-      wrong('lock ', ARGV[i], ' has an end and nobody holds it')
-    end
-  end
-elseif what == 'firing' or what == 'places' then
-  for i = 4, #ARGV do
-    if call('HEXISTS', schedules, ARGV[i]) == 0 then wrong('schedule ', ARGV[i], ' is in ', what, ' but is not there') end
-  end
-elseif what == 'line' then
-  for i = 5, #ARGV do
-    if call('ZSCORE', ARGV[4], ARGV[i]) then
-      local record = call('HGET', jobs, ARGV[i])
-      if not record then
-        wrong('job ', ARGV[i], ' is in ', ARGV[4], ' but does not exist')
-      elseif queue_of(record) then
-        local mine, _, keys = false, lines_of(queue_of(record))
-        for _, key in ipairs(keys) do mine = mine or key == ARGV[4] end
-        if not mine then wrong('job ', ARGV[i], ' is in ', ARGV[4], ', which is not of its queue') end
-      end
-    end
-  end
-elseif what == 'key' then
-  local known = {}
-  for _, key in ipairs({jobs, past, starts, quarantine, queues, paused, claims, servers, number_key, due, ending, schema,
-                          admission, taken, limits, definitions, configs, cells, busy, waiting, reserved, openings, served,
-                          locks, lock_ends, schedules, firing, even_places}) do
-    known[key] = true
-  end
-  for _, queue in ipairs(call('SMEMBERS', queues)) do
-    local _, keys = lines_of(queue)
-    for _, key in ipairs(keys) do known[key] = true end
-    known[types_of(queue)], known[line('quarantined', queue)] = true, true
-  end
-  -- What comes with a resource is looked at by itself.
-  local function is_of_resource(key)
-    for _, start in ipairs({holders(''), waits(''), P .. ':wait:'}) do
-      if sub(key, 1, #start) == start then return true end
-    end
-    return false
-  end
-  for i = 4, #ARGV do
-    if not known[ARGV[i]] and not is_of_resource(ARGV[i]) then wrong('key ', ARGV[i], ' belongs to nobody') end
+  if kind ~= 'throttled' and a.at ~= '' then wrong('job ', id, ' waits for ', a.at, ' but is ', kind) end
+  if kind == 'scheduled' then
+    local first, told = call('ZRANGE', line('scheduled', queue), 0, 0, 'WITHSCORES'), call('ZSCORE', due, queue)
+    if not told or tonumber(told) ~= tonumber(first[2]) then wrong('queue ', queue, ' has due jobs that nobody looks at') end
   end
 end
-return answer
+
+-- What is looked at: given each of it, with what a hash has under it.
+local look = {}
+
+function look.jobs(id, record)
+  local queue = queue_of(record)
+  if not queue then return wrong('job ', id, ' has a record that cannot be read') end
+  local kinds = kinds_of(id, queue)
+  if #kinds == 0 then wrong('job ', id, ' is in no line') end
+  if #kinds > 1 then
+    local names = {}
+    for n, kind in ipairs(kinds) do names[n] = kind .. ' of ' .. queue end
+    table.sort(names, by_bytes)
+    wrong('job ', id, ' is in several lines: ', table.concat(names, ', '))
+  end
+  if not read_past(call('HGET', past, id)) then wrong('job ', id, ' has a past that cannot be read') end
+  if #kinds == 1 then look_at_state(id, queue, kinds[1]) end
+end
+
+local function look_for_job(name, id)
+  if call('HEXISTS', jobs, id) == 0 then wrong('there is ', name, ' of job ', id, ', which does not exist') end
+end
+function look.starts(id) look_for_job('a start', id) end
+function look.past(id) look_for_job('a past', id) end
+
+function look.admission(id, value)
+  local a, record = read_admission(value), call('HGET', jobs, id)
+  if not a then wrong('job ', id, ' has an admission that cannot be read') end
+  local start = read_start(call('HGET', starts, id) or '')
+  if start and (start.has == '0' or start.has == '1') then
+    wrong('job ', id, ' has an admission that its start does not know of')
+  end
+  look_for_job('an admission', id)
+  for _, resource in ipairs(a and a.held or {}) do
+    if call('HEXISTS', holders(resource), id) == 0 then wrong('job ', id, ' has ', resource, ' but does not hold it') end
+  end
+  local queue = a and record and queue_of(record)
+  for _, kind in ipairs(queue and kinds_of(id, queue) or {}) do
+    for _, final in ipairs(final_kinds) do
+      if kind == final then wrong('job ', id, ' is ', kind, ' and has to do with a throttler') end
+    end
+  end
+end
+
+local took  -- how many starts took each resource
+local function count_of(resource)
+  if not took then
+    took = {}
+    for _, row in ipairs(call('HVALS', starts)) do
+      local start = read_start(row)
+      for _, its in ipairs(start and t.taken_in(start.permits) or {}) do took[its] = (took[its] or 0) + 1 end
+    end
+  end
+  return took[resource] or 0
+end
+function look.taken(resource, counted)
+  local n, found = tonumber(counted) or 0, count_of(resource)
+  if n ~= found then wrong(resource, ' is counted as taken by ', n, ' starts, and ', found, ' took it') end
+  if n > 0 and not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
+end
+
+function look.holders(id, value)
+  local resource = sub(key, #holders('') + 1)
+  local kind, fence = match(value, '^(%a+) (%d+) %d+$')
+  local start = read_start(call('HGET', starts, id) or '')
+  local runs_so = start and start.fence == fence
+  local good
+  if kind == 'held' then good = runs_so
+  elseif kind == 'strict' then good = runs_so or (fence == '0' and not start)
+  elseif kind == 'kept' then good = fence == '0' and not start
+  elseif kind == 'reserved' then good = fence == '0' and not start and call('ZSCORE', reserved, reservation(resource, id)) end
+  if not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
+  if call('HEXISTS', jobs, id) == 0 then wrong(resource, ' is held by job ', id, ', which does not exist') end
+  if not has(read_admission(call('HGET', admission, id) or '') or nothing, resource) then
+    wrong(resource, ' is held by job ', id, ', of which it is not known')
+  end
+  if not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
+end
+
+function look.wait(id)
+  local queue, resource = match(sub(key, #P + 7), '^([^/]*)/(.*)$')
+  if not queue then return end
+  local a = read_admission(call('HGET', admission, id) or '') or nothing
+  if a.at ~= resource or not call('ZSCORE', line('throttled', queue), id) then
+    wrong('job ', id, ' is in the line of ', resource, ' but does not wait for it')
+  end
+  if call('SISMEMBER', waits(resource), queue) == 0 or not call('ZSCORE', waiting, resource) then
+    wrong(resource, ' is waited for in queue ', queue, ' and not listed so')
+  end
+end
+
+function look.waits(queue)
+  local resource = sub(key, #waits('') + 1)
+  if call('EXISTS', wait_line(queue, resource)) == 0 then
+    wrong('nobody of queue ', queue, ' waits for ', resource, ', but it is listed so')
+  end
+end
+
+function look.busy(resource)
+  if t.held_of(resource) <= 0 then wrong(resource, ' is listed as busy and is not') end
+end
+function look.waiting(resource)
+  if call('EXISTS', waits(resource)) == 0 then wrong(resource, ' is listed as waiting and is not') end
+end
+function look.reserved(member)
+  local resource, behind = text_at(member, 1)
+  if not resource or entry_of(resource, sub(member, behind)) ~= 'reserved' then
+    wrong(member, ' is listed as reserved and is not')
+  end
+end
+
+function look.locks(resource, value)
+  local fence, at = match(value, '^(%d+) %d+ ()')
+  if not fence or not text_at(value, at) then wrong('lock ', resource, ' cannot be read')
+  elseif tonumber(fence) > last then wrong('lock ', resource, ' has a fence that was never drawn') end
+  if not call('ZSCORE', lock_ends, resource) then wrong('lock ', resource, ' is held and has no end') end
+end
+function look.lock_ends(resource)
+  if call('HEXISTS', locks, resource) == 0 then wrong('lock ', resource, ' has an end and nobody holds it') end
+end
+
+local function look_for_schedule(name)
+  if call('HEXISTS', schedules, name) == 0 then wrong('schedule ', name, ' is in ', what, ' but is not there') end
+end
+look.firing, look.places = look_for_schedule, look_for_schedule
+
+-- Any line of a queue, by its key.
+function look.line(id)
+  local record = call('HGET', jobs, id)
+  if not record then return wrong('job ', id, ' is in ', key, ' but does not exist') end
+  local queue = queue_of(record)
+  if not queue then return end
+  local _, lines = lines_of(queue)
+  for _, its in ipairs(lines) do
+    if its == key then return end
+  end
+  wrong('job ', id, ' is in ', key, ', which is not of its queue')
+end
+
+-- Keys of which there are many, by the word behind the prefix: as what each is looked at.
+local many_of = {holders = 'holders', wait = 'wait', waits = 'waits'}
+for _, kind in ipairs({'ready', 'woken', 'suspect', 'type', 'scheduled', 'processing', 'throttled', 'succeeded', 'failed',
+                       'deleted'}) do
+  many_of[kind] = 'line'
+end
+
+local known
+local function read_known()
+  known = {}
+  for _, its in ipairs({jobs, past, starts, quarantine, queues, paused, claims, servers, number_key, due, ending, schema,
+                        admission, taken, limits, definitions, configs, cells, busy, waiting, reserved, openings, served,
+                        locks, lock_ends, schedules, firing, even_places}) do
+    known[its] = true
+  end
+  for _, queue in ipairs(call('SMEMBERS', queues)) do
+    local _, lines = lines_of(queue)
+    for _, its in ipairs(lines) do known[its] = true end
+    known[types_of(queue)], known[line('quarantined', queue)] = true, true
+  end
+end
+function look.keys(its)
+  if not known then read_known() end
+  local kind = many_of[match(its, '^(%l+):', #P + 2) or '']
+  if kind then look_besides(kind, its) end
+  -- What comes with a resource is looked at by itself.
+  if not known[its] and (not kind or kind == 'line') then wrong('key ', its, ' belongs to nobody') end
+end
+
+if what == 'all' then
+  look_besides('jobs', jobs)
+  look_besides('starts', starts)
+  look_besides('past', past)
+  look_besides('admission', admission)
+  look_besides('taken', taken)
+  look_besides('locks', locks)
+  look_besides('places', even_places)
+  look_besides('busy', busy)
+  look_besides('waiting', waiting)
+  look_besides('reserved', reserved)
+  look_besides('lock_ends', lock_ends)
+  look_besides('firing', firing)
+  look_besides('keys', '')
+  return {'0', findings, besides}
+end
+
+local of_hash = {jobs = true, starts = true, past = true, admission = true, taken = true, locks = true, places = true,
+                 holders = true}
+local slice
+if what == 'keys' then
+  -- Only our own: what a pattern would read otherwise is escaped.
+  slice = call('SCAN', ARGV[5], 'MATCH', P:gsub('[*?%[%]\\]', '\\%0') .. ':*', 'COUNT', ARGV[6])
+else
+  slice = call(of_hash[what] and 'HSCAN' or what == 'waits' and 'SSCAN' or 'ZSCAN', key, ARGV[5], 'COUNT', ARGV[6])
+end
+local cursor, found = slice[1], slice[2]
+if what == 'keys' or what == 'waits' then
+  for _, one in ipairs(found) do look[what](one) end
+else
+  for i = 1, #found, 2 do look[what](found[i], found[i + 1]) end
+end
+return {cursor, findings, besides}

@@ -254,7 +254,7 @@ local function claim(at)
   for resource, room in pairs(rooms) do
     if room.limit and room.waited_for and room.held < room.limit then overtaken[#overtaken + 1] = resource end
   end
-  if #overtaken > 0 then table.sort(overtaken, throttling().by_bytes) end
+  if #overtaken > 0 then table.sort(overtaken, by_bytes) end
   for _, resource in ipairs(overtaken) do throttling().pass_on(resource) end
   answer[1] = answer[1] + woken
   return answer

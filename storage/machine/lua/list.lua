@@ -5,7 +5,7 @@
 -- its start or, of a throttled job, its admission.
 local limit, after_score, after_id = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local all = ARGV[3] ~= '' and {ARGV[3]} or call('SMEMBERS', queues)
-table.sort(all)
+table.sort(all, by_bytes)
 
 local function lines_in(state)
   local lines = {}
@@ -36,9 +36,9 @@ local function read(kind, key, newest_first, want, rows)
     end
     for i = 1, #part, 2 do
       local score = tonumber(part[i + 1])
-      local seen = after_score == score and
-                   ((newest_first and part[i] >= after_id) or (not newest_first and part[i] <= after_id))
-      if not seen then
+      local first, second = after_id, part[i]
+      if newest_first then first, second = second, first end
+      if after_score ~= score or by_bytes(first, second) then
         rows[#rows + 1] = {id = part[i], score = score, kind = kind}
         found = found + 1
       end
@@ -54,7 +54,7 @@ for s = 7, #ARGV, 2 do
   for _, l in ipairs(lines_in(ARGV[s])) do read(l[1], l[2], newest_first, limit - count, rows) end
   table.sort(rows, function(a, b)
     if newest_first then a, b = b, a end
-    return a.score < b.score or (a.score == b.score and a.id < b.id)
+    return a.score < b.score or (a.score == b.score and by_bytes(a.id, b.id))
   end)
   for i = 1, math.min(#rows, limit - count) do
     local r, n = rows[i], #answer

@@ -152,6 +152,15 @@ local function put(key, fields)
   if several then call('HDEL', key, '') end
 end
 
+-- Which of two texts is first, by bytes: Lua would compare by the locale of whoever runs it.
+local function by_bytes(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = byte(a, i), byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
 -- "length:bytes" at a position: the bytes, and the position behind them. Nothing when it is not that.
 local function text_at(s, at)
   local length, from = match(s, '^(%d+):()', at)

@@ -11,7 +11,7 @@ local most_open = 10000    -- lines looked at, those that stand still included
 begin_freeing()
 local limit = tonumber(ARGV[3])
 local looked_at = call('ZRANGE', due, '-inf', now_text, 'BYSCORE')
-local function before(a, b) return a.at < b.at or (a.at == b.at and a.id < b.id) end
+local function before(a, b) return a.at < b.at or (a.at == b.at and by_bytes(a.id, b.id)) end
 -- The oldest of all lines, read in growing parts: however many queues there are, some twice the limit is read.
 local found, parts = {}, {}
 for i, queue in ipairs(looked_at) do parts[i] = {queue = queue, read = 0} end

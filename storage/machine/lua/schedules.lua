@@ -3,9 +3,9 @@
 local limit, after = math.max(1, tonumber(ARGV[3])), ARGV[4]
 local names = {}
 for _, name in ipairs(call('HKEYS', schedules)) do
-  if name > after then names[#names + 1] = name end
+  if by_bytes(after, name) then names[#names + 1] = name end
 end
-table.sort(names)
+table.sort(names, by_bytes)
 local answer = {now_text, #names > limit and names[limit] or ''}
 for i = 1, math.min(#names, limit) do answer[#answer + 1] = schedule_view(names[i]) end
 return answer

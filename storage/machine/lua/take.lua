@@ -87,7 +87,7 @@ local function grant(id, fence, group, a, missing, start, row)
   if a ~= nothing then
     local b = copy_of(a)
     for _, resource in ipairs(missing) do b.held[#b.held + 1] = resource end
-    table.sort(b.held, t.by_bytes)
+    table.sort(b.held, by_bytes)
     now_has = write_admission(b)
   end
   changed[changes + 1], changed[changes + 2] = id, now_has

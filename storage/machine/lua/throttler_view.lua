@@ -30,7 +30,7 @@ local function throttler_view(resource, limit)
   table.sort(held, function(a, b)
     if a.since ~= b.since then return a.since < b.since end
     if a.fence ~= b.fence then return a.fence < b.fence end
-    return throttling().by_bytes(a.id, b.id)
+    return by_bytes(a.id, b.id)
   end)
   for i = 1, math.min(#held, limit) do
     local h, n = held[i], #first

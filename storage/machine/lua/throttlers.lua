@@ -1,8 +1,6 @@
 -- What is defined, held or waited for, by name.
 -- ARGV[3]: at most so many; ARGV[4]: those behind this one.
 -- Answer: the last of them when there are more, else empty; then what stands about each, see throttler_view.lua.
-local t = throttling()
-local by_bytes = t.by_bytes
 local limit, after = math.max(1, tonumber(ARGV[3])), ARGV[4]
 local all, seen = {}, {}
 local function add(resource)

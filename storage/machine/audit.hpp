@@ -1,0 +1,21 @@
+// Looks at all that is stored, slice by slice, each slice in one step: nothing that moves meanwhile looks wrong.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <sluice/error.hpp>
+
+#include "storage/machine/call.hpp"
+#include "storage/machine/reply.hpp"
+
+namespace sluice::storage::machine {
+
+// Carries out one call and has its answer read before it returns.
+using asking = std::function<result<void>(call c, const std::function<void(const item&)>& read)>;
+
+// What should not be, as sentences.
+result<std::vector<std::string>> audit(const asking& ask);
+
+}  // namespace sluice::storage::machine
