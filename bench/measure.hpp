@@ -87,9 +87,10 @@ inline double settled_rate(const std::string& path, int jobs) {
   sqlite3* db = nullptr;
   sqlite3_stmt* q = nullptr;
   sqlite3_open(path.c_str(), &db);
-  sqlite3_prepare_v2(db, 
+  sqlite3_prepare_v2(db,
                      "SELECT count(*), max(score)-min(score) FROM scores WHERE key="
-                     "(SELECT id FROM keys WHERE name=CAST('{sluice}:succeeded:default' AS BLOB))", -1, &q, nullptr);
+                     "(SELECT id FROM keys WHERE name=CAST('{sluice}:succeeded:default' AS BLOB))",
+                     -1, &q, nullptr);
   sqlite3_step(q);
   const auto settled = sqlite3_column_int(q, 0);
   const double us = sqlite3_column_double(q, 1);

@@ -442,3 +442,34 @@ ON_HARMED_STORES("A key of the wrong type stops only the queue that it belongs t
   }
   audit(w);
 }
+
+ON_HARMED_STORES("The audit goes through all there is, however much that is") {
+  TestType w;
+  names all;
+  for (int i = 0; i < 600; ++i)
+    all.push_back("j" + std::to_string(i));
+  put_all(w, all);
+  REQUIRE(claim(w, {.free = 300}).jobs.size() == 300);
+  REQUIRE(w.store().audit().value() == names{});
+  std::set<std::string> expected;
+  for (int i = 300; i < 600; i += 3) {
+    const auto id = "j" + std::to_string(i);
+    w.lose("jobs", id);
+    expected.insert("job " + id + " is in " + w.key("ready:default") + " but does not exist");
+  }
+  for (int i = 0; i < 300; i += 3) {
+    const auto id = "j" + std::to_string(i);
+    w.lose("starts", id);
+    expected.insert("job " + id + " is processing without a start");
+  }
+  for (int i = 0; i < 300; ++i) {
+    const auto n = std::to_string(i);
+    w.overwrite("past", "ghost" + n, "x");
+    expected.insert("there is a past of job ghost" + n + ", which does not exist");
+    w.command({"SET", "orphan" + n, "x"});
+    expected.insert("key " + w.key("orphan" + n) + " belongs to nobody");
+  }
+  const auto found = w.store().audit();
+  REQUIRE(found.ok());
+  CHECK(std::set<std::string>(found->begin(), found->end()) == expected);
+}

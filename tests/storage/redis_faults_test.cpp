@@ -553,3 +553,11 @@ TEST_CASE("Fences grow over a restart of Redis and over the loss of all that it 
   CHECK(settle_code(jobs.back()) == errc::none);
   CHECK(s.audit().value() == names{});
 }
+
+TEST_CASE("The audit looks at nothing that stands under another prefix", "[redis]") {
+  fault_world w;
+  put_all(w, {"a"});
+  for (const auto* key : {"{sluice2}:orphan", "{sluice}", "sluice:orphan", "orphan", "x{sluice}:orphan"})
+    REQUIRE(!w.server.command({"SET", key, "x"}).is_error());
+  CHECK(w.store().audit().value() == names{});
+}

@@ -56,12 +56,14 @@ private:
 struct harmed_file_world : sqlite_file_world {
   side_door door{folder.file("jobs.db")};
 
+  static std::string key(const std::string& name) { return "{sluice}:" + name; }
   std::string command(std::vector<std::string> words) { return door.command(std::move(words)); }
 };
 
 struct harmed_redis_world : redis_world {
+  std::string key(const std::string& name) const { return "{" + url().substr(url().find("prefix=") + 7) + "}:" + name; }
   std::string command(std::vector<std::string> words) {
-    words.at(1) = "{" + url().substr(url().find("prefix=") + 7) + "}:" + words[1];
+    words.at(1) = key(words[1]);
     const auto told = server().command(words);
     if (told.is_error()) throw std::runtime_error(told.text);
     return told.type == reply_type::integer ? std::to_string(told.integer) : told.text;
