@@ -246,7 +246,8 @@ struct cell_state {
       if (!b->park_for || planned.each[i].what != cell_verdict::how::granted) continue;
       planned.each[i].what = cell_verdict::how::parked;
       planned.swap.parks.push_back({ask.ask.start, resource});
-      std::erase_if(planned.swap.let_in, [&](const auto& start) { return start.fence == ask.ask.start.fence; });
+      const auto held_back = ask.ask.start.fence;
+      std::erase_if(planned.swap.let_in, [&](const auto& start) { return start.fence == held_back; });
       soonest = soonest ? std::min(*soonest, *b->park_for) : *b->park_for;
     }
     if (!soonest) return;
