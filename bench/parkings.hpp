@@ -24,7 +24,9 @@ public:
     sqlite3_open(file.c_str(), &db_);
     sqlite3_busy_timeout(db_, 10'000);
     run("CREATE TABLE bench_parkings(n INTEGER); INSERT INTO bench_parkings VALUES(0);"
-        "CREATE TRIGGER bench_parking AFTER INSERT ON parked BEGIN UPDATE bench_parkings SET n=n+1; END");
+        "CREATE TRIGGER bench_parking AFTER INSERT ON scores "
+        "WHEN (SELECT CAST(name AS TEXT) FROM keys WHERE id=NEW.key) LIKE '{sluice}:throttled:%' "
+        "BEGIN UPDATE bench_parkings SET n=n+1; END");
   }
   ~sqlite_parkings() override { sqlite3_close(db_); }
   sqlite_parkings(const sqlite_parkings&) = delete;

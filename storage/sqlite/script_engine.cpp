@@ -56,7 +56,7 @@ script_engine::script_engine(keyspace& keys, std::string prefix)
   lua_pushlstring(state_, prefix_.data(), prefix_.size());
   lua_rawseti(state_, -2, 1);
   lua_setglobal(state_, "KEYS");
-  lua_sethook(state_, reinterpret_cast<lua_Hook>(on_count), LUA_MASKCOUNT, counted_at_once);
+  lua_sethook(state_, on_count, LUA_MASKCOUNT, counted_at_once);
 }
 
 script_engine::~script_engine() { lua_close(state_); }

@@ -13,6 +13,7 @@
 #include "storage/sqlite/keyspace.hpp"
 
 struct lua_State;
+struct lua_Debug;
 
 namespace sluice::storage::sqlite {
 
@@ -32,7 +33,7 @@ private:
   static int on_run(lua_State* state);
   static int on_call(lua_State* state);
   static int on_pcall(lua_State* state);
-  static void on_count(lua_State* state, struct lua_Debug*);
+  static void on_count(lua_State* state, lua_Debug*);
   static script_engine& self(lua_State* state);
   bool carry_out(int words) noexcept;
   void push_answer();

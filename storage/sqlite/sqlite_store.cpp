@@ -89,13 +89,15 @@ public:
     bool locked = false;
     bool committing = false;
     try {
-      if (look_only(x)) {
-        put_aside_later(x);
-        return answers;
+      if (may_only_look(x)) {
+        if (look(x)) {
+          put_aside_later(x);
+          return answers;
+        }
+        answers.assign(batch.size(), {});  // some were answered
+        x = {};
+        machine::ask_all(x, batch, answers);
       }
-      answers.assign(batch.size(), {});  // some may have been answered
-      x = {};
-      machine::ask_all(x, batch, answers);
       const auto asked = std::chrono::steady_clock::now();
       if (auto held = lock(); !held) return fail_all(held.error());
       locked = true;
@@ -302,26 +304,25 @@ private:
     if (lock_) lock_->release();
   }
 
-  // Answers the batch when none of it would write, without the lock and from one snapshot.
-  bool look_only(embedded_steps& x) {
+  // Whether it is worth a look without the lock. What has to do with lines that are not empty is not.
+  static bool may_only_look(const embedded_steps& x) {
+    return std::all_of(x.sent.begin(), x.sent.end(), [](const auto& s) {
+      return machine::only_looks(s.what.what()) || machine::may_find_nothing(s.what.what());
+    });
+  }
+
+  // Answers the batch from one snapshot, without the lock, when none of it would change anything.
+  bool look(const embedded_steps& x) {
     db_->execute("BEGIN");
     keys_->begin();
-    const bool looked =
-        std::all_of(x.sent.begin(), x.sent.end(), [&](const auto& s) { return may_only_look(s.what); }) &&
-        std::all_of(x.sent.begin(), x.sent.end(), [&](const auto& s) { return look(s); });
+    const bool looked = std::all_of(x.sent.begin(), x.sent.end(), [&](const auto& s) { return look(s); });
     db_->execute("COMMIT");
     return looked;
   }
 
-  bool may_only_look(const machine::call& c) {
-    return machine::only_looks(c.what()) || (machine::may_find_nothing(c.what()) && [&] {
-             const auto keys = machine::keys_of_work(c, prefix);
-             return std::all_of(keys.begin(), keys.end(), [&](const auto& key) { return keys_->is_empty(key); });
-           }());
-  }
-
-  // False when it would change something.
   bool look(const embedded_steps::step& s) {
+    const auto keys = machine::keys_of_work(s.what, prefix);
+    if (!std::all_of(keys.begin(), keys.end(), [&](const auto& key) { return keys_->is_empty(key); })) return false;
     try {
       run(s, false);
       return true;

@@ -33,6 +33,7 @@ inline const std::vector<library> libraries{
     {"caf/", {"actors/", "include/sluice/actors.hpp", "samples/embed/", "tests/actors/", "bench/"}},
     {"sqlite3", {"storage/sqlite/", "bench/", "tests/", "samples/"}},
     {"hiredis", {"storage/redis/", "tests/", "bench/"}},
+    {"lua", {"storage/sqlite/script_engine.cpp"}},
     {"spdlog/", {"core/log.cpp"}},
     {"fmt/", {}},
     {"CLI/", {"cli/"}},

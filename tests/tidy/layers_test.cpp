@@ -1,3 +1,5 @@
+#include <regex>
+
 #include "support/catch.hpp"
 #include "tidy/house.hpp"
 
@@ -118,4 +120,16 @@ TEST_CASE("an outside library is seen in its place only") {
   CHECK(allowed_outside("core/text.cpp", "nlohmann/json.hpp"));
   CHECK_FALSE(allowed_outside("core/codec.cpp", "nlohmann/json.hpp"));
   CHECK_FALSE(allowed_outside("storage/a.cpp", "nlohmann/json.hpp"));
+}
+
+TEST_CASE("the embedded store knows keys, and nothing of jobs") {
+  const std::regex of_jobs(R"(\b(enqueued|scheduled|throttled|processing|succeeded|failed_jobs|suspects?|woken|permits?|)"
+                           R"(windows?|schedules?|leases?|fences?)\b)");
+  for (const auto& entry : std::filesystem::directory_iterator(SLUICE_SOURCE_DIR "/storage/sqlite")) {
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) {
+      INFO(entry.path().filename() << ": " << line);
+      CHECK_FALSE(std::regex_search(line, of_jobs));
+    }
+  }
 }

@@ -1,0 +1,220 @@
+// The commands of scripts over SQLite answer as a real Redis does, and scripts that go wrong do no harm.
+#include <random>
+
+#include "storage/contract.hpp"
+#include "storage/sqlite/keyspace.hpp"
+#include "storage/sqlite/script_engine.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+using storage::sqlite::command_answer;
+using storage::sqlite::command_error;
+using storage::sqlite::database;
+using storage::sqlite::keyspace;
+
+namespace {
+
+const std::string prefix = "{keys}";
+
+// An answer in words that both sides have. `unordered`: its elements come in any order; pairs stay together.
+std::string in_order(std::vector<std::string> parts, std::size_t unordered) {
+  std::vector<std::string> groups;
+  const auto size = std::max<std::size_t>(1, unordered);
+  for (std::size_t i = 0; i + size <= parts.size(); i += size) {
+    std::string group;
+    for (std::size_t k = 0; k < size; ++k)
+      group += std::to_string(parts[i + k].size()) + ":" + parts[i + k] + " ";
+    groups.push_back(std::move(group));
+  }
+  if (unordered > 0) std::sort(groups.begin(), groups.end());
+  std::string all = "list of " + std::to_string(parts.size()) + ": ";
+  for (const auto& group : groups)
+    all += group;
+  return all;
+}
+
+std::string words_of(const redis_reply& r, std::size_t unordered) {
+  switch (r.type) {
+    case reply_type::nil: return "nothing";
+    case reply_type::integer: return std::to_string(r.integer);
+    case reply_type::error: return r.text.substr(0, r.text.find(' '));
+    case reply_type::array: break;
+    default: return "text " + r.text;
+  }
+  std::vector<std::string> parts;
+  for (const auto& one : r.elements)
+    parts.push_back(one.is_nil() ? "(nothing)" : one.text);
+  return in_order(std::move(parts), unordered);
+}
+
+std::string words_of(const command_answer& a, std::size_t unordered) {
+  using kind = command_answer::kind;
+  switch (a.what()) {
+    case kind::nothing: return "nothing";
+    case kind::number: return std::to_string(a.number());
+    case kind::text:
+    case kind::status: return "text " + std::string(a.bytes(a.parts().front()));
+    case kind::list: break;
+  }
+  std::vector<std::string> parts;
+  for (const auto& p : a.parts())
+    parts.emplace_back(p.is_nothing ? "(nothing)" : a.bytes(p));
+  return in_order(std::move(parts), unordered);
+}
+
+struct beside {
+  redis_server redis;
+  database db{":memory:"};
+  std::unique_ptr<keyspace> keys;
+
+  beside() {
+    keyspace::make_tables(db);
+    keys = std::make_unique<keyspace>(db, prefix);
+    begin();
+  }
+
+  void begin() {
+    db.execute("BEGIN IMMEDIATE");
+    keys->begin();
+    keys->begin_script(true, true);
+  }
+  void commit() {
+    keys->flush();
+    db.execute("COMMIT");
+    begin();
+  }
+
+  std::string ours(const std::vector<std::string>& words, std::size_t unordered) {
+    const std::vector<std::string_view> seen(words.begin(), words.end());
+    command_answer answer;
+    try {
+      keys->call(seen, answer);
+    } catch (const command_error& e) {
+      return e.message.substr(0, e.message.find(' '));
+    }
+    return words_of(answer, unordered);
+  }
+};
+
+class any_command {
+public:
+  explicit any_command(std::uint64_t seed) : random_(seed) {}
+
+  std::vector<std::string> words;
+  std::size_t unordered = 0;
+
+  void draw() {
+    unordered = 0;
+    switch (random_() % 26) {
+      case 0: words = {"HSET", hash(), name(), value(), name(), value()}; return;
+      case 1: words = {"HSET", hash(), name(), value()}; return;
+      case 2: words = {"HDEL", hash(), name(), name()}; return;
+      case 3: words = {"HGET", hash(), name()}; return;
+      case 4: words = {"HMGET", hash(), name(), name(), name()}; return;
+      case 5: words = {"HEXISTS", hash(), name()}; return;
+      case 6: words = {"HLEN", hash()}; return;
+      case 7:
+        unordered = 1;
+        words = {one_of({"HKEYS", "HVALS"}), hash()};
+        return;
+      case 8:
+        unordered = 2;
+        words = {"HGETALL", hash()};
+        return;
+      case 9: words = {"HINCRBY", key("counts"), name(), number()}; return;
+      case 10: words = {"SADD", key("set"), name(), name()}; return;
+      case 11: words = {"SREM", key("set"), name()}; return;
+      case 12:
+        unordered = 1;
+        words = {"SMEMBERS", key("set")};
+        return;
+      case 13: words = {one_of({"SISMEMBER", "HEXISTS"}), key("set"), name()}; return;
+      case 14: words = {one_of({"SCARD", "ZCARD", "HLEN"}), any_key()}; return;
+      case 15:
+      case 16: words = {"ZADD", sorted(), score(), name(), score(), name()}; return;
+      case 17: words = {"ZADD", sorted(), "LT", score(), name()}; return;
+      case 18: words = {"ZREM", sorted(), name(), name()}; return;
+      case 19: words = {"ZSCORE", sorted(), name()}; return;
+      case 20: words = {"ZCOUNT", sorted(), bound(), bound()}; return;
+      case 21: by_rank(); return;
+      case 22: by_score(); return;
+      case 23: by_name(); return;
+      case 24: words = {one_of({"EXISTS", "GET", "DEL"}), any_key()}; return;
+      default: words = {random_() % 2 == 0 ? "ZADD" : "ZREM", key("names"), "0", name()};
+    }
+    if (words[0] == "ZREM") words.erase(words.begin() + 2);
+  }
+
+private:
+  std::string one_of(const std::vector<std::string>& of) { return of[random_() % of.size()]; }
+  static std::string key(const std::string& rest) { return prefix + ":" + rest; }
+  // Among them one whose fields are kept with what else a name has.
+  std::string hash() { return key(one_of({"jobs", "past", "other"})); }
+  std::string sorted() { return key(one_of({"line", "other line"})); }
+  std::string any_key() {
+    return key(one_of({"jobs", "past", "other", "set", "line", "other line", "names", "counts"}));
+  }
+  std::string name() {
+    static const std::vector<std::string> names = {
+        "a", "b", "c", "aa", std::string("a\0b", 3), "\xff", "\x7f", "d\xc3\xb6", "", "a/1", "a/2", "0"};
+    return one_of(names);
+  }
+  std::string value() { return one_of({"", "1", "x", std::string("\0\xff", 2), std::string(300, 'v')}); }
+  std::string number() { return one_of({"1", "-1", "7", "9007199254740993", "-3"}); }
+  std::string score() {
+    return one_of(
+        {"0", "-0", "1", "2", "1", "-1", "1.5", "inf", "-inf", "9007199254740992", "1780000000000001", "1e300"});
+  }
+  std::string bound() { return (random_() % 2 == 0 ? "(" : "") + score(); }
+  std::string rank() { return std::to_string(static_cast<int>(random_() % 9) - 4); }
+  void limit() {
+    if (random_() % 2 == 0) return;
+    for (const auto& word :
+         {std::string("LIMIT"), std::to_string(random_() % 3), std::to_string(static_cast<int>(random_() % 5) - 1)})
+      words.push_back(word);
+  }
+  void by_rank() {
+    words = {"ZRANGE", sorted(), rank(), rank()};
+    if (random_() % 2 == 0) words.emplace_back("WITHSCORES");
+  }
+  void by_score() {
+    words = {"ZRANGE", sorted(), bound(), bound(), "BYSCORE"};
+    if (random_() % 2 == 0) words.emplace_back("REV");
+    limit();
+    if (random_() % 2 == 0) words.emplace_back("WITHSCORES");
+  }
+  void by_name() {
+    const auto end = [&](const char* all) { return random_() % 4 == 0 ? all : one_of({"[", "("}) + name(); };
+    words = {"ZRANGE", key("names"), end("-"), end("+"), "BYLEX"};
+    limit();
+  }
+
+  std::mt19937_64 random_;
+};
+
+std::string printed(const std::vector<std::string>& words) {
+  std::string all;
+  for (const auto& word : words)
+    all += printable(word, 60) + " ";
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("Commands over SQLite answer as Redis does", "[sqlite][redis]") {
+  beside both;
+  any_command drawn(20'261'122);
+  std::string before;
+  for (int i = 0; i < 20'000; ++i) {
+    drawn.draw();
+    const auto theirs = words_of(both.redis.command(drawn.words), drawn.unordered);
+    const auto ours = both.ours(drawn.words, drawn.unordered);
+    if (ours != theirs) {
+      INFO("command " << i << ": " << printed(drawn.words) << "after " << before);
+      REQUIRE(printable(ours, 2'000) == printable(theirs, 2'000));
+    }
+    before = printed(drawn.words);
+    if (i % 97 == 0) both.commit();
+    if (i % 970 == 0) both.keys->forget();  // what is known is read again
+  }
+}
