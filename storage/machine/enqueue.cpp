@@ -41,6 +41,13 @@ std::vector<places> divide(std::span<const enqueue_part> together) {
   return scripts;
 }
 
+call call_for(const places& some) {
+  call c(script::enqueue);
+  for (const auto& p : some)
+    c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
+  return c;
+}
+
 // Requests that need more than one script: when one of these fails, others may have been carried out.
 std::set<const answer*> spread_over(const std::vector<places>& scripts) {
   std::set<const answer*> seen, spread;
@@ -62,11 +69,8 @@ void ask(steps& x, std::span<const enqueue_part> together) {
   const auto scripts = divide(together);
   const auto spread = spread_over(scripts);
   for (const auto& some : scripts) {
-    call c(script::enqueue);
-    for (const auto& p : some)
-      c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
     x.send(
-        std::move(c),
+        call_for(some),
         [&x, some](const item& reply) {
           for (std::size_t i = 0; i < some.size() && i < reply.size(); ++i) {
             const auto stored = reply[i].text();

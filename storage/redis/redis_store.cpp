@@ -83,7 +83,7 @@ public:
 
   result<std::vector<std::string>> audit() override {
     if (auto up = ready(); !up) return up.error();
-    auto found = machine::audit([this](machine::call c, const auto& read) {
+    auto found = machine::audit([this](machine::call c, const std::function<void(const machine::item&)>& read) {
       return ask_one(std::move(c), read, steady_clock::now() + slice_patience);
     });
     if (!found) drop(found.error().message);  // a late answer must not be taken for another
