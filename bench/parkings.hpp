@@ -1,5 +1,5 @@
-// How often jobs are parked, counted from outside by what the store writes: rows that come into SQLite's `parked`,
-// members that come into Redis's lines of throttled jobs. It costs time, so nothing else is measured beside it.
+// How often jobs are parked, counted from outside by what the store writes: members that come into the lines of
+// throttled jobs. It costs time, so nothing else is measured beside it.
 #pragma once
 
 #include <poll.h>

@@ -1,5 +1,3 @@
-#include <set>
-
 #include "core/codec.hpp"
 #include "storage/machine/transitions.hpp"
 
@@ -48,27 +46,12 @@ call call_for(const places& some) {
   return c;
 }
 
-// Requests that need more than one script: when one of these fails, others may have been carried out.
-std::set<const answer*> spread_over(const std::vector<places>& scripts) {
-  std::set<const answer*> seen, spread;
-  for (const auto& some : scripts) {
-    std::set<const answer*> here;
-    for (const auto& p : some)
-      here.insert(p.into);
-    for (const auto* into : here)
-      if (!seen.insert(into).second) spread.insert(into);
-  }
-  return spread;
-}
-
 }  // namespace
 
 void ask(steps& x, std::span<const enqueue_part> together) {
   for (const auto& [request, into] : together)
     *into = enqueue_answer{std::vector<errc>(request->jobs.size())};
-  const auto scripts = divide(together);
-  const auto spread = spread_over(scripts);
-  for (const auto& some : scripts) {
+  for (const auto& some : divide(together)) {
     x.send(
         call_for(some),
         [&x, some](const item& reply) {
@@ -79,7 +62,7 @@ void ask(steps& x, std::span<const enqueue_part> together) {
               filled->each[some[i].at] = compare(x, *some[i].job, stored);
           }
         },
-        [some, spread](const error& e) {
+        [some](const error& e) {
           for (const auto& p : some) {
             // Refused for want of room: others of the request may have been stored.
             auto* filled = filling<enqueue_answer>(*p.into);

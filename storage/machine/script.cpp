@@ -73,7 +73,6 @@ bool only_looks(script s) {
     case script::list:
     case script::queues:
     case script::servers:
-    case script::expired:
     case script::cell:
     case script::throttlers:
     case script::throttler:

@@ -1,6 +1,6 @@
 // Runs the scripts of storage/machine in this process, as Redis would: LuaJIT's interpreter, whose numbers and order of
 // texts know no locale, over a keyspace. A script sees neither files nor the system, and cannot catch what a command
-// raises. A bound on instructions and memory ends one that would never end.
+// raises: redis.pcall is redis.call. A bound on instructions and memory ends one that would never end.
 #pragma once
 
 #include <array>

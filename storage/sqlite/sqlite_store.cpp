@@ -102,7 +102,7 @@ public:
       if (auto held = lock(); !held) return fail_all(held.error());
       locked = true;
       waited_long_ = std::chrono::steady_clock::now() - asked > long_wait;
-      db_->execute("BEGIN IMMEDIATE");
+      db_->prepare("BEGIN IMMEDIATE").run();
       keys_->begin();
       bool published = false;
       for (const auto& s : x.sent)
@@ -110,7 +110,7 @@ public:
       published = put_aside(x.broken) || published;
       keys_->flush();
       committing = true;
-      db_->execute("COMMIT");
+      db_->prepare("COMMIT").run();
       made_work_ = x.made_work;
       if (published && lock_) lock_->touch();
     } catch (const command_error& e) {
@@ -151,10 +151,10 @@ public:
       if (auto again = reopen(); !again) return again.error();
     return machine::audit([&](machine::call c, const std::function<void(const machine::item&)>& read) -> result<void> {
       try {
-        db_->execute("BEGIN");
+        db_->prepare("BEGIN").run();
         keys_->begin();
         run({std::move(c), read, {}}, false);
-        db_->execute("COMMIT");
+        db_->prepare("COMMIT").run();
         return {};
       } catch (const command_error& e) {
         roll_back();
@@ -313,10 +313,10 @@ private:
 
   // Answers the batch from one snapshot, without the lock, when none of it would change anything.
   bool look(const embedded_steps& x) {
-    db_->execute("BEGIN");
+    db_->prepare("BEGIN").run();
     keys_->begin();
     const bool looked = std::all_of(x.sent.begin(), x.sent.end(), [&](const auto& s) { return look(s); });
-    db_->execute("COMMIT");
+    db_->prepare("COMMIT").run();
     return looked;
   }
 
@@ -346,11 +346,12 @@ private:
   void put_aside_later(const embedded_steps& x) {
     if (x.broken.empty() || !lock()) return;
     try {
-      db_->execute("BEGIN IMMEDIATE");
+      db_->prepare("BEGIN IMMEDIATE").run();
       keys_->begin();
-      put_aside(x.broken);
+      made_work_ = put_aside(x.broken);
       keys_->flush();
-      db_->execute("COMMIT");
+      db_->prepare("COMMIT").run();
+      if (made_work_ && lock_) lock_->touch();
     } catch (const command_error& e) {
       what_is(e);
       roll_back();

@@ -1,9 +1,8 @@
-// The commands of scripts over SQLite answer as a real Redis does, and scripts that go wrong do no harm.
+// The commands of scripts over SQLite answer as a real Redis does.
 #include <random>
 
 #include "storage/contract.hpp"
 #include "storage/sqlite/keyspace.hpp"
-#include "storage/sqlite/script_engine.hpp"
 
 using namespace sluice;
 using namespace sluice::test;

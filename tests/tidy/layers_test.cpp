@@ -123,8 +123,9 @@ TEST_CASE("an outside library is seen in its place only") {
 }
 
 TEST_CASE("the embedded store knows keys, and nothing of jobs") {
-  const std::regex of_jobs(R"(\b(enqueued|scheduled|throttled|processing|succeeded|failed_jobs|suspects?|woken|permits?|)"
-                           R"(windows?|schedules?|leases?|fences?)\b)");
+  const std::regex of_jobs(
+      R"(\b(enqueued|scheduled|throttled|processing|succeeded|failed_jobs|suspects?|woken|permits?|)"
+      R"(windows?|schedules?|leases?|fences?)\b)");
   for (const auto& entry : std::filesystem::directory_iterator(SLUICE_SOURCE_DIR "/storage/sqlite")) {
     std::ifstream file(entry.path());
     for (std::string line; std::getline(file, line);) {

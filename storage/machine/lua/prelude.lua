@@ -1,5 +1,5 @@
 -- What every script begins with: the keys, the instant, the growing number, and how stored values are read.
--- docs/redis_layout.md describes all of it.
+-- docs/store_layout.md describes all of it.
 --
 -- KEYS[1] is the prefix, as {sluice}: its braces keep all keys in one slot. Every key is born in this file.
 -- ARGV[1] is the instant in microseconds, or empty for the clock of Redis; ARGV[2] names who asks, so that it can

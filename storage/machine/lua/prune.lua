@@ -38,7 +38,7 @@ end
 
 -- Locks are forgotten here when nobody took or released them; not at once, so that a clock that was set ahead takes none
 -- from a holder who renews it yet.
-local lock_kept = 86400000000  -- as in storage/sqlite/prune.cpp
+local lock_kept = 86400000000
 local over = call('ZRANGE', lock_ends, '-inf', whole(now - lock_kept), 'BYSCORE', 'LIMIT', 0, limit)
 many('HDEL', locks, over)
 many('ZREM', lock_ends, over)

@@ -1,4 +1,4 @@
-// What only Redis has of throttlers: values that somebody harmed, and no memory left.
+// What becomes of permits and lines whose values somebody harmed; and of those in a Redis without memory.
 #include "storage/contract.hpp"
 #include "storage/side_door.hpp"
 
