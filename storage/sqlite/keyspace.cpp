@@ -181,7 +181,8 @@ void keyspace::call(words command, command_answer& into) {
 
 keyspace::known_key& keyspace::find(std::string_view name) {
   if (const auto known = keys_.find(name); known != keys_.end()) return known->second;
-  auto& k = keys_[std::string(name)];
+  auto& [its_name, k] = *keys_.emplace(name, known_key{}).first;
+  k.name = &its_name;
   if (name.starts_with(prefix_) && name.size() > prefix_.size() && name[prefix_.size()] == ':')
     for (std::size_t i = 0; i < together; ++i)
       if (name.substr(prefix_.size() + 1) == machine::hashes_by_job[i]) k.together = i;
@@ -190,6 +191,7 @@ keyspace::known_key& keyspace::find(std::string_view name) {
     k.id = q.number(0);
     k.what = static_cast<kind>(q.number(1));
     k.size = q.number(2);
+    if (k.what > kind::sorted || k.size < 0) throw failure{SQLITE_CORRUPT, "a key has no kind or no size that can be"};
     k.text = q.text(3);
   }
   return k;
@@ -206,6 +208,7 @@ void keyspace::change(known_key& k) {
     wanted_to_write_ = true;
     refuse("READONLY this step only looks");
   }
+  if (!k.changed) changed_.push_back(&k);
   k.changed = true;
 }
 
@@ -349,24 +352,23 @@ void keyspace::flush_members() {
 
 void keyspace::flush() {
   flush_members();
-  for (auto k = keys_.begin(); k != keys_.end();) {
-    auto& [name, it] = *k;
-    if (it.changed && it.what == kind::none) {
-      if (it.id != 0) db_.prepare("DELETE FROM keys WHERE id=?").with(it.id).run();
-      k = keys_.erase(k);
+  for (auto* k : changed_) {
+    k->changed = false;
+    if (k->what == kind::none) {
+      if (k->id != 0) db_.prepare("DELETE FROM keys WHERE id=?").with(k->id).run();
+      keys_.erase(keys_.find(*k->name));
       continue;
     }
-    if (it.changed)
-      db_.prepare("UPDATE keys SET kind=?, size=?, text=? WHERE id=?")
-          .with(static_cast<int>(it.what), it.size, raw(it.text), it.id)
-          .run();
-    it.changed = false;
-    ++k;
+    db_.prepare("UPDATE keys SET kind=?, size=?, text=? WHERE id=?")
+        .with(static_cast<int>(k->what), k->size, raw(k->text), k->id)
+        .run();
   }
+  changed_.clear();
 }
 
 void keyspace::forget() {
   keys_.clear();
+  changed_.clear();
   forget_members();
 }
 
@@ -712,17 +714,17 @@ void keyspace::each_of_range(const known_key& k, const range& r, const Take& tak
       auto q = db_.prepare("SELECT score FROM scores WHERE key=? LIMIT 1").with(k.id);
       return q.step() ? q.real_number(0) : 0;
     }();
-    // No name is below an empty one, which is itself one.
-    auto q =
-        db_.prepare(
-               r.reversed
-                   ? "SELECT score, member FROM scores WHERE key=?1 AND score=?2 AND member>=?3 AND (?4 OR member<=?5) "
-                     "ORDER BY score DESC, member DESC"
-                   : "SELECT score, member FROM scores WHERE key=?1 AND score=?2 AND member>=?3 AND (?4 OR member<=?5) "
-                     "ORDER BY score, member")
-            .with(k.id);
-    bind_score(q, score).with(raw(r.from.value_or(std::string_view())), r.to ? 0 : 1,
-                              raw(r.to.value_or(std::string_view())));
+    static constexpr std::array<const char*, 4> looks = {
+        "SELECT score, member FROM scores WHERE key=? AND score=? AND member>=? ORDER BY score, member",
+        "SELECT score, member FROM scores WHERE key=? AND score=? AND member>=? AND member<=? ORDER BY score, member",
+        "SELECT score, member FROM scores WHERE key=? AND score=? AND member>=? ORDER BY score DESC, member DESC",
+        "SELECT score, member FROM scores WHERE key=? AND score=? AND member>=? AND member<=? "
+        "ORDER BY score DESC, member DESC",
+    };
+    auto q = db_.prepare(looks[(r.to ? 1 : 0) + (r.reversed ? 2 : 0)]).with(k.id);
+    // No name is below an empty one.
+    bind_score(q, score).with(raw(r.from.value_or(std::string_view())));
+    if (r.to) q.with(raw(*r.to));
     while (count != 0 && q.step()) {
       const auto name = q.bytes(1);
       if ((r.above_low && r.from && name == *r.from) || (r.below_high && r.to && name == *r.to)) continue;
@@ -799,17 +801,23 @@ void keyspace::scan(words command, command_answer& into, kind wanted) {
   found.set_list();
   std::array<char, 40> digits{};
   if (wanted == kind::sorted) {
-    // Behind: a rank. What moves meanwhile is seen once, twice or not at all; what stays may be missed then too.
-    const auto first = whole_of(behind).value_or(0);
-    range r;
-    r.first = first;
-    r.last = first + left - 1;
-    each_of_range(k, r, [&](std::string_view name, double score) {
-      found.add(name);
-      found.add(text_of(score, digits));
-      --left;
-    });
-    if (left == 0) next = std::to_string(r.last + 1);
+    const auto colon = behind.find(':');
+    const bool from_first = colon == std::string::npos;
+    auto q =
+        k.what == kind::none || from_first
+            ? db_.prepare("SELECT score, member FROM scores WHERE key=? ORDER BY score, member").with(k.id)
+            : db_.prepare(
+                     "SELECT score, member FROM scores WHERE key=? AND (score, member)>(?, ?) ORDER BY score, member")
+                  .with(k.id);
+    const auto name_behind = from_first ? std::string() : behind.substr(colon + 1);
+    if (k.what != kind::none && !from_first)
+      bind_score(q, score_in(std::string_view(behind).substr(0, colon))).with(raw(name_behind));
+    while (left > 0 && q.step()) {
+      const auto score = text_of(q.real_number(0), digits);
+      found.add(q.bytes(1));
+      found.add(score);
+      if (--left == 0) next = std::string(score).append(":").append(q.bytes(1));
+    }
   } else {
     each_field(k, behind,
                [&](std::optional<std::string_view> field, std::string_view value, const std::string& cursor) {

@@ -115,6 +115,7 @@ private:
     std::string text;
     std::optional<std::size_t> together;  // the column of `members` that has its fields
     bool changed = false;
+    const std::string* name = nullptr;  // as it stands in `keys_`
   };
   struct place {
     std::int64_t key = 0;
@@ -195,6 +196,7 @@ private:
   database& db_;
   const std::string prefix_;
   by_name<known_key> keys_;
+  std::vector<known_key*> changed_;  // in this transaction
   std::vector<std::byte> first_of_arena_ = std::vector<std::byte>(256 * 1024);
   std::pmr::monotonic_buffer_resource arena_{first_of_arena_.data(), first_of_arena_.size()};
   std::optional<std::pmr::unordered_map<std::string_view, known_member>> members_;

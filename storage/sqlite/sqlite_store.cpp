@@ -101,13 +101,12 @@ public:
       const auto asked = std::chrono::steady_clock::now();
       if (auto held = lock(); !held) return fail_all(held.error());
       locked = true;
-      waited_long_ = std::chrono::steady_clock::now() - asked > long_wait;
+      waited_long_ = waited_before_ || std::chrono::steady_clock::now() - asked > long_wait;
       db_->prepare("BEGIN IMMEDIATE").run();
       keys_->begin();
       bool published = false;
       for (const auto& s : x.sent)
         published = run(s, true) || published;
-      published = put_aside(x.broken) || published;
       keys_->flush();
       committing = true;
       db_->prepare("COMMIT").run();
@@ -125,6 +124,7 @@ public:
       return fail_all(to_error(f, committing));
     }
     unlock();
+    put_aside_later(x);
     return answers;
   }
 
@@ -190,15 +190,16 @@ private:
     return {errc::storage_damaged, cat(path_, ": ", printable(e.message, 300))};
   }
 
-  // New jobs leave room for the ends of those that are there.
+  // New jobs leave room for the ends of those that are there: one that has ended takes about twice the room of one that
+  // waits, and a row that is written anew takes its room twice meanwhile.
   bool has_room() {
     if (max_pages_ == 0) return true;
     const auto number = [&](const char* sql) {
       auto q = db_->prepare(sql);
       return q.step() ? q.number(0) : 0;
     };
-    const std::int64_t reserve = std::max(8u, max_pages_ / 16);
-    return number("PRAGMA page_count") - number("PRAGMA freelist_count") + reserve <= max_pages_;
+    const auto used = number("PRAGMA page_count") - number("PRAGMA freelist_count");
+    return 2 * used <= max_pages_;
   }
 
   // Failures of what was asked, not of the store: the others of the batch may well succeed.
@@ -210,10 +211,12 @@ private:
   std::vector<answer> one_by_one(std::span<const request> batch) {
     std::vector<answer> answers;
     bool work = false;
+    waited_before_ = waited_long_;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       answers.push_back(std::move(apply(batch.subspan(i, 1)).front()));
       work = work || made_work_;
     }
+    waited_before_ = false;
     made_work_ = work;
     return answers;
   }
@@ -342,16 +345,17 @@ private:
     return published;
   }
 
-  // Of what a look came upon. Where it cannot be done it stays; the next reader finds it again.
+  // Of what was come upon. Where it cannot be done it stays; the next reader finds it again.
   void put_aside_later(const embedded_steps& x) {
     if (x.broken.empty() || !lock()) return;
     try {
       db_->prepare("BEGIN IMMEDIATE").run();
       keys_->begin();
-      made_work_ = put_aside(x.broken);
+      const bool woke = put_aside(x.broken);
       keys_->flush();
       db_->prepare("COMMIT").run();
-      if (made_work_ && lock_) lock_->touch();
+      made_work_ = made_work_ || woke;
+      if (woke && lock_) lock_->touch();
     } catch (const command_error& e) {
       what_is(e);
       roll_back();
@@ -404,7 +408,8 @@ private:
   std::optional<error> lost_;
   int file_ = -1;
   int pages_in_log_ = 0;
-  bool waited_long_ = false;
+  bool waited_long_ = false;    // for the lock
+  bool waited_before_ = false;  // when the same was asked with others
   bool made_work_ = false;
   sluice::durability durability_ = durability::volatile_;
 };

@@ -162,6 +162,29 @@ TEST_CASE("A full store still runs and settles the jobs that it holds", "[sqlite
   CHECK(settled == n);
 }
 
+TEST_CASE("A full store ends many jobs at a time, behind a large one too", "[sqlite]") {
+  world w("sqlite::memory:?max_pages=256");
+  REQUIRE(refusal(w, enqueue_of("large", text_of(120'000))) == errc::none);
+  std::size_t n = 1;
+  for (bool full = false; !full;) {
+    storage::enqueue_request some;
+    for (int i = 0; i < 50; ++i)
+      some.jobs.push_back(prepared({.id = "j" + std::to_string(n + static_cast<std::size_t>(i))}));
+    full = refusal(w, some) == errc::storage_full;
+    n += full ? 0 : 50;
+  }
+  REQUIRE(n > 200);
+  std::size_t settled = 0;
+  for (auto got = claim(w, {.free = 64}); !got.jobs.empty(); got = claim(w, {.free = 64})) {
+    storage::settle_request all;
+    for (const auto& j : got.jobs)
+      all.starts.push_back(ended(j, how::succeeded));
+    REQUIRE(refusal(w, all) == errc::none);
+    settled += got.jobs.size();
+  }
+  CHECK(settled == n);
+}
+
 TEST_CASE("A full store goes on where it was once it may be larger", "[sqlite]") {
   const temp_dir folder;
   std::size_t n = 0;

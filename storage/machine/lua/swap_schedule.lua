@@ -19,7 +19,7 @@ local before = schedule_of(name)
 if (before and before.version or '0') ~= version then return told(0, '') end
 if among ~= '' then
   local largest = 0
-  for _, one in ipairs(call('HVALS', even_places)) do largest = math.max(largest, tonumber(match(one, '(%d+)$') or '0')) end
+  for _, one in ipairs(call('HVALS', even_places)) do largest = math.max(largest, tonumber(match(one, '^%d+ %d+ (%d+)$') or '0')) end
   if largest ~= tonumber(among) then return told(0, '') end
 end
 if record == '' then
