@@ -179,6 +179,11 @@ void pool::on_ended(std::function<void()> told) {
   tell_locked();
 }
 
+void pool::on_worker(std::function<void()> told) {
+  std::lock_guard hold(mutex_);
+  on_worker_ = std::move(told);
+}
+
 std::vector<std::pair<start_ptr, held_start::course>> pool::held() const {
   std::lock_guard hold(mutex_);
   std::vector<std::pair<start_ptr, held_start::course>> all;

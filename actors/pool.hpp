@@ -98,6 +98,8 @@ public:
   // Called under the pool's lock, at most once until the next take_ended or tell_of_ended, when the out-tray has got
   // something, or as much as was asked for.
   void on_ended(std::function<void()> told);
+  // Called under the pool's lock when a worker has come: who asked for work before asked for too little.
+  void on_worker(std::function<void()> told);
 
   // --- Workers. A worker is a number; its thread runs until it is retired.
   using worker_id = std::uint64_t;
@@ -185,6 +187,7 @@ private:
   bool told_ = false;
   std::size_t worth_telling_ = 1;  // ends in the out-tray
   std::function<void()> on_ended_;
+  std::function<void()> on_worker_;
   std::function<void()> on_progress_;  // set before the first worker
   bool progress_waits_ = false;
   std::unordered_map<sluice::fence, start_ptr> held_;

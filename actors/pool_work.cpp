@@ -35,6 +35,7 @@ pool::worker_id pool::add_worker(worker_calls calls) {
     workers_.erase(id);
     throw;
   }
+  if (on_worker_) on_worker_();
   return id;
 }
 

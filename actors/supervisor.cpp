@@ -49,6 +49,7 @@ void supervisor_state::start_up() {
   while (workers.size() < desk->pool->options.workers)
     workers.push_back(spawn_worker(self, e, desk->pool));
   desk->pool->on_ended([me = supervisor_actor(self)] { caf::anon_send(me, ended_atom::value); });
+  desk->pool->on_worker([me = supervisor_actor(self)] { caf::anon_send(me, pump_atom::value); });
   for (const auto& order : desk->orders)
     if (order) send(*order);
   pump();

@@ -109,7 +109,10 @@ TEST_CASE("the 64 running jobs of a killed server run again all at once") {
   recovery_world own(store, {{"lease", "2s"}, {"sweep_interval", "30s"}, {"queues", {{"default", {{"workers", 64}}}}}});
   auto victim = own.w.worker("victim");
   own.w.enqueue(noops(64, {{"until_told", true}}));
-  REQUIRE(all_run(own.w, {"victim"}, 64, 20s));
+  const bool begun = all_run(own.w, {"victim"}, 64, 20s);
+  const auto now = own.w.counts();
+  INFO(own.w.noted("begin", {"victim"}) << " began, " << now.processing << " claimed, " << now.enqueued << " wait");
+  REQUIRE(begun);
   auto other = own.w.worker("other");
   victim.signal(SIGKILL);
   CHECK(all_run(own.w, {"other"}, 64, 2 * taken_back + slack));
