@@ -92,9 +92,9 @@ public:
   keyspace(database& db, std::string_view prefix);
 
   // Begins a transaction: what is known is forgotten when another connection has written since.
+  void begin();
   // `may_write`: else what would change something is an error. `has_room`: else the first command that writes must be
   // one that only frees, as Redis has it.
-  void begin();
   void begin_script(bool may_write, bool has_room);
   // Throws command_error and failure.
   void call(words command, command_answer& into);
