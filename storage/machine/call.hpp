@@ -1,5 +1,5 @@
 // A call of a script: its arguments in order, in one piece of memory. Whoever runs it puts the instant and its own name
-// in front of them (prelude.lua).
+// in front of them (lua/shared/basics.lua).
 #pragma once
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// How the values that the scripts write are read (lua/prelude.lua says what they look like). Any bytes are read
+// How the values that the scripts write are read (lua/shared/records.lua says what they look like). Any bytes are read
 // without harm; nothing is answered when they are not what was written.
 #pragma once
 

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace sluice::storage::machine {
@@ -47,21 +46,29 @@ enum class script : std::uint8_t {
 };
 inline constexpr std::size_t script_count = static_cast<std::size_t>(script::audit) + 1;
 
-// As its file.
-std::string_view name_of(script s);
+// What a script does to what is stored, as the first line of its file says.
+enum class effect : std::uint8_t {
+  reads,             // changes nothing, so its answer may be lost without harm
+  writes,
+  may_find_nothing,  // writes, but often finds nothing to do, and changes nothing then
+  promises,          // writes, and whoever asked takes the answer for a promise
+};
+
+// Made when the program is built: cmake/lua_scripts.cmake.
+struct linked_script {
+  std::string_view name;  // of its file
+  effect does = effect::reads;
+  std::string_view hash;  // SHA-1 of the text, by which Redis knows it
+  std::string_view text;
+};
+const linked_script& of(script s);
+
+inline bool only_looks(script s) { return of(s).does == effect::reads; }
+inline bool may_find_nothing(script s) { return of(s).does == effect::may_find_nothing; }
+inline bool is_promise(script s) { return of(s).does == effect::promises; }
 
 // Hashes whose fields are ids of jobs. A store that keeps together what belongs to one name finds a job in one place.
 // The first is long, and hardly ever changes.
 inline constexpr std::array<std::string_view, 4> hashes_by_job = {"jobs", "past", "starts", "admission"};
-
-// The whole text, as a store is given it.
-std::string text_of(script s);
-
-// It changes nothing, so its answer may be lost without harm.
-bool only_looks(script s);
-// It often finds nothing to do, and changes nothing then.
-bool may_find_nothing(script s);
-// Whoever asked for it takes the answer for a promise.
-bool is_promise(script s);
 
 }  // namespace sluice::storage::machine

@@ -58,7 +58,7 @@ refusal read_refusal(std::string_view text) {
 }  // namespace
 
 std::string exchange::encoded(const machine::call& c) const {
-  command all{"EVALSHA", shas_[static_cast<std::size_t>(c.what())], "1", prefix_, instant_, token_};
+  command all{"EVALSHA", machine::of(c.what()).hash, "1", prefix_, instant_, token_};
   for (std::size_t i = 0; i < c.size(); ++i)
     all.add(c[i]);
   return all.encoded();
@@ -66,10 +66,20 @@ std::string exchange::encoded(const machine::call& c) const {
 
 void exchange::send(machine::call c, std::function<void(const machine::item&)> read,
                     std::function<void(const error&)> failed) {
-  post({c.what(), encoded(c), 0, !machine::only_looks(c.what()), std::move(read), std::move(failed)});
+  post({c.what(), encoded(c), 0, !machine::only_looks(c.what()), false, std::move(read), std::move(failed)});
+}
+
+// Whether it had to be.
+bool exchange::load(machine::script s) {
+  const auto place = static_cast<std::size_t>(s);
+  if (loaded_[place]) return false;
+  connection_.post(command{"SCRIPT", "LOAD", machine::of(s).text}.encoded());
+  loaded_.set(place);
+  return true;
 }
 
 void exchange::post(step s) {
+  s.loads = load(s.what);
   connection_.post(s.bytes);
   s.ends_at = connection_.posted();
   steps_.push_back(std::move(s));
@@ -78,6 +88,7 @@ void exchange::post(step s) {
 void exchange::wait_for_replicas(std::uint32_t count, duration patience) {
   replicas_ = 0;
   if (std::none_of(steps_.begin(), steps_.end(), [](const step& s) { return machine::is_promise(s.what); })) return;
+  mark_loads_ = load(machine::script::mark);
   connection_.post(encoded(machine::call(machine::script::mark)));
   command c{"WAIT"};
   c.add(count).add(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
@@ -96,20 +107,17 @@ void exchange::lose(const std::string& why) {
   steps_.clear();
 }
 
-bool exchange::reload(steady_point deadline) {
-  for (std::size_t i = 0; i < machine::script_count; ++i)
-    connection_.post(command{"SCRIPT", "LOAD", machine::text_of(static_cast<machine::script>(i))}.encoded());
-  for (std::size_t i = 0; i < machine::script_count; ++i)
-    if (const auto got = connection_.next(deadline); !got) return lose(got.error().message), false;
-  return true;
-}
-
 bool exchange::collect(steady_point deadline, std::deque<step>& again) {
   bool stay = true;
   // With replicas to wait for, a write is acknowledged only when they have it.
   std::vector<std::pair<step, owned_reply>> waiting;
   while (!steps_.empty()) {
+    std::string not_loaded;
     auto got = connection_.next(deadline);
+    if (got && steps_.front().loads) {
+      if (got->root().is_error()) not_loaded = got->root().text();
+      got = connection_.next(deadline);
+    }
     if (!got) {
       for (auto& [s, reply] : waiting)
         s.failed({errc::unknown_outcome, cat("Redis: ", got.error().message)});
@@ -125,7 +133,9 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     }
     const auto why = read_refusal(reply.text());
     if (why.reload) {
-      again.push_back(std::move(s));
+      loaded_.reset();
+      if (not_loaded.empty()) again.push_back(std::move(s));
+      else s.failed({errc::storage_unavailable, cat("Redis does not load a script: ", printable(not_loaded, 300))});
       continue;
     }
     stay = stay && !why.leave;
@@ -135,6 +145,7 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
   }
   if (replicas_ > 0) {
     auto got = connection_.next(deadline);  // of the mark, without which WAIT may have nothing to wait for
+    if (got && mark_loads_) got = connection_.next(deadline);
     const bool marked = got && !got->root().is_error();
     if (got) got = connection_.next(deadline);  // of WAIT
     const bool enough = marked && got && got->root().number() >= static_cast<std::int64_t>(replicas_);
@@ -156,13 +167,10 @@ bool exchange::finish(steady_point deadline) {
     if (again.empty()) return stay;
     if (stay && reloads < most_reloads) {
       log::info("Redis has forgotten the scripts; they are loaded again");
-      stay = reload(deadline);
-      if (stay) {
-        for (auto& s : again)
-          post(std::move(s));
-        if (replicas_ > 0) wait_for_replicas(replicas_, replica_patience_);
-        continue;
-      }
+      for (auto& s : again)
+        post(std::move(s));
+      if (replicas_ > 0) wait_for_replicas(replicas_, replica_patience_);
+      continue;
     }
     for (auto& s : again)
       s.failed({errc::storage_unavailable, "Redis has forgotten the scripts"});

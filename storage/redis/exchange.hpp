@@ -1,7 +1,7 @@
 // The calls of one batch: all are sent as one write, and each answer is read when it comes. Nothing waits in between.
 #pragma once
 
-#include <array>
+#include <bitset>
 #include <deque>
 
 #include "storage/machine/steps.hpp"
@@ -11,12 +11,13 @@ namespace sluice::storage::redis {
 
 class exchange final : public machine::steps {
 public:
-  using shas = std::array<std::string, machine::script_count>;
+  using loaded_scripts = std::bitset<machine::script_count>;
 
-  // `instant` is empty for the clock of Redis.
-  exchange(connection& c, const shas& scripts, std::string prefix, std::string instant, std::string token)
+  // `loaded`: what Redis is known to have; whatever else is sent is loaded first. `instant` is empty for the clock of
+  // Redis.
+  exchange(connection& c, loaded_scripts& loaded, std::string prefix, std::string instant, std::string token)
       : connection_(c),
-        shas_(scripts),
+        loaded_(loaded),
         prefix_(std::move(prefix)),
         instant_(std::move(instant)),
         token_(std::move(token)) {}
@@ -38,20 +39,22 @@ private:
     std::string bytes;
     std::uint64_t ends_at = 0;
     bool writes = false;
+    bool loads = false;  // an answer about its script comes before its own
     std::function<void(const machine::item&)> read;
     std::function<void(const error&)> failed;
   };
   std::string encoded(const machine::call& c) const;
+  bool load(machine::script s);
   void post(step s);
   bool collect(steady_point deadline, std::deque<step>& again);
-  bool reload(steady_point deadline);
   void lose(const std::string& why);
 
   connection& connection_;
-  const shas& shas_;
+  loaded_scripts& loaded_;
   std::string prefix_, instant_, token_;
   std::deque<step> steps_;
   std::uint32_t replicas_ = 0;
+  bool mark_loads_ = false;
   duration replica_patience_{0};
 };
 

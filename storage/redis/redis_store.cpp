@@ -112,14 +112,14 @@ private:
   }
 
   exchange start_exchange() {
-    return {*link_->at, shas_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(), token_};
+    return {*link_->at, loaded_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(), token_};
   }
 
   result<void> connect() {
     const auto deadline = steady_clock::now() + connect_patience;
     auto opened = open_link(where_, deadline, stop_);
     if (!opened) return opened.error();
-    if (auto loaded = load_scripts(*opened, deadline); !loaded) return loaded;
+    if (auto known = look_for_scripts(*opened, deadline); !known) return known;
     link_ = std::move(*opened);
     if (auto ours = check_schema(deadline); !ours) {
       link_.reset();
@@ -136,19 +136,15 @@ private:
     return {};
   }
 
-  result<void> load_scripts(const link& l, steady_point deadline) {
+  // What is missing is loaded when it is first needed.
+  result<void> look_for_scripts(const link& l, steady_point deadline) {
+    command look{"SCRIPT", "EXISTS"};
     for (std::size_t i = 0; i < machine::script_count; ++i)
-      l.at->post(command{"SCRIPT", "LOAD", machine::text_of(static_cast<machine::script>(i))}.encoded());
-    for (std::size_t i = 0; i < machine::script_count; ++i) {
-      const auto got = l.at->next(deadline);
-      if (!got)
-        return error{errc::storage_unavailable, cat("Redis at ", to_string(l.server), ": ", got.error().message)};
-      const auto said = got->root();
-      if (said.is_error())
-        return error{errc::storage_unavailable,
-                     cat("Redis at ", to_string(l.server), ": ", printable(said.text(), 300))};
-      shas_[i] = said.text();
-    }
+      look.add(machine::of(static_cast<machine::script>(i)).hash);
+    const auto said = ask(*l.at, look, deadline);
+    if (!said) return error{said.error().code, cat("Redis at ", to_string(l.server), ": ", printable(said.error().message, 300))};
+    for (std::size_t i = 0; i < machine::script_count; ++i)
+      loaded_.set(i, said->root()[i].number() == 1);
     return {};
   }
 
@@ -221,7 +217,7 @@ private:
   const std::string token_;
   stop_signal stop_{last_words};
   std::optional<link> link_;
-  exchange::shas shas_;
+  exchange::loaded_scripts loaded_;
   std::optional<error> why_not_;     // while it is away
   std::optional<std::string> told_;  // the last trouble that was logged, until an answer came
   steady_point next_try_{};

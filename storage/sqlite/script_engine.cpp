@@ -248,8 +248,8 @@ int script_engine::on_run(lua_State* state) {
 void script_engine::run(const machine::call& c, std::string_view instant, std::string_view token,
                         const std::function<void(const machine::item&)>& read) {
   const auto s = c.what();
-  running_ = std::string("=").append(machine::name_of(s));
-  text_ = loaded_[static_cast<std::size_t>(s)] == 0 ? machine::text_of(s) : std::string();
+  running_ = std::string("=").append(machine::of(s).name);
+  text_ = machine::of(s).text;
   counted_ = 0;
   failed_.reset();
   one_run all{*this, c, instant, token};

@@ -47,7 +47,8 @@ private:
   const std::string prefix_;
   lua_State* state_;
   std::array<int, machine::script_count> loaded_{};  // 0: not yet
-  std::string running_, text_;                       // the script that runs, and what is to be compiled of it
+  std::string running_;                              // the script that runs
+  std::string_view text_;
   std::uint64_t counted_ = 0;
   // Of the command that is being carried out. They outlive a jump of Lua's over the C++ stack.
   std::vector<std::string_view> words_;

@@ -1,10 +1,8 @@
+-- Reads.
 -- Looks at a slice of what is stored; in one step, so that nothing that moves meanwhile looks wrong. Changes nothing.
 -- ARGV[3]: what is looked at: all at first, then whatever an answer named; [4]: its key, as it was named; [5]: 0, then
 -- the cursor of the last answer; [6]: about how many are looked at.
 -- Answer: the cursor, 0 at the end; what is wrong, as sentences; what is to be looked at besides, each as what and key.
-local t = throttling()
-local read_admission, nothing, has, entry_of, reservation =
-  t.read_admission, t.nothing, t.has, t.entry_of, t.reservation
 local what, key = ARGV[3], ARGV[4]
 local findings, besides = {}, {}
 local function wrong(...) findings[#findings + 1] = table.concat({...}) end
@@ -23,12 +21,12 @@ end
 local function look_at_start(id, queue, row)
   if not row then return wrong('job ', id, ' is processing without a start') end
   local start = read_start(row)
-  for _, resource in ipairs(start and t.taken_in(start.permits) or {}) do
+  for _, resource in ipairs(start and permits_in(start.permits) or {}) do
     if call('HEXISTS', taken, resource) == 0 then wrong('job ', id, ' took ', resource, ' but does not hold it') end
   end
   if not start then wrong('job ', id, ' has a start that cannot be read')
   elseif start.queue ~= queue then wrong('job ', id, ' runs for queue ', start.queue, ' in the line of ', queue)
-  elseif tonumber(start.fence) > last then wrong('job ', id, ' has a fence that was never drawn') end
+  elseif tonumber(start.fence) > last_number then wrong('job ', id, ' has a fence that was never drawn') end
   if not call('ZSCORE', ending, queue) then wrong('queue ', queue, ' has leases that nobody looks at') end
 end
 
@@ -37,7 +35,7 @@ local function look_at_state(id, queue, kind)
   local row = call('HGET', starts, id)
   if kind == 'processing' then look_at_start(id, queue, row)
   elseif row then wrong('job ', id, ' has a start but is ', kind) end
-  local a = read_admission(call('HGET', admission, id) or '') or nothing
+  local a = read_admission(call('HGET', admission, id) or '') or no_admission
   if kind == 'throttled' and (a.at == '' or not call('ZSCORE', wait_line(queue, a.at), id)) then
     wrong('job ', id, ' is throttled and waits in no line')
   end
@@ -97,7 +95,7 @@ local function count_of(resource)
     took = {}
     for _, row in ipairs(call('HVALS', starts)) do
       local start = read_start(row)
-      for _, its in ipairs(start and t.taken_in(start.permits) or {}) do took[its] = (took[its] or 0) + 1 end
+      for _, its in ipairs(start and permits_in(start.permits) or {}) do took[its] = (took[its] or 0) + 1 end
     end
   end
   return took[resource] or 0
@@ -120,7 +118,7 @@ function look.holders(id, value)
   elseif kind == 'reserved' then good = fence == '0' and not start and call('ZSCORE', reserved, reservation(resource, id)) end
   if not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
   if call('HEXISTS', jobs, id) == 0 then wrong(resource, ' is held by job ', id, ', which does not exist') end
-  if not has(read_admission(call('HGET', admission, id) or '') or nothing, resource) then
+  if not has_permit(read_admission(call('HGET', admission, id) or '') or no_admission, resource) then
     wrong(resource, ' is held by job ', id, ', of which it is not known')
   end
   if not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
@@ -129,7 +127,7 @@ end
 function look.wait(id)
   local queue, resource = match(sub(key, #P + 7), '^([^/]*)/(.*)$')
   if not queue then return end
-  local a = read_admission(call('HGET', admission, id) or '') or nothing
+  local a = read_admission(call('HGET', admission, id) or '') or no_admission
   if a.at ~= resource or not call('ZSCORE', line('throttled', queue), id) then
     wrong('job ', id, ' is in the line of ', resource, ' but does not wait for it')
   end
@@ -146,7 +144,7 @@ function look.waits(queue)
 end
 
 function look.busy(resource)
-  if t.held_of(resource) <= 0 then wrong(resource, ' is listed as busy and is not') end
+  if held_of(resource) <= 0 then wrong(resource, ' is listed as busy and is not') end
 end
 function look.waiting(resource)
   if call('EXISTS', waits(resource)) == 0 then wrong(resource, ' is listed as waiting and is not') end
@@ -161,7 +159,7 @@ end
 function look.locks(resource, value)
   local fence, at = match(value, '^(%d+) %d+ ()')
   if not fence or not text_at(value, at) then wrong('lock ', resource, ' cannot be read')
-  elseif tonumber(fence) > last then wrong('lock ', resource, ' has a fence that was never drawn') end
+  elseif tonumber(fence) > last_number then wrong('lock ', resource, ' has a fence that was never drawn') end
   if not call('ZSCORE', lock_ends, resource) then wrong('lock ', resource, ' is held and has no end') end
 end
 function look.lock_ends(resource)

@@ -1,3 +1,4 @@
+-- Writes.
 -- A server lives. ARGV[3]: its id; ARGV[4]: what it says of itself, without times; from 5 the queues that it serves.
 -- Kept as "last beat, first beat, what it says". Answer: 1 when it was known.
 begin_freeing()

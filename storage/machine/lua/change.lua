@@ -1,3 +1,4 @@
+-- Writes, and its answer is a promise.
 -- A person's word about one job.
 -- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6], for remove: cause, error and time waited of a
 -- start that runs, as in a past.
@@ -21,7 +22,7 @@ local target, score, row
 if ARGV[3] == 'requeue' then
   if ready and p.reason == ARGV[5] then return 'none' end  -- asked again
   if ready or at.kind == 'processing' then return at.kind end
-  if at.kind == 'throttled' then return 'throttled ' .. (throttling().admission_of(id) or throttling().nothing).at end
+  if at.kind == 'throttled' then return 'throttled ' .. (throttling().admission_of(id) or throttling().no_admission).at end
   if at.kind ~= 'scheduled' then  -- a final job starts afresh, with all its attempts
     p.failures, p.attempt, p.losses = 0, 0, 0
   end
@@ -37,13 +38,14 @@ else
   end
   target, score = sorted(line('deleted', at.queue)), now_text
 end
-if row then throttling().check_admissions() end
+if row then throttling().check_throttlers() end
 p.reason = ARGV[5]
+if at.kind == 'scheduled' then sorted(due) end
 call('ZREM', at.key, id)
 call('HDEL', starts, id)
 call('HSET', past, id, write_past(p))
 call('ZADD', target, score, id)
 if at.kind == 'scheduled' then refresh_due(at.queue) end
-if ARGV[3] == 'remove' then throttling().forget(id, row) end
+if ARGV[3] == 'remove' then throttling().forget_job(id, row) end
 finish(ARGV[3] == 'requeue' or woken > 0)
 return woken > 0 and 'woke' or 'none'

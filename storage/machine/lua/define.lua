@@ -1,11 +1,10 @@
+-- Writes, and its answer is a promise.
 -- Adds or changes a definition.
 -- ARGV[3]: resource; [4]: text; [5]: permits, or empty; [6]: the configuration that says so, or empty.
 -- Answer: unchanged, added or changed; 1 when there is work for others.
 -- Invariants: who fits under a higher limit is woken; what waits in lines of a cell is looked at again; a changed
 -- definition makes a new version of the cell.
-local t = throttling()
-local check_admissions, limit_of, pass_on = t.check_admissions, t.limit_of, t.pass_on
-check_admissions()
+check_throttlers()
 local resource, said, permits, config = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if config ~= '' and call('HGET', configs, resource) == config then return {'unchanged', 0} end
 local before, limit_before = call('HGET', definitions, resource), call('HGET', limits, resource) or ''

@@ -1,3 +1,4 @@
+-- Reads.
 -- Schedules that are due, the longest first. ARGV[3]: at most so many.
 -- Answer: now; in how many microseconds the next of the others is due (empty: there is none; 0: more are due); then
 -- each, see schedule_view.lua.

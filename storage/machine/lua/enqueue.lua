@@ -1,3 +1,4 @@
+-- Writes, and its answer is a promise.
 -- Stores new jobs.
 -- ARGV from 3, for each job: id, queue, delay in microseconds, record.
 -- Answer, for each job: empty when it was stored, else the record that stands under its id already.

@@ -1,3 +1,4 @@
+-- Writes, or finds nothing to do.
 -- Tells which starts look lost: past their lease, or held until a time that no lease reaches from now.
 -- ARGV[3]: at most so many. ARGV[4]: microseconds that a clock may be off without having been set back.
 -- Answer: in how many microseconds the next lease ends (empty: none), then for each start: id, start, 1 when the

@@ -1,8 +1,7 @@
+-- Reads.
 -- What a job waits for. ARGV[3]: id; ARGV[4]: at most so many holders and waiters.
 -- Answer: the job as get tells it; then 1 when its queue is paused, 1 when it is served, how many go first, how many
 -- of the queue run, and of a throttled job the resource it waits for, see throttler_view.lua.
-local t = throttling()
-local nothing, admission_of = t.nothing, t.admission_of
 local id = ARGV[3]
 local record = call('HGET', jobs, id)
 if not record then
@@ -10,7 +9,7 @@ if not record then
   return {{}}
 end
 local at = place_of(id, record) or {kind = 'lost', score = '0', queue = queue_of(record) or ''}
-local a = at.kind == 'throttled' and admission_of(id) or nothing
+local a = at.kind == 'throttled' and admission_of(id) or no_admission
 local first = 0
 local function count(key) first = first + call('ZCOUNT', key, '-inf', '(' .. at.score) end
 if at.kind == 'woken' then count(at.key)

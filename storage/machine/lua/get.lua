@@ -1,3 +1,4 @@
+-- Reads.
 -- ARGV[3]: id.
 -- Answer: id, line, score, record, past or empty, start or, of a throttled job, admission; only the id when it is in
 -- quarantine; nothing when there is no such job.

@@ -1,3 +1,4 @@
+-- Reads.
 -- A page of jobs: state after state, and within one the waiting in the order they will go, the final newest first.
 -- ARGV[3]: queue, or empty for all. ARGV[4]: at most so many. ARGV[5], ARGV[6]: the score and id behind which the first
 -- state goes on, both empty at its beginning. From 7: states, each as its name followed by 1 when the newest is first.

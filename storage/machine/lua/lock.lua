@@ -1,3 +1,4 @@
+-- Writes, and its answer is a promise.
 -- Takes, renews, releases or looks at a lock.
 -- ARGV[3]: take, renew, release or look; [4]: resource; [5]: fence; [6]: lease in microseconds; [7]: token; [8]: holder.
 -- Answer: 0 fine, 1 stale, 2 held by another; then, when somebody holds it, fence, end of the lease, what is left of it,

@@ -1,3 +1,4 @@
+-- Writes.
 -- Makes the prefix ours, or tells whose it is.
 -- ARGV[3]: the schema that this version writes. Answer: the schema that is there now.
 -- Invariants: no other script runs before this has answered a schema that the caller knows. Older ones wrote what belongs

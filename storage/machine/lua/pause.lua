@@ -1,3 +1,4 @@
+-- Writes, and its answer is a promise.
 -- ARGV[3]: queue. ARGV[4]: 1 to pause, 0 to resume: then those of its waiters that fit are woken, of the first
 -- resources that are waited for; a rouse finds the others. Passes when memory is out.
 begin_freeing()

@@ -1,3 +1,4 @@
+-- Writes.
 -- Keeps what running bodies say of how far they are.
 -- ARGV from 3, for each start: id, fence, report.
 -- Answer: a digit for each start (0 kept, 1 stale).

@@ -1,11 +1,9 @@
+-- Writes, or finds nothing to do.
 -- Moves due jobs to the tails of their queues, oldest first, and passes on what was reserved too long.
 -- ARGV[3]: at most so many of each. ARGV[4]: for how many microseconds something stays reserved.
 -- Answer: how many were moved; in how many microseconds the next is due (empty: there is none; 0: more are due); 1 when
 -- waiters were woken; the cells with a line to look at; in how many microseconds the next schedule is due, or empty.
 -- Invariant: `due` names each queue that has scheduled jobs, with the earliest. Passes when memory is out.
-local t = throttling()
-local write_admission, copy_of, admission_of, has, cell_of, let_go, stand_in_line, pass_on =
-  t.write_admission, t.copy_of, t.admission_of, t.has, t.cell_of, t.let_go, t.stand_in_line, t.pass_on
 local look_again = 1000000  -- a line that nobody looks at makes nobody run in circles; as in storage/admission.hpp
 local most_open = 10000    -- lines looked at, those that stand still included
 begin_freeing()
@@ -56,8 +54,8 @@ for _, member in ipairs(call('ZRANGE', reserved, '-inf', whole(now - reservation
   local id = resource and sub(member, behind)
   local a = id and admission_of(id)
   call('ZREM', reserved, member)
-  if a and has(a, resource) then
-    let_go(resource, {id})
+  if a and has_permit(a, resource) then
+    remove_entries(resource, {id})
     local b = copy_of(a)
     b.held = {}
     for _, r in ipairs(a.held) do
@@ -65,9 +63,9 @@ for _, member in ipairs(call('ZRANGE', reserved, '-inf', whole(now - reservation
     end
     local place = place_of(id, call('HGET', jobs, id))
     if place and is_enqueued(place.kind) then
-      b.first, b.at = draw(1), resource
+      b.arrival, b.at = draw(1), resource
       call('ZREM', place.key, id)
-      stand_in_line(id, place.queue, resource, b.first)
+      enqueue_waiter(id, place.queue, resource, b.arrival)
     end
     call('HSET', admission, id, write_admission(b))
     pass_on(resource)
@@ -86,7 +84,7 @@ while open_lines < limit and read < most_open do
   local some = call('ZRANGE', openings, '-inf', now_text, 'BYSCORE', 'LIMIT', read, limit)
   for _, resource in ipairs(some) do
     local cell = cell_of(resource)
-    if open_lines < limit and not t.stands_still(resource) then  -- it stays open until one of their queues runs again
+    if open_lines < limit and not has_no_runnable_waiter(resource) then  -- it stays open until one of their queues runs again
       open_lines = open_lines + 1
       if not seen[cell] then open[#open + 1] = cell end
       seen[cell] = true

@@ -1,9 +1,10 @@
+-- Writes, or finds nothing to do.
 -- Removes final jobs beyond their retention, oldest first, servers silent for too long, and locks whose lease has been
 -- over for a day.
 -- ARGV[3]: at most so many of each state. ARGV[4]: servers whose last beat is older than so many microseconds go (empty: none).
 -- Then for failed, succeeded and deleted: the age in microseconds and the number that are kept, each empty for any.
 -- Answer: how many were removed, and 1 when there is more to do.
-call('HLEN', locks)
+for _, key in ipairs({jobs, past, locks, servers, claims}) do call('HLEN', key) end
 sorted(lock_ends)
 begin_freeing()
 local limit, removed, more = tonumber(ARGV[3]), 0, 0

@@ -1,3 +1,4 @@
+-- Writes.
 -- Moves records that could not be read into quarantine.
 -- ARGV from 3, for each: id, and its record and past as they were read (no past: it was not looked at); who was
 -- changed since stays.

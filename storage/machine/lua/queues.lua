@@ -1,3 +1,4 @@
+-- Reads.
 -- Answer, for each queue: its name, 1 when paused, and how many jobs are enqueued, scheduled, throttled, processing,
 -- succeeded, failed, deleted and in quarantine.
 local answer = {}

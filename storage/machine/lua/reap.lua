@@ -1,3 +1,4 @@
+-- Writes.
 -- Takes starts away whose renewals are still those that were seen.
 -- ARGV[3]: losses at which a job is failed. ARGV[4], ARGV[5]: the reason, with %d for the number: of the start when the
 -- job goes back, of the losses when it is failed. ARGV[6]: cause, error and time waited of the start, as in a past. From 7,
@@ -10,7 +11,7 @@ local ids, codes = {}, {}
 for i = 7, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
 local rows, pasts = many('HMGET', starts, ids), many('HMGET', past, ids)
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local done, is_final, took = {}, {}, {}  -- took: see give_back in admission.lua
+local done, is_final, took = {}, {}, {}  -- took: see give_back
 for i, id in ipairs(ids) do
   local start = rows[i] and not done[id] and read_start(rows[i])
   codes[i] = '1'
@@ -20,7 +21,7 @@ for i, id in ipairs(ids) do
     local processing = line('processing', start.queue)
     local p = read_past(pasts[i])
     if not p then
-      sorted(line('quarantined', start.queue))
+      may_put_aside(start.queue)
       broken[#broken + 1] = {id = id, key = processing, queue = start.queue}
     else
       p.losses = p.losses + 1
@@ -39,13 +40,13 @@ for i, id in ipairs(ids) do
     end
   end
 end
-local had = admissions_of(ended)
-if next(took) or #broken > 0 then throttling().check_admissions() end
+local had = admissions_if_any(ended)
+if next(took) or #broken > 0 then throttling().check_throttlers() end
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for _, b in ipairs(broken) do put_aside(b.id, b.key, b.queue) end
-give_back(ended, had, took, is_final)
+give_back_if_any(ended, had, took, is_final)
 finish(#ended + woken > 0)
 return table.concat(codes)

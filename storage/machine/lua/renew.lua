@@ -1,3 +1,4 @@
+-- Writes.
 -- Holds starts for another lease.
 -- ARGV[3]: lease in microseconds; from 4, for each start: id, fence.
 -- Answer: a digit for each start (0 held, 1 stale).

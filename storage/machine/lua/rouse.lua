@@ -1,10 +1,9 @@
+-- Writes, or finds nothing to do.
 -- Wakes whoever fits and was not woken.
 -- ARGV[3]: look at so many resources at most; ARGV[4]: those behind this one.
 -- Answer: how many were woken; the resource behind which it goes on, or empty when that was all.
-local t = throttling()
-local check_admissions, pass_on, most_woken = t.check_admissions, t.pass_on, t.most_woken
 begin_freeing()
-check_admissions()
+check_throttlers()
 local limit = math.max(1, tonumber(ARGV[3]))
 local from = ARGV[4] == '' and '-' or '(' .. ARGV[4]
 local found = call('ZRANGE', waiting, from, '+', 'BYLEX', 'LIMIT', 0, limit)

@@ -1,3 +1,4 @@
+-- Reads.
 -- Schedules by name. ARGV[3]: at most so many; ARGV[4]: those behind this one.
 -- Answer: now; the last name when there are more, else empty; then each, see schedule_view.lua.
 local limit, after = math.max(1, tonumber(ARGV[3])), ARGV[4]

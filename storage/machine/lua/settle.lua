@@ -1,3 +1,4 @@
+-- Writes.
 -- Ends starts, and may claim in the same step.
 -- ARGV[3]: the number of groups. For each: the number of its starts; how they ended (succeeded, failed, deleted, retry,
 -- given_back, deferred); 1 when that is a failed run, else 0; the delay in microseconds of those that are retried or
@@ -53,18 +54,20 @@ for i = 1, n do
   if has ~= '0' and has ~= '2' then past_ids[#past_ids + 1] = ids[i] end
   if has == '2' or has == '3' then has_admission[ids[i]] = true end
 end
+if #past_ids == 0 then call('HLEN', past) end
 for k, value in ipairs(many('HMGET', past, past_ids)) do looked[past_ids[k]] = value end
 local plain = not next(has_admission)  -- nobody has more than what its claim took
-if some_took then throttling().check_admissions() end
+if some_took then throttling().check_throttlers() end
 local ended_commons = {}
 
 local codes, made_work = {}, false
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local earliest, done, took = {}, {}, {}  -- took: see give_back in admission.lua
+local earliest, done, took = {}, {}, {}  -- took: see give_back
 local ends, changes = 0, 0
 
 local function target_of(how, delay, losses, c)
   if (how == 'retry' or how == 'deferred') and delay > 0 then
+    sorted(due)
     earliest[c.queue] = math.min(earliest[c.queue] or now + delay, now + delay)
     return line('scheduled', c.queue), whole(now + delay)
   end
@@ -92,7 +95,7 @@ for _, group in ipairs(groups) do
       codes[i] = '0'
       done[id] = fence
       if before and not p then
-        sorted(line('quarantined', c.queue))
+        may_put_aside(c.queue)
         broken[#broken + 1] = {id, c.processing, c.queue}
       else
         local losses, attempt = p and p.losses or 0, attempts[i]
@@ -132,7 +135,7 @@ if next(has_admission) then
   for _, id in ipairs(ended) do
     if has_admission[id] then admitted[#admitted + 1] = id end
   end
-  had = admissions_of(admitted)
+  had = admissions_if_any(admitted)
 end
 each_list(leaving, 'ZREM')
 many('HDEL', starts, ended)
@@ -140,7 +143,7 @@ many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', whole(instant), queue) end
 for _, b in ipairs(broken) do put_aside(b[1], b[2], b[3]) end
-if some_took and plain then throttling().free(ended_commons) end
+if some_took and plain then throttling().end_alike(ended_commons) end
 local is_final = {}
 if next(had) then
   for _, group in ipairs(groups) do
@@ -151,7 +154,7 @@ if next(had) then
     end
   end
 end
-give_back(ended, had, took, is_final)
+give_back_if_any(ended, had, took, is_final)
 
 local answer = {''}
 if ARGV[at] then

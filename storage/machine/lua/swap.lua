@@ -1,3 +1,4 @@
+-- Writes.
 -- Changes a cell that is as it was read, within the span of time that the change was made for; parks, wakes, and says
 -- when to look again.
 -- ARGV[3]: cell; [4]: version that was read; [5]: new state; [6], [7]: the span in microseconds, without its end. Then
@@ -6,12 +7,9 @@
 -- Answer: 1 when it was changed; how many were woken; 1 when there is work for others; for each park a letter (p
 -- parked, s stale) and the resource; for each let in a digit (1 stale); the cell afterwards, see cell_view.lua.
 -- Invariants: all or nothing, by version and time; a start is parked as by take.
-local t = throttling()
-local nothing, check_admissions, admission_of, wake, park =
-  t.nothing, t.check_admissions, t.admission_of, t.wake, t.park
 begin_freeing()
 local name, at = ARGV[3], 8
-check_admissions()
+check_throttlers()
 local version, from = match(call('HGET', cells, name) or '', '^(%d+) ()')
 version = version or '0'
 if version ~= ARGV[4] or now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then return {0, 0, 0, {}, '', cell_view(name)} end
@@ -37,13 +35,13 @@ call('HSET', cells, name, whole(version + 1) .. ' ' .. text(ARGV[5]))
 local told_parks = {}
 for i, asked in ipairs(parks) do
   local id, fence, resource = asked[1], asked[2], asked[3]
-  local row, a = call('HGET', starts, id), admission_of(id) or nothing
+  local row, a = call('HGET', starts, id), admission_of(id) or no_admission
   local start = row and read_start(row)
   local letter = 's'
   if fence == '0' then resource = ''
   elseif start and start.fence == fence then
     letter = 'p'
-    park(id, start, a, resource, {})
+    park_start(id, start, a, resource, {})
   elseif not row and a.at ~= '' and a.fence == fence then letter, resource = 'p', a.at
   else resource = '' end
   told_parks[2 * i - 1], told_parks[2 * i] = letter, resource
@@ -56,7 +54,7 @@ end
 local slots, until_ = 0, tonumber(ARGV[7])
 for _, asked in ipairs(wakes) do
   local resource = asked[1]
-  slots = slots + wake(resource, tonumber(asked[2]), function(a)
+  slots = slots + wake_first(resource, tonumber(asked[2]), function(a)
     for i = #a.slots, 1, -1 do
       if a.slots[i].resource == resource then table.remove(a.slots, i) end
     end
@@ -67,7 +65,7 @@ for _, o in ipairs(moved) do
   -- A line has an opening exactly while somebody waits there. Those whose queues do not run are looked at again when this
   -- step is over; those of whom this step does not know that their queues run again, at once.
   local instant = o[2]
-  if instant == '' then instant = t.stands_still(o[1]) and ARGV[7] or now_text end
+  if instant == '' then instant = has_no_runnable_waiter(o[1]) and ARGV[7] or now_text end
   if call('ZSCORE', waiting, o[1]) then call('ZADD', openings, instant, o[1]) else call('ZREM', openings, o[1]) end
 end
 local made_work = woken > 0 or #moved > 0  -- timers look when the next line opens

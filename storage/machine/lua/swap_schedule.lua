@@ -1,3 +1,4 @@
+-- Writes, and its answer is a promise.
 -- Changes a schedule when it is as it was read, and enqueues what is due of it.
 -- ARGV[3]: name; [4]: the version that was read, 0 for none; [5]: the record, empty to remove it; [6]: the instant at
 -- which it is due next, or empty; [7]: its place as "offset span number", or empty; [8]: empty, or the largest number of

@@ -1,3 +1,4 @@
+-- Writes.
 -- Gives permits to starts, or parks them; each alone, in the order they come.
 -- ARGV from 3, for each group of alike starts: their number; s when what they get is strict, else empty; 1 when they
 -- may be parked, else 0; the number of resources, these; then for each start id, fence.
@@ -5,10 +6,6 @@
 -- each that is p, b or u the resource.
 -- Invariants: a start gets all or none; nobody gets what somebody waits for whose queue runs; who is parked leaves
 -- `starts` and its lease, and its past stays as it was. Passes when memory is out.
-local t = throttling()
-local read_admission, write_admission, copy_of, nothing = t.read_admission, t.write_admission, t.copy_of, t.nothing
-local admission_of, has, limit_of, entry_of = t.admission_of, t.has, t.limit_of, t.entry_of
-local hold, pass_on, park = t.hold, t.pass_on, t.park
 begin_freeing()
 local groups, group_of, ids, fences, n = {}, {}, {}, {}, 0
 local at = 3
@@ -18,14 +15,14 @@ while ARGV[at] do
   groups[#groups + 1] = group
   at = first + ARGV[at + 3]
   for i = first, at - 1 do group.wants[i - first + 1] = ARGV[i] end
-  group.admission = write_admission({first = 0, vain = 0, fence = '0', at = '', held = group.wants, slots = {}})
+  group.admission = admission_with(group.wants)
   for _ = 1, count do
     n = n + 1
     group_of[n], ids[n], fences[n] = group, ARGV[at], ARGV[at + 1]
     at = at + 2
   end
 end
-t.check_admissions()
+check_throttlers()
 call('HLEN', admission)
 local rows, had = many('HMGET', starts, ids), admissions_of(ids)
 
@@ -33,7 +30,7 @@ local rows, had = many('HMGET', starts, ids), admissions_of(ids)
 local limit, room, first_served = {}, {}, {}
 local granted, changed, changes, parked, moved_out, unfolded, marked = grouped(), {}, 0, {}, {}, {}, {}
 local function write_grants()
-  for _, resource in ipairs(granted.order) do hold(resource, granted.of[resource]) end
+  for _, resource in ipairs(granted.order) do add_entries(resource, granted.of[resource]) end
   put(admission, changed)
   many('HSET', starts, moved_out)
   granted, changed, changes, moved_out = grouped(), {}, 0, {}
@@ -44,7 +41,7 @@ local function is_defined(resource)
   return limit[resource]
 end
 local function has_room(resource)
-  if not room[resource] then room[resource] = limit[resource] - t.held_of(resource) end
+  if not room[resource] then room[resource] = limit[resource] - held_of(resource) end
   if room[resource] > 0 and not first_served[resource] then
     first_served[resource] = true
     if call('ZSCORE', waiting, resource) then
@@ -62,7 +59,7 @@ local function grant(id, fence, group, a, missing, start, row)
   if #missing == 0 and not group.strict then return end
   if start then
     a = copy_of(a)
-    for _, resource in ipairs(t.unfold(id, start)) do a.held[#a.held + 1] = resource end
+    for _, resource in ipairs(spill_permits(id, start)) do a.held[#a.held + 1] = resource end
     unfolded[id] = true
   end
   if not marked[id] then
@@ -74,7 +71,7 @@ local function grant(id, fence, group, a, missing, start, row)
   if group.strict then
     for _, resource in ipairs(a.held) do
       local kind, since = entry_of(resource, id)
-      if kind ~= 'strict' then hold(resource, {id, 'strict ' .. fence .. ' ' .. since}) end
+      if kind ~= 'strict' then add_entries(resource, {id, 'strict ' .. fence .. ' ' .. since}) end
     end
   end
   if #missing == 0 and not start then return end
@@ -84,7 +81,7 @@ local function grant(id, fence, group, a, missing, start, row)
     room[resource] = room[resource] - 1
   end
   local now_has = group.admission
-  if a ~= nothing then
+  if a ~= no_admission then
     local b = copy_of(a)
     for _, resource in ipairs(missing) do b.held[#b.held + 1] = resource end
     table.sort(b.held, by_bytes)
@@ -101,7 +98,7 @@ local function decide(id, fence, group, row)
     write_grants()
     a = admission_of(id)
   end
-  a = a or nothing
+  a = a or no_admission
   local start = row and read_start(row)
   if row and not start then return 's' end
   if start and (start.permits == '' or unfolded[id]) then start = nil end
@@ -109,12 +106,12 @@ local function decide(id, fence, group, row)
     if a.at ~= '' and a.fence == fence and fence ~= '0' then return 'p', a.at end
     return 's'
   end
-  local plain = a == nothing and not start
-  local took = start and {held = t.taken_in(start.permits)}
+  local plain = a == no_admission and not start
+  local took = start and {held = permits_in(start.permits)}
   local missing = plain and group.wants or {}
   for _, resource in ipairs(group.wants) do
     if not is_defined(resource) then return 'u', resource end
-    if not plain and not has(a, resource) and not (took and has(took, resource)) then missing[#missing + 1] = resource end
+    if not plain and not has_permit(a, resource) and not (took and has_permit(took, resource)) then missing[#missing + 1] = resource end
   end
   for i, resource in ipairs(missing) do
     if not has_room(resource) then
@@ -123,7 +120,7 @@ local function decide(id, fence, group, row)
       if not parting then return 's' end
       if unfolded[id] then parting.permits = '' end
       write_grants()
-      park(id, parting, a, resource, {unpack(missing, 1, i - 1)})
+      park_start(id, parting, a, resource, {unpack(missing, 1, i - 1)})
       parked[id] = true
       had, room, first_served = nil, {}, {}
       return 'p', resource

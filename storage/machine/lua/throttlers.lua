@@ -1,3 +1,4 @@
+-- Reads.
 -- What is defined, held or waited for, by name.
 -- ARGV[3]: at most so many; ARGV[4]: those behind this one.
 -- Answer: the last of them when there are more, else empty; then what stands about each, see throttler_view.lua.

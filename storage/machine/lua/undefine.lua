@@ -1,12 +1,11 @@
+-- Writes, and its answer is a promise.
 -- Removes a definition that nobody needs.
 -- ARGV[3]: resource. Answer: empty, or by how many it is held and for how many it is waited.
 -- Invariant: what is held or waited for stays defined, and so does a cell of which a key is waited for.
-local t = throttling()
-local check_admissions, cell_of = t.check_admissions, t.cell_of
 begin_freeing()
-check_admissions()
+check_throttlers()
 local resource = ARGV[3]
-local held, waits_for_it = t.held_of(resource), 0
+local held, waits_for_it = held_of(resource), 0
 local function count(line_of_it)
   for _, queue in ipairs(call('SMEMBERS', waits(line_of_it))) do
     waits_for_it = waits_for_it + call('ZCARD', wait_line(queue, line_of_it))

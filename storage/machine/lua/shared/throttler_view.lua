@@ -3,7 +3,7 @@ local function about(resource)
   local n = 0
   for _, queue in ipairs(call('SMEMBERS', waits(resource))) do n = n + call('ZCARD', wait_line(queue, resource)) end
   local opening = call('ZSCORE', openings, resource)
-  return {resource, call('HGET', definitions, resource) or '', throttling().held_of(resource), n,
+  return {resource, call('HGET', definitions, resource) or '', held_of(resource), n,
           opening and whole(tonumber(opening)) or ''}
 end
 
@@ -20,7 +20,7 @@ local function throttler_view(resource, limit)
     rows = call('HGETALL', starts)
     for i = 1, #rows, 2 do
       local start = read_start(rows[i + 1])
-      for _, name in ipairs(start and throttling().taken_in(start.permits) or {}) do
+      for _, name in ipairs(start and permits_in(start.permits) or {}) do
         if name == resource then
           held[#held + 1] = {id = rows[i], kind = 'held', fence = tonumber(start.fence), since = tonumber(start.started)}
         end
@@ -42,7 +42,7 @@ local function throttler_view(resource, limit)
   end
   table.sort(in_line, function(a, b) return a[2] < b[2] end)
   for i = 1, math.min(#in_line, limit) do waiters[i] = in_line[i][1] end
-  local stored = call('HGET', cells, throttling().cell_of(resource)) or ''
+  local stored = call('HGET', cells, cell_of(resource)) or ''
   local from = match(stored, '^%d+ ()')
   return {about(resource), first, waiters, from and text_at(stored, from) or ''}
 end

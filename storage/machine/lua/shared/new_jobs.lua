@@ -22,15 +22,16 @@ local function store_new(at)
       records[#records + 1] = id
       records[#records + 1] = record
       if not known[queue] then
-        known[queue] = {ready = sorted(line('ready', queue)), scheduled = sorted(line('scheduled', queue))}
+        known[queue] = {ready = line('ready', queue), scheduled = line('scheduled', queue)}
         queue_list[#queue_list + 1] = queue
       end
       if delay > 0 then
-        add_two(placed, known[queue].scheduled, whole(now + delay), id)
+        sorted(due)
+        add_two(placed, sorted(known[queue].scheduled), whole(now + delay), id)
         earliest[queue] = math.min(earliest[queue] or now + delay, now + delay)
       else
         tails = tails + 1
-        add_two(placed, known[queue].ready, tails, id)  -- the place is drawn below, when we know how many
+        add_two(placed, sorted(known[queue].ready), tails, id)  -- the place is drawn below, when we know how many
       end
     end
   end
@@ -41,9 +42,9 @@ local function store_new(at)
     local list = placed.of[keys.ready]
     if list then for i = 1, #list, 2 do list[i] = whole(first + list[i] - 1) end end
   end
+  call('SADD', queues, unpack(queue_list))  -- first: it looks at the type too, and a queue without jobs does no harm
   many('HSET', jobs, records)
   each_list(placed, 'ZADD')
-  call('SADD', queues, unpack(queue_list))
   for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', whole(instant), queue) end
   return answer, true
 end

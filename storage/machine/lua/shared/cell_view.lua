@@ -9,7 +9,7 @@ local function cell_view(name)
   local function add(resource)
     local n = 0
     for _, queue in ipairs(call('SMEMBERS', waits(resource))) do
-      if throttling().runs(queue) then n = n + call('ZCARD', wait_line(queue, resource)) end
+      if queue_runs(queue) then n = n + call('ZCARD', wait_line(queue, resource)) end
     end
     if n > 0 then lines[#lines + 1], lines[#lines + 2] = resource, n end
   end

@@ -1,0 +1,34 @@
+-- What every script begins with, as far as it names it: the prefix, the instant, and Redis' commands.
+--
+-- KEYS[1] is the prefix, as {sluice}: its braces keep all keys in one slot. ARGV[1] is the instant in microseconds, or
+-- empty for the clock of Redis; ARGV[2] names who asks, so that it can tell its own hints from others'.
+--
+-- Lua has no rollback, so each script looks at everything it will touch before its first write: a command that reads a
+-- key raises when the key is of another type.
+local call = redis.call
+local match = string.match
+local sub = string.sub
+local byte = string.byte
+local format = string.format
+
+local P = KEYS[1]
+
+-- A double holds whole numbers below 2^53 exactly, but tostring rounds them to 14 digits.
+local function whole(n) return format('%d', n) end
+
+local now = tonumber(ARGV[1])
+if not now then
+  local t = call('TIME')
+  now = t[1] * 1000000 + t[2]
+end
+local now_text = whole(now)
+
+-- A key that will be written as a sorted set: raises now, before the first write, when it is something else.
+local is_sorted = {}
+local function sorted(key)
+  if not is_sorted[key] then
+    call('ZCARD', key)
+    is_sorted[key] = true
+  end
+  return key
+end

@@ -1,0 +1,262 @@
+-- Takes the first ready jobs of a queue: its woken line, then all its others oldest first.
+-- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
+-- number of known types, these, the number of types that start at once, these, the number of types whose permits are
+-- taken, and for each: it, 1 when it may be parked, the number of its resources, these.
+-- Answer: how many jobs are work for others; what claimed jobs have of throttlers already, see
+-- `permits_told`; how many were parked; 1 when a suspect waits still; then for each job id, end of its lease, record,
+-- past or empty, start.
+-- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
+-- moves to its type's line; an op that got something answers the same when it comes again. A record that cannot be
+-- read is put aside.
+local most_moved = 1000  -- jobs that one claim looks at and does not take
+local most_parked = 250  -- as in storage/admission.hpp
+
+local function suspect_waits(queue, passed)
+  return (passed or call('EXISTS', line('suspect', queue)) == 1) and 1 or 0
+end
+
+local function claimed_before(server, queue, op)
+  local found, ids = {}, call('ZRANGE', line('processing', queue), 0, -1, 'WITHSCORES')
+  for i = 1, #ids, 2 do
+    local row = call('HGET', starts, ids[i])
+    local start = row and read_start(row)
+    if start and start.server == server and start.op == op then
+      found[#found + 1] = {fence = tonumber(start.fence), id = ids[i], until_ = whole(tonumber(ids[i + 1])), row = row}
+    end
+  end
+  table.sort(found, function(a, b) return a.fence < b.fence end)
+  local answer, ids_found, has_already = {0, '', 0, suspect_waits(queue)}, {}, {}
+  for i, f in ipairs(found) do ids_found[i] = f.id end
+  local had = admissions_if_any(ids_found)
+  for i, f in ipairs(found) do
+    local n, a = #answer, had[f.id]
+    if a then has_already[#has_already + 1] = throttling().permits_told(i, a.held, a.slots) end
+    answer[n + 1], answer[n + 2], answer[n + 5] = f.id, f.until_, f.row
+    answer[n + 3], answer[n + 4] = call('HGET', jobs, f.id) or '', call('HGET', past, f.id) or ''
+  end
+  answer[2] = table.concat(has_already)
+  return answer
+end
+
+local function claim(at)
+  local server, queue, lane, op = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local free, ahead = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
+  local suspect_too, lease = ARGV[at + 6] == '1', ARGV[at + 7]
+  local most = free + ahead
+  local known, at_once = {}, {}
+  local types_end = at + 8 + ARGV[at + 8]
+  for i = at + 9, types_end do known[ARGV[i]] = true end
+  local at_once_end = types_end + 1 + ARGV[types_end + 1]
+  for i = types_end + 2, at_once_end do at_once[ARGV[i]] = true end
+  local plans, plans_of, place = {}, {}, at_once_end + 2  -- plans_of: how many by resource
+  for _ = 1, ARGV[at_once_end + 1] do
+    local plan = {may_wait = ARGV[place + 1] == '1', wants = {}, row = '', let_in = 0, roomy = 0}
+    for i = 1, ARGV[place + 2] do
+      local resource = ARGV[place + 2 + i]
+      plan.wants[i] = resource
+      plan.row = plan.row .. text(resource)
+      plans_of[resource] = (plans_of[resource] or 0) + 1
+    end
+    plan.row = text(plan.row)
+    plans[ARGV[place]] = plan
+    place = place + 3 + #plan.wants
+  end
+  if most == 0 then return {0} end
+
+  mark_served(queue)
+  local owner = text(queue) .. server
+  local mark = lane .. ' ' .. owner
+  local before = call('HGET', claims, mark)
+  if before and tonumber(before) >= tonumber(op) then return claimed_before(server, queue, op) end
+  call('SADD', queues, queue)
+  if call('SISMEMBER', paused, queue) == 1 then return {0} end
+
+  -- Looking: what is taken, what is moved aside, what cannot be read. Of jobs, nothing is written before all is known.
+  local ids, records, pasts, attempts, permits, has = {}, {}, {}, {}, {}, {}  -- of those taken
+  local leaving, aside, broken, parks, full, looked = grouped(), {}, {}, {}, false, 0
+  local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
+  local passed_suspect = false
+
+  local function rooms_for(plan)
+    local found = {}
+    for i, resource in ipairs(plan.wants) do
+      rooms[resource] = rooms[resource] or throttling().room_of(resource)
+      found[i] = rooms[resource]
+      if not found[i].limit then return {} end  -- who claims it will be told so
+    end
+    return found
+  end
+  -- What keeps a newcomer from its permits, if anything does; and whether half of each is free. How many more find that,
+  -- when nobody else takes of these, is kept as plan.roomy.
+  local function look_at(plan)
+    plan.rooms = plan.rooms or rooms_for(plan)
+    local busy, roomy, alone = nil, most_moved, true
+    for i, room in ipairs(plan.rooms) do
+      if plan.counted then room.held = room.held + plan.let_in - plan.counted end
+      if room.waited_for or room.held >= room.limit then busy = busy or plan.wants[i] end
+      roomy = room.waited_for and 0 or math.min(roomy, math.floor(room.limit / 2) - room.held)
+      alone = alone and plans_of[plan.wants[i]] == 1
+    end
+    plan.counted = plan.let_in
+    if alone and #plan.rooms > 0 then plan.roomy = math.max(0, roomy) end
+    return busy, roomy > 0
+  end
+  local function consider(id, record, before_it, from)
+    local kind = record and type_of(record)
+    local attempt, losses = 0, 0
+    if before_it then
+      local p = read_past(before_it)
+      if p then attempt, losses = p.attempt, p.losses else kind = nil end
+    end
+    if not kind then
+      broken[#broken + 1] = {id, from.key}
+      return
+    end
+    local suspect = is_suspect(losses)
+    if suspect and not suspect_too then  -- it stays where it is
+      passed_suspect = true
+      return
+    end
+    if not known[kind] then
+      if not from.of_type then aside[#aside + 1] = {id, kind, from.key} end
+      return
+    end
+    local plan, busy, roomy = plans[kind], nil, true
+    local waited = plan and had[id]
+    if waited then roomy = false
+    elseif plan and plan.roomy == 0 then busy, roomy = look_at(plan) end
+    if (suspect or at_once[kind] or not roomy) and #ids >= free then
+      full = true  -- it and those behind it wait for a free worker: the order of the line holds
+      return
+    end
+    if busy and plan.may_wait then
+      sorted(wait_line(queue, busy))
+      full = #parks + 1 >= most_parked
+      parks[#parks + 1] = {id = id, resource = busy}
+      add_one(leaving, from.key, id)
+      return
+    end
+    if suspect then suspect_too = false end
+    if from.of_woken then from_woken = from_woken + 1 end
+    local n = #ids + 1
+    ids[n], records[n], pasts[n], attempts[n], permits[n] = id, record, before_it or '', attempt + 1, '0:'
+    has[n] = (before_it and 1 or 0) + (had[id] and 2 or 0)
+    add_one(leaving, from.key, id)
+    if plan and not waited and not busy and plan.rooms[1] then
+      permits[n] = plan.row
+      plan.let_in = plan.let_in + 1
+      if plan.roomy > 0 then plan.roomy = plan.roomy - 1
+      else look_at(plan) end
+    end
+  end
+
+  -- The next of some lines, at most as many as are wanted: ids, and the line of each.
+  local function first_of(lines)
+    local wanted = most - #ids
+    local found, from = {}, {}
+    if #lines == 1 then
+      local only = lines[1]
+      found = call('ZRANGE', only.key, only.seen, only.seen + wanted - 1)
+      for i = 1, #found do from[i] = only end
+      return found, from
+    end
+    local all = {}
+    for _, l in ipairs(lines) do
+      if not l.suspects or suspect_too then
+        local rows = call('ZRANGE', l.key, l.seen, l.seen + wanted - 1, 'WITHSCORES')
+        for i = 1, #rows, 2 do all[#all + 1] = {rows[i], tonumber(rows[i + 1]), l} end
+      end
+    end
+    table.sort(all, function(a, b) return a[2] < b[2] end)
+    for i = 1, math.min(#all, wanted) do found[i], from[i] = all[i][1], all[i][3] end
+    return found, from
+  end
+
+  local function drain(lines)
+    while not full and #ids < most and looked - #ids < most_moved do
+      local found, from = first_of(lines)
+      if #found == 0 then return end
+      local found_records, found_pasts = many('HMGET', jobs, found), many('HMGET', past, found)
+      -- Who was never started and waits in the main line has nothing to do with a throttler yet.
+      local may_have = {}
+      for i, id in ipairs(found) do
+        if found_pasts[i] or not from[i].of_new then may_have[#may_have + 1] = id end
+      end
+      for id, a in pairs(admissions_if_any(may_have)) do had[id] = a end
+      for i, id in ipairs(found) do
+        if full then return end
+        from[i].seen = from[i].seen + 1
+        looked = looked + 1
+        consider(id, found_records[i], found_pasts[i], from[i])
+      end
+    end
+  end
+
+  drain({{key = sorted(line('woken', queue)), seen = 0, of_woken = true}})
+  if not full and #ids < most then
+    local lines = {{key = sorted(line('ready', queue)), seen = 0, of_new = true}}
+    if suspect_too and call('EXISTS', line('suspect', queue)) == 1 then
+      lines[2] = {key = sorted(line('suspect', queue)), seen = 0, suspects = true}
+    end
+    for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
+      if known[name] then lines[#lines + 1] = {key = sorted(type_line(queue, name)), seen = 0, of_type = true} end
+    end
+    drain(lines)
+  end
+  if #ids + #aside + #broken + #parks == 0 then return {0, '', 0, suspect_waits(queue, passed_suspect)} end
+
+  -- Writing.
+  local processing = sorted(line('processing', queue))
+  if #broken > 0 then may_put_aside(queue) end
+  sorted(ending)
+  if #parks > 0 then sorted(line('throttled', queue)) end
+  call('SCARD', types_of(queue))
+  local entering, new_types = grouped(), {}
+  for _, a in ipairs(aside) do
+    add_two(entering, sorted(type_line(queue, a[2])), whole(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
+    add_one(leaving, a[3], a[1])
+    new_types[#new_types + 1] = a[2]
+  end
+  each_list(leaving, 'ZREM')
+  each_list(entering, 'ZADD')
+  many('SADD', types_of(queue), new_types)
+  for _, b in ipairs(broken) do put_aside(b[1], b[2], queue) end
+
+  woken = woken - math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
+  if #parks > 0 then throttling().park_fresh(queue, parks) end
+
+  local answer, answered = {#aside, '', #parks, suspect_waits(queue, passed_suspect)}, 4
+  if #ids > 0 then
+    -- Their starts: the first of their fences.
+    local fence, rows, leases = draw(#ids), {}, {}
+    local until_, rest = whole(now + lease), ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
+    for i, id in ipairs(ids) do
+      local row = whole(fence + i - 1) .. ' ' .. attempts[i] .. ' ' .. has[i] .. rest .. permits[i] .. server
+      rows[2 * i - 1], rows[2 * i] = id, row
+      leases[2 * i - 1], leases[2 * i] = until_, id
+      answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, until_, records[i]
+      answer[answered + 4], answer[answered + 5] = pasts[i], row
+      answered = answered + 5
+    end
+    many('HSET', starts, rows)
+    many('ZADD', processing, leases)
+    call('ZADD', ending, 'LT', until_, queue)
+    call('HSET', claims, mark, op)
+    if next(had) then answer[2] = throttling().admit_claimed(ids, had, fence) end
+    for _, plan in pairs(plans) do
+      if plan.let_in > 0 then
+        look_at(plan)
+        for _, resource in ipairs(plan.wants) do throttling().count_claimed(resource, plan.let_in) end
+      end
+    end
+  end
+  -- Whoever would have been overtaken goes on now, if there is room.
+  local overtaken = {}
+  for resource, room in pairs(rooms) do
+    if room.limit and room.waited_for and room.held < room.limit then overtaken[#overtaken + 1] = resource end
+  end
+  if #overtaken > 0 then table.sort(overtaken, by_bytes) end
+  for _, resource in ipairs(overtaken) do throttling().pass_on(resource) end
+  answer[1] = answer[1] + woken
+  return answer
+end

@@ -1,0 +1,61 @@
+-- The lines of queues, and where a job is.
+
+-- A job is in exactly one line, and the line is its state. Lines are sorted sets of ids: ready, woken, suspect and
+-- type by place in line; throttled by the number of the first parking; scheduled by due time; processing by end of
+-- lease; final states and quarantined by the instant they were entered.
+local function line(kind, queue) return P .. ':' .. kind .. ':' .. queue end
+-- A type's own line in a queue; no name holds a slash.
+local function type_line(queue, type) return P .. ':type:' .. queue .. '/' .. type end
+local function types_of(queue) return P .. ':types:' .. queue end
+local final_kinds = {'failed', 'succeeded', 'deleted'}
+
+local function is_suspect(losses) return losses >= 2 end  -- as in storage/store.hpp
+-- The line behind all others of a queue for a job with so many losses.
+local function tail(queue, losses) return line(is_suspect(losses) and 'suspect' or 'ready', queue) end
+
+-- A claim or a beat says that somebody serves a queue. Written only when half of it is over: most find it so.
+local served_for = 30000000  -- as in storage/admission.hpp
+local function mark_served(queue)
+  local until_ = tonumber(call('ZSCORE', served, queue) or '0')
+  if until_ < now + served_for / 2 or until_ > now + served_for then
+    call('ZADD', served, whole(now + served_for), queue)
+  end
+end
+
+-- Keeps `due` exact after jobs left a scheduled line.
+local function refresh_due(queue)
+  local first = call('ZRANGE', line('scheduled', queue), 0, 0, 'WITHSCORES')
+  if first[2] then call('ZADD', due, first[2], queue) else call('ZREM', due, queue) end
+end
+
+-- Every line that a queue may have now, with the names of its kinds; type lines as type:NAME.
+local function lines_of(queue)
+  local kinds, keys = {}, {}
+  for _, kind in ipairs({'processing', 'ready', 'woken', 'suspect', 'scheduled', 'throttled', 'failed', 'succeeded',
+                         'deleted'}) do
+    kinds[#kinds + 1], keys[#keys + 1] = kind, line(kind, queue)
+  end
+  for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
+    kinds[#kinds + 1], keys[#keys + 1] = 'type:' .. name, type_line(queue, name)
+  end
+  return kinds, keys
+end
+-- All waiting lines but the throttled one.
+local function is_enqueued(kind) return kind == 'ready' or kind == 'woken' or kind == 'suspect' or sub(kind, 1, 5) == 'type:' end
+local function place_in(id, queue)
+  local kinds, keys = lines_of(queue)
+  for i, key in ipairs(keys) do
+    local score = call('ZSCORE', key, id)
+    if score then return {kind = kinds[i], key = key, score = whole(tonumber(score)), queue = queue} end
+  end
+end
+-- Where a job is: its line and its score there. A record that is damaged may name a wrong queue.
+local function place_of(id, record)
+  local home = record and queue_of(record)
+  local found = home and place_in(id, home)
+  if found then return found end
+  for _, queue in ipairs(call('SMEMBERS', queues)) do
+    found = place_in(id, queue)
+    if found then return found end
+  end
+end

@@ -1,0 +1,86 @@
+-- How stored values are read and written.
+
+-- "length:bytes" at a position: the bytes, and the position behind them. Nothing when it is not that.
+local function text_at(s, at)
+  local length, from = match(s, '^(%d+):()', at)
+  if not length then return nil end
+  local to = from + length
+  if to - 1 > #s then return nil end
+  return sub(s, from, to - 1), to
+end
+local function text(s) return #s .. ':' .. s end
+
+-- The type and queue in front of a record (core/codec): a version byte, then two texts of at most 200 bytes with
+-- their lengths in one or two bytes.
+local function name_at(s, at)
+  local n = byte(s, at)
+  if not n then return nil end
+  at = at + 1
+  if n >= 128 then
+    n = n - 128 + 128 * (byte(s, at) or 0)
+    at = at + 1
+  end
+  if n == 0 or at + n - 1 > #s then return nil end
+  return sub(s, at, at + n - 1), at + n
+end
+local function type_of(record) return (name_at(record, 2)) end
+local function queue_of(record)
+  local _, at = name_at(record, 2)
+  return at and (name_at(record, at))
+end
+
+-- A start: "fence attempt has started lease renewals op ", then as "length:bytes" the queue and the permits that its claim
+-- took (each "length:bytes" again), then the server. has: 1 a past, 2 an admission, 3 both; 0 when surely neither.
+local function read_start(row)
+  local fence, attempt, has, started, lease, renewals, op, at =
+    match(row, '^(%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%d+) ()')
+  local queue, permits
+  if fence then queue, at = text_at(row, at) end
+  if queue then permits, at = text_at(row, at) end
+  if not permits then return nil end
+  return {fence = fence, attempt = tonumber(attempt), has = has, started = started, lease = lease,
+          renewals = renewals, op = op, queue = queue, permits = permits, server = sub(row, at)}
+end
+local function write_start(s)
+  return s.fence .. ' ' .. s.attempt .. ' ' .. s.has .. ' ' .. s.started .. ' ' .. s.lease .. ' ' .. s.renewals .. ' ' ..
+         s.op .. ' ' .. text(s.queue) .. text(s.permits) .. s.server
+end
+
+-- The past: "attempt losses settled failures n ", then as "length:bytes" each the reason, the result, the reported
+-- progress, and the last n starts, oldest first. No past is that of a job that nothing has happened to.
+local history_limit = 20  -- as in core/codec.hpp
+local function read_past(value)
+  if not value then
+    return {attempt = 0, losses = 0, settled = '0', failures = 0, n = 0, reason = '', result = '', reported = '',
+            history = ''}
+  end
+  local p = {}
+  local attempt, losses, settled, failures, n, at = match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) ()')
+  if not attempt then return nil end
+  p.attempt, p.losses, p.settled = tonumber(attempt), tonumber(losses), settled
+  p.failures, p.n = tonumber(failures), tonumber(n)
+  if p.n > history_limit then return nil end  -- nobody wrote that, and `remember` would count down from it
+  p.reason, at = text_at(value, at)
+  if not at then return nil end
+  p.result, at = text_at(value, at)
+  if not at then return nil end
+  p.reported, at = text_at(value, at)
+  if not at then return nil end
+  p.history = sub(value, at)
+  return p
+end
+local function write_past(p)
+  return p.attempt .. ' ' .. p.losses .. ' ' .. p.settled .. ' ' .. p.failures .. ' ' .. p.n .. ' ' .. text(p.reason) ..
+         text(p.result) .. text(p.reported) .. p.history
+end
+-- An ended start: "fence attempt claimed ended ", then as "length:bytes" its server, the cause and the error, and last
+-- how many microseconds it waited for its body to begin.
+local function remember(p, fence, attempt, claimed, server, how)
+  p.history = p.history .. text(fence .. ' ' .. attempt .. ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server) .. how)
+  p.n = p.n + 1
+  while p.n > history_limit do
+    local _, behind = text_at(p.history, 1)
+    p.history = behind and sub(p.history, behind) or ''
+    p.n = p.n - 1
+  end
+end
