@@ -1,10 +1,17 @@
 #include "storage/sqlite/schema.hpp"
 
 #include "core/text.hpp"
-#include "storage/sqlite/keyspace.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
+
+constexpr const char* tables = R"sql(
+CREATE TABLE keys(id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, kind INTEGER NOT NULL, size INTEGER NOT NULL, text BLOB);
+CREATE TABLE fields(key INTEGER NOT NULL, field BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY(key, field)) WITHOUT ROWID;
+CREATE TABLE scores(key INTEGER NOT NULL, score NOT NULL, member BLOB NOT NULL, PRIMARY KEY(key, score, member)) WITHOUT ROWID;
+CREATE TABLE members(id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, field1 BLOB, field2 BLOB, field3 BLOB, field4 BLOB,
+  places BLOB NOT NULL);
+)sql";
 
 constexpr int application_id = 0x534c5543;  // "SLUC"
 
@@ -55,9 +62,11 @@ result<void> check_schema(database& db, const std::string& name) {
   return {};
 }
 
+void make_tables(database& db) { db.execute(tables); }
+
 void make_schema(database& db) {
   if (is_made(db)) return;  // another process was first
-  keyspace::make_tables(db);
+  make_tables(db);
   db.execute(cat("PRAGMA application_id=", application_id, "; PRAGMA user_version=", layout).c_str());
 }
 

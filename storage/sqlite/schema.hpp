@@ -1,4 +1,4 @@
-// The settings of a connection to a file of ours, and whether it is one. keyspace.cpp has the tables.
+// The settings of a connection to a file of ours, and whether it is one; and its tables.
 #pragma once
 
 #include <sluice/options.hpp>
@@ -15,7 +15,9 @@ bool is_made(database& db);
 durability configure(database& db, std::uint32_t max_pages);
 // Whether the file is empty, or ours and of this layout. Looks only.
 result<void> check_schema(database& db, const std::string& name);
-// Makes the tables in an empty file. In a transaction.
+// What rows.hpp needs.
+void make_tables(database& db);
+// Makes an empty file one of ours. In a transaction.
 void make_schema(database& db);
 
 }  // namespace sluice::storage::sqlite

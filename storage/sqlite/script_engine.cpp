@@ -1,11 +1,5 @@
 #include "storage/sqlite/script_engine.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <functional>
-#include <new>
-
 #include <lua.hpp>
 
 #include "core/text.hpp"
@@ -17,7 +11,8 @@ constexpr int counted_at_once = 1'000'000;
 constexpr std::uint64_t most_instructions = 2'000'000'000;  // some ten seconds
 constexpr int most_memory_kib = 512 * 1024;
 
-const char self_key = 0;
+// In Lua's registry.
+constexpr const char* self_key = "sluice.engine";
 constexpr const char* answer_key = "sluice.answer";
 
 // What a script may use of Lua: nothing that reads files, loads code, catches an error or prints.
@@ -25,35 +20,39 @@ constexpr const char* forbidden[] = {"dofile",  "loadfile",       "load",    "lo
                                      "module",  "print",          "pcall",   "xpcall",     "getfenv",
                                      "setfenv", "collectgarbage", "newproxy"};
 
+void push(lua_State* state, std::string_view text) { lua_pushlstring(state, text.data(), text.size()); }
+
+// Of what is a text.
+std::string_view text_at(lua_State* state, int index) {
+  std::size_t size = 0;
+  const char* const bytes = lua_tolstring(state, index, &size);
+  return {bytes, size};
+}
+
 }  // namespace
 
-script_engine::script_engine(keyspace& keys, std::string prefix)
-    : keys_(keys), prefix_(std::move(prefix)), state_(luaL_newstate()) {
+script_engine::script_engine(keyspace& keys, std::string_view prefix) : keys_(keys), state_(luaL_newstate()) {
   if (!state_) throw std::bad_alloc();
   luaJIT_setmode(state_, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
-  for (const auto& [name, open] : {std::pair<const char*, lua_CFunction>{"", luaopen_base},
-                                   {LUA_STRLIBNAME, luaopen_string},
-                                   {LUA_TABLIBNAME, luaopen_table},
-                                   {LUA_MATHLIBNAME, luaopen_math}}) {
+  for (const auto open : {luaopen_base, luaopen_string, luaopen_table, luaopen_math}) {
     lua_pushcfunction(state_, open);
-    lua_pushstring(state_, name);
-    lua_call(state_, 1, 0);
+    lua_call(state_, 0, 0);
   }
   for (const auto* name : forbidden) {
     lua_pushnil(state_);
     lua_setglobal(state_, name);
   }
-  lua_pushlightuserdata(state_, const_cast<char*>(&self_key));
   lua_pushlightuserdata(state_, this);
-  lua_rawset(state_, LUA_REGISTRYINDEX);
+  lua_setfield(state_, LUA_REGISTRYINDEX, self_key);
+  // Redis' pcall answers what went wrong. Scripts have it only where nothing can: whoever listens is told elsewhere.
   lua_createtable(state_, 0, 2);
-  lua_pushcfunction(state_, on_call);
-  lua_setfield(state_, -2, "call");
-  lua_pushcfunction(state_, on_pcall);
-  lua_setfield(state_, -2, "pcall");
+  for (const auto* name : {"call", "pcall"}) {
+    lua_pushcfunction(state_, on_call);
+    lua_setfield(state_, -2, name);
+  }
   lua_setglobal(state_, "redis");
   lua_createtable(state_, 1, 0);
-  lua_pushlstring(state_, prefix_.data(), prefix_.size());
+  push(state_, prefix);
   lua_rawseti(state_, -2, 1);
   lua_setglobal(state_, "KEYS");
   lua_sethook(state_, on_count, LUA_MASKCOUNT, counted_at_once);
@@ -62,8 +61,7 @@ script_engine::script_engine(keyspace& keys, std::string prefix)
 script_engine::~script_engine() { lua_close(state_); }
 
 script_engine& script_engine::self(lua_State* state) {
-  lua_pushlightuserdata(state, const_cast<char*>(&self_key));
-  lua_rawget(state, LUA_REGISTRYINDEX);
+  lua_getfield(state, LUA_REGISTRYINDEX, self_key);
   auto* const found = static_cast<script_engine*>(lua_touserdata(state, -1));
   lua_pop(state, 1);
   return *found;
@@ -80,133 +78,89 @@ void script_engine::on_count(lua_State* state, lua_Debug*) {
 int script_engine::on_call(lua_State* state) {
   auto& me = self(state);
   if (!me.carry_out(lua_gettop(state))) {
-    lua_pushlstring(state, me.wrong_.data(), me.wrong_.size());
+    push(state, me.wrong_);
     return lua_error(state);
   }
   me.push_answer();
   return 1;
 }
 
-// Only of what fails by itself on Redis, and may: who cannot publish is heard later.
-int script_engine::on_pcall(lua_State* state) { return on_call(state); }
-
-// Redis takes texts and numbers.
-bool script_engine::carry_out(int words) noexcept {
-  try {
-    words_.clear();
-    digits_.clear();
-    digits_.reserve(static_cast<std::size_t>(words) * 32);  // so that it does not move
-    for (int i = 1; i <= words; ++i) {
-      if (lua_type(state_, i) == LUA_TSTRING) {
-        std::size_t size = 0;
-        const char* const bytes = lua_tolstring(state_, i, &size);
-        words_.emplace_back(bytes, size);
-      } else if (lua_type(state_, i) == LUA_TNUMBER) {
-        const double n = lua_tonumber(state_, i);
-        char digits[32];
-        const auto end = std::abs(n) < 1e18 && n == std::trunc(n)
-                             ? std::to_chars(digits, digits + sizeof digits, static_cast<std::int64_t>(n)).ptr
-                             : std::to_chars(digits, digits + sizeof digits, n, std::chars_format::general, 17).ptr;
-        const auto from = digits_.size();
-        digits_.append(digits, static_cast<std::size_t>(end - digits));
-        words_.emplace_back(digits_.data() + from, digits_.size() - from);
-      } else {
-        throw command_error{"ERR Lua redis() command arguments must be strings or integers"};
-      }
-    }
-    if (words_.empty()) throw command_error{"ERR Please specify at least one argument for this redis.call()"};
-    keys_.call(words_, answer_);
-    return true;
-  } catch (const command_error& e) {
-    wrong_ = e.message;
-  } catch (const failure& f) {
-    wrong_ = f.message;
-    failed_ = f;
-  } catch (const std::bad_alloc&) {
-    wrong_ = "out of memory";
-    failed_ = failure{SQLITE_NOMEM, wrong_};
+bool script_engine::carry_out(int words) noexcept try {
+  words_.clear();
+  numbers_.clear();
+  numbers_.reserve(static_cast<std::size_t>(words));  // so that none moves
+  for (int i = 1; i <= words; ++i) {
+    if (lua_type(state_, i) == LUA_TSTRING) words_.push_back(text_at(state_, i));
+    else if (lua_type(state_, i) == LUA_TNUMBER)
+      words_.emplace_back(numbers_.emplace_back(text_of(lua_tonumber(state_, i))));
+    else throw command_error{"ERR Lua redis() command arguments must be strings or integers"};
   }
+  if (words_.empty()) throw command_error{"ERR Please specify at least one argument for this redis.call()"};
+  keys_.call(words_, answer_);
+  return true;
+} catch (const command_error& e) {
+  wrong_ = e.message;
+  return false;
+} catch (const failure& f) {
+  wrong_ = f.message;
+  failed_ = f;
+  return false;
+} catch (const std::exception& e) {
+  wrong_ = e.what();
+  failed_ = failure{SQLITE_NOMEM, wrong_};
   return false;
 }
 
-void script_engine::push_part(std::size_t& at) {
-  const auto& p = answer_.parts()[at++];
-  if (p.is_nothing) {
-    lua_pushboolean(state_, 0);
-  } else if (p.is_list) {
-    lua_createtable(state_, static_cast<int>(p.size), 0);
-    const auto end = at + p.size;
-    for (int i = 1; at < end; ++i) {
-      push_part(at);
-      lua_rawseti(state_, -2, i);
-    }
-  } else {
-    const auto bytes = answer_.bytes(p);
-    lua_pushlstring(state_, bytes.data(), bytes.size());
-  }
-}
-
 void script_engine::push_answer() {
-  std::size_t at = 0;
+  const auto& parts = answer_.parts();
+  const auto push_part = [&](const command_answer::part& p) {
+    if (p.is_nothing) lua_pushboolean(state_, 0);
+    else push(state_, answer_.bytes(p));
+  };
+  const auto push_list = [&](std::size_t size) {
+    lua_createtable(state_, static_cast<int>(size), 0);
+    for (std::size_t i = 0; i < size; ++i) {
+      push_part(parts[i]);
+      lua_rawseti(state_, -2, static_cast<int>(i) + 1);
+    }
+  };
   switch (answer_.what()) {
     case command_answer::kind::nothing: lua_pushboolean(state_, 0); return;
     case command_answer::kind::number: lua_pushnumber(state_, static_cast<double>(answer_.number())); return;
-    case command_answer::kind::text: push_part(at); return;
-    case command_answer::kind::status:
-      lua_createtable(state_, 0, 1);
-      push_part(at);
-      lua_setfield(state_, -2, "ok");
-      return;
-    case command_answer::kind::list: break;
+    case command_answer::kind::text: push_part(parts.front()); return;
+    case command_answer::kind::list: push_list(parts.size()); return;
+    case command_answer::kind::slice: break;
   }
-  lua_createtable(state_, static_cast<int>(answer_.parts().size()), 0);
-  for (int i = 1; at < answer_.parts().size(); ++i) {
-    push_part(at);
-    lua_rawseti(state_, -2, i);
-  }
+  lua_createtable(state_, 2, 0);
+  push_part(parts.back());
+  lua_rawseti(state_, -2, 1);
+  push_list(parts.size() - 1);
+  lua_rawseti(state_, -2, 2);
 }
 
-void script_engine::raise_failed() {
-  std::size_t size = 0;
-  const char* const said = lua_tolstring(state_, -1, &size);
-  command_error e{cat("script ", running_.substr(1), ": ", said ? std::string_view(said, size) : "it failed")};
+void script_engine::raise_failed(std::string_view name) {
+  command_error e{cat("script ", name, ": ", lua_isstring(state_, -1) ? text_at(state_, -1) : "it failed")};
   lua_settop(state_, 0);
   if (failed_) throw *failed_;
   throw e;
 }
 
-// Compiled once, when it is first run.
-void script_engine::push_script(machine::script s) {
-  auto& known = loaded_[static_cast<std::size_t>(s)];
-  if (known == 0) {
-    if (luaL_loadbuffer(state_, text_.data(), text_.size(), running_.c_str()) != 0) lua_error(state_);
-    known = luaL_ref(state_, LUA_REGISTRYINDEX);
-  }
-  lua_rawgeti(state_, LUA_REGISTRYINDEX, known);
-}
-
-void script_engine::give_arguments(const machine::call& c, std::string_view instant, std::string_view token) {
-  lua_createtable(state_, static_cast<int>(c.size()) + 2, 0);
-  lua_pushlstring(state_, instant.data(), instant.size());
-  lua_rawseti(state_, -2, 1);
-  lua_pushlstring(state_, token.data(), token.size());
-  lua_rawseti(state_, -2, 2);
-  for (std::size_t i = 0; i < c.size(); ++i) {
-    lua_pushlstring(state_, c[i].data(), c[i].size());
-    lua_rawseti(state_, -2, static_cast<int>(i) + 3);
-  }
-  lua_setglobal(state_, "ARGV");
+// A script that answers {err = ...} refuses what was asked.
+void script_engine::refuse_error() {
+  if (!lua_istable(state_, -1)) return;
+  lua_getfield(state_, -1, "err");
+  const bool refused = lua_isstring(state_, -1) != 0;
+  const auto why = refused ? std::string(text_at(state_, -1)) : std::string();
+  lua_pop(state_, 1);
+  if (!refused) return;
+  lua_settop(state_, 0);
+  throw command_error{why};
 }
 
 // As Redis turns Lua's values into replies: a list ends at its first nil, and numbers lose what is not whole.
 void script_engine::read_value(machine::reply& into, std::size_t place) {
   switch (lua_type(state_, -1)) {
-    case LUA_TSTRING: {
-      std::size_t size = 0;
-      const char* const bytes = lua_tolstring(state_, -1, &size);
-      into.set_text(place, {bytes, size});
-      return;
-    }
+    case LUA_TSTRING: into.set_text(place, text_at(state_, -1)); return;
     case LUA_TNUMBER: into.set_number(place, static_cast<std::int64_t>(lua_tonumber(state_, -1))); return;
     case LUA_TBOOLEAN:
       if (lua_toboolean(state_, -1) != 0) into.set_number(place, 1);
@@ -230,16 +184,37 @@ void script_engine::read_value(machine::reply& into, std::size_t place) {
 }
 
 struct script_engine::one_run {
-  script_engine& me;
   const machine::call& asked;
   std::string_view instant, token;
+  const machine::linked_script& script;
+  int& compiled;
+
+  void give_arguments(lua_State* state) const {
+    int at = 0;
+    const auto add = [&](std::string_view word) {
+      push(state, word);
+      lua_rawseti(state, -2, ++at);
+    };
+    lua_createtable(state, static_cast<int>(asked.size()) + 2, 0);
+    add(instant);
+    add(token);
+    for (std::size_t i = 0; i < asked.size(); ++i)
+      add(asked[i]);
+    lua_setglobal(state, "ARGV");
+  }
 };
 
-// All that may raise in Lua; the answer stays in the registry.
+// All that may raise in Lua; the answer stays in the registry. A script is compiled once, when it is first run.
 int script_engine::on_run(lua_State* state) {
-  auto& [me, asked, instant, token] = *static_cast<one_run*>(lua_touserdata(state, 1));
-  me.give_arguments(asked, instant, token);
-  me.push_script(asked.what());
+  const auto& run = *static_cast<one_run*>(lua_touserdata(state, 1));
+  run.give_arguments(state);
+  if (run.compiled == 0) {
+    lua_pushfstring(state, "=%s", run.script.name.data());
+    const auto text = run.script.text;
+    if (luaL_loadbuffer(state, text.data(), text.size(), lua_tostring(state, -1)) != 0) return lua_error(state);
+    run.compiled = luaL_ref(state, LUA_REGISTRYINDEX);
+  }
+  lua_rawgeti(state, LUA_REGISTRYINDEX, run.compiled);
   lua_call(state, 0, 1);
   lua_setfield(state, LUA_REGISTRYINDEX, answer_key);
   return 0;
@@ -247,14 +222,14 @@ int script_engine::on_run(lua_State* state) {
 
 void script_engine::run(const machine::call& c, std::string_view instant, std::string_view token,
                         const std::function<void(const machine::item&)>& read) {
-  const auto s = c.what();
-  running_ = std::string("=").append(machine::of(s).name);
-  text_ = machine::of(s).text;
+  const auto& script = machine::of(c.what());
+  auto& compiled = compiled_[static_cast<std::size_t>(c.what())];
   counted_ = 0;
   failed_.reset();
-  one_run all{*this, c, instant, token};
-  if (lua_cpcall(state_, on_run, &all) != 0) raise_failed();
+  one_run all{c, instant, token, script, compiled};
+  if (lua_cpcall(state_, on_run, &all) != 0) raise_failed(script.name);
   lua_getfield(state_, LUA_REGISTRYINDEX, answer_key);
+  refuse_error();
   machine::reply answer;
   read_value(answer, 0);
   read(answer.root());

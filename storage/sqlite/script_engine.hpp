@@ -19,7 +19,7 @@ namespace sluice::storage::sqlite {
 
 class script_engine {
 public:
-  script_engine(keyspace& keys, std::string prefix);
+  script_engine(keyspace& keys, std::string_view prefix);
   ~script_engine();
   script_engine(const script_engine&) = delete;
 
@@ -32,27 +32,21 @@ private:
   struct one_run;
   static int on_run(lua_State* state);
   static int on_call(lua_State* state);
-  static int on_pcall(lua_State* state);
   static void on_count(lua_State* state, lua_Debug*);
   static script_engine& self(lua_State* state);
   bool carry_out(int words) noexcept;
   void push_answer();
-  void push_part(std::size_t& at);
-  void push_script(machine::script s);
-  void give_arguments(const machine::call& c, std::string_view instant, std::string_view token);
+  void refuse_error();
   void read_value(machine::reply& into, std::size_t place);
-  [[noreturn]] void raise_failed();
+  [[noreturn]] void raise_failed(std::string_view name);
 
   keyspace& keys_;
-  const std::string prefix_;
   lua_State* state_;
-  std::array<int, machine::script_count> loaded_{};  // 0: not yet
-  std::string running_;                              // the script that runs
-  std::string_view text_;
+  std::array<int, machine::script_count> compiled_{};  // where in Lua's registry; 0: not yet
   std::uint64_t counted_ = 0;
   // Of the command that is being carried out. They outlive a jump of Lua's over the C++ stack.
   std::vector<std::string_view> words_;
-  std::string digits_;
+  std::vector<std::string> numbers_;
   command_answer answer_;
   std::string wrong_;
   std::optional<failure> failed_;  // of SQLite

@@ -273,7 +273,7 @@ private:
         },
         this);
     keys_ = std::make_unique<keyspace>(*db_, prefix);
-    engine_ = std::make_unique<script_engine>(*keys_, std::string(prefix));
+    engine_ = std::make_unique<script_engine>(*keys_, prefix);
     return {};
   }
 

@@ -3,6 +3,7 @@
 
 #include "storage/contract.hpp"
 #include "storage/sqlite/keyspace.hpp"
+#include "storage/sqlite/schema.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -51,9 +52,9 @@ std::string words_of(const command_answer& a, std::size_t unordered) {
   switch (a.what()) {
     case kind::nothing: return "nothing";
     case kind::number: return std::to_string(a.number());
-    case kind::text:
-    case kind::status: return "text " + std::string(a.bytes(a.parts().front()));
-    case kind::list: break;
+    case kind::text: return "text " + std::string(a.bytes(a.parts().front()));
+    case kind::list:
+    case kind::slice: break;
   }
   std::vector<std::string> parts;
   for (const auto& p : a.parts())
@@ -67,7 +68,7 @@ struct beside {
   std::unique_ptr<keyspace> keys;
 
   beside() {
-    keyspace::make_tables(db);
+    storage::sqlite::make_tables(db);
     keys = std::make_unique<keyspace>(db, prefix);
     begin();
   }

@@ -1,0 +1,308 @@
+#include "storage/sqlite/rows.hpp"
+
+#include <algorithm>
+
+#include "core/text.hpp"
+
+namespace sluice::storage::sqlite {
+namespace {
+
+constexpr std::size_t together = machine::hashes_by_job.size();
+static_assert(together == 4, "the statements below name four columns");
+constexpr std::size_t most_known = 100'000;  // keys that are remembered between transactions
+
+constexpr std::array<const char*, together> fields_together = {
+    "SELECT name, field1, id FROM members WHERE id>CAST(? AS INTEGER) AND field1 IS NOT NULL ORDER BY id",
+    "SELECT name, field2, id FROM members WHERE id>CAST(? AS INTEGER) AND field2 IS NOT NULL ORDER BY id",
+    "SELECT name, field3, id FROM members WHERE id>CAST(? AS INTEGER) AND field3 IS NOT NULL ORDER BY id",
+    "SELECT name, field4, id FROM members WHERE id>CAST(? AS INTEGER) AND field4 IS NOT NULL ORDER BY id",
+};
+
+query::blob raw(std::string_view bytes) { return {bytes}; }
+
+// Whole scores are kept as whole numbers, which are shorter; SQLite orders both by value.
+query& bind_score(query& q, double score) {
+  return is_whole(score) ? q.with(static_cast<std::int64_t>(score)) : q.with(query::real{score});
+}
+
+// SQLite has numbers before blobs: so a blob stands behind all scores, and a number before all names.
+query& bind_position(query& q, const rows::position& p) {
+  if (p.score) bind_score(q, *p.score);
+  else q.with(raw({}));
+  return p.name ? q.with(raw(*p.name)) : q.with(0);
+}
+
+}  // namespace
+
+rows::rows(database& db, std::string_view prefix) : db_(db), prefix_(prefix) { forget_members(); }
+
+void rows::begin() {
+  auto q = db_.prepare("PRAGMA data_version");
+  const auto version = q.step() ? q.number(0) : 0;
+  if (version != version_ || keys_.size() > most_known) keys_.clear();
+  version_ = version;
+  forget_members();
+}
+
+void rows::flush() {
+  flush_members();
+  for (auto* k : changed_) {
+    k->changed = false;
+    if (k->what == kind::none) {
+      if (k->id != 0) db_.prepare("DELETE FROM keys WHERE id=?").with(k->id).run();
+      keys_.erase(keys_.find(*k->name));
+      continue;
+    }
+    db_.prepare("UPDATE keys SET kind=?, size=?, text=? WHERE id=?")
+        .with(static_cast<int>(k->what), k->size, raw(k->text), k->id)
+        .run();
+  }
+  changed_.clear();
+}
+
+void rows::forget() {
+  keys_.clear();
+  changed_.clear();
+  forget_members();
+}
+
+void rows::allow_writing(bool may_write) {
+  may_write_ = may_write;
+  wanted_to_write_ = false;
+}
+
+rows::key& rows::find(std::string_view name) {
+  const auto [at, is_new] = keys_.try_emplace(std::string(name));
+  auto& k = at->second;
+  if (!is_new) return k;
+  k.name = &at->first;
+  for (std::size_t i = 0; i < together; ++i)
+    if (name == cat(prefix_, ":", machine::hashes_by_job[i])) k.together = i;
+  auto q = db_.prepare("SELECT id, kind, size, text FROM keys WHERE name=?").with(raw(name));
+  if (q.step()) {
+    k.id = q.number(0);
+    k.what = static_cast<kind>(q.number(1));
+    k.size = q.number(2);
+    if (k.what > kind::sorted || k.size < 0) throw failure{SQLITE_CORRUPT, "a key has no kind or no size that can be"};
+    k.text = q.text(3);
+  }
+  return k;
+}
+
+query rows::keys_behind(cursor behind) {
+  return db_.prepare("SELECT name, id FROM keys WHERE id>CAST(? AS INTEGER) ORDER BY id")
+      .with(raw(behind.value_or("")));
+}
+
+void rows::change(key& k) {
+  if (!may_write_) {
+    wanted_to_write_ = true;
+    throw command_error{"READONLY this step only looks"};
+  }
+  if (!k.changed) changed_.push_back(&k);
+  k.changed = true;
+}
+
+// The number under which its rows stand; it is given one when it has none.
+std::int64_t rows::row_of(key& k, kind wanted) {
+  change(k);
+  if (k.id == 0) {
+    db_.prepare("INSERT INTO keys(name, kind, size) VALUES(?, ?, 0)")
+        .with(raw(*k.name), static_cast<int>(wanted))
+        .run();
+    k.id = db_.last_rowid();
+  }
+  if (k.what == kind::none) k.what = wanted;
+  return k.id;
+}
+
+// An empty one is no key, and may become one of another kind.
+void rows::grow(key& k, std::int64_t by) {
+  k.size += by;
+  if (k.size == 0) k.what = kind::none;
+}
+
+void rows::put_text(key& k, std::string_view text) {
+  row_of(k, kind::text);
+  k.text = text;
+  k.size = 1;
+}
+
+void rows::remove_text(key& k) {
+  change(k);
+  k.text.clear();
+  grow(k, -1);
+}
+
+std::string_view rows::keep(std::string_view text) {
+  auto* const kept = static_cast<char*>(arena_.allocate(text.size() + 1, 1));
+  std::copy(text.begin(), text.end(), kept);
+  return {kept, text.size()};
+}
+
+void rows::forget_members() {
+  members_.reset();
+  arena_.release();
+  members_.emplace(&arena_);
+}
+
+rows::member& rows::member_of(std::string_view name) {
+  if (const auto known = members_->find(name); known != members_->end()) return known->second;
+  auto& m = members_->emplace(keep(name), member{0, std::pmr::vector<place>(&arena_)}).first->second;
+  auto q = db_.prepare("SELECT id, places, field1, field2, field3, field4 FROM members WHERE name=?").with(raw(name));
+  if (!q.step()) return m;
+  m.row = q.number(0);
+  const auto places = q.bytes(1);
+  m.places.resize(places.size() / sizeof(place));
+  std::copy_n(places.begin(), m.places.size() * sizeof(place), reinterpret_cast<char*>(m.places.data()));
+  for (int i = 0; i < static_cast<int>(together); ++i)
+    if (!q.is_null(i + 2)) m.fields[static_cast<std::size_t>(i)] = keep(q.bytes(i + 2));
+  return m;
+}
+
+rows::place* rows::place_in(member& m, const key& k) {
+  const auto found = std::find_if(m.places.begin(), m.places.end(), [&](const place& p) { return p.key == k.id; });
+  return found == m.places.end() ? nullptr : &*found;
+}
+
+void rows::flush_members() {
+  for (auto& [name, m] : *members_) {
+    if (!m.changed) continue;
+    flush_member(name, m);
+    m.changed = m.first_changed = false;
+  }
+}
+
+void rows::flush_member(std::string_view name, member& m) {
+  const std::string_view places(reinterpret_cast<const char*>(m.places.data()), m.places.size() * sizeof(place));
+  const bool has_none = std::none_of(m.fields.begin(), m.fields.end(), [](auto field) { return field.data(); });
+  if (has_none && places.empty()) {
+    if (m.row != 0) db_.prepare("DELETE FROM members WHERE id=?").with(m.row).run();
+    m.row = 0;
+    return;
+  }
+  const auto& [first, second, third, fourth] = m.fields;
+  if (m.row == 0) {
+    db_.prepare("INSERT INTO members(name, field1, field2, field3, field4, places) VALUES(?, ?, ?, ?, ?, ?)")
+        .with(raw(name), query::maybe{first}, query::maybe{second}, query::maybe{third}, query::maybe{fourth},
+              raw(places))
+        .run();
+    m.row = db_.last_rowid();
+    return;
+  }
+  if (m.first_changed) db_.prepare("UPDATE members SET field1=? WHERE id=?").with(query::maybe{first}, m.row).run();
+  db_.prepare("UPDATE members SET field2=?, field3=?, field4=?, places=? WHERE id=?")
+      .with(query::maybe{second}, query::maybe{third}, query::maybe{fourth}, raw(places), m.row)
+      .run();
+}
+
+bool rows::has_field(const key& k, std::string_view field) { return field_of(k, field).has_value(); }
+
+std::optional<std::string_view> rows::field_of(const key& k, std::string_view field) {
+  if (k.what == kind::none) return std::nullopt;
+  if (k.together) {
+    const auto found = member_of(field).fields[*k.together];
+    return found.data() ? std::optional(found) : std::nullopt;
+  }
+  auto q = db_.prepare("SELECT value FROM fields WHERE key=? AND field=?").with(k.id, raw(field));
+  if (!q.step()) return std::nullopt;
+  return value_ = q.bytes(0);
+}
+
+// Of one that holds fields together; a value without data is none.
+void rows::put_together(std::string_view field, std::size_t column, std::string_view value) {
+  auto& m = member_of(field);
+  m.fields[column] = value;
+  m.changed = true;
+  m.first_changed = m.first_changed || column == 0;
+}
+
+// As what it is put: a hash, or a set.
+bool rows::put_field(key& k, std::string_view field, std::string_view value, kind as) {
+  const auto there = field_of(k, field);
+  if (there == value) return false;
+  const bool is_new = !there;
+  const auto id = row_of(k, as);
+  if (k.together) put_together(field, *k.together, keep(value));
+  else
+    db_.prepare("INSERT OR REPLACE INTO fields(key, field, value) VALUES(?, ?, ?)")
+        .with(id, raw(field), raw(value))
+        .run();
+  if (is_new) grow(k, 1);
+  return is_new;
+}
+
+bool rows::remove_field(key& k, std::string_view field) {
+  if (!has_field(k, field)) return false;
+  change(k);
+  if (k.together) put_together(field, *k.together, {});
+  else db_.prepare("DELETE FROM fields WHERE key=? AND field=?").with(k.id, raw(field)).run();
+  grow(k, -1);
+  return true;
+}
+
+query rows::fields_of(const key& k, cursor behind) {
+  if (k.together && k.what != kind::none) {
+    flush_members();
+    return db_.prepare(fields_together[*k.together]).with(raw(behind.value_or("")));
+  }
+  auto q = db_.prepare("SELECT field, value, field FROM fields WHERE key=? AND field>? ORDER BY field").with(k.id);
+  if (behind) q.with(raw(*behind));
+  else q.with(0);  // before all blobs
+  return q;
+}
+
+std::optional<double> rows::score_of(const key& k, std::string_view name) {
+  if (k.what == kind::none) return std::nullopt;
+  const auto* there = place_in(member_of(name), k);
+  return there ? std::optional(there->score) : std::nullopt;
+}
+
+void rows::delete_score(const key& k, std::string_view name, double score) {
+  auto q = db_.prepare("DELETE FROM scores WHERE key=? AND score=? AND member=?").with(k.id);
+  bind_score(q, score).with(raw(name)).run();
+}
+
+bool rows::put_score(key& k, std::string_view name, double score) {
+  auto& m = member_of(name);
+  auto* const there = place_in(m, k);
+  if (there && there->score == score) return false;
+  const auto id = row_of(k, kind::sorted);
+  if (there) {
+    delete_score(k, name, there->score);
+    there->score = score;
+  } else {
+    m.places.push_back({id, score});
+  }
+  m.changed = true;
+  auto q = db_.prepare("INSERT INTO scores(key, score, member) VALUES(?, ?, ?)").with(id);
+  bind_score(q, score).with(raw(name)).run();
+  if (!there) grow(k, 1);
+  return !there;
+}
+
+bool rows::remove_score(key& k, std::string_view name) {
+  if (k.what == kind::none) return false;
+  auto& m = member_of(name);
+  const auto* const there = place_in(m, k);
+  if (!there) return false;
+  change(k);
+  delete_score(k, name, there->score);
+  m.places.erase(m.places.begin() + (there - m.places.data()));
+  m.changed = true;
+  grow(k, -1);
+  return true;
+}
+
+query rows::members_of(const key& k, const range& r) {
+  auto q = db_.prepare(r.reversed ? "SELECT member, score FROM scores WHERE key=? AND (score, member)>=(?, ?) AND "
+                                    "(score, member)<(?, ?) ORDER BY score DESC, member DESC LIMIT ? OFFSET ?"
+                                  : "SELECT member, score FROM scores WHERE key=? AND (score, member)>=(?, ?) AND "
+                                    "(score, member)<(?, ?) ORDER BY score, member LIMIT ? OFFSET ?")
+               .with(k.id);
+  bind_position(q, r.from);
+  bind_position(q, r.to).with(r.count, r.offset);
+  return q;
+}
+
+}  // namespace sluice::storage::sqlite
