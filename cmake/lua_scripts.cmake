@@ -3,7 +3,7 @@
 #
 # A definition begins with `local` and one name at the beginning of a line, and ends before the next; it uses only those
 # before it. Where a script says throttling().NAME, what the LAZY files define under that name is made when `throttling()` is
-# first called.
+# first called. Constants that C++ has too are taken from its headers.
 # The first line of a script says what it does: see `read_effect`.
 
 # What a text names: words that are no fields, outside of comments and texts.
@@ -41,6 +41,31 @@ function(read_effect file into)
   set(${into} ${effect} PARENT_SCOPE)
 endfunction()
 
+# Reads the constants of C++ headers, "inline constexpr TYPE NAME = VALUE;", and appends their numbers to a list. Durations
+# become microseconds; a value of another form is no constant for a script.
+macro(read_constants into)
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(STRINGS ${file} lines REGEX "^inline constexpr [a-z_0-9:]+ [a-z_]+ = ")
+    foreach(constant IN LISTS lines)
+      string(REGEX MATCH " ([a-z_]+) = (std::chrono::([a-z]+).)?([0-9]+)" ignored "${constant}")
+      set(value "${CMAKE_MATCH_4}")
+      if(CMAKE_MATCH_3 STREQUAL "seconds")
+        string(APPEND value 000000)
+      elseif(CMAKE_MATCH_3 STREQUAL "milliseconds")
+        string(APPEND value 000)
+      elseif(CMAKE_MATCH_2 OR value STREQUAL "")
+        continue()
+      endif()
+      math(EXPR count "${count} + 1")
+      set(name_${count} ${CMAKE_MATCH_1})
+      set(text_${count} "\nlocal ${CMAKE_MATCH_1} = ${value}")
+      set(words_${count} "")
+      list(APPEND ${into} ${count})
+    endforeach()
+  endforeach()
+endmacro()
+
 # Reads the definitions of some files and appends their numbers to a list.
 macro(read_definitions into)
   foreach(file ${ARGN})
@@ -63,10 +88,12 @@ macro(read_definitions into)
   endforeach()
 endmacro()
 
-# Makes a header with a case for each script. Definitions of FIRST, LAZY and LAST files stand in that order.
+# Makes a header with a case for each script. Constants of C++ and definitions of FIRST, LAZY and LAST files stand in that
+# order.
 function(link_lua_scripts header)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "FIRST;LAZY;LAST;SCRIPTS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "CONSTANTS;FIRST;LAZY;LAST;SCRIPTS")
   set(count 0)
+  read_constants(FIRST ${ARG_CONSTANTS})
   foreach(part FIRST LAZY LAST)
     read_definitions(${part} ${ARG_${part}})
     list(REVERSE ${part})  # whoever names something stands behind it
@@ -78,6 +105,7 @@ function(link_lua_scripts header)
     read_effect(${file} effect)
     read_lua(${file} text)
     read_words("${text}" words)
+    list(APPEND words stored)  # what every script begins with
     foreach(i IN LISTS LAST)
       if(name_${i} IN_LIST words)
         string(PREPEND text "${text_${i}}")

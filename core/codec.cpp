@@ -12,9 +12,6 @@ namespace sluice {
 namespace {
 
 constexpr char content_version = 1;
-constexpr char progress_version = 1;
-constexpr char reported_version = 2;  // with a report
-constexpr char watched_version = 3;   // with or without one, and with what each start watched
 constexpr char schedule_version = 1;
 
 class writer {
@@ -49,21 +46,19 @@ private:
 // Reads what `writer` wrote. After any bad field `good` is false and all answers are empty.
 class reader {
 public:
-  // Reads versions up to `newest`.
-  reader(const job_id& id, std::string_view bytes, char newest) {
+  // Of that version.
+  reader(const job_id& id, std::string_view bytes, char version) {
     std::uint64_t sum = 0;
     if (bytes.size() < 1 + sizeof sum) return;
     const auto body = bytes.substr(0, bytes.size() - sizeof sum);
     std::memcpy(&sum, bytes.data() + body.size(), sizeof sum);
-    if (body[0] < 1 || body[0] > newest || sum != fnv1a(body, fnv1a(id.value))) return;
-    version_ = body[0];
+    if (body[0] != version || sum != fnv1a(body, fnv1a(id.value))) return;
     rest_ = body.substr(1);
     good_ = true;
   }
 
   bool finished() const { return good_ && rest_.empty(); }
   bool good() const { return good_; }
-  char version() const { return version_; }
 
   std::uint64_t number() {
     std::uint64_t n = 0;
@@ -97,7 +92,6 @@ private:
   }
 
   std::string_view rest_;
-  char version_ = 0;
   bool good_ = false;
 };
 
@@ -135,38 +129,6 @@ retry_policy read_retry(reader& in) {
   return retry;
 }
 
-bool has_watched(const job_progress& progress) {
-  return std::any_of(progress.history.begin(), progress.history.end(),
-                     [](const start_record& start) { return !start.watched.empty(); });
-}
-
-void write_watched(writer& out, const std::vector<watched_part>& parts) {
-  out.number(parts.size());
-  for (const auto& part : parts) {
-    out.text(part.system);
-    out.text(part.what);
-    out.number(part.times);
-    out.number(part.failed);
-    out.number(static_cast<std::uint64_t>(part.total.count()));
-    out.number(static_cast<std::uint64_t>(part.longest.count()));
-  }
-}
-
-std::vector<watched_part> read_watched(reader& in) {
-  std::vector<watched_part> parts;
-  for (auto n = in.number(); n > 0 && in.good(); --n) {
-    watched_part part;
-    part.system = in.text();
-    part.what = in.text();
-    part.times = in.number();
-    part.failed = in.number();
-    part.total = duration(static_cast<std::int64_t>(in.number()));
-    part.longest = duration(static_cast<std::int64_t>(in.number()));
-    parts.push_back(std::move(part));
-  }
-  return parts;
-}
-
 }  // namespace
 
 std::string encode(const job_id& id, const job_content& content) {
@@ -200,59 +162,6 @@ std::optional<job_content> decode_content(const job_id& id, std::string_view byt
   content.created_at = in.time();
   if (!in.finished()) return std::nullopt;
   return content;
-}
-
-std::string encode(const job_id& id, const job_progress& progress) {
-  const bool watched = has_watched(progress);
-  writer out(watched ? watched_version : progress.reported ? reported_version : progress_version);
-  out.text(progress.reason);
-  out.text(progress.result);
-  out.number(progress.failures);
-  if (watched) out.number(progress.reported ? 1 : 0);
-  if (progress.reported) {
-    out.number(scaled(progress.reported->done));
-    out.text(progress.reported->text);
-  }
-  out.number(progress.history.size());
-  for (const auto& start : progress.history) {
-    out.number(start.fence.value);
-    out.number(start.attempt);
-    out.text(start.cause);
-    out.text(start.server);
-    out.text(start.error);
-    out.time(start.started);
-    out.time(start.ended);
-    if (watched) write_watched(out, start.watched);
-  }
-  return std::move(out).sealed(id);
-}
-
-std::optional<job_progress> decode_progress(const job_id& id, std::string_view bytes) {
-  job_progress progress;
-  if (bytes.empty()) return progress;
-  reader in(id, bytes, watched_version);
-  progress.reason = in.text();
-  progress.result = in.text();
-  progress.failures = static_cast<std::uint32_t>(in.number());
-  if (in.version() == reported_version || (in.version() == watched_version && in.number() == 1)) {
-    auto& report = progress.reported.emplace();
-    report.done = static_cast<double>(in.number()) / scale;
-    report.text = in.text();
-  }
-  for (auto n = in.number(); n > 0 && in.good(); --n) {
-    start_record start;
-    start.fence.value = in.number();
-    start.attempt = static_cast<std::uint32_t>(in.number());
-    start.cause = in.text();
-    start.server = in.text();
-    start.error = in.text();
-    start.started = in.time();
-    start.ended = in.time();
-    if (in.version() == watched_version) start.watched = read_watched(in);
-    progress.history.push_back(std::move(start));
-  }
-  if (!in.finished()) return std::nullopt;
-  return progress;
 }
 
 std::string encode(const std::string& name, const schedule_record& record) {

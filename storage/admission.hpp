@@ -7,12 +7,12 @@
 // count beside it is changed with it and audited against it. `take` gives a start all that it asks for or none: then
 // the job is parked, as throttled, in the line of the first that is busy. Whatever makes room (a settled, lost or
 // deleted job, a higher limit) hands the permit to the oldest waiter whose queue runs, in the same step: it is reserved
-// for that job, counts as held, and the job enters its queue's woken line. A claim turns what is reserved into held,
+// for that job, counts as held, and the job enters its queue's front line. A claim turns what is reserved into held,
 // and says so; it can also take those that all jobs of a type need. A queue runs when it is not paused and some server
 // has claimed from it or beaten for it of late.
 // - A line is ordered by the number that the job drew when it was first parked and keeps until it is admitted.
 // - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail.
-// - A job that was parked again after `vain_wakes` wakes keeps, from then on, what it could take in the order of names;
+// - A job that was parked again after `most_failed_wakeups` wakes keeps, from then on, what it could take in the order of names;
 //   not in the line of a custom throttler, which may let it wait for as long as it likes.
 // - Permits go back when the job leaves processing; strict ones when it is final: until then they belong to the job.
 //   Only a job that asks for more than in its last start may lose one before, since it waits in the order of names.
@@ -38,7 +38,7 @@ struct start_key {
   sluice::fence fence;
 };
 
-inline constexpr std::uint32_t vain_wakes = 3;
+inline constexpr std::uint32_t most_failed_wakeups = 3;
 inline constexpr std::uint32_t most_parked = 250;  // by one claim
 
 // How soon a line that is open is told of again, when no swap has moved its opening.

@@ -39,9 +39,10 @@ struct enqueue_answer {
 
 // A job whose start was lost may have killed its server, or was only there when it died. With its second loss it
 // becomes a suspect: a server runs one of them at a time, so that the one that kills takes few along.
-inline constexpr bool is_suspect(std::uint32_t losses) { return losses >= 2; }
+inline constexpr std::uint32_t suspect_from = 2;
+inline constexpr bool is_suspect(std::uint32_t losses) { return losses >= suspect_from; }
 
-// Takes the first ready jobs of a queue: its woken line, then its others by age. A job whose type is
+// Takes the first ready jobs of a queue: its front line, then its others by age. A job whose type is
 // not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that
 // may not be taken now stays where it is. Claims of one lane of (server, queue) come one after the other, and `op`
 // grows within it; those of two lanes come in any order.

@@ -103,7 +103,7 @@ struct job {
   std::uint32_t attempt = 0;                ///< Runs of the handler so far; 1 in the first.
   std::uint32_t losses = 0;                 ///< Starts that ended with a lost lease.
   sluice::fence fence;                      ///< Of the start that runs or was throttled, else of the last in `history`.
-  std::string line;                         ///< Inside its queue: "", "woken", "suspect" or "type:NAME".
+  std::string line;                         ///< Inside its queue: "", "front", "suspect" or "type:NAME".
   std::string server;                       ///< Who runs it, when processing.
   std::string reason;                       ///< Why it is in this state, in words.
   std::string result;                       ///< What the handler returned (at most 1 MiB), when succeeded.

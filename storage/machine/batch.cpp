@@ -1,4 +1,6 @@
 // What goes round the transitions of one batch.
+#include <charconv>
+
 #include "core/log.hpp"
 #include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
@@ -37,9 +39,32 @@ std::vector<enqueue_part> spoilt(const std::vector<enqueue_part>& joined) {
 std::vector<std::string> keys_of_work(const call& c, std::string_view prefix) {
   std::vector<std::string> keys;
   if (c.what() == script::claim)
-    for (const auto* line : {"ready", "woken", "suspect", "types"})
+    for (const auto* line : {"ready", "front", "suspect", "types"})
       keys.push_back(cat(prefix, ":", line, ":", c[1]));
   return keys;
+}
+
+std::optional<error> unknown_layout(std::string_view said, std::string_view store) {
+  constexpr std::string_view begin = "LAYOUT ";
+  const auto at = said.find(begin);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto* from = said.data() + at + begin.size();
+  const auto* const end = said.data() + said.size();
+  std::uint64_t its = 0, ours = 0;
+  const auto first = std::from_chars(from, end, its);
+  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != ' ')
+    return error{errc::storage_damaged, cat("what stands in ", store, " is not Sluice's; it was left as it is")};
+  std::from_chars(first.ptr + 1, end, ours);
+  return layout_error(store, its, ours);
+}
+
+error layout_error(std::string_view store, std::uint64_t found, std::uint64_t known) {
+  if (found > known)
+    return {errc::storage_newer,
+            cat(store, " has layout ", found, "; this version knows up to ", known, ": use a newer Sluice")};
+  return {errc::storage_damaged,
+          cat(store, " has layout ", found, ", of a Sluice before its first release; this version knows layout ", known,
+              ". It was left as it is: finish its jobs with the older version, or name another store")};
 }
 
 void put_aside(steps& x, const std::vector<steps::broken_record>& broken) {

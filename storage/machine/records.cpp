@@ -85,7 +85,10 @@ watched_part read_watched(reader& in) {
 
 struct known_past {
   std::uint32_t attempt = 0, losses = 0;
-  job_progress progress;
+  std::uint32_t failures = 0;  // runs that failed, for the retry policy
+  std::string reason, result;
+  std::optional<progress_report> reported;
+  std::vector<start_record> history;
 };
 
 std::optional<known_past> read_past(std::string_view value) {
@@ -95,13 +98,13 @@ std::optional<known_past> read_past(std::string_view value) {
   p.attempt = in.number<std::uint32_t>();
   p.losses = in.number<std::uint32_t>();
   in.number();  // the fence that was settled last is the scripts' business
-  p.progress.failures = in.number<std::uint32_t>();
+  p.failures = in.number<std::uint32_t>();
   const auto n = in.number<std::uint32_t>();
-  p.progress.reason = in.text();
-  p.progress.result = in.text();
+  p.reason = in.text();
+  p.result = in.text();
   if (const auto said = in.text(); !said.empty()) {
-    p.progress.reported = read_report(said);
-    if (!p.progress.reported) return std::nullopt;
+    p.reported = read_report(said);
+    if (!p.reported) return std::nullopt;
   }
   if (n > history_limit) return std::nullopt;
   for (std::uint32_t i = 0; i < n && in.good(); ++i) {
@@ -120,7 +123,7 @@ std::optional<known_past> read_past(std::string_view value) {
     if (!row.good()) return std::nullopt;
     start.started = from_micros(claimed + std::min(waited, ended - claimed));
     start.ended = from_micros(ended);
-    p.progress.history.push_back(std::move(start));
+    p.history.push_back(std::move(start));
   }
   if (!in.finished()) return std::nullopt;
   return p;
@@ -144,7 +147,7 @@ std::optional<known_wait> read_wait(std::string_view admission) {
 }
 
 std::optional<job_state> state_of(std::string_view kind) {
-  if (kind == "ready" || kind == "woken" || kind == "suspect" || kind.starts_with("type:")) return job_state::enqueued;
+  if (kind == "ready" || kind == "front" || kind == "suspect" || kind.starts_with("type:")) return job_state::enqueued;
   return parse_job_state(std::string(kind));
 }
 
@@ -232,7 +235,7 @@ std::optional<known_job> read_job(const told_job& told) {
   std::from_chars(told.score.data(), told.score.data() + told.score.size(), score);
 
   known_job known;
-  known.failures = past->progress.failures;
+  known.failures = past->failures;
   auto& whole = known.about;
   whole.id = id;
   whole.type = std::move(content->type);
@@ -245,10 +248,10 @@ std::optional<known_job> read_job(const told_job& told) {
   whole.state = *state;
   whole.attempt = past->attempt;
   whole.losses = past->losses;
-  whole.reason = std::move(past->progress.reason);
-  whole.result = std::move(past->progress.result);
-  whole.progress = std::move(past->progress.reported);
-  whole.history = std::move(past->progress.history);
+  whole.reason = std::move(past->reason);
+  whole.result = std::move(past->result);
+  whole.progress = std::move(past->reported);
+  whole.history = std::move(past->history);
   if (!whole.history.empty()) whole.fence = whole.history.back().fence;
   if (*state == job_state::scheduled) whole.due_at = from_micros(score);
   if (is_final(*state)) whole.finished_at = from_micros(score);

@@ -69,6 +69,6 @@ inline bool is_promise(script s) { return of(s).does == effect::promises; }
 
 // Hashes whose fields are ids of jobs. A store that keeps together what belongs to one name finds a job in one place.
 // The first is long, and hardly ever changes.
-inline constexpr std::array<std::string_view, 4> hashes_by_job = {"jobs", "past", "starts", "admission"};
+inline constexpr std::array<std::string_view, 4> hashes_by_job = {"jobs", "past", "runs", "admission"};
 
 }  // namespace sluice::storage::machine

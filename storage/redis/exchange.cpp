@@ -4,6 +4,7 @@
 
 #include "core/log.hpp"
 #include "core/text.hpp"
+#include "storage/machine/transitions.hpp"
 
 namespace sluice::storage::redis {
 namespace {
@@ -136,6 +137,10 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
       loaded_.reset();
       if (not_loaded.empty()) again.push_back(std::move(s));
       else s.failed({errc::storage_unavailable, cat("Redis does not load a script: ", printable(not_loaded, 300))});
+      continue;
+    }
+    if (auto unknown = machine::unknown_layout(reply.text(), cat("prefix ", prefix_))) {
+      s.failed(*unknown);
       continue;
     }
     stay = stay && !why.leave;

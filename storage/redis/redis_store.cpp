@@ -16,7 +16,6 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto schema_version = 4;
 constexpr auto connect_patience = 2s;
 constexpr auto answer_patience = 5s;  // for a whole batch, and a second more for each
 constexpr std::size_t bytes_a_second = 10 * 1024 * 1024;
@@ -121,7 +120,7 @@ private:
     if (!opened) return opened.error();
     if (auto known = look_for_scripts(*opened, deadline); !known) return known;
     link_ = std::move(*opened);
-    if (auto ours = check_schema(deadline); !ours) {
+    if (auto ours = make_ours(deadline); !ours) {
       link_.reset();
       return ours;
     }
@@ -157,25 +156,11 @@ private:
     return done;
   }
 
-  result<void> check_schema(steady_point deadline) {
-    machine::call c(machine::script::open);
-    c.add(static_cast<std::uint32_t>(schema_version));
-    result<void> fine;
-    const auto read = [&](const machine::item& reply) {
-      if (reply.number() < 1)
-        fine = error{errc::storage_damaged,
-                     cat("what stands under prefix ", prefix_, " is not Sluice's; choose another prefix")};
-      if (reply.number() >= 1 && reply.number() < schema_version)
-        fine = error{errc::storage_busy, cat("jobs run still that an older Sluice started under prefix ", prefix_,
-                                             "; stop its servers, wait until their leases are over, and start again")};
-      if (reply.number() > schema_version)
-        fine = error{errc::storage_newer, cat("the store under prefix ", prefix_, " has schema ", reply.number(),
-                                              "; this version knows up to ", schema_version)};
-    };
-    // A full Redis still settles what was begun.
-    auto asked = ask_one(std::move(c), read, deadline);
-    if (!asked && asked.error().code != errc::storage_full) return asked;
-    return fine;
+  // A full Redis still settles what was begun.
+  result<void> make_ours(steady_point deadline) {
+    auto made = ask_one(machine::call(machine::script::open), [](const machine::item&) {}, deadline);
+    if (!made && made.error().code == errc::storage_full) return {};
+    return made;
   }
 
   bool put_aside(const std::vector<exchange::broken_record>& broken, steady_point deadline) {

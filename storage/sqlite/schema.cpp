@@ -1,6 +1,7 @@
 #include "storage/sqlite/schema.hpp"
 
 #include "core/text.hpp"
+#include "storage/machine/transitions.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
@@ -51,14 +52,7 @@ result<void> check_schema(database& db, const std::string& name) {
   const auto version = pragma(db, "PRAGMA user_version");
   if (pragma(db, "PRAGMA application_id") != application_id)
     return error{errc::storage_damaged, cat(name, " is a database, but not one of Sluice's; it was left as it is")};
-  if (version > layout)
-    return error{errc::storage_newer,
-                 cat(name, " has layout ", version, "; this version knows up to ", layout, ": use a newer Sluice")};
-  if (version < layout)
-    return error{
-        errc::storage_damaged,
-        cat(name, " has layout ", version, ", of a Sluice before its first release; this version knows layout ", layout,
-            ". It was left as it is: finish its jobs with the older version, or name another file")};
+  if (version != layout) return machine::layout_error(name, static_cast<std::uint64_t>(version), layout);
   return {};
 }
 

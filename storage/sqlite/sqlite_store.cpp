@@ -186,6 +186,7 @@ private:
   error what_is(const command_error& e) const {
     if (e.message.find("OOM ") != std::string::npos)
       return {errc::storage_full, cat(path_, " holds as much as max_pages allows")};
+    if (auto unknown = machine::unknown_layout(e.message, path_)) return *unknown;
     log::error("store ", path_, ": ", printable(e.message, 300));
     return {errc::storage_damaged, cat(path_, ": ", printable(e.message, 300))};
   }

@@ -29,17 +29,6 @@ job_content full_content() {
   return c;
 }
 
-job_progress full_progress() {
-  job_progress p;
-  p.reason = "retry 2 of 3";
-  p.result = std::string(5'000, 'r');
-  p.failures = 2;
-  for (std::uint32_t i = 1; i <= history_limit; ++i)
-    p.history.push_back({fence{(1ULL << 53) - i}, i, "failed", "web-1", "boom", from_micros(some_day + i),
-                         from_micros(some_day + 2 * i)});
-  return p;
-}
-
 // Any body with a right checksum: what only a bug could have written.
 std::string sealed(std::string body) {
   const auto sum = fnv1a(body, fnv1a(id.value));
@@ -62,28 +51,6 @@ TEST_CASE("all that an enqueuer said reads back") {
   CHECK(read->timeout == said.timeout);
   CHECK(read->created_at == said.created_at);
   CHECK(read->same_job(said));
-}
-
-TEST_CASE("progress reads back with and without a report, and as version 1 wrote it") {
-  auto said = full_progress();
-  auto read = decode_progress(id, encode(id, said));
-  REQUIRE(read);
-  CHECK_FALSE(read->reported);
-  said.reported = progress_report{0.375, "page 15 of 40"};
-  read = decode_progress(id, encode(id, said));
-  REQUIRE(read);
-  REQUIRE(read->reported);
-  CHECK(read->reported->done == 0.375);
-  CHECK(read->reported->text == "page 15 of 40");
-  CHECK(read->failures == said.failures);
-  CHECK(read->history.size() == said.history.size());
-  // Version, reason, result, failures, an empty history.
-  const auto old = decode_progress(id, sealed(std::string("\x01\x03why\x02ok\x07\x00", 10)));
-  REQUIRE(old);
-  CHECK(old->reason == "why");
-  CHECK(old->result == "ok");
-  CHECK(old->failures == 7);
-  CHECK_FALSE(old->reported);
 }
 
 TEST_CASE("a job that says nothing of itself reads back") {
@@ -126,66 +93,6 @@ TEST_CASE("a jitter of up to six digits reads back exactly") {
   }
 }
 
-TEST_CASE("all that happened to a job reads back") {
-  const auto was = full_progress();
-  const auto read = decode_progress(id, encode(id, was));
-  REQUIRE(read);
-  CHECK(read->reason == was.reason);
-  CHECK(read->result == was.result);
-  CHECK(read->failures == was.failures);
-  REQUIRE(read->history.size() == was.history.size());
-  for (std::size_t i = 0; i < was.history.size(); ++i) {
-    CHECK(read->history[i].fence == was.history[i].fence);
-    CHECK(read->history[i].attempt == was.history[i].attempt);
-    CHECK(read->history[i].cause == was.history[i].cause);
-    CHECK(read->history[i].server == was.history[i].server);
-    CHECK(read->history[i].error == was.history[i].error);
-    CHECK(read->history[i].started == was.history[i].started);
-    CHECK(read->history[i].ended == was.history[i].ended);
-  }
-}
-
-TEST_CASE("what starts have watched reads back with and without a report") {
-  auto said = full_progress();
-  said.history[3].watched = {{"REDIS", "Save", 3, 1, 12ms, 7ms}, {"", "", 1, 0, 0ms, 0ms}};
-  said.history[4].watched = {{"HTTP", "GET", 1, 0, 24h, 24h}};
-  if (GENERATE(false, true)) said.reported = progress_report{0.5, "half"};
-  const auto bytes = encode(id, said);
-  const auto read = decode_progress(id, bytes);
-  REQUIRE(read);
-  CHECK(read->reported.has_value() == said.reported.has_value());
-  REQUIRE(read->history.size() == said.history.size());
-  for (std::size_t i = 0; i < said.history.size(); ++i) {
-    REQUIRE(read->history[i].watched.size() == said.history[i].watched.size());
-    CHECK(read->history[i].ended == said.history[i].ended);
-  }
-  const auto& part = read->history[3].watched[0];
-  CHECK(part.system == "REDIS");
-  CHECK(part.what == "Save");
-  CHECK(part.times == 3);
-  CHECK(part.failed == 1);
-  CHECK(part.total == 12ms);
-  CHECK(part.longest == 7ms);
-  CHECK(encode(id, *read) == bytes);
-}
-
-TEST_CASE("a job that watched nothing is written as before") {
-  auto said = full_progress();
-  CHECK(encode(id, said)[0] == 1);
-  said.reported = progress_report{0.5, "half"};
-  CHECK(encode(id, said)[0] == 2);
-}
-
-TEST_CASE("no bytes are the progress of a job that nothing happened to") {
-  const auto read = decode_progress(id, "");
-  REQUIRE(read);
-  CHECK(read->reason.empty());
-  CHECK(read->result.empty());
-  CHECK(read->history.empty());
-  CHECK(read->failures == 0);
-  CHECK_FALSE(decode_content(id, ""));
-}
-
 TEST_CASE("extreme times and sizes read back") {
   auto said = full_content();
   said.created_at = from_micros(GENERATE(std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()));
@@ -198,46 +105,28 @@ TEST_CASE("extreme times and sizes read back") {
 
 TEST_CASE("a record with any one byte changed is refused") {
   const auto content = encode(id, full_content());
-  auto short_history = full_progress();
-  short_history.result = "r";
-  const auto progress = encode(id, short_history);
   for (const int change : {0x01, 0x80, 0xff}) {
     for (std::size_t at = 0; at < content.size(); ++at) {
       auto damaged = content;
       damaged[at] = static_cast<char>(damaged[at] ^ change);
       if (decode_content(id, damaged)) FAIL("content with byte " << at << " changed was accepted");
     }
-    for (std::size_t at = 0; at < progress.size(); ++at) {
-      auto damaged = progress;
-      damaged[at] = static_cast<char>(damaged[at] ^ change);
-      if (decode_progress(id, damaged)) FAIL("progress with byte " << at << " changed was accepted");
-    }
   }
 }
 
 TEST_CASE("a record cut off anywhere is refused") {
   const auto content = encode(id, full_content());
-  const auto progress = encode(id, full_progress());
   for (std::size_t size = 0; size < content.size(); ++size)
     if (decode_content(id, content.substr(0, size))) FAIL("content of " << size << " bytes was accepted");
-  for (std::size_t size = 1; size < progress.size(); ++size)
-    if (decode_progress(id, progress.substr(0, size))) FAIL("progress of " << size << " bytes was accepted");
 }
 
 TEST_CASE("a record with bytes added is refused") {
   CHECK_FALSE(decode_content(id, encode(id, full_content()) + "x"));
   CHECK_FALSE(decode_content(id, "x" + encode(id, full_content())));
-  CHECK_FALSE(decode_progress(id, encode(id, full_progress()) + '\0'));
 }
 
 TEST_CASE("a record of another job is refused") {
   CHECK_FALSE(decode_content(job_id("01jobie"), encode(id, full_content())));
-  CHECK_FALSE(decode_progress(job_id(""), encode(id, full_progress())));
-}
-
-TEST_CASE("content and progress are not taken for each other") {
-  CHECK_FALSE(decode_progress(id, encode(id, full_content())));
-  CHECK_FALSE(decode_content(id, encode(id, full_progress())));
 }
 
 TEST_CASE("random bytes are refused without harm") {
@@ -248,7 +137,6 @@ TEST_CASE("random bytes are refused without harm") {
       byte = static_cast<char>(random());
     if (!bytes.empty() && round % 2 == 0) bytes[0] = 1;
     if (decode_content(id, bytes)) FAIL("random content was accepted");
-    if (!bytes.empty() && decode_progress(id, bytes)) FAIL("random progress was accepted");
   }
 }
 
@@ -261,15 +149,12 @@ TEST_CASE("random bytes under a right checksum do no harm") {
       body[i] = static_cast<char>(round % 3 == 0 ? random() : random() % 4);
     const auto bytes = sealed(body);
     accepted += decode_content(id, bytes).has_value();
-    accepted += decode_progress(id, bytes).has_value();
   }
-  CHECK(accepted < 100'000);
+  CHECK(accepted < 50'000);
 }
 
 TEST_CASE("a record that promises more than it holds is refused") {
   const std::string huge = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
   CHECK_FALSE(decode_content(id, sealed("\1" + huge)));
   CHECK_FALSE(decode_content(id, sealed("\1\1t\1q\2{}" + huge)));
-  CHECK_FALSE(decode_progress(id, sealed(std::string("\1\0\0\0", 4) + huge)));
-  CHECK_FALSE(decode_progress(id, sealed("\1" + std::string(40, '\xff'))));
 }

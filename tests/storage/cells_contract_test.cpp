@@ -203,7 +203,7 @@ ON_EACH_STORE("A swap wakes the oldest waiters whose queues run") {
     CHECK(told.woken == 3);
     CHECK(portrait(told.cell) == "version 6 state {} definition  [fixed_window:w 2]");
     CHECK(waiters(w, window) == names{"d", "e"});
-    CHECK(get(w, "b").line == "woken");
+    CHECK(get(w, "b").line == "front");
     CHECK(ids(claim(w, {.free = 9})) == names{"a", "c"});
     CHECK(ids(claim(w, {.free = 9, .queue = "q"})) == names{"b"});
   }
@@ -303,7 +303,7 @@ ON_EACH_STORE("A job has its reserved permit and its slot when it is claimed") {
 
 ON_EACH_STORE("A permit is given back while its job waits for a slot and kept after three vain wakes") {
   auto a = started(w, "a");
-  for (std::uint32_t vain = 0; vain <= storage::vain_wakes; ++vain) {
+  for (std::uint32_t vain = 0; vain <= storage::most_failed_wakeups; ++vain) {
     INFO(vain);
     if (vain > 0) {
       REQUIRE(wake(w, window, {{window, 1}}).woken == 1);
@@ -431,7 +431,7 @@ ON_EACH_STORE("A swap tells who of those it lets in may run no more") {
 ON_EACH_STORE("Nothing is kept in the line of a custom throttler however often a job was woken") {
   const std::string door = "custom:door";
   auto a = started(w, "a");
-  for (std::uint32_t vain = 0; vain <= storage::vain_wakes + 1; ++vain) {
+  for (std::uint32_t vain = 0; vain <= storage::most_failed_wakeups + 1; ++vain) {
     if (vain > 0) {
       REQUIRE(wake(w, door, {{door, 1}}).woken == 1);
       a = claim_one(w);

@@ -56,7 +56,7 @@ ON_EACH_STORE("The woken line goes first") {
   const auto first = claim(w, {.free = 3});
   REQUIRE(settle(w, first.jobs[2], how::given_back) == errc::none);
   REQUIRE(settle(w, first.jobs[0], how::given_back) == errc::none);
-  CHECK(get(w, "c").line == "woken");
+  CHECK(get(w, "c").line == "front");
   CHECK(ids(claim(w, {.free = 9})) == names{"c", "a", "d"});
   audit(w);
 }

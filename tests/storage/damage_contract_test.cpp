@@ -289,7 +289,7 @@ TEST_CASE("A file with random bytes in it is answered or refused, and never a cr
 }
 
 ON_HARMED_STORES("Of harmed hashes each job is read or put aside, and all others go on") {
-  const std::string hash = GENERATE("jobs", "past", "starts");
+  const std::string hash = GENERATE("jobs", "past", "runs");
   const auto seed = GENERATE(range(1, 6));
   CAPTURE(hash, seed);
   TestType w;
@@ -302,7 +302,7 @@ ON_HARMED_STORES("Of harmed hashes each job is read or put aside, and all others
   for (const auto& [id, was] : before)
     if (const auto bytes = w.read(hash, id); !bytes.empty() && random() % 2 == 0) {
       // The name of a queue is left whole: nothing tells one from another.
-      const auto names_at = hash == "starts" ? bytes.find(':') - 1 : bytes.size();
+      const auto names_at = hash == "runs" ? bytes.find(':') - 1 : bytes.size();
       w.overwrite(hash, id, spoilt(bytes.substr(0, names_at), random) + bytes.substr(names_at));
       victims.insert(id);
     }
@@ -343,8 +343,8 @@ ON_HARMED_STORES("A running job whose start cannot be read is put aside when its
   TestType w;
   put_all(w, {"a", "b"});
   REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
-  SECTION("its start is broken") { w.overwrite("starts", "a", "what is this"); }
-  SECTION("its start is gone") { w.lose("starts", "a"); }
+  SECTION("its start is broken") { w.overwrite("runs", "a", "what is this"); }
+  SECTION("its start is gone") { w.lose("runs", "a"); }
   SECTION("its record is gone") { w.lose("jobs", "a"); }
   w.clock.advance(31s);
   reap(w, expired(w).leases);
@@ -404,7 +404,7 @@ ON_HARMED_STORES("An id in a line without a record is put aside by whoever comes
 }
 
 ON_HARMED_STORES("A key of the wrong type stops only the queue that it belongs to") {
-  const std::string kind = GENERATE("ready", "woken", "suspect", "scheduled", "processing", "succeeded");
+  const std::string kind = GENERATE("ready", "front", "suspect", "scheduled", "processing", "succeeded");
   CAPTURE(kind);
   TestType w;
   const auto busy = [&](const std::string& queue) {
@@ -459,7 +459,7 @@ ON_HARMED_STORES("The audit goes through all there is, however much that is") {
   }
   for (int i = 0; i < 300; i += 3) {
     const auto id = "j" + std::to_string(i);
-    w.lose("starts", id);
+    w.lose("runs", id);
     expected.insert("job " + id + " is processing without a start");
   }
   for (int i = 0; i < 300; ++i) {

@@ -82,7 +82,7 @@ model::known_jobs model::in_turn(const storage::claim_request& r) {
     return j.seen.state == enqueued && j.seen.queue == r.queue && (!aside || knows(r, j.seen.type.value));
   });
   std::sort(ready.begin(), ready.end(), [](const known_job* a, const known_job* b) {
-    return std::pair(a->seen.line != "woken", a->place) < std::pair(b->seen.line != "woken", b->place);
+    return std::pair(a->seen.line != "front", a->place) < std::pair(b->seen.line != "front", b->place);
   });
   return ready;
 }
@@ -209,7 +209,7 @@ errc model::settle_one(const storage::settlement& end) {
       break;
     case how::given_back:
       j->seen.attempt -= 1;
-      is_suspect(j->seen) ? to_tail(*j) : move(*j, enqueued, "woken");
+      is_suspect(j->seen) ? to_tail(*j) : move(*j, enqueued, "front");
       break;
   }
   give_back(*j);

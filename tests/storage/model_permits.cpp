@@ -131,7 +131,7 @@ model::known_jobs model::waiters(const std::string& resource) {
   return line;
 }
 
-void model::wake(known_job& j) { storage::is_suspect(j.seen.losses) ? to_tail(j) : move(j, enqueued, "woken"); }
+void model::wake(known_job& j) { storage::is_suspect(j.seen.losses) ? to_tail(j) : move(j, enqueued, "front"); }
 
 void model::grant(known_job& j, const std::string& resource, permit p) {
   p.since = clock_.now();
@@ -151,7 +151,7 @@ void model::park(known_job& j, const std::string& resource, const names& free) {
   const bool custom = resource.starts_with("custom:");
   if (j.first == 0) j.first = ++places_;
   else if (!custom) ++j.vain;
-  const bool keeps = j.vain >= storage::vain_wakes && !custom;
+  const bool keeps = j.vain >= storage::most_failed_wakeups && !custom;
   const bool for_a_permit = limit_of(resource).has_value();
   names freed;
   for (const auto& has : permits_of(j)) {

@@ -325,14 +325,27 @@ TEST_CASE("A Redis that cannot be used is refused with the reason in bounded tim
     server.command({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});  // our keys do not expire
     CHECK(storage::open_store(server.url()).ok());
   }
-  SECTION("a newer schema") {
+  SECTION("a newer layout") {
     fault_world w;
     w.server.command({"SET", "{sluice}:schema", "99"});
     CHECK(refused_open(w.server.url()).code == errc::storage_newer);
     w.server.command({"CLIENT", "KILL", "TYPE", "normal"});
     CHECK(refusal(w, enqueue_of("a")) == errc::storage_newer);
-    w.server.command({"SET", "{sluice}:schema", "1"});
+    w.server.command({"SET", "{sluice}:schema", "4"});
     CHECK(eventually([&] { return refusal(w, enqueue_of("a")) == errc::none; }));
+  }
+  SECTION("another layout, which comes while servers are connected") {
+    fault_world w;
+    put_all(w, {"a"});
+    w.server.command({"SET", "{sluice}:schema", "99"});
+    CHECK(refusal(w, enqueue_of("b")) == errc::storage_newer);
+    CHECK(refusal(w, claiming({.free = 1})) == errc::storage_newer);
+    w.server.command({"SET", "{sluice}:schema", "3"});  // of before the first release
+    CHECK(refusal(w, storage::queues_request{}) == errc::storage_damaged);
+    w.server.command({"SET", "{sluice}:schema", "what is this"});
+    CHECK(refusal(w, storage::queues_request{}) == errc::storage_damaged);
+    w.server.command({"SET", "{sluice}:schema", "4"});
+    CHECK(ids(claim(w)) == names{"a"});
   }
   SECTION("a port where something else speaks") {
     other_server http("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");

@@ -79,7 +79,7 @@ ON_EACH_STORE("A job given back goes first and has used no attempt") {
   CHECK(w.store().made_work());
   const auto back = get(w, "a");
   CHECK(back.state == job_state::enqueued);
-  CHECK(back.line == "woken");
+  CHECK(back.line == "front");
   CHECK(back.attempt == 0);
   const auto again = claim_one(w);
   CHECK(again.id == running.id);

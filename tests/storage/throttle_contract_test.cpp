@@ -286,7 +286,7 @@ ON_EACH_STORE("However a start ends its permit goes to the oldest waiter") {
   SECTION("deleted by hand") { REQUIRE(remove(w, "a").code == errc::none); }
   const auto woken = get(w, "b");
   CHECK(woken.state == job_state::enqueued);
-  CHECK(woken.line == "woken");
+  CHECK(woken.line == "front");
   CHECK(woken.attempt == 0);
   CHECK(holders(w, m) == names{"b reserved"});
   CHECK(waiters(w, m) == names{"c"});

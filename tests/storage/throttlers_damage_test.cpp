@@ -66,7 +66,7 @@ TEMPLATE_TEST_CASE("A permit that a claim took is not lost with a start that can
   put_all(w, {"has", "waits"});
   const claim_words words{.free = 2, .permits = {{"work", {{m}}}}};
   REQUIRE(ids(claim(w, words)) == names{"has"});
-  w.command({"HSET", "starts", "has", "something else"});
+  w.command({"HSET", "runs", "has", "something else"});
   CHECK_FALSE(w.store().audit()->empty());
   REQUIRE(remove(w, "has").code == errc::none);
   CHECK(in_words(about(w, m).holders) == names{"waits reserved"});
@@ -79,8 +79,8 @@ TEMPLATE_TEST_CASE("The audit tells of permits that were taken and are not count
   put_all(w, {"has"});
   REQUIRE(ids(claim(w, {.permits = {{"work", {{m}}}}})) == names{"has"});
   REQUIRE(w.store().audit()->empty());
-  const names harm = GENERATE(names{"HSET", "taken", m, "2"}, names{"HDEL", "taken", m}, names{"ZREM", "busy", m},
-                              names{"HSET", "taken", "mutex:other", "1"}, names{"HDEL", "starts", "has"});
+  const names harm = GENERATE(names{"HSET", "claim_permits", m, "2"}, names{"HDEL", "claim_permits", m}, names{"ZREM", "busy", m},
+                              names{"HSET", "claim_permits", "mutex:other", "1"}, names{"HDEL", "runs", "has"});
   INFO(harm[0] << ' ' << harm[1] << ' ' << harm[2]);
   w.command(harm);
   CHECK_FALSE(w.store().audit()->empty());

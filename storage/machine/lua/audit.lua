@@ -22,7 +22,7 @@ local function look_at_start(id, queue, row)
   if not row then return wrong('job ', id, ' is processing without a start') end
   local start = read_start(row)
   for _, resource in ipairs(start and permits_in(start.permits) or {}) do
-    if call('HEXISTS', taken, resource) == 0 then wrong('job ', id, ' took ', resource, ' but does not hold it') end
+    if call('HEXISTS', claim_permits, resource) == 0 then wrong('job ', id, ' took ', resource, ' but does not hold it') end
   end
   if not start then wrong('job ', id, ' has a start that cannot be read')
   elseif start.queue ~= queue then wrong('job ', id, ' runs for queue ', start.queue, ' in the line of ', queue)
@@ -32,7 +32,7 @@ end
 
 -- A job that is in one line.
 local function look_at_state(id, queue, kind)
-  local row = call('HGET', starts, id)
+  local row = call('HGET', runs, id)
   if kind == 'processing' then look_at_start(id, queue, row)
   elseif row then wrong('job ', id, ' has a start but is ', kind) end
   local a = read_admission(call('HGET', admission, id) or '') or no_admission
@@ -67,13 +67,13 @@ end
 local function look_for_job(name, id)
   if call('HEXISTS', jobs, id) == 0 then wrong('there is ', name, ' of job ', id, ', which does not exist') end
 end
-function look.starts(id) look_for_job('a start', id) end
+function look.runs(id) look_for_job('a start', id) end
 function look.past(id) look_for_job('a past', id) end
 
 function look.admission(id, value)
   local a, record = read_admission(value), call('HGET', jobs, id)
   if not a then wrong('job ', id, ' has an admission that cannot be read') end
-  local start = read_start(call('HGET', starts, id) or '')
+  local start = read_start(call('HGET', runs, id) or '')
   if start and (start.has == '0' or start.has == '1') then
     wrong('job ', id, ' has an admission that its start does not know of')
   end
@@ -93,14 +93,14 @@ local took  -- how many starts took each resource
 local function count_of(resource)
   if not took then
     took = {}
-    for _, row in ipairs(call('HVALS', starts)) do
-      local start = read_start(row)
-      for _, its in ipairs(start and permits_in(start.permits) or {}) do took[its] = (took[its] or 0) + 1 end
+    for _, its in ipairs(all_runs()) do
+      local start = read_start(its.row)
+      for _, one in ipairs(start and permits_in(start.permits) or {}) do took[one] = (took[one] or 0) + 1 end
     end
   end
   return took[resource] or 0
 end
-function look.taken(resource, counted)
+function look.claim_permits(resource, counted)
   local n, found = tonumber(counted) or 0, count_of(resource)
   if n ~= found then wrong(resource, ' is counted as taken by ', n, ' starts, and ', found, ' took it') end
   if n > 0 and not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
@@ -109,7 +109,7 @@ end
 function look.holders(id, value)
   local resource = sub(key, #holders('') + 1)
   local kind, fence = match(value, '^(%a+) (%d+) %d+$')
-  local start = read_start(call('HGET', starts, id) or '')
+  local start = read_start(call('HGET', runs, id) or '')
   local runs_so = start and start.fence == fence
   local good
   if kind == 'held' then good = runs_so
@@ -186,7 +186,7 @@ end
 
 -- Keys of which there are many, by the word behind the prefix: as what each is looked at.
 local many_of = {holders = 'holders', wait = 'wait', waits = 'waits'}
-for _, kind in ipairs({'ready', 'woken', 'suspect', 'type', 'scheduled', 'processing', 'throttled', 'succeeded', 'failed',
+for _, kind in ipairs({'ready', 'front', 'suspect', 'type', 'scheduled', 'processing', 'throttled', 'succeeded', 'failed',
                        'deleted'}) do
   many_of[kind] = 'line'
 end
@@ -194,9 +194,9 @@ end
 local known
 local function read_known()
   known = {}
-  for _, its in ipairs({jobs, past, starts, quarantine, queues, paused, claims, servers, number_key, due, ending, schema,
-                        admission, taken, limits, definitions, configs, cells, busy, waiting, reserved, openings, served,
-                        locks, lock_ends, schedules, firing, even_places}) do
+  for _, its in ipairs({jobs, past, runs, quarantine, queues, paused, claims, servers, number_key, due, ending, schema,
+                        admission, claim_permits, limits, definitions, configs, limiters, busy, waiting, reserved,
+                        next_checks, served, locks, lock_ends, schedules, firing, even_places}) do
     known[its] = true
   end
   for _, queue in ipairs(call('SMEMBERS', queues)) do
@@ -215,10 +215,10 @@ end
 
 if what == 'all' then
   look_besides('jobs', jobs)
-  look_besides('starts', starts)
+  look_besides('runs', runs)
   look_besides('past', past)
   look_besides('admission', admission)
-  look_besides('taken', taken)
+  look_besides('claim_permits', claim_permits)
   look_besides('locks', locks)
   look_besides('places', even_places)
   look_besides('busy', busy)
@@ -230,8 +230,8 @@ if what == 'all' then
   return {'0', findings, besides}
 end
 
-local of_hash = {jobs = true, starts = true, past = true, admission = true, taken = true, locks = true, places = true,
-                 holders = true}
+local of_hash = {jobs = true, runs = true, past = true, admission = true, claim_permits = true, locks = true,
+                 places = true, holders = true}
 local slice
 if what == 'keys' then
   -- Only our own: what a pattern would read otherwise is escaped.

@@ -30,7 +30,7 @@ if ARGV[3] == 'requeue' then
   target, score = sorted(tail(at.queue, p.losses)), whole(draw(1))
 else
   if at.kind == 'deleted' then return 'none' end
-  row = at.kind == 'processing' and call('HGET', starts, id)
+  row = at.kind == 'processing' and call('HGET', runs, id)
   local start = row and read_start(row)
   if start then
     remember(p, start.fence, start.attempt, start.started, start.server, ARGV[6])
@@ -42,7 +42,7 @@ if row then throttling().check_throttlers() end
 p.reason = ARGV[5]
 if at.kind == 'scheduled' then sorted(due) end
 call('ZREM', at.key, id)
-call('HDEL', starts, id)
+call('HDEL', runs, id)
 call('HSET', past, id, write_past(p))
 call('ZADD', target, score, id)
 if at.kind == 'scheduled' then refresh_due(at.queue) end

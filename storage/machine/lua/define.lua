@@ -14,15 +14,15 @@ call('HSET', definitions, resource, said)
 if permits == '' then call('HDEL', limits, resource) else call('HSET', limits, resource, permits) end
 -- What was decided by the old one is not carried out any more.
 if before and permits == '' then
-  local version, rest = match(call('HGET', cells, resource) or '0 0:', '^(%d+)( .*)$')
-  if version then call('HSET', cells, resource, whole(version + 1) .. rest) end
+  local version, rest = match(call('HGET', limiters, resource) or '0 0:', '^(%d+)( .*)$')
+  if version then call('HSET', limiters, resource, whole(version + 1) .. rest) end
 end
 local opened = 0
 if limit_of(resource) then
   pass_on(resource)
 else
   local function open(line_of_it)
-    call('ZADD', openings, now_text, line_of_it)
+    call('ZADD', next_checks, now_text, line_of_it)
     opened = opened + 1
   end
   if call('ZSCORE', waiting, resource) then open(resource) end

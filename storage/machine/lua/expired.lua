@@ -9,7 +9,7 @@ begin_freeing()
 local limit, slack = tonumber(ARGV[3]), tonumber(ARGV[4])
 local answer, next_end, broken = {''}, nil, {}
 local function add(id, back, queue)
-  local row = call('HGET', starts, id)
+  local row = call('HGET', runs, id)
   local start = row and read_start(row)
   if not start or start.queue ~= queue then
     broken[#broken + 1] = {id, queue}

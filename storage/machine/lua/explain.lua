@@ -12,18 +12,18 @@ local at = place_of(id, record) or {kind = 'lost', score = '0', queue = queue_of
 local a = at.kind == 'throttled' and admission_of(id) or no_admission
 local first = 0
 local function count(key) first = first + call('ZCOUNT', key, '-inf', '(' .. at.score) end
-if at.kind == 'woken' then count(at.key)
+if at.kind == 'front' then count(at.key)
 elseif is_enqueued(at.kind) then
-  first = call('ZCARD', line('woken', at.queue))
+  first = call('ZCARD', line('front', at.queue))
   local kinds, keys = lines_of(at.queue)
   for i, kind in ipairs(kinds) do
-    if kind ~= 'woken' and is_enqueued(kind) then count(keys[i]) end
+    if kind ~= 'front' and is_enqueued(kind) then count(keys[i]) end
   end
 elseif a.at ~= '' then
   for _, queue in ipairs(call('SMEMBERS', waits(a.at))) do count(wait_line(queue, a.at)) end
 end
 local until_ = tonumber(call('ZSCORE', served, at.queue) or '0')
 return {{id, at.kind, at.score, record, call('HGET', past, id) or '',
-         call('HGET', at.kind == 'throttled' and admission or starts, id) or ''},
+         call('HGET', at.kind == 'throttled' and admission or runs, id) or ''},
         call('SISMEMBER', paused, at.queue), until_ > now and 1 or 0, first, call('ZCARD', line('processing', at.queue)),
         a.at ~= '' and throttler_view(a.at, tonumber(ARGV[4])) or {}}

@@ -12,7 +12,7 @@ local function lines_in(state)
   local lines = {}
   for _, queue in ipairs(all) do
     if state == 'enqueued' then
-      for _, kind in ipairs({'woken', 'ready', 'suspect'}) do lines[#lines + 1] = {kind, line(kind, queue)} end
+      for _, kind in ipairs({'front', 'ready', 'suspect'}) do lines[#lines + 1] = {kind, line(kind, queue)} end
       for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
         lines[#lines + 1] = {'type:' .. name, type_line(queue, name)}
       end
@@ -61,7 +61,7 @@ for s = 7, #ARGV, 2 do
     local r, n = rows[i], #answer
     answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = (s - 7) / 2, r.id, r.kind, whole(r.score)
     answer[n + 5] = call('HGET', jobs, r.id) or ''
-    answer[n + 6], answer[n + 7] = call('HGET', past, r.id) or '', call('HGET', r.kind == 'throttled' and admission or starts, r.id) or ''
+    answer[n + 6], answer[n + 7] = call('HGET', past, r.id) or '', call('HGET', r.kind == 'throttled' and admission or runs, r.id) or ''
   end
   count = count + math.min(#rows, limit - count)
   after_score, after_id = nil, nil

@@ -5,7 +5,6 @@
 -- and holder.
 -- Invariants: a lock has an end and the other way round; fences grow. A lock that cannot be read is held until its end.
 -- Freeing and holding pass when memory is out; taking does not.
-local clock_slack = 1000000  -- as in storage/store.hpp
 local what, resource, fence, lease = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if what == 'renew' or what == 'release' then begin_freeing() end
 sorted(lock_ends)

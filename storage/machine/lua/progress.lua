@@ -5,7 +5,7 @@
 -- Invariant: nothing but the report changes, and the start says that there is a past.
 local ids, codes, changed, marked = {}, {}, {}, {}
 for i = 3, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
-local rows, pasts = many('HMGET', starts, ids), many('HMGET', past, ids)
+local rows, pasts = many('HMGET', runs, ids), many('HMGET', past, ids)
 for i, id in ipairs(ids) do
   local start = rows[i] and read_start(rows[i])
   local p = read_past(pasts[i])
@@ -23,5 +23,5 @@ for i, id in ipairs(ids) do
   end
 end
 many('HSET', past, changed)
-many('HSET', starts, marked)
+many('HSET', runs, marked)
 return table.concat(codes)

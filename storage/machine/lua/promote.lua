@@ -4,7 +4,6 @@
 -- Answer: how many were moved; in how many microseconds the next is due (empty: there is none; 0: more are due); 1 when
 -- waiters were woken; the cells with a line to look at; in how many microseconds the next schedule is due, or empty.
 -- Invariant: `due` names each queue that has scheduled jobs, with the earliest. Passes when memory is out.
-local look_again = 1000000  -- a line that nobody looks at makes nobody run in circles; as in storage/admission.hpp
 local most_open = 10000    -- lines looked at, those that stand still included
 begin_freeing()
 local limit = tonumber(ARGV[3])
@@ -81,7 +80,7 @@ if first_due then sooner(first_due) end
 if first_reserved then sooner(first_reserved + reservation_lasts) end
 local open, seen, open_lines, read = {}, {}, 0, 0
 while open_lines < limit and read < most_open do
-  local some = call('ZRANGE', openings, '-inf', now_text, 'BYSCORE', 'LIMIT', read, limit)
+  local some = call('ZRANGE', next_checks, '-inf', now_text, 'BYSCORE', 'LIMIT', read, limit)
   for _, resource in ipairs(some) do
     local cell = cell_of(resource)
     if open_lines < limit and not has_no_runnable_waiter(resource) then  -- it stays open until one of their queues runs again
@@ -93,8 +92,8 @@ while open_lines < limit and read < most_open do
   read = read + #some
   if #some < limit then break end
 end
-if #open > 0 then sooner(now + look_again) end
-local coming = call('ZRANGE', openings, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+if #open > 0 then sooner(now + look_again) end  -- a line that nobody looks at makes nobody run in circles
+local coming = call('ZRANGE', next_checks, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
 if coming[2] then sooner(tonumber(coming[2])) end
 local schedule_due = first_of(firing)
 return {moved, next_in and whole(next_in) or '', woken > 0 and 1 or 0, open,

@@ -4,7 +4,7 @@
 local answer = {}
 for _, queue in ipairs(call('SMEMBERS', queues)) do
   local n = #answer
-  local waiting = call('ZCARD', line('ready', queue)) + call('ZCARD', line('woken', queue)) +
+  local waiting = call('ZCARD', line('ready', queue)) + call('ZCARD', line('front', queue)) +
                   call('ZCARD', line('suspect', queue))
   for _, name in ipairs(call('SMEMBERS', types_of(queue))) do waiting = waiting + call('ZCARD', type_line(queue, name)) end
   answer[n + 1], answer[n + 2], answer[n + 3] = queue, call('SISMEMBER', paused, queue), waiting

@@ -9,7 +9,7 @@
 begin_freeing()
 local ids, codes = {}, {}
 for i = 7, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
-local rows, pasts = many('HMGET', starts, ids), many('HMGET', past, ids)
+local rows, pasts = many('HMGET', runs, ids), many('HMGET', past, ids)
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
 local done, is_final, took = {}, {}, {}  -- took: see give_back
 for i, id in ipairs(ids) do
@@ -43,7 +43,7 @@ end
 local had = admissions_if_any(ended)
 if next(took) or #broken > 0 then throttling().check_throttlers() end
 each_list(leaving, 'ZREM')
-many('HDEL', starts, ended)
+many('HDEL', runs, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for _, b in ipairs(broken) do put_aside(b.id, b.key, b.queue) end

@@ -6,7 +6,7 @@
 begin_freeing()
 local ids, codes, rows, leases = {}, {}, {}, grouped()
 for i = 4, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end
-local before, start_of = many('HMGET', starts, ids), {}
+local before, start_of = many('HMGET', runs, ids), {}
 local until_ = whole(now + ARGV[3])
 for i, id in ipairs(ids) do
   local start = start_of[id] or (before[i] and read_start(before[i]))
@@ -21,6 +21,6 @@ for i, id in ipairs(ids) do
     call('ZADD', ending, 'LT', until_, start.queue)
   end
 end
-many('HSET', starts, rows)
+many('HSET', runs, rows)
 each_list(leases, 'ZADD')
 return table.concat(codes)

@@ -6,7 +6,7 @@
 -- if any, each as "length:bytes"; cause, error and time waited, as in a past. Then the claim, if any: see claim.lua.
 -- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before), and a w when others have work with who was
 -- woken; then the claim's.
--- Invariants: only the current start ends; it leaves `starts` and its lease, and its job enters one line; what has
+-- Invariants: only the current start ends; it leaves `runs` and its lease, and its job enters one line; what has
 -- ended changes no more; its permits go back and on. Passes when memory is out.
 begin_freeing()
 local groups, ids, fences, said, ended_how = {}, {}, {}, {}, {}
@@ -22,7 +22,7 @@ for g = 1, tonumber(ARGV[3]) do
     at = at + 4
   end
 end
-local rows = many('HMGET', starts, ids)
+local rows = many('HMGET', runs, ids)
 
 -- What the starts of one claim have in common is taken apart once.
 local common, some_took = {}, false  -- some_took: what claims took
@@ -71,7 +71,7 @@ local function target_of(how, delay, losses, c)
     earliest[c.queue] = math.min(earliest[c.queue] or now + delay, now + delay)
     return line('scheduled', c.queue), whole(now + delay)
   end
-  if how == 'given_back' and not is_suspect(losses) then return line('woken', c.queue), whole(draw(1)) end
+  if how == 'given_back' and not is_suspect(losses) then return line('front', c.queue), whole(draw(1)) end
   if how == 'given_back' or how == 'retry' or how == 'deferred' then return tail(c.queue, losses), whole(draw(1)) end
   local key = c.lines[how] or line(how, c.queue)
   c.lines[how] = key
@@ -113,15 +113,15 @@ for _, group in ipairs(groups) do
         add_two(entering, sorted(target), score, id)
 
         -- A start that was given back or deferred does not count as a run.
-        local runs = uncounted and attempt - 1 or attempt
+        local counted = uncounted and attempt - 1 or attempt
         changed[changes + 1] = id
         changes = changes + 2
         if p then
           remember(p, fence, attempt, c.claimed, c.server, ended_how[i])
-          changed[changes] = runs .. ' ' .. losses .. ' ' .. fence .. ' ' .. p.failures + failure .. ' ' .. p.n .. ' ' ..
+          changed[changes] = counted .. ' ' .. losses .. ' ' .. fence .. ' ' .. p.failures + failure .. ' ' .. p.n .. ' ' ..
                              said[i] .. (group.reports and '' or text(p.reported)) .. p.history
         else
-          changed[changes] = runs .. ' 0 ' .. fence .. ' ' .. failure .. ' 1 ' .. said[i] ..
+          changed[changes] = counted .. ' 0 ' .. fence .. ' ' .. failure .. ' 1 ' .. said[i] ..
                              (group.reports and '' or '0:') .. text(fence .. ' ' .. attempt .. c.middle .. ended_how[i])
         end
       end
@@ -138,7 +138,7 @@ if next(has_admission) then
   had = admissions_if_any(admitted)
 end
 each_list(leaving, 'ZREM')
-many('HDEL', starts, ended)
+many('HDEL', runs, ended)
 many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', whole(instant), queue) end

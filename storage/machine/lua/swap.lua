@@ -10,7 +10,7 @@
 begin_freeing()
 local name, at = ARGV[3], 8
 check_throttlers()
-local version, from = match(call('HGET', cells, name) or '', '^(%d+) ()')
+local version, from = match(call('HGET', limiters, name) or '', '^(%d+) ()')
 version = version or '0'
 if version ~= ARGV[4] or now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then return {0, 0, 0, {}, '', cell_view(name)} end
 
@@ -31,11 +31,11 @@ at = at + 1
 local let_in = list_of(2, tonumber(ARGV[at - 1]))
 local moved = list_of(2, (#ARGV - at + 1) / 2)
 
-call('HSET', cells, name, whole(version + 1) .. ' ' .. text(ARGV[5]))
+call('HSET', limiters, name, whole(version + 1) .. ' ' .. text(ARGV[5]))
 local told_parks = {}
 for i, asked in ipairs(parks) do
   local id, fence, resource = asked[1], asked[2], asked[3]
-  local row, a = call('HGET', starts, id), admission_of(id) or no_admission
+  local row, a = call('HGET', runs, id), admission_of(id) or no_admission
   local start = row and read_start(row)
   local letter = 's'
   if fence == '0' then resource = ''
@@ -48,7 +48,7 @@ for i, asked in ipairs(parks) do
 end
 local codes = {}
 for i, asked in ipairs(let_in) do
-  local row = call('HGET', starts, asked[1])
+  local row = call('HGET', runs, asked[1])
   codes[i] = row and asked[2] ~= '0' and sub(row, 1, #asked[2] + 1) == asked[2] .. ' ' and '0' or '1'
 end
 local slots, until_ = 0, tonumber(ARGV[7])
@@ -66,7 +66,7 @@ for _, o in ipairs(moved) do
   -- step is over; those of whom this step does not know that their queues run again, at once.
   local instant = o[2]
   if instant == '' then instant = has_no_runnable_waiter(o[1]) and ARGV[7] or now_text end
-  if call('ZSCORE', waiting, o[1]) then call('ZADD', openings, instant, o[1]) else call('ZREM', openings, o[1]) end
+  if call('ZSCORE', waiting, o[1]) then call('ZADD', next_checks, instant, o[1]) else call('ZREM', next_checks, o[1]) end
 end
 local made_work = woken > 0 or #moved > 0  -- timers look when the next line opens
 finish(made_work)

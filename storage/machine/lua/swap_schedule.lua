@@ -8,7 +8,6 @@
 -- (enqueued), t (its id was there) or o (it would overlap).
 -- Invariants: a name is in `firing` and `places` only with a schedule. Of an occurrence that is enqueued, the schedule
 -- has moved on in the same step.
-local runs_remembered = 20  -- as in storage/schedules.hpp
 local name, version, record, next_at, place, among, rule =
   ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local function told(swapped, codes)

@@ -5,7 +5,7 @@
 -- Answer: a letter for each start (g granted, p parked, b busy, u undefined, s stale); 1 when others were woken; for
 -- each that is p, b or u the resource.
 -- Invariants: a start gets all or none; nobody gets what somebody waits for whose queue runs; who is parked leaves
--- `starts` and its lease, and its past stays as it was. Passes when memory is out.
+-- `runs` and its lease, and its past stays as it was. Passes when memory is out.
 begin_freeing()
 local groups, group_of, ids, fences, n = {}, {}, {}, {}, 0
 local at = 3
@@ -24,7 +24,7 @@ while ARGV[at] do
 end
 check_throttlers()
 call('HLEN', admission)
-local rows, had = many('HMGET', starts, ids), admissions_of(ids)
+local rows, had = many('HMGET', runs, ids), admissions_of(ids)
 
 -- Grants are written together, as late as others may look.
 local limit, room, first_served = {}, {}, {}
@@ -32,7 +32,7 @@ local granted, changed, changes, parked, moved_out, unfolded, marked = grouped()
 local function write_grants()
   for _, resource in ipairs(granted.order) do add_entries(resource, granted.of[resource]) end
   put(admission, changed)
-  many('HSET', starts, moved_out)
+  many('HSET', runs, moved_out)
   granted, changed, changes, moved_out = grouped(), {}, 0, {}
 end
 

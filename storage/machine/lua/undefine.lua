@@ -15,12 +15,12 @@ count(resource)
 for _, key in ipairs(call('ZRANGE', waiting, '[' .. resource .. '/', '(' .. resource .. '0', 'BYLEX')) do count(key) end
 if held + waits_for_it > 0 then return {held, waits_for_it} end
 -- Its cell keeps the number: what was decided before is not carried out on one of that name that is defined anew.
-local version, rest = match(call('HGET', cells, resource) or '0 0:', '^(%d+) (.*)$')
+local version, rest = match(call('HGET', limiters, resource) or '0 0:', '^(%d+) (.*)$')
 local is_window = call('HEXISTS', definitions, resource) == 1 and call('HEXISTS', limits, resource) == 0
-if not version then call('HDEL', cells, resource)
-elseif is_window or rest ~= '0:' then call('HSET', cells, resource, whole(version + 1) .. ' 0:') end
+if not version then call('HDEL', limiters, resource)
+elseif is_window or rest ~= '0:' then call('HSET', limiters, resource, whole(version + 1) .. ' 0:') end
 for _, key in ipairs({definitions, configs, limits}) do call('HDEL', key, resource) end
-for _, line_of_it in ipairs(call('ZRANGE', openings, 0, -1)) do
-  if cell_of(line_of_it) == resource then call('ZREM', openings, line_of_it) end
+for _, line_of_it in ipairs(call('ZRANGE', next_checks, 0, -1)) do
+  if cell_of(line_of_it) == resource then call('ZREM', next_checks, line_of_it) end
 end
 return {}

@@ -1,4 +1,4 @@
--- What every script begins with, as far as it names it: the prefix, the instant, and Redis' commands.
+-- What scripts begin with: Redis' commands, the prefix, the layout, the instant.
 --
 -- KEYS[1] is the prefix, as {sluice}: its braces keep all keys in one slot. ARGV[1] is the instant in microseconds, or
 -- empty for the clock of Redis; ARGV[2] names who asks, so that it can tell its own hints from others'.
@@ -12,6 +12,13 @@ local byte = string.byte
 local format = string.format
 
 local P = KEYS[1]
+local schema = P .. ':schema'      -- the layout of what is stored
+local number_key = P .. ':number'  -- the last fence or place that was drawn
+
+-- Every script begins with this look. A layout that we do not know is left as it is.
+local layout = '4'
+local stored = call('MGET', schema, number_key)
+if stored[1] and stored[1] ~= layout then return {err = 'LAYOUT ' .. stored[1] .. ' ' .. layout} end
 
 -- A double holds whole numbers below 2^53 exactly, but tostring rounds them to 14 digits.
 local function whole(n) return format('%d', n) end

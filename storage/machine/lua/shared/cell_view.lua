@@ -2,7 +2,7 @@
 -- whose queues run; those without any are left out.
 local most_lines = 1000
 local function cell_view(name)
-  local stored = call('HGET', cells, name) or ''
+  local stored = call('HGET', limiters, name) or ''
   local version, from = match(stored, '^(%d+) ()')
   local view = {version or '0', from and text_at(stored, from) or '', now_text, call('HGET', definitions, name) or '', {}}
   local lines = view[5]

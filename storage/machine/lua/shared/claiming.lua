@@ -9,7 +9,6 @@
 -- moves to its type's line; an op that got something answers the same when it comes again. A record that cannot be
 -- read is put aside.
 local most_moved = 1000  -- jobs that one claim looks at and does not take
-local most_parked = 250  -- as in storage/admission.hpp
 
 local function suspect_waits(queue, passed)
   return (passed or call('EXISTS', line('suspect', queue)) == 1) and 1 or 0
@@ -18,7 +17,7 @@ end
 local function claimed_before(server, queue, op)
   local found, ids = {}, call('ZRANGE', line('processing', queue), 0, -1, 'WITHSCORES')
   for i = 1, #ids, 2 do
-    local row = call('HGET', starts, ids[i])
+    local row = call('HGET', runs, ids[i])
     local start = row and read_start(row)
     if start and start.server == server and start.op == op then
       found[#found + 1] = {fence = tonumber(start.fence), id = ids[i], until_ = whole(tonumber(ids[i + 1])), row = row}
@@ -192,7 +191,7 @@ local function claim(at)
     end
   end
 
-  drain({{key = sorted(line('woken', queue)), seen = 0, of_woken = true}})
+  drain({{key = sorted(line('front', queue)), seen = 0, of_woken = true}})
   if not full and #ids < most then
     local lines = {{key = sorted(line('ready', queue)), seen = 0, of_new = true}}
     if suspect_too and call('EXISTS', line('suspect', queue)) == 1 then
@@ -238,7 +237,7 @@ local function claim(at)
       answer[answered + 4], answer[answered + 5] = pasts[i], row
       answered = answered + 5
     end
-    many('HSET', starts, rows)
+    many('HSET', runs, rows)
     many('ZADD', processing, leases)
     call('ZADD', ending, 'LT', until_, queue)
     call('HSET', claims, mark, op)

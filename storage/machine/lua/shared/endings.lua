@@ -18,13 +18,13 @@ local function may_put_aside(queue)
 end
 -- Puts ids aside that cannot be read, with their bytes, out of the given line.
 local function put_aside(id, key, queue)
-  local record, before, row = call('HGET', jobs, id), call('HGET', past, id), call('HGET', starts, id)
+  local record, before, row = call('HGET', jobs, id), call('HGET', past, id), call('HGET', runs, id)
   may_put_aside(queue)
   if row then throttling().check_throttlers() end
   if key then call('ZREM', key, id) end
   call('HDEL', jobs, id)
   call('HDEL', past, id)
-  call('HDEL', starts, id)
+  call('HDEL', runs, id)
   call('HSET', quarantine, id, text(record or '') .. text(before or '') .. text(row or ''))
   call('ZADD', line('quarantined', queue), now_text, id)
   call('SADD', queues, queue)

@@ -1,28 +1,26 @@
--- Every key that there is, but for those of one queue (lines.lua). What stands in each:
+-- Every key that there is, but for those of one queue (lines.lua) and the first two (basics.lua). What stands in each:
 -- docs/store_layout.md.
 local jobs = P .. ':jobs'              -- hash: id -> record, as the enqueuer sent it (core/codec)
 local past = P .. ':past'              -- hash: id -> what has happened to the job so far, once something has
-local starts = P .. ':starts'          -- hash: id -> the start that runs now
+local runs = P .. ':runs'              -- hash: id -> the start that runs now
 local quarantine = P .. ':quarantine'  -- hash: id -> bytes that could not be read
 local queues = P .. ':queues'          -- set: every queue that ever held a job
 local paused = P .. ':paused'          -- set: queues that start nothing
 local claims = P .. ':claims'          -- hash: "lane ", queue as "length:bytes", server -> number of its last claim that got something
 local servers = P .. ':servers'        -- hash: id -> what a server said of itself, last beat first
-local number_key = P .. ':number'      -- the last fence or place that was drawn
 local due = P .. ':due'                -- sorted set: queue -> the earliest instant in its scheduled line
 local ending = P .. ':ending'          -- sorted set: queue -> no later than the first end of its leases
-local schema = P .. ':schema'
 -- Throttlers.
 local admission = P .. ':admission'      -- hash: id -> what a job has of throttlers, and where it waits for one
 local limits = P .. ':limits'            -- hash: resource -> its permits, where a definition says so
 local definitions = P .. ':definitions'  -- hash: resource -> its definition
 local configs = P .. ':configs'          -- hash: resource -> the text of the configuration that was applied last
-local cells = P .. ':cells'              -- hash: cell -> "version length:state"
-local taken = P .. ':taken'              -- hash: resource -> how many starts took it with their claim
+local limiters = P .. ':limiters'        -- hash: cell -> "version length:state"
+local claim_permits = P .. ':claim_permits'  -- hash: resource -> how many starts took it with their claim
 local busy = P .. ':busy'                -- sorted set: resources with holders, by name
 local waiting = P .. ':waiting'          -- sorted set: resources with waiters, by name
 local reserved = P .. ':reserved'        -- sorted set: resource, as "length:bytes", and id -> since when it is reserved
-local openings = P .. ':openings'        -- sorted set: a line's resource -> the instant at which to look at it again
+local next_checks = P .. ':next_checks'  -- sorted set: a line's resource -> the instant at which to look at it again
 local served = P .. ':served'            -- sorted set: queue -> the instant until which it counts as served
 -- Locks.
 local locks = P .. ':locks'            -- hash: resource -> "fence lease ", the token as "length:bytes", and the holder
@@ -33,7 +31,7 @@ local firing = P .. ':firing'            -- sorted set: name -> the instant at w
 local even_places = P .. ':places'     -- hash: name -> the part of its minute that an evenly staggered one keeps
 local channel = P .. ':work'           -- told whenever there may be work
 
--- Who has a permit of a resource, but for those in `taken`: hash: id -> "kind fence since". Resources hold any bytes.
+-- Who has a permit of a resource, but for those in `claim_permits`: hash: id -> "kind fence since". Resources hold any bytes.
 local function holders(resource) return P .. ':holders:' .. resource end
 -- Who waits for it: a sorted set of ids for each queue, by the number of their first parking; and the set of queues.
 local function wait_line(queue, resource) return P .. ':wait:' .. queue .. '/' .. resource end

@@ -9,12 +9,11 @@ local function type_line(queue, type) return P .. ':type:' .. queue .. '/' .. ty
 local function types_of(queue) return P .. ':types:' .. queue end
 local final_kinds = {'failed', 'succeeded', 'deleted'}
 
-local function is_suspect(losses) return losses >= 2 end  -- as in storage/store.hpp
+local function is_suspect(losses) return losses >= suspect_from end
 -- The line behind all others of a queue for a job with so many losses.
 local function tail(queue, losses) return line(is_suspect(losses) and 'suspect' or 'ready', queue) end
 
 -- A claim or a beat says that somebody serves a queue. Written only when half of it is over: most find it so.
-local served_for = 30000000  -- as in storage/admission.hpp
 local function mark_served(queue)
   local until_ = tonumber(call('ZSCORE', served, queue) or '0')
   if until_ < now + served_for / 2 or until_ > now + served_for then
@@ -28,10 +27,22 @@ local function refresh_due(queue)
   if first[2] then call('ZADD', due, first[2], queue) else call('ZREM', due, queue) end
 end
 
+-- All that runs: the id and the row of each start.
+local function all_runs()
+  local found = {}
+  for _, queue in ipairs(call('SMEMBERS', queues)) do
+    local ids = call('ZRANGE', line('processing', queue), 0, -1)
+    for i, row in ipairs(many('HMGET', runs, ids)) do
+      if row then found[#found + 1] = {id = ids[i], row = row} end
+    end
+  end
+  return found
+end
+
 -- Every line that a queue may have now, with the names of its kinds; type lines as type:NAME.
 local function lines_of(queue)
   local kinds, keys = {}, {}
-  for _, kind in ipairs({'processing', 'ready', 'woken', 'suspect', 'scheduled', 'throttled', 'failed', 'succeeded',
+  for _, kind in ipairs({'processing', 'ready', 'front', 'suspect', 'scheduled', 'throttled', 'failed', 'succeeded',
                          'deleted'}) do
     kinds[#kinds + 1], keys[#keys + 1] = kind, line(kind, queue)
   end
@@ -41,7 +52,7 @@ local function lines_of(queue)
   return kinds, keys
 end
 -- All waiting lines but the throttled one.
-local function is_enqueued(kind) return kind == 'ready' or kind == 'woken' or kind == 'suspect' or sub(kind, 1, 5) == 'type:' end
+local function is_enqueued(kind) return kind == 'ready' or kind == 'front' or kind == 'suspect' or sub(kind, 1, 5) == 'type:' end
 local function place_in(id, queue)
   local kinds, keys = lines_of(queue)
   for i, key in ipairs(keys) do

@@ -1,6 +1,6 @@
 -- The number that only grows, which fences and places in line are drawn from; and what stands at the ends of a script.
 
-local last_number = tonumber(call('GET', number_key) or '') or 0
+local last_number = tonumber(stored[2] or '') or 0
 local is_drawn = false
 -- The first of n numbers that nobody ever drew before, also when lost writes took the last one back.
 local function draw(n)
@@ -12,7 +12,7 @@ end
 
 -- Scripts that only move or free begin with this: when Redis is out of memory it refuses a script whose first
 -- write may grow, and on a replica it refuses any write, so a claim that finds nothing notices a lost master too.
-local function begin_freeing() call('HDEL', starts, '') end
+local function begin_freeing() call('HDEL', runs, '') end
 
 -- The last writes of a script.
 local function finish(made_work)

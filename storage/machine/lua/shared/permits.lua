@@ -1,12 +1,11 @@
 -- What jobs have of throttlers: their admissions, and who holds permits. storage/admission.hpp says what these mean.
 -- Invariants: a job's admission names exactly the resources that hold an entry of it, and the one line it stands in;
--- `taken` counts the starts whose rows name a resource; `busy`, `waiting` and the sets of queues name exactly what is not
--- empty; `reserved` has each entry of that kind.
+-- `claim_permits` counts the starts whose rows name a resource; `busy`, `waiting` and the sets of queues name exactly what
+-- is not empty; `reserved` has each entry of that kind.
 --
 -- An entry is "kind fence since". held: of the start with that fence; strict: the job's own until it is final;
 -- reserved: a woken job's that was not claimed yet; kept: a waiting job's that was woken in vain too often.
 
-local most_failed_wakeups = 3     -- as in storage/admission.hpp
 
 -- An admission: "arrival failed_wakeups fence n m ", then as "length:bytes" the resource it waits for, the n resources it
 -- has, and m times a slot: "until " and its resource. arrival is the number of its first parking (0: none), failed_wakeups
@@ -71,8 +70,8 @@ local are_checked = false
 local function check_throttlers()
   if are_checked then return end
   are_checked = true
-  for _, key in ipairs({taken, limits, definitions, configs, cells}) do call('HLEN', key) end
-  for _, key in ipairs({busy, waiting, reserved, openings, served}) do sorted(key) end
+  for _, key in ipairs({claim_permits, limits, definitions, configs, limiters}) do call('HLEN', key) end
+  for _, key in ipairs({busy, waiting, reserved, next_checks, served}) do sorted(key) end
 end
 
 -- Of those that have one. Costs next to nothing while nobody has.
@@ -126,7 +125,9 @@ local function add_entries(resource, entries)
   call('ZADD', busy, 0, resource)
 end
 local function close_unheld(resource)
-  if call('EXISTS', holders(resource)) == 0 and call('HEXISTS', taken, resource) == 0 then call('ZREM', busy, resource) end
+  if call('EXISTS', holders(resource)) == 0 and call('HEXISTS', claim_permits, resource) == 0 then
+    call('ZREM', busy, resource)
+  end
 end
 local function remove_entries(resource, ids)
   many('HDEL', holders(resource), ids)
@@ -134,15 +135,17 @@ local function remove_entries(resource, ids)
 end
 -- Of those whose rows name them.
 local function count_claimed(resource, by)
-  local n = call('HINCRBY', taken, resource, by)
+  local n = call('HINCRBY', claim_permits, resource, by)
   if n <= 0 then
-    call('HDEL', taken, resource)
+    call('HDEL', claim_permits, resource)
     close_unheld(resource)
   elseif n == by then
     call('ZADD', busy, 0, resource)
   end
 end
-local function held_of(resource) return call('HLEN', holders(resource)) + (call('HGET', taken, resource) or 0) end
+local function held_of(resource)
+  return call('HLEN', holders(resource)) + (call('HGET', claim_permits, resource) or 0)
+end
 -- Gives what its claim took entries of its own, for whatever is not the plain end of a start. The row is the caller's.
 local function spill_permits(id, start)
   local held = permits_in(start.permits)

@@ -48,7 +48,6 @@ end
 
 -- The past: "attempt losses settled failures n ", then as "length:bytes" each the reason, the result, the reported
 -- progress, and the last n starts, oldest first. No past is that of a job that nothing has happened to.
-local history_limit = 20  -- as in core/codec.hpp
 local function read_past(value)
   if not value then
     return {attempt = 0, losses = 0, settled = '0', failures = 0, n = 0, reason = '', result = '', reported = '',

@@ -2,7 +2,7 @@
 local function about(resource)
   local n = 0
   for _, queue in ipairs(call('SMEMBERS', waits(resource))) do n = n + call('ZCARD', wait_line(queue, resource)) end
-  local opening = call('ZSCORE', openings, resource)
+  local opening = call('ZSCORE', next_checks, resource)
   return {resource, call('HGET', definitions, resource) or '', held_of(resource), n,
           opening and whole(tonumber(opening)) or ''}
 end
@@ -16,13 +16,12 @@ local function throttler_view(resource, limit)
     local kind, fence, since = match(rows[i + 1], '^(%a+) (%d+) (%d+)$')
     held[#held + 1] = {id = rows[i], kind = kind or '', fence = tonumber(fence or '0'), since = tonumber(since or '0')}
   end
-  if call('HEXISTS', taken, resource) == 1 then
-    rows = call('HGETALL', starts)
-    for i = 1, #rows, 2 do
-      local start = read_start(rows[i + 1])
+  if call('HEXISTS', claim_permits, resource) == 1 then
+    for _, its in ipairs(all_runs()) do
+      local start = read_start(its.row)
       for _, name in ipairs(start and permits_in(start.permits) or {}) do
         if name == resource then
-          held[#held + 1] = {id = rows[i], kind = 'held', fence = tonumber(start.fence), since = tonumber(start.started)}
+          held[#held + 1] = {id = its.id, kind = 'held', fence = tonumber(start.fence), since = tonumber(start.started)}
         end
       end
     end
@@ -42,7 +41,7 @@ local function throttler_view(resource, limit)
   end
   table.sort(in_line, function(a, b) return a[2] < b[2] end)
   for i = 1, math.min(#in_line, limit) do waiters[i] = in_line[i][1] end
-  local stored = call('HGET', cells, cell_of(resource)) or ''
+  local stored = call('HGET', limiters, cell_of(resource)) or ''
   local from = match(stored, '^%d+ ()')
   return {about(resource), first, waiters, from and text_at(stored, from) or ''}
 end

@@ -33,7 +33,7 @@ local function close_empty_line(resource, queue)
   call('SREM', waits(resource), queue)
   if call('EXISTS', waits(resource)) == 1 then return end
   call('ZREM', waiting, resource)
-  call('ZREM', openings, resource)
+  call('ZREM', next_checks, resource)
 end
 local function remove_waiter(resource, id)
   for _, queue in ipairs(call('SMEMBERS', waits(resource))) do
@@ -76,7 +76,7 @@ local function wake_first(resource, count, give)
     changed[2 * i - 1], changed[2 * i] = w.id, write_admission(a)
     add_one(leaving, wait_line(w.queue, resource), w.id)
     add_one(leaving, line('throttled', w.queue), w.id)
-    add_two(entering, sorted(line(is_suspect(losses) and 'suspect' or 'woken', w.queue)), whole(place + i - 1), w.id)
+    add_two(entering, sorted(line(is_suspect(losses) and 'suspect' or 'front', w.queue)), whole(place + i - 1), w.id)
     from[w.queue] = true
     woken_in[w.queue] = (woken_in[w.queue] or 0) + 1
   end
@@ -183,16 +183,16 @@ end
 
 -- The rows of starts count what was taken, whatever was counted so far: one of them could not be read.
 local function count_anew()
-  local counts, rows = {}, call('HVALS', starts)
-  for _, resource in ipairs(call('HKEYS', taken)) do counts[resource] = 0 end
-  for _, row in ipairs(rows) do
-    local start = read_start(row)
+  local counts = {}
+  for _, resource in ipairs(call('HKEYS', claim_permits)) do counts[resource] = 0 end
+  for _, its in ipairs(all_runs()) do
+    local start = read_start(its.row)
     for _, resource in ipairs(start and permits_in(start.permits) or {}) do
       counts[resource] = (counts[resource] or 0) + 1
     end
   end
   for resource, n in pairs(counts) do
-    count_claimed(resource, n - (call('HGET', taken, resource) or 0))
+    count_claimed(resource, n - (call('HGET', claim_permits, resource) or 0))
     pass_on(resource)
   end
 end
@@ -276,7 +276,7 @@ local function park_start(id, start, a, resource, free)
     add_entries(r, {id, 'kept 0 ' .. now_text})
   end
   call('ZREM', line('processing', start.queue), id)
-  call('HDEL', starts, id)
+  call('HDEL', runs, id)
   call('HSET', admission, id, write_admission(b))
   enqueue_waiter(id, start.queue, resource, b.arrival)
   for _, r in ipairs(freed) do pass_on(r) end
