@@ -29,6 +29,9 @@ std::string_view text_at(lua_State* state, int index) {
   return {bytes, size};
 }
 
+// Of what 64 bits cannot hold: 0.
+std::int64_t whole_part(double n) { return n >= -0x1p63 && n < 0x1p63 ? static_cast<std::int64_t>(n) : 0; }
+
 }  // namespace
 
 script_engine::script_engine(keyspace& keys, std::string_view prefix) : keys_(keys), state_(luaL_newstate()) {
@@ -139,17 +142,16 @@ void script_engine::push_answer() {
 }
 
 void script_engine::raise_failed(std::string_view name) {
-  command_error e{cat("script ", name, ": ", lua_isstring(state_, -1) ? text_at(state_, -1) : "it failed")};
-  lua_settop(state_, 0);
   if (failed_) throw *failed_;
-  throw e;
+  throw command_error{cat("script ", name, ": ", lua_isstring(state_, -1) ? text_at(state_, -1) : "it failed")};
 }
 
 // As Redis turns Lua's values into replies: a list ends at its first nil, and numbers lose what is not whole.
 void script_engine::read_value(machine::reply& into, std::size_t place) {
+  if (lua_checkstack(state_, 2) == 0) throw command_error{"an answer is nested too deep"};
   switch (lua_type(state_, -1)) {
     case LUA_TSTRING: into.set_text(place, text_at(state_, -1)); return;
-    case LUA_TNUMBER: into.set_number(place, static_cast<std::int64_t>(lua_tonumber(state_, -1))); return;
+    case LUA_TNUMBER: into.set_number(place, whole_part(lua_tonumber(state_, -1))); return;
     case LUA_TBOOLEAN:
       if (lua_toboolean(state_, -1) != 0) into.set_number(place, 1);
       return;
@@ -211,6 +213,7 @@ void script_engine::run(const machine::call& c, std::string_view instant, std::s
   const auto name = machine::name_of(c.what());
   auto& compiled = compiled_[static_cast<std::size_t>(c.what())];
   const auto text = compiled == 0 ? machine::text_of(c.what()) : std::string();
+  lua_settop(state_, 0);
   counted_ = 0;
   failed_.reset();
   one_run all{c, instant, token, name, text, compiled};
@@ -219,7 +222,6 @@ void script_engine::run(const machine::call& c, std::string_view instant, std::s
   machine::reply answer;
   read_value(answer, 0);
   read(answer.root());
-  lua_settop(state_, 0);
 }
 
 }  // namespace sluice::storage::sqlite
