@@ -12,8 +12,14 @@ static_assert(together == 4, "the statements below name four columns");
 constexpr std::int64_t most_in_key = std::int64_t{1} << 48;
 constexpr std::size_t most_known = 100'000;  // keys that are remembered between transactions
 
+// A longer first field stands in `fields`, under a key that nothing has, and 1 in its row, which stays short: its other
+// columns change with each step of a job.
+constexpr std::size_t longest_in_row = 2'000;
+constexpr std::string_view unread = "1";  // such a field, known by where this text stands
+
 constexpr std::array<const char*, together> fields_together = {
-    "SELECT name, field1, id FROM members WHERE id>CAST(? AS INTEGER) AND field1 IS NOT NULL ORDER BY id",
+    "SELECT name, CASE WHEN field1=1 THEN (SELECT value FROM fields WHERE key=-1 AND field=name) ELSE field1 END, id "
+    "FROM members WHERE id>CAST(? AS INTEGER) AND field1 IS NOT NULL ORDER BY id",
     "SELECT name, field2, id FROM members WHERE id>CAST(? AS INTEGER) AND field2 IS NOT NULL ORDER BY id",
     "SELECT name, field3, id FROM members WHERE id>CAST(? AS INTEGER) AND field3 IS NOT NULL ORDER BY id",
     "SELECT name, field4, id FROM members WHERE id>CAST(? AS INTEGER) AND field4 IS NOT NULL ORDER BY id",
@@ -183,7 +189,22 @@ rows::member& rows::member_of(std::string_view name) {
   read_places(name, m, q.bytes(1));
   for (int i = 0; i < static_cast<int>(together); ++i)
     if (!q.is_null(i + 2)) m.fields[static_cast<std::size_t>(i)] = keep(q.bytes(i + 2));
+  if (q.is_number(2)) m.fields[0] = unread;
   return m;
+}
+
+// One that is not there any more is empty, which no record is.
+std::string_view rows::read_long(std::string_view name) {
+  auto q = db_.prepare("SELECT value FROM fields WHERE key=-1 AND field=?").with(raw(name));
+  return keep(q.step() ? q.bytes(0) : std::string_view());
+}
+
+void rows::write_long(std::string_view name, const member& m) {
+  if (m.fields[0].size() > longest_in_row)
+    db_.prepare("INSERT OR REPLACE INTO fields(key, field, value) VALUES(-1, ?, ?)")
+        .with(raw(name), raw(m.fields[0]))
+        .run();
+  else if (m.row != 0) db_.prepare("DELETE FROM fields WHERE key=-1 AND field=?").with(raw(name)).run();
 }
 
 void rows::read_places(std::string_view name, member& m, std::string_view from) {
@@ -200,7 +221,7 @@ void rows::find_places(std::string_view name, member& m) {
   auto q = db_.prepare("SELECT key, score FROM scores WHERE member=?").with(raw(name));
   while (q.step())
     m.places.push_back({q.number(0), q.real_number(1)});
-  m.changed = may_write_;
+  m.changed = m.changed || may_write_;
 }
 
 std::pmr::vector<rows::place>::iterator rows::place_in(member& m, const key& k) {
@@ -218,6 +239,7 @@ void rows::flush_members() {
 void rows::flush_member(std::string_view name, member& m) {
   std::string places(reinterpret_cast<const char*>(m.places.data()), m.places.size() * sizeof(place));
   const bool has_none = std::none_of(m.fields.begin(), m.fields.end(), [](auto field) { return field.data(); });
+  if (m.first_changed) write_long(name, m);
   if (has_none && places.empty()) {
     if (m.row != 0) db_.prepare("DELETE FROM members WHERE id=?").with(m.row).run();
     m.row = 0;
@@ -225,25 +247,31 @@ void rows::flush_member(std::string_view name, member& m) {
   }
   places += checksum_of(name, places);
   const auto& [first, second, third, fourth] = m.fields;
+  const bool is_long = first.size() > longest_in_row;
+  const query::maybe in_row{is_long ? std::string_view() : first};
   if (m.row == 0) {
-    db_.prepare("INSERT INTO members(name, field1, field2, field3, field4, places) VALUES(?, ?, ?, ?, ?, ?)")
-        .with(raw(name), query::maybe{first}, query::maybe{second}, query::maybe{third}, query::maybe{fourth},
+    db_.prepare("INSERT INTO members(name, field1, field2, field3, field4, places) VALUES(?, iif(?, 1, ?), ?, ?, ?, ?)")
+        .with(raw(name), is_long ? 1 : 0, in_row, query::maybe{second}, query::maybe{third}, query::maybe{fourth},
               raw(places))
         .run();
     m.row = db_.last_rowid();
     return;
   }
-  if (m.first_changed) db_.prepare("UPDATE members SET field1=? WHERE id=?").with(query::maybe{first}, m.row).run();
+  if (m.first_changed)
+    db_.prepare("UPDATE members SET field1=iif(?, 1, ?) WHERE id=?").with(is_long ? 1 : 0, in_row, m.row).run();
   db_.prepare("UPDATE members SET field2=?, field3=?, field4=?, places=? WHERE id=?")
       .with(query::maybe{second}, query::maybe{third}, query::maybe{fourth}, raw(places), m.row)
       .run();
 }
 
-bool rows::has_field(const key& k, std::string_view field) { return field_of(k, field).has_value(); }
+bool rows::has_field(const key& k, std::string_view field) {
+  return k.together ? member_of(field).fields[*k.together].data() != nullptr : field_of(k, field).has_value();
+}
 
 std::optional<std::string_view> rows::field_of(const key& k, std::string_view field) {
   if (k.together) {
-    const auto found = member_of(field).fields[*k.together];
+    auto& found = member_of(field).fields[*k.together];
+    if (found.data() == unread.data()) found = read_long(field);
     return found.data() ? std::optional(found) : std::nullopt;
   }
   if (k.what == kind::none) return std::nullopt;

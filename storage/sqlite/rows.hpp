@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "storage/machine/script.hpp"
@@ -113,6 +114,8 @@ private:
 
   member& member_of(std::string_view name);
   static std::pmr::vector<place>::iterator place_in(member& m, const key& k);
+  std::string_view read_long(std::string_view name);
+  void write_long(std::string_view name, const member& m);
   void read_places(std::string_view name, member& m, std::string_view from);
   void find_places(std::string_view name, member& m);
   bool leave_place(key& k, std::string_view name, member& m);

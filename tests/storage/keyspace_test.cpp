@@ -159,7 +159,9 @@ private:
         "a", "b", "c", "aa", std::string("a\0b", 3), "\xff", "\x7f", "d\xc3\xb6", "", "a/1", "a/2", "0"};
     return one_of(names);
   }
-  std::string value() { return one_of({"", "1", "x", std::string("\0\xff", 2), std::string(300, 'v')}); }
+  std::string value() {
+    return one_of({"", "1", "x", std::string("\0\xff", 2), std::string(300, 'v'), std::string(2'500, 'w')});
+  }
   std::string number() { return one_of({"1", "-1", "7", "9007199254740993", "-3"}); }
   std::string score() {
     return one_of(
@@ -341,4 +343,50 @@ TEST_CASE("A member that is not where it should be is looked for", "[sqlite]") {
   CHECK(h.command({"ZCARD", "line"}) == "1");
   CHECK(h.command({"ZREM", "line", "b"}) == "1");
   CHECK(h.command({"EXISTS", "line"}) == "0");
+}
+
+TEST_CASE("A long field is read, changed and removed as a short one is", "[sqlite]") {
+  harmed h;
+  const std::string large(1'000'000, 'x'), other(5'000, 'y');
+  CHECK(h.command({"HSET", "jobs", "a", large}) == "1");
+  CHECK(h.command({"HSET", "jobs", "b", "short"}) == "1");
+  CHECK(h.number("SELECT count(*) FROM fields") == 1);
+  h.keys->forget();
+  CHECK((h.command({"HGET", "jobs", "a"}, false) == large));
+  CHECK((h.command({"HVALS", "jobs"}, false) == large + " short"));
+  CHECK(h.command({"HEXISTS", "jobs", "a"}) == "1");
+  CHECK(h.command({"HEXISTS", "jobs", "c"}) == "0");
+  CHECK(h.command({"HLEN", "jobs"}) == "2");
+  CHECK(h.command({"HSET", "jobs", "a", large}) == "0");
+  CHECK(h.command({"HSET", "jobs", "b", other}) == "0");
+  CHECK((h.command({"HGETALL", "jobs"}) == "a " + large + " b " + other));
+  CHECK(h.command({"HSET", "jobs", "a", "1"}) == "0");
+  CHECK((h.command({"HMGET", "jobs", "a", "b"}) == "1 " + other));
+  CHECK(h.number("SELECT count(*) FROM fields") == 1);
+  CHECK(h.command({"HDEL", "jobs", "b", "a"}) == "2");
+  CHECK(h.number("SELECT count(*) FROM fields") == 0);
+  CHECK(h.number("SELECT count(*) FROM members") == 0);
+  CHECK(h.command({"EXISTS", "jobs"}) == "0");
+}
+
+TEST_CASE("What changes beside a long field does not write it again", "[sqlite]") {
+  harmed h;
+  h.command({"HSET", "jobs", "a", std::string(1'000'000, 'x')});
+  h.keys->forget();
+  CHECK(h.command({"HSET", "past", "a", "1"}) == "1");
+  CHECK(h.command({"ZADD", "line", "1", "a"}) == "1");
+  CHECK(h.number("SELECT length(places) FROM members") == 20);
+  CHECK(h.number("SELECT field1=1 FROM members") == 1);
+  CHECK(h.command({"HGET", "jobs", "a"}).size() == 1'000'000);
+}
+
+TEST_CASE("A long field that was lost is empty, and can be removed", "[sqlite]") {
+  harmed h;
+  h.command({"HSET", "jobs", "a", std::string(5'000, 'x')});
+  h.harm("DELETE FROM fields");
+  CHECK(h.command({"HEXISTS", "jobs", "a"}) == "1");
+  CHECK(h.command({"HGET", "jobs", "a"}).empty());
+  CHECK(h.command({"HVALS", "jobs"}).empty());
+  CHECK(h.command({"HDEL", "jobs", "a"}) == "1");
+  CHECK(h.command({"EXISTS", "jobs"}) == "0");
 }
