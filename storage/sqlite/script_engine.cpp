@@ -8,8 +8,6 @@ namespace sluice::storage::sqlite {
 namespace {
 
 constexpr int counted_at_once = 1'000'000;
-constexpr std::uint64_t most_instructions = 2'000'000'000;  // some ten seconds
-constexpr int most_memory_kib = 512 * 1024;
 
 // In Lua's registry.
 constexpr const char* self_key = "sluice.engine";
@@ -34,7 +32,8 @@ std::int64_t whole_part(double n) { return n >= -0x1p63 && n < 0x1p63 ? static_c
 
 }  // namespace
 
-script_engine::script_engine(keyspace& keys, std::string_view prefix) : keys_(keys), state_(luaL_newstate()) {
+script_engine::script_engine(keyspace& keys, std::string_view prefix, bounds most)
+    : keys_(keys), most_(most), state_(luaL_newstate()) {
   if (!state_) throw std::bad_alloc();
   luaJIT_setmode(state_, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   for (const auto open : {luaopen_base, luaopen_string, luaopen_table, luaopen_math}) {
@@ -58,6 +57,10 @@ script_engine::script_engine(keyspace& keys, std::string_view prefix) : keys_(ke
   push(state_, prefix);
   lua_rawseti(state_, -2, 1);
   lua_setglobal(state_, "KEYS");
+  lua_createtable(state_, 0, 1);
+  lua_pushcfunction(state_, on_unknown);
+  lua_setfield(state_, -2, "__index");
+  lua_setmetatable(state_, LUA_GLOBALSINDEX);
   lua_sethook(state_, on_count, LUA_MASKCOUNT, counted_at_once);
 }
 
@@ -73,8 +76,14 @@ script_engine& script_engine::self(lua_State* state) {
 void script_engine::on_count(lua_State* state, lua_Debug*) {
   auto& me = self(state);
   me.counted_ += counted_at_once;
-  if (me.counted_ > most_instructions) luaL_error(state, "it would not come to an end");
-  if (lua_gc(state, LUA_GCCOUNT, 0) > most_memory_kib) luaL_error(state, "it would take too much memory");
+  if (me.counted_ > me.most_.instructions) luaL_error(state, "it would not come to an end");
+  if (lua_gc(state, LUA_GCCOUNT, 0) > me.most_.memory_kib) luaL_error(state, "it would take too much memory");
+}
+
+// As on Redis: nothing would tell a wrong name from one that is nil.
+int script_engine::on_unknown(lua_State* state) {
+  const char* const name = lua_tostring(state, 2);
+  return luaL_error(state, "Script attempted to access nonexistent global variable '%s'", name ? name : "?");
 }
 
 // Everything that has a destructor is gone, or is a member, when Lua jumps.
@@ -173,30 +182,24 @@ void script_engine::read_value(machine::reply& into, std::size_t place) {
   }
 }
 
-struct script_engine::one_run {
-  const machine::call& asked;
-  std::string_view instant, token, name, text;
-  int& compiled;
-
-  void give_arguments(lua_State* state) const {
-    int at = 0;
-    const auto add = [&](std::string_view word) {
-      push(state, word);
-      lua_rawseti(state, -2, ++at);
-    };
-    lua_createtable(state, static_cast<int>(asked.size()) + 2, 0);
-    add(instant);
-    add(token);
-    for (std::size_t i = 0; i < asked.size(); ++i)
-      add(asked[i]);
-    lua_setglobal(state, "ARGV");
-  }
-};
+void script_engine::give_arguments(lua_State* state, const one_run& run) {
+  int at = 0;
+  const auto add = [&](std::string_view word) {
+    push(state, word);
+    lua_rawseti(state, -2, ++at);
+  };
+  lua_createtable(state, static_cast<int>(run.asked.size()) + 2, 0);
+  add(run.instant);
+  add(run.token);
+  for (std::size_t i = 0; i < run.asked.size(); ++i)
+    add(run.asked[i]);
+  lua_setglobal(state, "ARGV");
+}
 
 // All that may raise in Lua; the answer stays in the registry. A script is compiled once, when it is first run.
 int script_engine::on_run(lua_State* state) {
-  const auto& run = *static_cast<one_run*>(lua_touserdata(state, 1));
-  run.give_arguments(state);
+  const auto& run = *static_cast<const one_run*>(lua_touserdata(state, 1));
+  give_arguments(state, run);
   if (run.compiled == 0) {
     lua_pushfstring(state, "=%s", run.name.data());
     if (luaL_loadbuffer(state, run.text.data(), run.text.size(), lua_tostring(state, -1)) != 0) return lua_error(state);
@@ -210,14 +213,16 @@ int script_engine::on_run(lua_State* state) {
 
 void script_engine::run(const machine::call& c, std::string_view instant, std::string_view token,
                         const std::function<void(const machine::item&)>& read) {
-  const auto name = machine::name_of(c.what());
   auto& compiled = compiled_[static_cast<std::size_t>(c.what())];
   const auto text = compiled == 0 ? machine::text_of(c.what()) : std::string();
+  run_text({c, instant, token, machine::name_of(c.what()), text, compiled}, read);
+}
+
+void script_engine::run_text(const one_run& all, const std::function<void(const machine::item&)>& read) {
   lua_settop(state_, 0);
   counted_ = 0;
   failed_.reset();
-  one_run all{c, instant, token, name, text, compiled};
-  if (lua_cpcall(state_, on_run, &all) != 0) raise_failed(name);
+  if (lua_cpcall(state_, on_run, const_cast<one_run*>(&all)) != 0) raise_failed(all.name);
   lua_getfield(state_, LUA_REGISTRYINDEX, answer_key);
   machine::reply answer;
   read_value(answer, 0);
