@@ -53,6 +53,7 @@ public:
   std::string text(int column) const { return std::string(bytes(column)); }
   double real_number(int column) const { return sqlite3_column_double(statement_, column); }
   bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  bool is_number(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_INTEGER; }
 
   // Bytes bound as a blob: compared and stored as they are.
   struct blob {

@@ -239,7 +239,8 @@ std::string_view option_in(keyspace::words options, std::string_view name, std::
 // "score:name".
 rows::range behind_member(std::string_view cursor) {
   const auto colon = std::min(cursor.find(':'), cursor.size() - 1);
-  rows::range r{{score_in(cursor.substr(0, colon)), std::string(cursor.substr(colon + 1))}, {}};
+  rows::range r;
+  r.from = {score_in(cursor.substr(0, colon)), std::string(cursor.substr(colon + 1))};
   r.from.name->push_back('\0');
   return r;
 }

@@ -2,17 +2,24 @@
 
 #include <algorithm>
 
-#include "core/text.hpp"
+#include "core/log.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
 
 constexpr std::size_t together = machine::hashes_by_job.size();
 static_assert(together == 4, "the statements below name four columns");
+constexpr std::int64_t most_in_key = std::int64_t{1} << 48;
 constexpr std::size_t most_known = 100'000;  // keys that are remembered between transactions
 
+// A longer first field stands in `fields`, under a key that nothing has, and 1 in its row, which stays short: its other
+// columns change with each step of a job.
+constexpr std::size_t longest_in_row = 2'000;
+constexpr std::string_view unread = "1";  // such a field, known by where this text stands
+
 constexpr std::array<const char*, together> fields_together = {
-    "SELECT name, field1, id FROM members WHERE id>CAST(? AS INTEGER) AND field1 IS NOT NULL ORDER BY id",
+    "SELECT name, CASE WHEN field1=1 THEN (SELECT value FROM fields WHERE key=-1 AND field=name) ELSE field1 END, id "
+    "FROM members WHERE id>CAST(? AS INTEGER) AND field1 IS NOT NULL ORDER BY id",
     "SELECT name, field2, id FROM members WHERE id>CAST(? AS INTEGER) AND field2 IS NOT NULL ORDER BY id",
     "SELECT name, field3, id FROM members WHERE id>CAST(? AS INTEGER) AND field3 IS NOT NULL ORDER BY id",
     "SELECT name, field4, id FROM members WHERE id>CAST(? AS INTEGER) AND field4 IS NOT NULL ORDER BY id",
@@ -30,6 +37,18 @@ query& bind_position(query& q, const rows::position& p) {
   if (p.score) bind_score(q, *p.score);
   else q.with(raw({}));
   return p.name ? q.with(raw(*p.name)) : q.with(0);
+}
+
+// FNV-1a, the lowest byte first.
+std::string checksum_of(std::string_view name, std::string_view places) {
+  std::uint32_t sum = 2166136261U;
+  for (const auto text : {name, places})
+    for (const char c : text)
+      sum = (sum ^ static_cast<unsigned char>(c)) * 16777619U;
+  std::string bytes;
+  for (int shift = 0; shift < 32; shift += 8)
+    bytes.push_back(static_cast<char>(sum >> shift & 0xff));
+  return bytes;
 }
 
 }  // namespace
@@ -83,8 +102,10 @@ rows::key& rows::find(std::string_view name) {
     k.id = q.number(0);
     k.what = static_cast<kind>(q.number(1));
     k.size = q.number(2);
-    if (k.what > kind::sorted || k.size < 0) throw failure{SQLITE_CORRUPT, "a key has no kind or no size that can be"};
+    if (k.what == kind::none || k.what > kind::sorted) throw failure{SQLITE_CORRUPT, "a key has no kind that can be"};
     k.text = q.text(3);
+    if (k.what == kind::text) k.size = 1;
+    else if (k.size <= 0 || k.size > most_in_key) count(k);
   }
   return k;
 }
@@ -116,9 +137,22 @@ std::int64_t rows::row_of(key& k, kind wanted) {
   return k.id;
 }
 
-// An empty one is no key, and may become one of another kind.
 void rows::grow(key& k, std::int64_t by) {
   k.size += by;
+  if (k.size <= 0) count(k);
+}
+
+// A key is gone only when it has no rows, whatever its size said: that may be damaged. An empty one is no key, and may
+// become one of another kind. Fields that are kept together need no key to be found.
+void rows::count(key& k) {
+  const auto believed = std::exchange(k.size, 0);
+  if (!k.together && k.what != kind::text && k.what != kind::none) {
+    auto q = db_.prepare(k.what == kind::sorted ? "SELECT count(*) FROM scores WHERE key=?"
+                                                : "SELECT count(*) FROM fields WHERE key=?")
+                 .with(k.id);
+    if (q.step()) k.size = q.number(0);
+  }
+  if (k.size != believed) log::error("SQLite: the size of ", printable(*k.name, 100), " was wrong: ", believed);
   if (k.size == 0) k.what = kind::none;
 }
 
@@ -152,17 +186,46 @@ rows::member& rows::member_of(std::string_view name) {
   auto q = db_.prepare("SELECT id, places, field1, field2, field3, field4 FROM members WHERE name=?").with(raw(name));
   if (!q.step()) return m;
   m.row = q.number(0);
-  const auto places = q.bytes(1);
-  m.places.resize(places.size() / sizeof(place));
-  std::copy_n(places.begin(), m.places.size() * sizeof(place), reinterpret_cast<char*>(m.places.data()));
+  read_places(name, m, q.bytes(1));
   for (int i = 0; i < static_cast<int>(together); ++i)
     if (!q.is_null(i + 2)) m.fields[static_cast<std::size_t>(i)] = keep(q.bytes(i + 2));
+  if (q.is_number(2)) m.fields[0] = unread;
   return m;
 }
 
-rows::place* rows::place_in(member& m, const key& k) {
-  const auto found = std::find_if(m.places.begin(), m.places.end(), [&](const place& p) { return p.key == k.id; });
-  return found == m.places.end() ? nullptr : &*found;
+// One that is not there any more is empty, which no record is.
+std::string_view rows::read_long(std::string_view name) {
+  auto q = db_.prepare("SELECT value FROM fields WHERE key=-1 AND field=?").with(raw(name));
+  return keep(q.step() ? q.bytes(0) : std::string_view());
+}
+
+void rows::write_long(std::string_view name, const member& m) {
+  if (m.fields[0].size() > longest_in_row)
+    db_.prepare("INSERT OR REPLACE INTO fields(key, field, value) VALUES(-1, ?, ?)")
+        .with(raw(name), raw(m.fields[0]))
+        .run();
+  else if (m.row != 0) db_.prepare("DELETE FROM fields WHERE key=-1 AND field=?").with(raw(name)).run();
+}
+
+void rows::read_places(std::string_view name, member& m, std::string_view from) {
+  const auto places = from.substr(0, from.size() - from.size() % sizeof(place));
+  if (from.substr(places.size()) != checksum_of(name, places)) return find_places(name, m);
+  m.places.resize(places.size() / sizeof(place));
+  std::copy(places.begin(), places.end(), reinterpret_cast<char*>(m.places.data()));
+}
+
+// What `scores` says holds, where a member says something else. That is damage, and seldom: so all of it is read.
+void rows::find_places(std::string_view name, member& m) {
+  log::error("SQLite: the places of ", printable(name, 100), " are damaged; they are read anew");
+  m.places.clear();
+  auto q = db_.prepare("SELECT key, score FROM scores WHERE member=?").with(raw(name));
+  while (q.step())
+    m.places.push_back({q.number(0), q.real_number(1)});
+  m.changed = m.changed || may_write_;
+}
+
+std::pmr::vector<rows::place>::iterator rows::place_in(member& m, const key& k) {
+  return std::find_if(m.places.begin(), m.places.end(), [&](const place& p) { return p.key == k.id; });
 }
 
 void rows::flush_members() {
@@ -174,36 +237,44 @@ void rows::flush_members() {
 }
 
 void rows::flush_member(std::string_view name, member& m) {
-  const std::string_view places(reinterpret_cast<const char*>(m.places.data()), m.places.size() * sizeof(place));
+  std::string places(reinterpret_cast<const char*>(m.places.data()), m.places.size() * sizeof(place));
   const bool has_none = std::none_of(m.fields.begin(), m.fields.end(), [](auto field) { return field.data(); });
+  if (m.first_changed) write_long(name, m);
   if (has_none && places.empty()) {
     if (m.row != 0) db_.prepare("DELETE FROM members WHERE id=?").with(m.row).run();
     m.row = 0;
     return;
   }
+  places += checksum_of(name, places);
   const auto& [first, second, third, fourth] = m.fields;
+  const bool is_long = first.size() > longest_in_row;
+  const query::maybe in_row{is_long ? std::string_view() : first};
   if (m.row == 0) {
-    db_.prepare("INSERT INTO members(name, field1, field2, field3, field4, places) VALUES(?, ?, ?, ?, ?, ?)")
-        .with(raw(name), query::maybe{first}, query::maybe{second}, query::maybe{third}, query::maybe{fourth},
+    db_.prepare("INSERT INTO members(name, field1, field2, field3, field4, places) VALUES(?, iif(?, 1, ?), ?, ?, ?, ?)")
+        .with(raw(name), is_long ? 1 : 0, in_row, query::maybe{second}, query::maybe{third}, query::maybe{fourth},
               raw(places))
         .run();
     m.row = db_.last_rowid();
     return;
   }
-  if (m.first_changed) db_.prepare("UPDATE members SET field1=? WHERE id=?").with(query::maybe{first}, m.row).run();
+  if (m.first_changed)
+    db_.prepare("UPDATE members SET field1=iif(?, 1, ?) WHERE id=?").with(is_long ? 1 : 0, in_row, m.row).run();
   db_.prepare("UPDATE members SET field2=?, field3=?, field4=?, places=? WHERE id=?")
       .with(query::maybe{second}, query::maybe{third}, query::maybe{fourth}, raw(places), m.row)
       .run();
 }
 
-bool rows::has_field(const key& k, std::string_view field) { return field_of(k, field).has_value(); }
+bool rows::has_field(const key& k, std::string_view field) {
+  return k.together ? member_of(field).fields[*k.together].data() != nullptr : field_of(k, field).has_value();
+}
 
 std::optional<std::string_view> rows::field_of(const key& k, std::string_view field) {
-  if (k.what == kind::none) return std::nullopt;
   if (k.together) {
-    const auto found = member_of(field).fields[*k.together];
+    auto& found = member_of(field).fields[*k.together];
+    if (found.data() == unread.data()) found = read_long(field);
     return found.data() ? std::optional(found) : std::nullopt;
   }
+  if (k.what == kind::none) return std::nullopt;
   auto q = db_.prepare("SELECT value FROM fields WHERE key=? AND field=?").with(k.id, raw(field));
   if (!q.step()) return std::nullopt;
   return value_ = q.bytes(0);
@@ -254,42 +325,50 @@ query rows::fields_of(const key& k, cursor behind) {
 
 std::optional<double> rows::score_of(const key& k, std::string_view name) {
   if (k.what == kind::none) return std::nullopt;
-  const auto* there = place_in(member_of(name), k);
-  return there ? std::optional(there->score) : std::nullopt;
+  auto& m = member_of(name);
+  const auto there = place_in(m, k);
+  return there == m.places.end() ? std::nullopt : std::optional(there->score);
 }
 
-void rows::delete_score(const key& k, std::string_view name, double score) {
+// False: it was not there, which is damage.
+bool rows::delete_score(const key& k, std::string_view name, double score) {
   auto q = db_.prepare("DELETE FROM scores WHERE key=? AND score=? AND member=?").with(k.id);
   bind_score(q, score).with(raw(name)).run();
+  return db_.changes() > 0;
+}
+
+// Takes it out of its place; false when it has none.
+bool rows::leave_place(key& k, std::string_view name, member& m) {
+  for (bool is_anew = false;; is_anew = true) {
+    const auto there = place_in(m, k);
+    if (there == m.places.end()) return false;
+    change(k);
+    if (delete_score(k, name, there->score)) {
+      m.places.erase(there);
+      m.changed = true;
+      return true;
+    }
+    if (is_anew) throw failure{SQLITE_CORRUPT, "a member is where it is not"};
+    find_places(name, m);
+    count(k);
+  }
 }
 
 bool rows::put_score(key& k, std::string_view name, double score) {
   auto& m = member_of(name);
-  auto* const there = place_in(m, k);
-  if (there && there->score == score) return false;
-  const auto id = row_of(k, kind::sorted);
-  if (there) {
-    delete_score(k, name, there->score);
-    there->score = score;
-  } else {
-    m.places.push_back({id, score});
-  }
+  const auto there = place_in(m, k);
+  if (there != m.places.end() && there->score == score) return false;
+  const bool was_there = leave_place(k, name, m);
+  m.places.push_back({row_of(k, kind::sorted), score});
   m.changed = true;
-  auto q = db_.prepare("INSERT INTO scores(key, score, member) VALUES(?, ?, ?)").with(id);
+  auto q = db_.prepare("INSERT OR REPLACE INTO scores(key, score, member) VALUES(?, ?, ?)").with(k.id);
   bind_score(q, score).with(raw(name)).run();
-  if (!there) grow(k, 1);
-  return !there;
+  if (!was_there) grow(k, 1);
+  return !was_there;
 }
 
 bool rows::remove_score(key& k, std::string_view name) {
-  if (k.what == kind::none) return false;
-  auto& m = member_of(name);
-  const auto* const there = place_in(m, k);
-  if (!there) return false;
-  change(k);
-  delete_score(k, name, there->score);
-  m.places.erase(m.places.begin() + (there - m.places.data()));
-  m.changed = true;
+  if (k.what == kind::none || !leave_place(k, name, member_of(name))) return false;
   grow(k, -1);
   return true;
 }

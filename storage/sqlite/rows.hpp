@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "storage/machine/script.hpp"
@@ -109,10 +110,16 @@ private:
   void change(key& k);  // before each
   std::int64_t row_of(key& k, kind wanted);
   void grow(key& k, std::int64_t by);
+  void count(key& k);
 
   member& member_of(std::string_view name);
-  static place* place_in(member& m, const key& k);
-  void delete_score(const key& k, std::string_view name, double score);
+  static std::pmr::vector<place>::iterator place_in(member& m, const key& k);
+  std::string_view read_long(std::string_view name);
+  void write_long(std::string_view name, const member& m);
+  void read_places(std::string_view name, member& m, std::string_view from);
+  void find_places(std::string_view name, member& m);
+  bool leave_place(key& k, std::string_view name, member& m);
+  bool delete_score(const key& k, std::string_view name, double score);
   void put_together(std::string_view field, std::size_t column, std::string_view value);
   void flush_member(std::string_view name, member& m);
   void flush_members();

@@ -8,8 +8,6 @@ namespace sluice::storage::sqlite {
 namespace {
 
 constexpr int counted_at_once = 1'000'000;
-constexpr std::uint64_t most_instructions = 2'000'000'000;  // some ten seconds
-constexpr int most_memory_kib = 512 * 1024;
 
 // In Lua's registry.
 constexpr const char* self_key = "sluice.engine";
@@ -29,9 +27,13 @@ std::string_view text_at(lua_State* state, int index) {
   return {bytes, size};
 }
 
+// Of what 64 bits cannot hold: 0.
+std::int64_t whole_part(double n) { return n >= -0x1p63 && n < 0x1p63 ? static_cast<std::int64_t>(n) : 0; }
+
 }  // namespace
 
-script_engine::script_engine(keyspace& keys, std::string_view prefix) : keys_(keys), state_(luaL_newstate()) {
+script_engine::script_engine(keyspace& keys, std::string_view prefix, bounds most)
+    : keys_(keys), most_(most), state_(luaL_newstate()) {
   if (!state_) throw std::bad_alloc();
   luaJIT_setmode(state_, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   for (const auto open : {luaopen_base, luaopen_string, luaopen_table, luaopen_math}) {
@@ -55,6 +57,10 @@ script_engine::script_engine(keyspace& keys, std::string_view prefix) : keys_(ke
   push(state_, prefix);
   lua_rawseti(state_, -2, 1);
   lua_setglobal(state_, "KEYS");
+  lua_createtable(state_, 0, 1);
+  lua_pushcfunction(state_, on_unknown);
+  lua_setfield(state_, -2, "__index");
+  lua_setmetatable(state_, LUA_GLOBALSINDEX);
   lua_sethook(state_, on_count, LUA_MASKCOUNT, counted_at_once);
 }
 
@@ -70,8 +76,14 @@ script_engine& script_engine::self(lua_State* state) {
 void script_engine::on_count(lua_State* state, lua_Debug*) {
   auto& me = self(state);
   me.counted_ += counted_at_once;
-  if (me.counted_ > most_instructions) luaL_error(state, "it would not come to an end");
-  if (lua_gc(state, LUA_GCCOUNT, 0) > most_memory_kib) luaL_error(state, "it would take too much memory");
+  if (me.counted_ > me.most_.instructions) luaL_error(state, "it would not come to an end");
+  if (lua_gc(state, LUA_GCCOUNT, 0) > me.most_.memory_kib) luaL_error(state, "it would take too much memory");
+}
+
+// As on Redis: nothing would tell a wrong name from one that is nil.
+int script_engine::on_unknown(lua_State* state) {
+  const char* const name = lua_tostring(state, 2);
+  return luaL_error(state, "Script attempted to access nonexistent global variable '%s'", name ? name : "?");
 }
 
 // Everything that has a destructor is gone, or is a member, when Lua jumps.
@@ -139,29 +151,24 @@ void script_engine::push_answer() {
 }
 
 void script_engine::raise_failed(std::string_view name) {
-  command_error e{cat("script ", name, ": ", lua_isstring(state_, -1) ? text_at(state_, -1) : "it failed")};
-  lua_settop(state_, 0);
   if (failed_) throw *failed_;
-  throw e;
+  throw command_error{cat("script ", name, ": ", lua_isstring(state_, -1) ? text_at(state_, -1) : "it failed")};
 }
 
 // A script that answers {err = ...} refuses what was asked.
 void script_engine::refuse_error() {
   if (!lua_istable(state_, -1)) return;
   lua_getfield(state_, -1, "err");
-  const bool refused = lua_isstring(state_, -1) != 0;
-  const auto why = refused ? std::string(text_at(state_, -1)) : std::string();
+  if (lua_isstring(state_, -1) != 0) throw command_error{std::string(text_at(state_, -1))};
   lua_pop(state_, 1);
-  if (!refused) return;
-  lua_settop(state_, 0);
-  throw command_error{why};
 }
 
 // As Redis turns Lua's values into replies: a list ends at its first nil, and numbers lose what is not whole.
 void script_engine::read_value(machine::reply& into, std::size_t place) {
+  if (lua_checkstack(state_, 2) == 0) throw command_error{"an answer is nested too deep"};
   switch (lua_type(state_, -1)) {
     case LUA_TSTRING: into.set_text(place, text_at(state_, -1)); return;
-    case LUA_TNUMBER: into.set_number(place, static_cast<std::int64_t>(lua_tonumber(state_, -1))); return;
+    case LUA_TNUMBER: into.set_number(place, whole_part(lua_tonumber(state_, -1))); return;
     case LUA_TBOOLEAN:
       if (lua_toboolean(state_, -1) != 0) into.set_number(place, 1);
       return;
@@ -183,35 +190,27 @@ void script_engine::read_value(machine::reply& into, std::size_t place) {
   }
 }
 
-struct script_engine::one_run {
-  const machine::call& asked;
-  std::string_view instant, token;
-  const machine::linked_script& script;
-  int& compiled;
-
-  void give_arguments(lua_State* state) const {
-    int at = 0;
-    const auto add = [&](std::string_view word) {
-      push(state, word);
-      lua_rawseti(state, -2, ++at);
-    };
-    lua_createtable(state, static_cast<int>(asked.size()) + 2, 0);
-    add(instant);
-    add(token);
-    for (std::size_t i = 0; i < asked.size(); ++i)
-      add(asked[i]);
-    lua_setglobal(state, "ARGV");
-  }
-};
+void script_engine::give_arguments(lua_State* state, const one_run& run) {
+  int at = 0;
+  const auto add = [&](std::string_view word) {
+    push(state, word);
+    lua_rawseti(state, -2, ++at);
+  };
+  lua_createtable(state, static_cast<int>(run.asked.size()) + 2, 0);
+  add(run.instant);
+  add(run.token);
+  for (std::size_t i = 0; i < run.asked.size(); ++i)
+    add(run.asked[i]);
+  lua_setglobal(state, "ARGV");
+}
 
 // All that may raise in Lua; the answer stays in the registry. A script is compiled once, when it is first run.
 int script_engine::on_run(lua_State* state) {
-  const auto& run = *static_cast<one_run*>(lua_touserdata(state, 1));
-  run.give_arguments(state);
+  const auto& run = *static_cast<const one_run*>(lua_touserdata(state, 1));
+  give_arguments(state, run);
   if (run.compiled == 0) {
-    lua_pushfstring(state, "=%s", run.script.name.data());
-    const auto text = run.script.text;
-    if (luaL_loadbuffer(state, text.data(), text.size(), lua_tostring(state, -1)) != 0) return lua_error(state);
+    lua_pushfstring(state, "=%s", run.name.data());
+    if (luaL_loadbuffer(state, run.text.data(), run.text.size(), lua_tostring(state, -1)) != 0) return lua_error(state);
     run.compiled = luaL_ref(state, LUA_REGISTRYINDEX);
   }
   lua_rawgeti(state, LUA_REGISTRYINDEX, run.compiled);
@@ -223,17 +222,19 @@ int script_engine::on_run(lua_State* state) {
 void script_engine::run(const machine::call& c, std::string_view instant, std::string_view token,
                         const std::function<void(const machine::item&)>& read) {
   const auto& script = machine::of(c.what());
-  auto& compiled = compiled_[static_cast<std::size_t>(c.what())];
+  run_text({c, instant, token, script.name, script.text, compiled_[static_cast<std::size_t>(c.what())]}, read);
+}
+
+void script_engine::run_text(const one_run& all, const std::function<void(const machine::item&)>& read) {
+  lua_settop(state_, 0);
   counted_ = 0;
   failed_.reset();
-  one_run all{c, instant, token, script, compiled};
-  if (lua_cpcall(state_, on_run, &all) != 0) raise_failed(script.name);
+  if (lua_cpcall(state_, on_run, const_cast<one_run*>(&all)) != 0) raise_failed(all.name);
   lua_getfield(state_, LUA_REGISTRYINDEX, answer_key);
   refuse_error();
   machine::reply answer;
   read_value(answer, 0);
   read(answer.root());
-  lua_settop(state_, 0);
 }
 
 }  // namespace sluice::storage::sqlite

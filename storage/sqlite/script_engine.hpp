@@ -19,7 +19,19 @@ namespace sluice::storage::sqlite {
 
 class script_engine {
 public:
-  script_engine(keyspace& keys, std::string_view prefix);
+  struct bounds {
+    std::uint64_t instructions = 2'000'000'000;  // some ten seconds
+    int memory_kib = 512 * 1024;
+  };
+  // A text to run with its arguments, and where it stands in Lua's registry once it was compiled; 0: not yet.
+  struct one_run {
+    const machine::call& asked;
+    std::string_view instant, token, name, text;
+    int& compiled;
+  };
+
+  script_engine(keyspace& keys, std::string_view prefix) : script_engine(keys, prefix, bounds()) {}
+  script_engine(keyspace& keys, std::string_view prefix, bounds most);
   ~script_engine();
   script_engine(const script_engine&) = delete;
 
@@ -27,11 +39,13 @@ public:
   // wrong in the script; then some of it may have been done, and the transaction must not be kept.
   void run(const machine::call& c, std::string_view instant, std::string_view token,
            const std::function<void(const machine::item&)>& read);
+  void run_text(const one_run& all, const std::function<void(const machine::item&)>& read);
 
 private:
-  struct one_run;
   static int on_run(lua_State* state);
   static int on_call(lua_State* state);
+  static int on_unknown(lua_State* state);
+  static void give_arguments(lua_State* state, const one_run& run);
   static void on_count(lua_State* state, lua_Debug*);
   static script_engine& self(lua_State* state);
   bool carry_out(int words) noexcept;
@@ -41,8 +55,9 @@ private:
   [[noreturn]] void raise_failed(std::string_view name);
 
   keyspace& keys_;
+  const bounds most_;
   lua_State* state_;
-  std::array<int, machine::script_count> compiled_{};  // where in Lua's registry; 0: not yet
+  std::array<int, machine::script_count> compiled_{};
   std::uint64_t counted_ = 0;
   // Of the command that is being carried out. They outlive a jump of Lua's over the C++ stack.
   std::vector<std::string_view> words_;

@@ -21,6 +21,8 @@ namespace {
 
 constexpr int checkpoint_after_pages = 1'000;
 constexpr duration long_wait = std::chrono::milliseconds(100);
+// For what the next reader would do as well.
+constexpr duration short_patience = std::chrono::milliseconds(50);
 
 // Keys are as on Redis.
 constexpr std::string_view prefix = "{sluice}";
@@ -84,47 +86,14 @@ public:
     if (lost_) return fail_all(*lost_);
     if (!db_)
       if (auto again = reopen(); !again) return fail_all(again.error());
-    embedded_steps x;
-    machine::ask_all(x, batch, answers);
-    bool locked = false;
-    bool committing = false;
     try {
-      if (may_only_look(x)) {
-        if (look(x)) {
-          put_aside_later(x);
-          return answers;
-        }
-        answers.assign(batch.size(), {});  // some were answered
-        x = {};
-        machine::ask_all(x, batch, answers);
+      if (auto wrong = carry_out(batch, answers)) {
+        if (batch.size() > 1 && wrong->is_of_one) return one_by_one(batch);
+        return fail_all(wrong->what);
       }
-      const auto asked = std::chrono::steady_clock::now();
-      if (auto held = lock(); !held) return fail_all(held.error());
-      locked = true;
-      waited_long_ = waited_before_ || std::chrono::steady_clock::now() - asked > long_wait;
-      db_->prepare("BEGIN IMMEDIATE").run();
-      keys_->begin();
-      bool published = false;
-      for (const auto& s : x.sent)
-        published = run(s, true) || published;
-      keys_->flush();
-      committing = true;
-      db_->prepare("COMMIT").run();
-      made_work_ = x.made_work;
-      if (published && lock_) lock_->touch();
-    } catch (const command_error& e) {
-      roll_back();
-      if (locked) unlock();
-      if (batch.size() > 1) return one_by_one(batch);
+    } catch (const std::exception& e) {
       return fail_all(what_is(e));
-    } catch (const failure& f) {
-      recover(f);
-      if (locked) unlock();
-      if (batch.size() > 1 && concerns_one(f)) return one_by_one(batch);
-      return fail_all(to_error(f, committing));
     }
-    unlock();
-    put_aside_later(x);
     return answers;
   }
 
@@ -150,19 +119,8 @@ public:
     if (!db_)
       if (auto again = reopen(); !again) return again.error();
     return machine::audit([&](machine::call c, const std::function<void(const machine::item&)>& read) -> result<void> {
-      try {
-        db_->prepare("BEGIN").run();
-        keys_->begin();
-        run({std::move(c), read, {}}, false);
-        db_->prepare("COMMIT").run();
-        return {};
-      } catch (const command_error& e) {
-        roll_back();
-        return what_is(e);
-      } catch (const failure& f) {
-        recover(f);
-        return to_error(f, false);
-      }
+      const auto wrong = transact("BEGIN", [&] { run({std::move(c), read, {}}, false); });
+      return wrong ? result<void>(wrong->what) : result<void>();
     });
   }
 
@@ -170,6 +128,76 @@ public:
 
 private:
   bool in_memory() const { return path_ == ":memory:"; }
+
+  // What went wrong. `is_of_one`: the others of a batch may well succeed.
+  struct trouble {
+    error what;
+    bool is_of_one = false;
+  };
+
+  // All of it is done or, with whatever went wrong, nothing.
+  template <class Work>
+  std::optional<trouble> transact(const char* begin, const Work& work) {
+    bool committing = false;
+    try {
+      db_->prepare(begin).run();
+      keys_->begin();
+      instant_ = std::to_string(micros(clock_.now()));
+      work();
+      committing = true;
+      db_->prepare("COMMIT").run();
+      return std::nullopt;
+    } catch (const command_error& e) {
+      roll_back();
+      return trouble{what_is(e), true};
+    } catch (const failure& f) {
+      recover(f);
+      return trouble{to_error(f, committing), concerns_one(f)};
+    } catch (const std::exception& e) {
+      roll_back();
+      return trouble{what_is(e), true};
+    }
+  }
+
+  std::optional<trouble> carry_out(std::span<const request> batch, std::vector<answer>& answers) {
+    embedded_steps x;
+    machine::ask_all(x, batch, answers);
+    if (may_only_look(x)) {
+      bool looked = false;
+      if (auto wrong = transact("BEGIN", [&] { looked = look(x); })) return wrong;
+      if (looked) {
+        put_aside_later(x);
+        return std::nullopt;
+      }
+      answers.assign(batch.size(), {});  // some were answered
+      x = {};
+      machine::ask_all(x, batch, answers);
+    }
+    const auto asked = std::chrono::steady_clock::now();
+    if (auto held = lock(patience_with_others); !held) return trouble{held.error()};
+    waited_long_ = waited_before_ || std::chrono::steady_clock::now() - asked > long_wait;
+    if (auto wrong = write(x)) return wrong;
+    made_work_ = x.made_work;
+    put_aside_later(x);
+    return std::nullopt;
+  }
+
+  // With the lock held, which it lets go.
+  std::optional<trouble> write(const embedded_steps& x) {
+    struct letting_go {
+      sqlite_store& me;
+      ~letting_go() { me.unlock(); }
+    } const at_the_end{*this};
+    bool published = false;
+    auto wrong = transact("BEGIN IMMEDIATE", [&] {
+      for (const auto& s : x.sent)
+        published = run(s, true) || published;
+      keys_->flush();
+    });
+    if (!wrong && published && lock_) lock_->touch();
+    wrote_work_ = !wrong && published;
+    return wrong;
+  }
 
   // Whether other processes have something to hear.
   bool run(const embedded_steps::step& s, bool may_write) {
@@ -179,7 +207,7 @@ private:
       return false;
     }
     keys_->begin_script(may_write, has_room());
-    engine_->run(s.what, std::to_string(micros(clock_.now())), {}, s.read);
+    engine_->run(s.what, instant_, {}, s.read);
     return keys_->has_published();
   }
 
@@ -189,6 +217,11 @@ private:
     if (auto unknown = machine::unknown_layout(e.message, path_)) return *unknown;
     log::error("store ", path_, ": ", printable(e.message, 300));
     return {errc::storage_damaged, cat(path_, ": ", printable(e.message, 300))};
+  }
+
+  error what_is(const std::exception& e) const {
+    log::error("store ", path_, ": ", e.what());
+    return {errc::storage_unavailable, cat(path_, ": ", e.what())};
   }
 
   // New jobs leave room for the ends of those that are there: one that has ended takes about twice the room of one that
@@ -286,9 +319,9 @@ private:
     return opened;
   }
 
-  result<void> lock() {
+  result<void> lock(duration patience) {
     if (!lock_) return {};
-    auto held = lock_->acquire(patience_with_others, stop_);
+    auto held = lock_->acquire(patience, stop_);
     if (!held) {
       if (held.error().code == errc::storage_lost) lost_ = held.error();
       return held;
@@ -317,11 +350,7 @@ private:
 
   // Answers the batch from one snapshot, without the lock, when none of it would change anything.
   bool look(const embedded_steps& x) {
-    db_->prepare("BEGIN").run();
-    keys_->begin();
-    const bool looked = std::all_of(x.sent.begin(), x.sent.end(), [&](const auto& s) { return look(s); });
-    db_->prepare("COMMIT").run();
-    return looked;
+    return std::all_of(x.sent.begin(), x.sent.end(), [&](const auto& s) { return look(s); });
   }
 
   bool look(const embedded_steps::step& s) {
@@ -336,34 +365,14 @@ private:
     }
   }
 
-  bool put_aside(const std::vector<machine::steps::broken_record>& broken) {
-    if (broken.empty()) return false;
-    embedded_steps aside;
-    machine::put_aside(aside, broken);
-    bool published = false;
-    for (const auto& s : aside.sent)
-      published = run(s, true) || published;
-    return published;
-  }
-
-  // Of what was come upon. Where it cannot be done it stays; the next reader finds it again.
+  // Of what was come upon. Where it cannot be done it stays, and `transact` said why; the next reader finds it again.
   void put_aside_later(const embedded_steps& x) {
-    if (x.broken.empty() || !lock()) return;
-    try {
-      db_->prepare("BEGIN IMMEDIATE").run();
-      keys_->begin();
-      const bool woke = put_aside(x.broken);
-      keys_->flush();
-      db_->prepare("COMMIT").run();
-      made_work_ = made_work_ || woke;
-      if (woke && lock_) lock_->touch();
-    } catch (const command_error& e) {
-      what_is(e);
-      roll_back();
-    } catch (const failure& f) {
-      recover(f);
-    }
-    unlock();
+    if (x.broken.empty()) return;
+    embedded_steps aside;
+    machine::put_aside(aside, x.broken);
+    if (!lock(short_patience)) return;
+    write(aside);
+    made_work_ = made_work_ || wrote_work_;
   }
 
   void roll_back() {
@@ -389,7 +398,7 @@ private:
   }
 
   void checkpoint() {
-    if (auto held = lock(); !held) return;  // the log grows on; the next commit asks again
+    if (auto held = lock(patience_with_others); !held) return;  // the log grows on; the next commit asks again
     int in_log = 0, copied = 0;
     const int code = sqlite3_wal_checkpoint_v2(db_->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
     if (code != SQLITE_OK && code != SQLITE_BUSY)
@@ -409,9 +418,11 @@ private:
   std::optional<error> lost_;
   int file_ = -1;
   int pages_in_log_ = 0;
+  std::string instant_;         // of all that one transaction does
   bool waited_long_ = false;    // for the lock
   bool waited_before_ = false;  // when the same was asked with others
   bool made_work_ = false;
+  bool wrote_work_ = false;  // with the last transaction that wrote
   sluice::durability durability_ = durability::volatile_;
 };
 

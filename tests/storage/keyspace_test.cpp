@@ -159,7 +159,9 @@ private:
         "a", "b", "c", "aa", std::string("a\0b", 3), "\xff", "\x7f", "d\xc3\xb6", "", "a/1", "a/2", "0"};
     return one_of(names);
   }
-  std::string value() { return one_of({"", "1", "x", std::string("\0\xff", 2), std::string(300, 'v')}); }
+  std::string value() {
+    return one_of({"", "1", "x", std::string("\0\xff", 2), std::string(300, 'v'), std::string(2'500, 'w')});
+  }
   std::string number() { return one_of({"1", "-1", "7", "9007199254740993", "-3"}); }
   std::string score() {
     return one_of(
@@ -217,4 +219,174 @@ TEST_CASE("Commands over SQLite answer as Redis does", "[sqlite][redis]") {
     if (i % 97 == 0) both.commit();
     if (i % 970 == 0) both.keys->forget();  // what is known is read again
   }
+}
+
+namespace {
+
+// A keyspace whose rows a test may harm.
+struct harmed {
+  database db{":memory:"};
+  std::unique_ptr<keyspace> keys;
+
+  harmed() {
+    storage::sqlite::make_tables(db);
+    keys = std::make_unique<keyspace>(db, prefix);
+  }
+
+  // In a transaction of its own. Texts of an answer stand behind one another.
+  std::string command(std::vector<std::string> words, bool may_write = true) {
+    words[1] = prefix + ":" + words[1];
+    const std::vector<std::string_view> seen(words.begin(), words.end());
+    command_answer answer;
+    db.execute("BEGIN IMMEDIATE");
+    keys->begin();
+    keys->begin_script(may_write, true);
+    keys->call(seen, answer);
+    if (may_write) keys->flush();
+    db.execute("COMMIT");
+    if (answer.what() == command_answer::kind::number) return std::to_string(answer.number());
+    std::string all;
+    for (const auto& p : answer.parts())
+      all.append(all.empty() ? "" : " ").append(answer.bytes(p));
+    return all;
+  }
+
+  // Behind its back.
+  void harm(const std::string& sql) {
+    db.execute(sql.c_str());
+    REQUIRE(db.changes() > 0);
+    keys->forget();
+  }
+
+  std::int64_t number(const char* sql) {
+    auto q = db.prepare(sql);
+    return q.step() ? q.number(0) : 0;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Places that a disk changed are read anew from the sorted sets", "[sqlite]") {
+  harmed h;
+  h.command({"ZADD", "other", "1", "x"});
+  h.command({"ZADD", "line", "5", "a"});
+  h.command({"ZADD", "ends", "7", "a"});
+  const std::string how =
+      GENERATE("UPDATE members SET places=CAST(x'ff' || substr(places, 2) AS BLOB) WHERE name=x'61'",
+               "UPDATE members SET places=CAST(places || x'00' AS BLOB) WHERE name=x'61'",
+               "UPDATE members SET places=substr(places, 1, 16) WHERE name=x'61'",
+               "UPDATE members SET places=x'' WHERE name=x'61'",
+               "UPDATE members SET places=(SELECT places FROM members WHERE name=x'78') "
+               "WHERE name=x'61'");
+  CAPTURE(how);
+  h.harm(how);
+  CHECK(h.command({"ZSCORE", "line", "a"}, false) == "5");  // without a write
+  CHECK(h.command({"ZSCORE", "ends", "a"}) == "7");
+  h.keys->forget();
+  CHECK(h.command({"ZSCORE", "other", "a"}).empty());
+  CHECK(h.command({"ZADD", "line", "6", "a"}) == "0");
+  CHECK(h.command({"ZREM", "line", "a"}) == "1");
+  CHECK(h.command({"ZCARD", "line"}) == "0");
+  CHECK(h.command({"ZREM", "ends", "a"}) == "1");
+  CHECK(h.number("SELECT count(*) FROM scores") == 1);
+  CHECK(h.number("SELECT count(*) FROM members") == 1);
+}
+
+TEST_CASE("Places are written right again when they were read anew", "[sqlite]") {
+  harmed h;
+  h.command({"ZADD", "line", "5", "a"});
+  h.harm("CREATE TABLE was AS SELECT places FROM members; UPDATE members SET places=x'00'");
+  CHECK(h.command({"ZSCORE", "line", "a"}) == "5");
+  CHECK(h.number("SELECT members.places=was.places FROM members, was") == 1);
+}
+
+TEST_CASE("A size that is too small costs no rows", "[sqlite]") {
+  harmed h;
+  const auto size = GENERATE(-3, 0, 1, 9'000'000'000'000'000'000);
+  CAPTURE(size);
+  h.command({"SADD", "set", "a", "b", "c"});
+  h.command({"HSET", "hash", "a", "1", "b", "2", "c", "3"});
+  h.command({"ZADD", "line", "1", "a", "2", "b", "3", "c"});
+  h.command({"HSET", "jobs", "a", "1", "b", "2", "c", "3"});
+  h.harm("UPDATE keys SET size=" + std::to_string(size));
+  CHECK(h.command({"SREM", "set", "a"}) == "1");
+  CHECK(h.command({"SMEMBERS", "set"}) == "b c");
+  CHECK(h.command({"SCARD", "set"}) == "2");
+  CHECK(h.command({"HDEL", "hash", "a"}) == "1");
+  CHECK(h.command({"HLEN", "hash"}) == "2");
+  CHECK(h.command({"ZREM", "line", "a"}) == "1");
+  CHECK(h.command({"ZRANGE", "line", "0", "-1"}) == "b c");
+  CHECK(h.command({"HDEL", "jobs", "a"}) == "1");
+  CHECK(h.command({"HGET", "jobs", "b"}) == "2");  // which has no size to be found by
+  CHECK(h.command({"HSET", "jobs", "b", "4"}) == "0");
+  CHECK(h.command({"HGET", "jobs", "b"}) == "4");
+}
+
+TEST_CASE("A member that is not where it should be is looked for", "[sqlite]") {
+  harmed h;
+  h.command({"ZADD", "line", "5", "a", "6", "b"});
+  SECTION("it has another score") {
+    h.harm("UPDATE scores SET score=7 WHERE member=x'61'");
+    CHECK(h.command({"ZREM", "line", "a"}) == "1");
+  }
+  SECTION("it is in no set") {
+    h.harm("DELETE FROM scores WHERE member=x'61'");
+    CHECK(h.command({"ZREM", "line", "a"}) == "0");
+  }
+  SECTION("it moves") {
+    h.harm("UPDATE scores SET score=7 WHERE member=x'61'");
+    CHECK(h.command({"ZADD", "line", "8", "a"}) == "0");
+    CHECK(h.command({"ZRANGE", "line", "0", "-1", "WITHSCORES"}) == "b 6 a 8");
+    CHECK(h.command({"ZREM", "line", "a"}) == "1");
+  }
+  CHECK(h.command({"ZRANGE", "line", "0", "-1"}) == "b");
+  CHECK(h.command({"ZCARD", "line"}) == "1");
+  CHECK(h.command({"ZREM", "line", "b"}) == "1");
+  CHECK(h.command({"EXISTS", "line"}) == "0");
+}
+
+TEST_CASE("A long field is read, changed and removed as a short one is", "[sqlite]") {
+  harmed h;
+  const std::string large(1'000'000, 'x'), other(5'000, 'y');
+  CHECK(h.command({"HSET", "jobs", "a", large}) == "1");
+  CHECK(h.command({"HSET", "jobs", "b", "short"}) == "1");
+  CHECK(h.number("SELECT count(*) FROM fields") == 1);
+  h.keys->forget();
+  CHECK((h.command({"HGET", "jobs", "a"}, false) == large));
+  CHECK((h.command({"HVALS", "jobs"}, false) == large + " short"));
+  CHECK(h.command({"HEXISTS", "jobs", "a"}) == "1");
+  CHECK(h.command({"HEXISTS", "jobs", "c"}) == "0");
+  CHECK(h.command({"HLEN", "jobs"}) == "2");
+  CHECK(h.command({"HSET", "jobs", "a", large}) == "0");
+  CHECK(h.command({"HSET", "jobs", "b", other}) == "0");
+  CHECK((h.command({"HGETALL", "jobs"}) == "a " + large + " b " + other));
+  CHECK(h.command({"HSET", "jobs", "a", "1"}) == "0");
+  CHECK((h.command({"HMGET", "jobs", "a", "b"}) == "1 " + other));
+  CHECK(h.number("SELECT count(*) FROM fields") == 1);
+  CHECK(h.command({"HDEL", "jobs", "b", "a"}) == "2");
+  CHECK(h.number("SELECT count(*) FROM fields") == 0);
+  CHECK(h.number("SELECT count(*) FROM members") == 0);
+  CHECK(h.command({"EXISTS", "jobs"}) == "0");
+}
+
+TEST_CASE("What changes beside a long field does not write it again", "[sqlite]") {
+  harmed h;
+  h.command({"HSET", "jobs", "a", std::string(1'000'000, 'x')});
+  h.keys->forget();
+  CHECK(h.command({"HSET", "past", "a", "1"}) == "1");
+  CHECK(h.command({"ZADD", "line", "1", "a"}) == "1");
+  CHECK(h.number("SELECT length(places) FROM members") == 20);
+  CHECK(h.number("SELECT field1=1 FROM members") == 1);
+  CHECK(h.command({"HGET", "jobs", "a"}).size() == 1'000'000);
+}
+
+TEST_CASE("A long field that was lost is empty, and can be removed", "[sqlite]") {
+  harmed h;
+  h.command({"HSET", "jobs", "a", std::string(5'000, 'x')});
+  h.harm("DELETE FROM fields");
+  CHECK(h.command({"HEXISTS", "jobs", "a"}) == "1");
+  CHECK(h.command({"HGET", "jobs", "a"}).empty());
+  CHECK(h.command({"HVALS", "jobs"}).empty());
+  CHECK(h.command({"HDEL", "jobs", "a"}) == "1");
+  CHECK(h.command({"EXISTS", "jobs"}) == "0");
 }

@@ -1,0 +1,166 @@
+// What a script may and may not do in this process.
+#include <limits>
+
+#include "storage/contract.hpp"
+#include "storage/sqlite/schema.hpp"
+#include "storage/sqlite/script_engine.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+using storage::sqlite::command_error;
+using storage::sqlite::database;
+using storage::sqlite::keyspace;
+using storage::sqlite::script_engine;
+
+namespace {
+
+struct engine_world {
+  database db{":memory:"};
+  std::unique_ptr<keyspace> keys;
+  std::unique_ptr<script_engine> engine;
+
+  explicit engine_world(script_engine::bounds most = {20'000'000, 64 * 1024}) {
+    storage::sqlite::make_tables(db);
+    keys = std::make_unique<keyspace>(db, "{p}");
+    engine = std::make_unique<script_engine>(*keys, "{p}", most);
+  }
+
+  // In a transaction, of which nothing is kept when it fails.
+  void run(const std::string& text, const std::vector<std::string>& arguments,
+           const std::function<void(const storage::machine::item&)>& read) {
+    storage::machine::call c(storage::machine::script::get);
+    for (const auto& word : arguments)
+      c.add(word);
+    int compiled = 0;
+    db.execute("BEGIN IMMEDIATE");
+    keys->begin();
+    keys->begin_script(true, true);
+    try {
+      engine->run_text({c, "1", "", "tried", text, compiled}, read);
+    } catch (...) {
+      keys->forget();
+      db.execute("ROLLBACK");
+      throw;
+    }
+    keys->flush();
+    db.execute("COMMIT");
+  }
+  std::string text(const std::string& script, const std::vector<std::string>& arguments = {}) {
+    std::string answer;
+    run(script, arguments, [&](const auto& item) { answer = item.text(); });
+    return answer;
+  }
+  std::int64_t number(const std::string& script, const std::vector<std::string>& arguments = {}) {
+    std::int64_t answer = 0;
+    run(script, arguments, [&](const auto& item) { answer = item.number(); });
+    return answer;
+  }
+  std::string wrong(const std::string& script) {
+    try {
+      run(script, {}, [](const auto&) {});
+    } catch (const command_error& e) {
+      return e.message;
+    }
+    return "nothing";
+  }
+};
+
+bool says(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
+
+std::string all_bytes() {
+  std::string all;
+  for (int c = 0; c < 256; ++c)
+    all.push_back(static_cast<char>(c));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("A script that would never end is ended, and named", "[sqlite]") {
+  engine_world w;
+  const auto said = w.wrong("while true do end");
+  CHECK(says(said, "script tried: "));
+  CHECK(says(said, "it would not come to an end"));
+  CHECK(w.number("return 7") == 7);  // and the next has all its time
+}
+
+TEST_CASE("A script that takes too much memory is ended, and named", "[sqlite]") {
+  engine_world w({std::numeric_limits<std::uint64_t>::max(), 16 * 1024});
+  const auto said = w.wrong("local all = {} for i = 1, 1e9 do all[i] = {i} end");
+  CHECK(says(said, "script tried: "));
+  CHECK(says(said, "memory"));
+  CHECK(w.number("return 7") == 7);
+}
+
+TEST_CASE("A script sees neither files nor the system, loads no code and catches no error", "[sqlite]") {
+  engine_world w;
+  for (const std::string name :
+       {"io", "os", "debug", "package", "jit", "ffi", "load", "loadstring", "loadfile", "dofile", "require", "pcall",
+        "xpcall", "print", "setfenv", "getfenv", "collectgarbage"}) {
+    CAPTURE(name);
+    CHECK(says(w.wrong("return " + name), "Script attempted to access nonexistent global variable '" + name + "'"));
+  }
+}
+
+TEST_CASE("A global that is not there is an error, and what scripts are given is there", "[sqlite]") {
+  engine_world w;
+  CHECK(says(w.wrong("if misspelt then return 1 end"), "nonexistent global variable 'misspelt'"));
+  CHECK(w.text("return KEYS[1] .. ARGV[1] .. ARGV[3]", {"x"}) == "{p}1x");
+  CHECK(w.text("return ARGV[3]", {"y"}) == "y");  // anew for each
+  CHECK(w.text("return type(redis.call) .. type(string.format) .. type(math.min)") == "functionfunctionfunction");
+}
+
+TEST_CASE("Texts keep all their bytes on the way in and out", "[sqlite]") {
+  engine_world w;
+  const auto all = all_bytes();
+  CHECK((w.text("return ARGV[3]", {all}) == all));
+  CHECK((w.text("redis.call('HSET', KEYS[1] .. ARGV[3], ARGV[3], ARGV[3]) "
+                "return redis.call('HGETALL', KEYS[1] .. ARGV[3])[2]",
+                {all}) == all));
+  CHECK((w.text("return redis.call('HGET', KEYS[1] .. ARGV[3], ARGV[3])", {all}) == all));
+  CHECK((w.text("return redis.call('HKEYS', KEYS[1] .. ARGV[3])[1]", {all}) == all));
+  CHECK(w.number("return #ARGV[3]", {all}) == 256);
+  CHECK(w.text("return ARGV[3]", {""}).empty());
+}
+
+TEST_CASE("Whole numbers are exact up to two to the fifty-third", "[sqlite]") {
+  engine_world w;
+  CHECK(w.number("return 9007199254740992") == 9007199254740992);
+  CHECK(w.number("return -9007199254740991") == -9007199254740991);
+  CHECK(w.text("redis.call('ZADD', KEYS[1] .. ':z', 9007199254740991, 'a') "
+               "return redis.call('ZSCORE', KEYS[1] .. ':z', 'a')") == "9007199254740991");
+  CHECK(w.number("return redis.call('HINCRBY', KEYS[1] .. ':h', 'a', 9007199254740991)") == 9007199254740991);
+  CHECK(w.number("return 3.99") == 3);
+}
+
+TEST_CASE("A number that is no whole one of 64 bits is answered all the same", "[sqlite]") {
+  engine_world w;
+  for (const auto* number : {"0/0", "1/0", "-1/0", "1e300", "-1e300", "2^63"}) {
+    CAPTURE(number);
+    CHECK(w.number(std::string("return ") + number) == 0);
+  }
+  CHECK(w.number("return -2^63") == std::numeric_limits<std::int64_t>::min());
+}
+
+TEST_CASE("What has no end is no answer", "[sqlite]") {
+  engine_world w;
+  CHECK(says(w.wrong("local t = {} t[1] = t return t"), "nested too deep"));
+  CHECK(w.number("return 7") == 7);
+}
+
+TEST_CASE("Of a script that fails nothing is left", "[sqlite]") {
+  engine_world w;
+  w.text("redis.call('ZADD', KEYS[1] .. ':line', 1, 'a') return redis.call('SET', KEYS[1] .. ':number', '1')");
+  const std::string begun =
+      "redis.call('ZADD', KEYS[1] .. ':line', 2, 'a', 3, 'b') "
+      "redis.call('HSET', KEYS[1] .. ':jobs', 'a', 'x') "
+      "redis.call('SET', KEYS[1] .. ':number', '2') ";
+  CHECK(says(w.wrong(begun + "redis.call('HGET', KEYS[1] .. ':line', 'a')"), "WRONGTYPE"));
+  CHECK(says(w.wrong(begun + "redis.call('NONE', KEYS[1])"), "unknown command"));
+  CHECK(says(w.wrong(begun + "redis.call('GET', {})"), "must be strings or integers"));
+  CHECK(says(w.wrong(begun + "error('enough')"), "enough"));
+  CHECK(w.text("return redis.call('ZSCORE', KEYS[1] .. ':line', 'a')") == "1");
+  CHECK(w.number("return redis.call('ZCARD', KEYS[1] .. ':line')") == 1);
+  CHECK(w.number("return redis.call('EXISTS', KEYS[1] .. ':jobs')") == 0);
+  CHECK(w.text("return redis.call('GET', KEYS[1] .. ':number')") == "1");
+}
