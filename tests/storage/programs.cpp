@@ -25,8 +25,9 @@ rc::Seq<program> smaller(const program& p) {
       less.steps[i].*member = value;
       all.push_back(std::move(less));
     };
-    for (const auto member : {&command::job, &command::other, &command::queue, &command::server, &command::which,
-                              &command::choice, &command::types, &command::amount, &command::more, &command::time})
+    for (const auto member :
+         {&command::job, &command::other, &command::queue, &command::server, &command::which, &command::choice,
+          &command::types, &command::amount, &command::more, &command::time, &command::connection})
       for (int value = 0; value < p.steps[i].*member; ++value)
         but(member, value);
     for (const auto member : {&command::flag, &command::joined})
@@ -35,7 +36,6 @@ rc::Seq<program> smaller(const program& p) {
   return rc::seq::fromContainer(std::move(all));
 }
 
-const names job_names = {"a", "b", "c", "d", "e", "f"};
 const names server_names = {"s1", "s2", "s3"};
 const names known_types = {"work mail", "work mail", "work mail", "work", "mail"};
 const names ends = {"succeeded", "failed", "deleted", "retry", "given_back", "deferred"};
@@ -151,11 +151,12 @@ std::string words_for(const command& c) {
 
 std::ostream& operator<<(std::ostream& out, const program& p) {
   for (const auto& c : p.steps)
-    out << "\n- " << words_for(c) << (c.joined ? " +" : "");
+    out << "\n- " << words_for(c) << (c.connection > 0 ? ", through the other connection" : "")
+        << (c.joined ? " +" : "");
   return out;
 }
 
-rc::Gen<program> any_program(int longest) {
+rc::Gen<program> any_program(int longest, int connections) {
   using rc::gen::inRange;
   using rc::gen::map;
   using rc::gen::set;
@@ -173,7 +174,8 @@ rc::Gen<program> any_program(int longest) {
       set(&command::queue, map(inRange(0, 3), [](int n) { return n / 2; })), set(&command::server, inRange(0, 3)),
       set(&command::which, seldom(3)), set(&command::choice, inRange(0, 6)), set(&command::types, inRange(0, 5)),
       set(&command::amount, inRange(0, 3)), set(&command::more, inRange(0, 3)), set(&command::time, inRange(0, 4)),
-      set(&command::flag), set(&command::joined, map(seldom(2), [](int n) { return n > 0; })));
+      set(&command::flag), set(&command::joined, map(seldom(2), [](int n) { return n > 0; })),
+      set(&command::connection, inRange(0, connections)));
   const auto steps = rc::gen::container<std::vector<command>>(rc::gen::resize(rc::kNominalSize, step));
   return [=](const rc::Random& random, int) {
     return rc::shrinkable::shrinkRecur(program{steps(random, longest).value()},
@@ -210,6 +212,8 @@ storage::swap_request step_of(const storage::cell_view& seen, const std::string&
   return actors::plan_step(*by, cell, seen, now, asks).swap;
 }
 
+storage::beat_request somebody_serves() { return {serving("beating", {"default:1", "other:1"})}; }
+
 bool crowd::asks(const command& c) {
   return c.what != verb::wait && c.what != verb::set_back && c.what != verb::reopen;
 }
@@ -219,7 +223,7 @@ void crowd::pass_time(const command& c) {
   if (c.what == verb::set_back) w_.clock.advance(-steps_back[c.time]);
   serve();
 }
-void crowd::serve() { beat(w_, serving("beating", {"default:1", "other:1"})); }
+void crowd::serve() { w_.ask<storage::beat_answer>(somebody_serves()); }
 
 storage::request crowd::request(const command& c) {
   w_.clock.advance(1us);

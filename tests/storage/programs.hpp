@@ -46,6 +46,7 @@ struct command {
   int time = 0;    // of 4
   bool flag = false;
   bool joined = false;  // one commit with the next
+  int connection = 0;   // through which it is asked
 };
 
 struct program {
@@ -53,9 +54,10 @@ struct program {
 };
 std::ostream& operator<<(std::ostream& out, const program& p);
 
-rc::Gen<program> any_program(int longest);
+rc::Gen<program> any_program(int longest, int connections = 1);
 
 inline const names queue_names = {"default", "other"};
+inline const names job_names = {"a", "b", "c", "d", "e", "f"};
 // What jobs take of permits.
 inline const std::vector<names> wishes = {
     {"mutex:m"}, {"mutex:m", "mutex:n"}, {"mutex:n"}, {"semaphore:s"}, {"mutex:n", "semaphore:s"}};
@@ -66,6 +68,9 @@ storage::define_request window(const std::string& cell, int more);
 // What a throttler's actor would ask of the store about these starts, by the cell as it was seen.
 storage::swap_request step_of(const storage::cell_view& seen, const std::string& cell, time_point now,
                               const std::vector<storage::start_key>& starts, bool may_park = true);
+
+// A server that serves all queues is alive.
+storage::beat_request somebody_serves();
 
 // Turns commands into requests. Remembers every start, lost lease and cell that it was told of, so that what it says is
 // often old.

@@ -7,6 +7,7 @@
 
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
+#include "storage/in_full.hpp"
 #include "storage/programs.hpp"
 
 using namespace sluice;
@@ -25,22 +26,16 @@ void agree(const std::string& expected, const std::string& got) {
   if (got != expected) throw std::runtime_error(cat("expected\n", expected, "\ngot\n", got));
 }
 
-// The first law: the store answers and looks like the model, commit by commit.
-void goes_with_the_model(world& w, const program& p) {
-  crowd people(w);
-  model expected(w.clock, [&](const std::string& id) { return look(w, id).found.has_value(); });
-  std::vector<storage::request> batch;
-  const auto commit = [&] {
-    if (batch.empty()) return;
-    const auto answers = w.store().apply(batch);
-    const bool made_work = w.store().made_work();
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      agree(in_words(expected.carry_out(batch[i], answers.at(i))), in_words(answers.at(i)));
-      people.remember(batch[i], answers[i]);
-    }
-    if (expected.made_work() && !made_work) throw std::runtime_error("it made work and does not say so");
+using requests = std::vector<storage::request>;
+
+// Runs a program. Joined steps are one commit, through the connection of the last of them.
+void run(crowd& people, const program& p, const std::function<void(requests&, int connection)>& commit,
+         const std::function<void(const command&)>& time_has_passed) {
+  requests batch;
+  int through = 0;
+  const auto end_commit = [&] {
+    if (!batch.empty()) commit(batch, through);
     batch.clear();
-    agree(expected.look(), model::look(w));
   };
   int step = 0;
   for (const auto& c : p.steps) {
@@ -48,19 +43,126 @@ void goes_with_the_model(world& w, const program& p) {
     try {
       if (crowd::asks(c)) {
         batch.push_back(people.request(c));
-        if (c.joined && c.what != verb::prune) continue;  // the model asks what was pruned
-        commit();
+        through = c.connection;
+        const bool goes_on = c.joined && &c != &p.steps.back();
+        if (goes_on && c.what != verb::prune) continue;  // the model asks what was pruned
+        end_commit();
       } else {
-        commit();
+        end_commit();
         people.pass_time(c);
-        if (w.survives_reopen && c.what == verb::reopen) w.reopen();
-        agree(expected.look(), model::look(w));
+        time_has_passed(c);
       }
     } catch (const std::exception& e) {
       throw std::runtime_error(cat("step ", step, ": ", e.what()));
     }
   }
-  commit();
+}
+
+// A second connection to what a world's store holds.
+std::unique_ptr<storage::store> connected_to(world& w) {
+  if (auto another = w.store().another()) return another;
+  auto opened = storage::open_store(w.url(), &w.clock);
+  if (!opened) throw std::runtime_error(to_string(opened.error()));
+  return std::move(*opened);
+}
+
+// The first law: the store answers and looks like the model, commit by commit.
+void goes_with_the_model(world& w, const program& p, std::unique_ptr<storage::store> other) {
+  crowd people(w);
+  model expected(w.clock, [&](const std::string& id) { return look(w, id).found.has_value(); });
+  const auto commit = [&](requests& batch, int connection) {
+    auto& store = connection == 0 ? w.store() : *other;
+    const auto answers = store.apply(batch);
+    const bool made_work = store.made_work();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      agree(in_words(expected.carry_out(batch[i], answers.at(i))), in_words(answers.at(i)));
+      people.remember(batch[i], answers[i]);
+    }
+    if (expected.made_work() && !made_work) throw std::runtime_error("it made work and does not say so");
+    // What the other connection wrote the first one must find out by itself, when it writes too.
+    if (connection == 0) agree(expected.look(), model::look(w));
+  };
+  run(people, p, commit, [&](const command& c) {
+    if (w.survives_reopen && c.what == verb::reopen && c.connection == 0) w.reopen();
+    if (c.what == verb::reopen && c.connection > 0) other = connected_to(w);
+    agree(expected.look(), model::look(w));
+  });
+  agree(expected.look(), model::look(w));
+}
+void one_goes_with_the_model(world& w, const program& p) { goes_with_the_model(w, p, nullptr); }
+void two_go_with_the_model(world& w, const program& p) { goes_with_the_model(w, p, connected_to(w)); }
+
+// All that can be seen of what programs do.
+requests all_looks() {
+  job_query waiting;
+  waiting.state = job_state::enqueued;
+  requests looks = {storage::list_request{}, storage::list_request{waiting}, storage::queues_request{},
+                    storage::throttlers_request{}};
+  for (const auto& id : job_names)
+    looks.emplace_back(storage::explain_request{job_id(id)});
+  for (const auto& resource : {"mutex:m", "mutex:n", "semaphore:s"})
+    looks.emplace_back(storage::throttler_request{resource});
+  for (const auto& line : cell_lines)
+    looks.emplace_back(storage::throttler_request{line});
+  for (const auto& cell : cell_names)
+    looks.emplace_back(storage::cell_request{cell});
+  for (const auto& resource : lock_names)
+    looks.emplace_back(storage::lock_request{storage::lock_request::act::look, resource});
+  return looks;
+}
+
+bool some_ended_together(world& w) {
+  std::set<std::pair<job_state, time_point>> ends;
+  for (const auto& j : list(w))
+    if (j.finished_at && !ends.emplace(j.state, *j.finished_at).second) return true;
+  return false;
+}
+
+// Another law: Redis answers every commit and every look as SQLite does beside it by the same clock, to the last word:
+// both run the same scripts, so fences, places and versions are the same too. Only which of the jobs that ended in one
+// instant are pruned is not promised, since Redis has its queues in any order: then all are.
+void both_answer_alike(world& w, const program& p) {
+  const auto opened = storage::open_store("sqlite::memory:", &w.clock);
+  if (!opened) throw std::runtime_error(to_string(opened.error()));
+  auto& beside = **opened;
+  const auto ask_both = [&](const requests& batch) {
+    auto answers = w.store().apply(batch);
+    const auto others = beside.apply(batch);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (const auto* e = std::get_if<error>(&answers.at(i)))
+        throw std::runtime_error("Redis refused: " + to_string(*e));
+      const auto by_redis = in_full(answers[i]), by_sqlite = in_full(others.at(i));
+      if (by_redis != by_sqlite)
+        throw std::runtime_error(
+            cat("request ", i + 1, " of ", batch.size(), ", Redis answers\n", by_redis, "\nand SQLite\n", by_sqlite));
+    }
+    if (w.store().made_work() != beside.made_work()) throw std::runtime_error("only one of them says it made work");
+    return answers;
+  };
+  const auto serve_beside = [&] {
+    const storage::request r = somebody_serves();
+    beside.apply({&r, 1});
+  };
+  const auto looks = all_looks();
+  crowd people(w);
+  serve_beside();
+  const auto commit = [&](requests& batch, int) {
+    auto* prunes = std::get_if<storage::prune_request>(&batch.back());
+    if (prunes && (batch.size() > 1 || some_ended_together(w))) {
+      for (auto* rule : {&prunes->retention.succeeded, &prunes->retention.failed, &prunes->retention.deleted})
+        if (rule->age || rule->count) *rule = {std::nullopt, 0};
+      prunes->limit = all_of_them;
+    }
+    const auto answers = ask_both(batch);
+    for (std::size_t i = 0; i < batch.size(); ++i)
+      people.remember(batch[i], answers[i]);
+    ask_both(looks);
+  };
+  run(people, p, commit, [&](const command& c) {
+    serve_beside();
+    if (c.what == verb::reopen) w.reopen();
+    ask_both(looks);
+  });
 }
 
 // What a request that is asked again does: never anything, and it answers as before where it names what it is about.
@@ -230,7 +332,7 @@ constexpr int programs<redis_world> = 100;  // each step is some round trips
 template <>
 constexpr int programs<sqlite_file_world> = 30;  // it makes a file for each, and each commit is on the disk
 
-void holds(const std::string& law, int how_many, const std::function<void(const program&)>& check) {
+void holds(const std::string& law, int how_many, int connections, const std::function<void(const program&)>& check) {
   constexpr int longest = 200;
   constexpr auto shrinking = 40s;
   rc::detail::Configuration config;
@@ -243,7 +345,7 @@ void holds(const std::string& law, int how_many, const std::function<void(const 
   std::optional<steady_point> failed;
   std::string smallest;  // the last that failed
   const auto one = [&] {
-    const auto drawn = *any_program(longest);
+    const auto drawn = *any_program(longest, connections);
     const auto now = std::chrono::steady_clock::now();
     if (failed && now > *failed + shrinking) return;  // what is found by now must do
     try {
@@ -262,8 +364,8 @@ void holds(const std::string& law, int how_many, const std::function<void(const 
 
 // Each program in a new world.
 template <class World>
-void holds(const std::string& name, void (*law)(world&, const program&)) {
-  holds(name, programs<World>, [law](const program& p) {
+void holds(const std::string& name, void (*law)(world&, const program&), int connections = 1) {
+  holds(name, programs<World>, connections, [law](const program& p) {
     World w;
     law(w, p);
   });
@@ -273,7 +375,16 @@ void holds(const std::string& name, void (*law)(world&, const program&)) {
 
 TEMPLATE_TEST_CASE("Random programs leave a store as they leave the model", "[contract]", sqlite_file_world,
                    sqlite_memory_world, redis_world) {
-  holds<TestType>("model", goes_with_the_model);
+  holds<TestType>("model", one_goes_with_the_model);
+}
+
+TEMPLATE_TEST_CASE("Random programs through two connections leave a store as they leave the model", "[contract]",
+                   sqlite_file_world, redis_world) {
+  holds<TestType>("connections", two_go_with_the_model, 2);
+}
+
+TEMPLATE_TEST_CASE("Redis answers every step of a program as SQLite does beside it", "[contract]", redis_world) {
+  holds<TestType>("beside", both_answer_alike);
 }
 
 TEMPLATE_TEST_CASE("Whatever a program asks twice changes nothing the second time", "[contract]", sqlite_file_world,
