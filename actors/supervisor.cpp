@@ -200,10 +200,10 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
   std::vector<start_ptr> starts, held;
   std::vector<admission_ask> asks;
   starts.reserve(claimed.jobs.size());
-  for (std::size_t i = 0; i < claimed.jobs.size(); ++i) {
+  for (auto& one : claimed.jobs) {
     auto start = std::make_shared<held_start>();
-    start->about = std::move(claimed.jobs[i]);
-    start->failures = claimed.failures[i];
+    start->about = std::move(one.job);
+    start->failures = one.failures;
     start->timeout = timeout_of(e->options, start->about);
     start->elsewhere = e->can_run->elsewhere.contains(start->about.type.value);
     if (start->elsewhere && !start->timeout) start->timeout = answer_patience;
@@ -211,12 +211,12 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
     suspect = suspect || storage::is_suspect(start->about.losses);
     if (start->timeout) earliest = std::min(earliest, steady_clock::now() + *start->timeout);
     const auto plan = e->can_run->throttles.find(start->about.type.value);
-    if (plan == e->can_run->throttles.end() || plan->second.is_met_by(start->about, claimed.admitted[i])) {
+    if (plan == e->can_run->throttles.end() || plan->second.is_met_by(start->about, one.admitted)) {
       starts.push_back(std::move(start));
       continue;
     }
     held.push_back(start);
-    asks.push_back({std::move(start), std::move(claimed.admitted[i])});
+    asks.push_back({std::move(start), std::move(one.admitted)});
   }
   if (order.suspect_reserved && !suspect) give_back_suspect_place();
   if (order.wanted > 0) suspect_waits = claimed.suspect_waits;

@@ -68,11 +68,14 @@ struct claim_request {
   std::uint32_t lane = 0;
   std::shared_ptr<const permits_by_type> permits{};
 };
+struct claimed_job {
+  sluice::job job;             // as it is now: processing, with fence and attempt
+  std::uint32_t failures = 0;  // failed runs so far
+  // What it has: permits that the claim took, were reserved for it or are its own, and slots that have not lapsed.
+  std::vector<std::string> admitted{};
+};
 struct claim_answer {
-  std::vector<job> jobs;                // as they are now: processing, with fence and attempt
-  std::vector<std::uint32_t> failures;  // failed runs of each so far
-  // What each has: permits that the claim took, were reserved for it or are its own, and slots that have not lapsed.
-  std::vector<std::vector<std::string>> admitted;
+  std::vector<claimed_job> jobs;
   std::uint32_t parked = 0;    // jobs that lacked a permit; at most `most_parked`, then a claim may find more
   bool suspect_waits = false;  // one stands ready in the queue that this claim did not take
 };

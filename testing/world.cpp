@@ -129,7 +129,7 @@ struct world::parts {
                                                                  .types = types,
                                                                  .at_once = can_run->at_once});
     if (got.jobs.empty()) return std::nullopt;
-    return start{std::move(got.jobs[0]), got.failures.at(0)};
+    return start{std::move(got.jobs[0].job), got.jobs[0].failures};
   }
 
   outcome run_body(const start& s) {

@@ -123,7 +123,27 @@ inline job claim_one(world& w, claim_words words = {}) {
   words.free = 1;
   auto got = claim(w, words);
   REQUIRE(got.jobs.size() == 1);
-  return got.jobs[0];
+  return got.jobs[0].job;
+}
+
+// Of each that was claimed.
+inline std::vector<job> jobs_of(const storage::claim_answer& got) {
+  std::vector<job> all;
+  for (const auto& one : got.jobs)
+    all.push_back(one.job);
+  return all;
+}
+inline std::vector<names> admitted(const storage::claim_answer& got) {
+  std::vector<names> all;
+  for (const auto& one : got.jobs)
+    all.push_back(one.admitted);
+  return all;
+}
+inline std::vector<std::uint32_t> failures(const storage::claim_answer& got) {
+  std::vector<std::uint32_t> all;
+  for (const auto& one : got.jobs)
+    all.push_back(one.failures);
+  return all;
 }
 
 inline names ids(const std::vector<job>& jobs) {
@@ -132,7 +152,7 @@ inline names ids(const std::vector<job>& jobs) {
     found.push_back(j.id.value);
   return found;
 }
-inline names ids(const storage::claim_answer& got) { return ids(got.jobs); }
+inline names ids(const storage::claim_answer& got) { return ids(jobs_of(got)); }
 
 inline storage::start_key start_of(const job& j) { return {j.id, j.fence}; }
 

@@ -78,7 +78,7 @@ private:
                                 .ahead = static_cast<std::uint32_t>(below(2)),
                                 .suspect_too = below(2) == 0,
                                 .types = below(2) == 0 ? "work" : "work mail"});
-    for (const auto& j : got.jobs) {
+    for (const auto& j : jobs_of(got)) {
       CHECK(j.fence > last_);
       last_ = j.fence;
       started_.push_back(j);

@@ -436,7 +436,7 @@ duration crowd::never_twice(duration delay) {
 }
 
 void crowd::remember(const storage::claim_answer& got) {
-  for (const auto& j : got.jobs) {
+  for (const auto& j : jobs_of(got)) {
     auto& of_job = starts_[j.id.value];
     if (std::find(of_job.begin(), of_job.end(), j.fence) == of_job.end()) of_job.push_back(j.fence);
   }

@@ -216,8 +216,8 @@ void everything_ends(world& w, const program& p) {
         const auto got =
             claim(w, {.free = 9, .suspect_too = true, .queue = queue, .server = "healthy", .types = "work mail"});
         some = !got.jobs.empty();
-        for (std::size_t i = 0; i < got.jobs.size(); ++i)
-          end(got.jobs[i], got.admitted.at(i));
+        for (const auto& one : got.jobs)
+          end(one.job, one.admitted);
       }
   }
   if (unfinished()) throw std::runtime_error("still not all final:\n" + model::look(w));

@@ -119,15 +119,15 @@ ON_EACH_STORE("A retry without delay goes to the tail, and its failures are coun
   CHECK(get(w, "a").line.empty());
   auto got = claim(w, {.free = 2});
   REQUIRE(ids(got) == names{"b", "a"});
-  CHECK(got.jobs[1].attempt == 2);
-  CHECK(got.failures == std::vector<std::uint32_t>{0, 1});
+  CHECK(got.jobs[1].job.attempt == 2);
+  CHECK(failures(got) == std::vector<std::uint32_t>{0, 1});
 
-  auto snooze = ended(got.jobs[1], how::retry);
+  auto snooze = ended(got.jobs[1].job, how::retry);
   snooze.failure = false;
   REQUIRE(settle(w, snooze) == errc::none);
   got = claim(w);
-  CHECK(got.failures == std::vector<std::uint32_t>{1});
-  CHECK(got.jobs.at(0).attempt == 3);
+  CHECK(failures(got) == std::vector<std::uint32_t>{1});
+  CHECK(got.jobs.at(0).job.attempt == 3);
   audit(w);
 }
 
@@ -141,7 +141,7 @@ ON_EACH_STORE("A retry with delay is scheduled, and promoted to the tail when du
   CHECK(promote(w).moved == 1);
   const auto got = claim(w, {.free = 2});
   CHECK(ids(got) == names{"b", "a"});
-  CHECK(got.failures == std::vector<std::uint32_t>{0, 1});
+  CHECK(failures(got) == std::vector<std::uint32_t>{0, 1});
   audit(w);
 }
 
@@ -219,12 +219,12 @@ ON_EACH_STORE("A job that was never started is not settled by the fence of no st
 ON_EACH_STORE("Of many settlements each is carried out or refused alone") {
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});
-  REQUIRE(settle(w, got.jobs[0]) == errc::none);
-  auto stale = got.jobs[1];
+  REQUIRE(settle(w, got.jobs[0].job) == errc::none);
+  auto stale = got.jobs[1].job;
   stale.fence.value = 1;
   storage::settle_request r;
-  r.starts = {ended(got.jobs[0], how::succeeded), ended(stale, how::failed), ended(got.jobs[2], how::failed),
-              ended(got.jobs[2], how::failed), ended(got.jobs[1], how::succeeded)};
+  r.starts = {ended(got.jobs[0].job, how::succeeded), ended(stale, how::failed), ended(got.jobs[2].job, how::failed),
+              ended(got.jobs[2].job, how::failed), ended(got.jobs[1].job, how::succeeded)};
   CHECK(ask(w, r).each == std::vector{errc::none, errc::stale_fence, errc::none, errc::none, errc::none});
   CHECK(get(w, "b").state == job_state::succeeded);
   CHECK(get(w, "c").state == job_state::failed);
@@ -239,12 +239,12 @@ ON_EACH_STORE("A settle may claim in the same step, and both can be asked again"
   const auto answer = ask(w, r);
   CHECK(answer.each == std::vector{errc::none});
   REQUIRE(ids(answer.next) == names{"a", "b"});  // it sees what was settled
-  CHECK(answer.next.failures.size() == 2);
+  CHECK(answer.next.jobs.size() == 2);
   const auto before = portrait(w);
   const auto again = ask(w, r);
   CHECK(again.each == std::vector{errc::none});
   CHECK(ids(again.next) == names{"a", "b"});
-  CHECK(again.next.jobs[0].fence == answer.next.jobs[0].fence);
+  CHECK(again.next.jobs[0].job.fence == answer.next.jobs[0].job.fence);
   CHECK(portrait(w) == before);
   audit(w);
 }
@@ -263,7 +263,7 @@ ON_EACH_STORE("The history keeps the last twenty starts") {
   CHECK(after.history.front().attempt == 6);
   CHECK(after.history.back().attempt == 25);
   CHECK(after.history.back().fence == last);
-  CHECK(claim(w).failures == std::vector<std::uint32_t>{25});  // counted beyond the history
+  CHECK(failures(claim(w)) == std::vector<std::uint32_t>{25});  // counted beyond the history
   audit(w);
 }
 

@@ -157,7 +157,7 @@ TEST_CASE("A full store still runs and settles the jobs that it holds", "[sqlite
     const auto answers = w.store().apply(std::vector<storage::request>{r});
     if (code_of(answers.at(0)) != errc::none) break;
     const auto& got = std::get<storage::claim_answer>(answers[0]);
-    if (refusal(w, storage::settle_request{{ended(got.jobs.at(0), how::succeeded)}, {}}) != errc::none) break;
+    if (refusal(w, storage::settle_request{{ended(got.jobs.at(0).job, how::succeeded)}, {}}) != errc::none) break;
   }
   CHECK(settled == n);
 }
@@ -177,7 +177,7 @@ TEST_CASE("A full store ends many jobs at a time, behind a large one too", "[sql
   std::size_t settled = 0;
   for (auto got = claim(w, {.free = 64}); !got.jobs.empty(); got = claim(w, {.free = 64})) {
     storage::settle_request all;
-    for (const auto& j : got.jobs)
+    for (const auto& j : jobs_of(got))
       all.starts.push_back(ended(j, how::succeeded));
     REQUIRE(refusal(w, all) == errc::none);
     settled += got.jobs.size();

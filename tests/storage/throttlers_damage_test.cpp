@@ -137,7 +137,7 @@ TEMPLATE_TEST_CASE("What nobody limits any more is woken bit by bit", "[contract
     jobs.jobs.push_back(prepared({.id = "j" + std::to_string(i)}));
   ask(w, jobs);
   storage::take_request wants;
-  for (const auto& j : claim(w, {.free = 1'200}).jobs)
+  for (const auto& j : jobs_of(claim(w, {.free = 1'200})))
     wants.starts.push_back({start_of(j), {"semaphore:s"}});
   REQUIRE(wants.starts.size() == 1'200);
   const auto told = asked<storage::take_answer>(w, wants);
