@@ -4,6 +4,7 @@
 
 #include "actors/claiming.hpp"
 #include "actors/lease_keeper.hpp"
+#include "core/job_state.hpp"
 #include "core/log.hpp"
 #include "scheduler/agenda.hpp"
 
@@ -24,13 +25,13 @@ settled_outcome deferred(const job& about, const admission_verdict& verdict, con
   settled_outcome end;
   end.settlement.start = {about.id, about.fence};
   const bool again = plan.otherwise == throttle_action::retry || verdict.what == admission_verdict::how::put_off;
-  end.settlement.end = again ? storage::settlement::how::deferred : storage::settlement::how::deleted;
+  end.settlement.end = again ? run_end::deferred : run_end::removed;
   end.settlement.cause = "throttled";
   end.settlement.text = verdict.why;
   end.settlement.delay = again ? std::max(plan.delay, verdict.after) : 0us;
   end.settlement.reason =
       again ? cat(verdict.why, "; again in ", format_duration(end.settlement.delay)) : cat("deleted: ", verdict.why);
-  end.elected.what = again ? outcome::kind::retry : outcome::kind::removed;
+  end.elected.what = end.settlement.end;
   end.elected.text = verdict.why;
   end.elected.delay = end.settlement.delay;
   return end;
@@ -242,13 +243,13 @@ void supervisor_state::end_one(const ended_start& ended, errc answer) {
   if (storage::is_suspect(about.losses)) give_back_suspect_place();
   if (ended.start->now.admitted) tell_over(ended.start, ended.settlement.failure, ended.settlement.ran);
   if (answer == errc::none) {
-    using how = storage::settlement::how;
+    const auto end = ended.settlement.end;
+    const bool for_good = end == run_end::failed || end == run_end::given_up;
     if (ended.settlement.failure)
-      log::write(ended.settlement.end == how::failed ? log::level::error : log::level::warn,
+      log::write(for_good ? log::level::error : log::level::warn,
                  cat("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason));
     tell_applied(*e->can_run, about, ended.elected);
-    if (const auto end = ended.settlement.end; end != how::retry && end != how::given_back && end != how::deferred)
-      e->watched.ended(about.id);
+    if (!goes_on(end)) e->watched.ended(about.id);
   } else {
     log::warn("the end (", ended.settlement.cause, ") of job ", about.id.value, " was refused: ", describe(answer));
   }

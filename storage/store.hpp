@@ -82,10 +82,8 @@ struct claim_answer {
 
 // Ends one start. none, or stale_fence when the start is no longer the job's current one.
 struct settlement {
-  // deferred: as retry, but the start does not count as a run; a throttler did not let it in.
-  enum class how : std::uint8_t { succeeded, failed, deleted, retry, given_back, deferred };
   start_key start;
-  how end = how::succeeded;
+  run_end end = run_end::succeeded;           // failed and given_up: the job has failed for good
   std::string cause;                          // one word, for the history
   std::string text;                           // the result, or why not
   std::string reason;                         // why the job is in its new state

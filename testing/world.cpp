@@ -62,15 +62,15 @@ struct start {
   storage::start_key key() const { return {about.id, about.fence}; }
 };
 
-void count(drained& done, storage::settlement::how end) {
-  using how = storage::settlement::how;
+void count(drained& done, run_end end) {
   switch (end) {
-    case how::succeeded: ++done.succeeded; break;
-    case how::failed: ++done.failed; break;
-    case how::deleted: ++done.deleted; break;
-    case how::retry:
-    case how::deferred: ++done.retried; break;
-    case how::given_back: ++done.given_back; break;
+    case run_end::succeeded: ++done.succeeded; break;
+    case run_end::failed:
+    case run_end::given_up: ++done.failed; break;
+    case run_end::removed: ++done.deleted; break;
+    case run_end::retry:
+    case run_end::deferred: ++done.retried; break;
+    case run_end::given_back: ++done.given_back; break;
   }
 }
 
@@ -150,7 +150,7 @@ struct world::parts {
   }
 
   // How it ended; nothing when the store refused that, since the job was taken away meanwhile.
-  std::optional<storage::settlement::how> run(const start& s) {
+  std::optional<run_end> run(const start& s) {
     const auto began = time->now();
     auto ended = run_body(s);
     const auto settled = actors::elect(*can_run, s.about, s.failures, std::move(ended), time->now() - began);
@@ -159,14 +159,7 @@ struct world::parts {
     return settled.settlement.end;
   }
 
-  void give_back(const start& s) {
-    storage::settlement end;
-    end.start = s.key();
-    end.end = storage::settlement::how::given_back;
-    end.cause = "given_back";
-    end.text = end.reason = "given back: the test runs a job behind it";
-    settle(std::move(end));
-  }
+  void give_back(const start& s) { settle(actors::given_back(s.key(), "the test runs a job behind it")); }
 
   std::vector<queue_name> served_queues() {
     std::vector<queue_name> names;

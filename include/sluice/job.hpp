@@ -70,6 +70,20 @@ struct watched_part {
   duration longest{0};
 };
 
+/// How a run ends: a handler says it, filters may change it, and the store carries it out.
+enum class run_end : std::uint8_t {
+  succeeded,   ///< Done.
+  failed,      ///< Failed; the retry policy decides what becomes of the job. Where it has decided: failed for good.
+  given_up,    ///< Failed, and no retry: the job ends as its policy's `then` says.
+  retry,       ///< Not done; run again after a delay. Counts as a run.
+  given_back,  ///< Not done, not counted: back to the front of its queue.
+  removed,     ///< Ends as deleted.
+  deferred,    ///< As retry, but not counted: a throttler did not let it in, so there was no run.
+};
+
+/// As in history: succeeded, failed (also when given up), retry, given_back, deleted, deferred.
+std::string_view name_of(run_end end) noexcept;
+
 /// How one start ended. Causes: succeeded, failed, timed_out, lost, given_back, worker_died,
 /// deleted, retry, promoted and the like are plain words for people.
 struct start_record {

@@ -27,6 +27,18 @@ TEST_CASE("the names of the states read back") {
                                             "failed", "deleted"});
 }
 
+TEST_CASE("the names of the ends are those of history") {
+  using enum run_end;
+  CHECK(name_of(succeeded) == "succeeded");
+  CHECK(name_of(failed) == "failed");
+  CHECK(name_of(given_up) == "failed");
+  CHECK(name_of(removed) == "deleted");
+  for (const auto end : {retry, given_back, deferred})
+    CHECK(goes_on(end));
+  for (const auto end : {succeeded, failed, given_up, removed})
+    CHECK_FALSE(goes_on(end));
+}
+
 TEST_CASE("the stored numbers of the states never change") {
   CHECK(name_of(static_cast<job_state>(1)) == "enqueued");
   CHECK(name_of(static_cast<job_state>(2)) == "scheduled");

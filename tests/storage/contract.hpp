@@ -156,7 +156,7 @@ inline names ids(const storage::claim_answer& got) { return ids(jobs_of(got)); }
 
 inline storage::start_key start_of(const job& j) { return {j.id, j.fence}; }
 
-using how = storage::settlement::how;
+using how = run_end;
 
 inline storage::settlement ended(const job& j, how end, duration delay = 0s) {
   storage::settlement s;
@@ -166,7 +166,7 @@ inline storage::settlement ended(const job& j, how end, duration delay = 0s) {
   s.text = end == how::succeeded ? "42" : "it broke";
   s.reason = "because";
   s.delay = delay;
-  s.failure = end == how::failed || end == how::retry;
+  s.failure = end == how::failed || end == how::given_up || end == how::retry;
   return s;
 }
 

@@ -192,8 +192,9 @@ errc model::settle_one(const storage::settlement& end) {
   if (end.failure) ++j->failures;
   switch (end.end) {
     case how::succeeded: move(*j, succeeded); break;
-    case how::failed: move(*j, failed); break;
-    case how::deleted: move(*j, deleted); break;
+    case how::failed:
+    case how::given_up: move(*j, failed); break;
+    case how::removed: move(*j, deleted); break;
     case how::deferred: j->seen.attempt -= 1; [[fallthrough]];
     case how::retry:
       if (end.delay > duration::zero()) {

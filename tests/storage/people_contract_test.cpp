@@ -17,7 +17,7 @@ names listed(world& w, std::optional<job_state> state, const std::string& queue 
 // One job in each state that can be reached: "enqueued", "scheduled", "processing", …
 void one_of_each(world& w) {
   for (const auto& [id, end] :
-       {std::pair("succeeded", how::succeeded), {"failed", how::failed}, {"deleted", how::deleted}}) {
+       {std::pair("succeeded", how::succeeded), {"failed", how::failed}, {"deleted", how::removed}}) {
     REQUIRE(put(w, {.id = id}) == errc::none);
     REQUIRE(settle(w, claim_one(w), end) == errc::none);
   }
@@ -33,7 +33,7 @@ ON_EACH_STORE("A requeued final job starts afresh at the tail") {
   put_suspect(w, "a");
   REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::retry) == errc::none);
   const auto last = claim_one(w, {.suspect_too = true});
-  REQUIRE(settle(w, last, GENERATE(how::succeeded, how::failed, how::deleted)) == errc::none);
+  REQUIRE(settle(w, last, GENERATE(how::succeeded, how::failed, how::removed)) == errc::none);
   put_all(w, {"b"});
   REQUIRE(requeue(w, "a").code == errc::none);
   CHECK(w.store().made_work());

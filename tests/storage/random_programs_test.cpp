@@ -119,7 +119,7 @@ void zombies_change_nothing(world& w, const program& p) {
       std::vector<storage::request> words = {
           storage::renew_request{{start}, 30s}, storage::progress_request{{{start, {0.5, "undead"}}}},
           storage::reap_request{{{start, 0, 30s, false}, {start, 1, 30s, false}}, 1}};
-      for (const auto end : {how::succeeded, how::failed, how::deleted, how::retry, how::given_back, how::deferred}) {
+      for (const auto end : {how::succeeded, how::failed, how::removed, how::retry, how::given_back, how::deferred}) {
         storage::settlement s;
         s.start = start;
         s.end = end;

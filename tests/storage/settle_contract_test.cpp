@@ -20,7 +20,7 @@ ON_EACH_STORE("A settled start leaves its job where the outcome says") {
     CHECK(after.history.at(0).error.empty());
   }
   SECTION("failed, with why") {
-    end = ended(running, how::failed);
+    end = ended(running, GENERATE(how::failed, how::given_up));
     end.waited = 1s;
     REQUIRE(settle(w, end) == errc::none);
     const auto after = get(w, "a");
@@ -30,7 +30,7 @@ ON_EACH_STORE("A settled start leaves its job where the outcome says") {
     CHECK(after.history.at(0).error == "it broke");
   }
   SECTION("deleted") {
-    end.end = how::deleted;
+    end.end = how::removed;
     REQUIRE(settle(w, end) == errc::none);
     CHECK(get(w, "a").state == job_state::deleted);
   }
@@ -148,7 +148,7 @@ ON_EACH_STORE("A retry with delay is scheduled, and promoted to the tail when du
 ON_EACH_STORE("A settle asked again answers as the first time and changes nothing") {
   put_all(w, {"a"});
   const auto running = claim_one(w);
-  const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back, how::deferred);
+  const auto end = GENERATE(how::succeeded, how::failed, how::removed, how::retry, how::given_back, how::deferred);
   const auto delay = GENERATE(duration(0s), duration(5s));
   REQUIRE(settle(w, running, end, delay) == errc::none);
   const auto before = portrait(w);
@@ -180,7 +180,7 @@ ON_EACH_STORE("An old start is refused once there is a newer one, and changes no
   put_all(w, {"a"});
   const auto old = claim_one(w);
   lose_all(w);
-  const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back, how::deferred);
+  const auto end = GENERATE(how::succeeded, how::failed, how::removed, how::retry, how::given_back, how::deferred);
   auto before = portrait(w);
   CHECK(settle(w, old, end) == errc::stale_fence);  // not running at all
   CHECK(portrait(w) == before);

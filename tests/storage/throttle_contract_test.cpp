@@ -237,7 +237,7 @@ ON_EACH_STORE("A parked job waits as throttled and has used no attempt") {
   CHECK(take(w, second, {m}) == "parked " + m);
   if (w.survives_reopen) w.reopen();
   CHECK(take(w, second, {m}) == "parked " + m);
-  for (const auto end : {how::succeeded, how::failed, how::deleted, how::retry, how::given_back})
+  for (const auto end : {how::succeeded, how::failed, how::removed, how::retry, how::given_back})
     CHECK(settle(w, second, end) == errc::stale_fence);
   CHECK(renew(w, second) == errc::stale_fence);
   CHECK(progress(w, second) == errc::stale_fence);
@@ -269,7 +269,7 @@ ON_EACH_STORE("However a start ends its permit goes to the oldest waiter") {
   parked(w, "b", {m});
   parked(w, "c", {m});
   SECTION("settled") {
-    const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back);
+    const auto end = GENERATE(how::succeeded, how::failed, how::removed, how::retry, how::given_back);
     const auto delay = GENERATE(duration(0s), duration(1h));
     REQUIRE(settle(w, a, end, delay) == errc::none);
     CHECK(w.store().made_work());
@@ -911,7 +911,7 @@ ON_EACH_STORE("Strict permits stay with their job until it is final") {
   CHECK(take(w, first, {m}, {.strict = true}) == "stale");
   if (end == "succeeded") REQUIRE(settle(w, second.j, how::succeeded) == errc::none);
   if (end == "failed") REQUIRE(settle(w, second.j, how::failed) == errc::none);
-  if (end == "deleted") REQUIRE(settle(w, second.j, how::deleted) == errc::none);
+  if (end == "deleted") REQUIRE(settle(w, second.j, how::removed) == errc::none);
   if (end == "removed") REQUIRE(remove(w, "a").code == errc::none);
   if (end == "lost") {
     w.clock.advance(29s);
@@ -968,7 +968,7 @@ ON_EACH_STORE("An old start does not release what the new one has") {
   CHECK(next.admitted == (strict ? names{m} : names{}));
   REQUIRE(take(w, next.j, {m}, {.strict = strict}) == "granted");
   parked(w, "b", {m});
-  for (const auto end : {how::succeeded, how::failed, how::deleted, how::retry, how::given_back})
+  for (const auto end : {how::succeeded, how::failed, how::removed, how::retry, how::given_back})
     CHECK(settle(w, old, end) == errc::stale_fence);
   CHECK(reap(w, {{start_of(old), 0, 30s, false}}).each == std::vector{errc::stale_fence});
   CHECK(holders(w, m) == names{"a"});
