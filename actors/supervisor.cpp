@@ -24,7 +24,7 @@ constexpr duration answer_patience = 10min;
 settled_outcome deferred(const job& about, const admission_verdict& verdict, const throttle_plan& plan) {
   settled_outcome end;
   end.settlement.start = {about.id, about.fence};
-  const bool again = plan.otherwise == throttle_action::retry || verdict.what == admission_verdict::how::put_off;
+  const bool again = plan.otherwise == throttle_action::retry || verdict.what == admission::refused;
   end.settlement.end = again ? run_end::deferred : run_end::removed;
   end.settlement.cause = "throttled";
   end.settlement.text = verdict.why;
@@ -285,17 +285,16 @@ void supervisor_state::judged(const std::vector<admission_verdict>& verdicts) {
   for (const auto& verdict : verdicts) {
     const auto& about = verdict.start->about;
     const auto plan = e->can_run->throttles.find(about.type.value);
-    look = look || verdict.what != admission_verdict::how::admitted;  // its place may be another's
+    look = look || verdict.what != admission::granted;  // its place may be another's
     switch (verdict.what) {
-      case admission_verdict::how::admitted: admitted.push_back(verdict.start); break;
-      case admission_verdict::how::gone:
+      case admission::granted: admitted.push_back(verdict.start); break;
+      case admission::parked:
+      case admission::gone:
         if (desk->pool->drop(verdict.start) && storage::is_suspect(about.losses)) give_back_suspect_place();
         break;
-      case admission_verdict::how::deferred:
-      case admission_verdict::how::put_off:
-        desk->pool->turn_away(verdict.start, deferred(about, verdict, plan->second));
-        break;
-      case admission_verdict::how::rejected: {
+      case admission::later:
+      case admission::refused: desk->pool->turn_away(verdict.start, deferred(about, verdict, plan->second)); break;
+      case admission::rejected: {
         auto end = elect(*e->can_run, about, verdict.start->failures, outcome::do_not_retry(verdict.why), 0us);
         end.settlement.cause = "rejected";
         desk->pool->turn_away(verdict.start, std::move(end));

@@ -285,13 +285,13 @@ inline std::uint64_t count_of(const queue_counts& q, job_state state) {
 
 // Permits, in words that are easy to compare: "granted", "stale", or "parked", "busy" and "undefined" with a resource.
 inline std::string in_words(const storage::take_answer::one& one) {
-  using enum storage::take_answer::how;
   switch (one.what) {
-    case granted: return "granted";
-    case parked: return "parked " + one.resource;
-    case busy: return "busy " + one.resource;
-    case undefined: return "undefined " + one.resource;
-    case stale: return "stale";
+    case admission::granted: return "granted";
+    case admission::parked: return "parked " + one.resource;
+    case admission::later: return "busy " + one.resource;
+    case admission::refused: return "undefined " + one.resource;
+    case admission::gone: return "stale";
+    case admission::rejected: break;
   }
   return "?";
 }

@@ -1,5 +1,7 @@
 #include "storage/programs.hpp"
 
+#include <array>
+
 #include "actors/cell_step.hpp"
 #include "core/throttlers.hpp"
 #include "throttling/windows.hpp"
