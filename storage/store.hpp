@@ -98,6 +98,9 @@ struct settle_request {
   std::vector<settlement> starts;
   std::optional<claim_request> next;  // in the same step
 };
+// Where the store cannot take an end, its answer is for the whole request; a runner tells them apart
+// (storage/settle_apart.hpp). Then `each` may also be storage_full or storage_damaged, for an end that the store cannot
+// take now, and storage_busy for one that it did not come to; `next` is empty when the claim was refused so.
 struct settle_answer {
   std::vector<errc> each;
   claim_answer next;

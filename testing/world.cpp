@@ -146,7 +146,9 @@ struct world::parts {
   }
 
   errc settle(storage::settlement end) {
-    return ask<storage::settle_answer>(storage::settle_request{{std::move(end)}, std::nullopt}).each.at(0);
+    const auto told = ask<storage::settle_answer>(storage::settle_request{{std::move(end)}, std::nullopt}).each.at(0);
+    if (told != errc::none && told != errc::stale_fence) fail("the world's store: ", describe(told));
+    return told;
   }
 
   // How it ended; nothing when the store refused that, since the job was taken away meanwhile.

@@ -10,6 +10,7 @@
 
 #include "core/job_state.hpp"
 #include "core/text.hpp"
+#include "storage/settle_apart.hpp"
 #include "support/catch.hpp"
 #include "support/worlds.hpp"
 
@@ -458,6 +459,13 @@ inline errc code_of(const storage::answer& a) {
 }
 // With what a request as a whole is refused.
 inline errc refusal(world& w, const storage::request& r) { return code_of(w.store().apply({&r, 1}).at(0)); }
+
+// As a runner has it done again that was refused as a whole.
+inline storage::settle_answer apart(world& w, const storage::settle_request& r) {
+  const auto refused = w.store().apply(std::vector<storage::request>{r});
+  REQUIRE(code_of(refused.at(0)) != errc::none);
+  return std::get<storage::settle_answer>(storage::settle_apart(w.store(), r, std::get<error>(refused[0])).told);
+}
 
 // All that the store says about a job, to see that nothing of it changed.
 inline std::string portrait(const job& j) {

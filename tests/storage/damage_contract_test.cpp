@@ -443,6 +443,30 @@ ON_HARMED_STORES("A key of the wrong type stops only the queue that it belongs t
   audit(w);
 }
 
+ON_HARMED_STORES("An end that meets harm costs those that came with it nothing") {
+  TestType w;
+  const std::vector<job> running = {started(w, "a", "healthy"), started(w, "b", "harmed"), started(w, "c", "healthy"),
+                                    started(w, "d", "healthy")};
+  REQUIRE(put(w, {.id = "e", .queue = "healthy"}) == errc::none);
+  const auto key = "succeeded:harmed";
+  w.command({"SET", key, "a text"});
+  storage::settle_request r;
+  for (const auto& j : running)
+    r.starts.push_back(ended(j, how::succeeded));
+  r.next = claiming({.queue = "healthy"});
+  const auto told = apart(w, r);
+  CHECK(told.each == std::vector{errc::none, errc::storage_damaged, errc::none, errc::none});
+  CHECK(ids(told.next) == names{"e"});
+  for (const auto* id : {"a", "c", "d"})
+    CHECK(get(w, id).state == job_state::succeeded);
+  w.command({"DEL", key});
+  const auto again = ask(w, r);  // all of it, as the first time
+  CHECK(again.each == std::vector<errc>(4));
+  CHECK(ids(again.next) == names{"e"});
+  CHECK(get(w, "b").state == job_state::succeeded);
+  audit(w);
+}
+
 ON_HARMED_STORES("The audit goes through all there is, however much that is") {
   TestType w;
   names all;

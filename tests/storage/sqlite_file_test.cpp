@@ -162,6 +162,23 @@ TEST_CASE("A full store still runs and settles the jobs that it holds", "[sqlite
   CHECK(settled == n);
 }
 
+TEST_CASE("An end that is too large for the room there is costs those that came with it nothing", "[sqlite]") {
+  const temp_dir folder;
+  world w(folder.url() + "?max_pages=64");
+  put_all(w, {"a", "large", "b", "c"});
+  storage::settle_request all;
+  for (const auto& j : jobs_of(claim(w, {.free = 4})))
+    all.starts.push_back(ended(j, how::succeeded));
+  REQUIRE(all.starts.size() == 4);
+  all.starts[1].text = text_of(1'000'000);
+  CHECK(apart(w, all).each == std::vector{errc::none, errc::storage_full, errc::none, errc::none});
+  CHECK(get(w, "large").state == job_state::processing);
+  all.starts[1].text = "small";
+  CHECK(ask(w, all).each == std::vector<errc>(4));
+  CHECK(get(w, "large").result == "small");
+  audit(w);
+}
+
 TEST_CASE("A full store ends many jobs at a time, behind a large one too", "[sqlite]") {
   world w("sqlite::memory:?max_pages=256");
   REQUIRE(refusal(w, enqueue_of("large", text_of(120'000))) == errc::none);
