@@ -170,7 +170,7 @@ struct gate_state {
         case admission::later:
           after = std::max(after, std::max<duration>(said.after, 1ms));
           if (p.plan->otherwise == throttle_action::wait) later.push_back(std::move(p));
-          else turn_away(p, {p.start, said.what, after, said.why.empty() ? cat("deferred by ", resource) : said.why});
+          else defer(p, said.resource.empty() ? resource : said.resource, after, std::move(said.why));
           break;
         case admission::rejected:
         case admission::parked:
@@ -187,7 +187,7 @@ struct gate_state {
     std::vector<passage> waiting;
     for (auto& p : some) {
       if (p.plan->otherwise == throttle_action::wait) waiting.push_back(std::move(p));
-      else turn_away(p, {p.start, admission::later, after, cat("deferred by ", resource)});
+      else defer(p, resource, after);
     }
     if (waiting.empty()) return;
     auto asked = requests_of(waiting);
@@ -217,6 +217,11 @@ struct gate_state {
 
   bool is_custom_actor(const std::string& resource) const {
     return resource.starts_with("custom:") && !e->can_run->limiters.contains(resource);
+  }
+
+  void defer(const passage& p, const std::string& resource, duration after, std::string why = {}) {
+    if (why.empty()) why = cat("deferred by ", printable(resource, 200));
+    turn_away(p, {p.start, admission::later, after, std::move(why), resource == permits_step ? "" : resource});
   }
 
   // A custom throttler that let it in is told that it does not start after all.

@@ -74,8 +74,7 @@ struct permits_state {
 
   throttle_verdict verdict_of(const storage::take_answer::one& one) const {
     if (one.what == admission::refused) return undefined(*e, one.resource);
-    const bool later = one.what == admission::later;
-    return {one.what, {}, later ? cat("deferred by ", printable(one.resource, 200)) : std::string()};
+    return {one.what, {}, {}, one.resource};
   }
 };
 

@@ -56,6 +56,7 @@ struct admission_verdict {
   admission what = admission::granted;
   duration after{0};
   std::string why{};
+  std::string resource{};  // later: of which throttler
 };
 using verdicts_ptr = std::shared_ptr<const std::vector<admission_verdict>>;
 using names_ptr = std::shared_ptr<const std::vector<std::string>>;

@@ -30,6 +30,7 @@ settled_outcome deferred(const job& about, const admission_verdict& verdict, con
   end.settlement.end = again ? run_end::deferred : run_end::removed;
   end.settlement.cause = "throttled";
   end.settlement.text = verdict.why;
+  end.settlement.throttler = verdict.resource;
   end.settlement.delay = again ? std::max(plan.delay, verdict.after) : 0us;
   end.settlement.reason =
       again ? cat(verdict.why, "; again in ", format_duration(end.settlement.delay)) : cat("deleted: ", verdict.why);

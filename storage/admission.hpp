@@ -192,6 +192,7 @@ struct explain_request {
 struct explain_answer {
   std::optional<job> found;
   errc code = errc::none;      // not_found, damaged_record
+  std::uint32_t failures = 0;  // its failed runs so far
   bool paused = false;         // its queue
   bool served = false;         // its queue, by a server that is alive
   std::uint64_t before = 0;    // enqueued: those of its queue that go first. throttled: those of its line.

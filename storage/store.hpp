@@ -89,6 +89,7 @@ struct settlement {
   std::string reason;                         // why the job is in its new state
   duration delay{0};                          // retry, deferred: ready again after this
   bool failure = false;                       // counts as a failed run
+  std::string throttler{};                    // that did not let it in, if one did not
   duration ran{0};                            // how long the body ran
   duration waited{0};                         // from the claim until the body began, or the end when it never did
   std::optional<progress_report> progress{};  // the last that it said: what was sent of it may come too late

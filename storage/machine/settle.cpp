@@ -22,7 +22,7 @@ void add_start(call& c, const settlement& end) {
   auto said = counted(end.reason) + counted(succeeded ? end.text : nothing);
   if (end.progress) said += counted(write_report(*end.progress));
   c.add(end.start.id.value).add(end.start.fence.value).add(said);
-  c.add(write_ended(end.cause, succeeded ? nothing : end.text, end.waited, end.watched));
+  c.add(write_ended(end));
 }
 
 // Runs of alike ends, in the order they came, since answers are by place.

@@ -71,7 +71,7 @@ inline void damaged(steps& x, const told_job& told) {
 }
 
 // Reads what the scripts tell of one job, as `get` does. not_found, damaged_record.
-errc read_one(steps& x, const item& reply, std::optional<job>& into);  // look.cpp
+errc read_one(steps& x, const item& reply, std::optional<known_job>& into);  // look.cpp
 
 // Writes a claim's arguments, and reads its answer from `from` on.
 void add(call& c, const claim_request& r);                                           // claim.cpp

@@ -39,6 +39,16 @@ TEST_CASE("the names of the ends are those of history") {
     CHECK_FALSE(goes_on(end));
 }
 
+TEST_CASE("the stored numbers of the ends never change") {
+  CHECK(run_end::succeeded == static_cast<run_end>(1));
+  CHECK(run_end::failed == static_cast<run_end>(2));
+  CHECK(run_end::given_up == static_cast<run_end>(3));
+  CHECK(run_end::retry == static_cast<run_end>(4));
+  CHECK(run_end::given_back == static_cast<run_end>(5));
+  CHECK(run_end::removed == static_cast<run_end>(6));
+  CHECK(run_end::deferred == static_cast<run_end>(7));
+}
+
 TEST_CASE("the stored numbers of the states never change") {
   CHECK(name_of(static_cast<job_state>(1)) == "enqueued");
   CHECK(name_of(static_cast<job_state>(2)) == "scheduled");

@@ -56,6 +56,32 @@ ON_EACH_STORE("A settled start leaves its job where the outcome says") {
   audit(w);
 }
 
+ON_EACH_STORE("The record of a start tells its end in codes") {
+  put_all(w, {"a", "b"});
+  auto off = ended(claim_one(w), how::deferred, 10s);
+  off.throttler = "semaphore:api";
+  REQUIRE(settle(w, off) == errc::none);
+  auto failed = ended(claim_one(w), how::retry, 10s);
+  failed.watched.push_back({"REDIS", "Save", 1, 0, 5ms, 5ms});
+  REQUIRE(settle(w, failed) == errc::none);
+  const auto a = get(w, "a").history.at(0), b = get(w, "b").history.at(0);
+  CHECK(a.end == how::deferred);
+  CHECK_FALSE(a.failure);
+  CHECK(a.throttler == "semaphore:api");
+  CHECK(b.end == how::retry);
+  CHECK(b.failure);
+  CHECK(b.throttler.empty());
+  CHECK(b.watched.size() == 1);
+  CHECK(explain(w, "a").failures == 0);
+  CHECK(explain(w, "b").failures == 1);
+  w.clock.advance(11s);
+  promote(w);
+  REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
+  lose_all(w);
+  CHECK_FALSE(get(w, "a").history.back().end.has_value());  // nobody said how
+  audit(w);
+}
+
 ON_EACH_STORE("The record of a start says when its body began, however late its end is told") {
   put_all(w, {"a", "b"});
   const auto claimed = w.clock.now();
