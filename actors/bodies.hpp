@@ -40,6 +40,9 @@ struct settled_outcome {
 };
 settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures, outcome candidate, duration ran);
 
+// The end of a start of which no body ran to its end: no filter has a say.
+storage::settlement given_back(const storage::start_key& start, const std::string& why);
+
 void tell_applied(const bodies& b, const job& about, const outcome& stored);
 
 // How long one run of this job may take, if anybody said so.

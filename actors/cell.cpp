@@ -161,7 +161,7 @@ struct cell_state {
     if (!key) return true;
     const auto filled = key->fill(ask.about->args);
     if (!filled) {
-      judge(b, ask.place, {throttle_verdict::how::rejected, {}, filled.error().message});
+      judge(b, ask.place, {admission::rejected, {}, filled.error().message});
       return false;
     }
     ask.ask.resource = cat(resource, "/", *filled);
@@ -208,14 +208,14 @@ struct cell_state {
       refusals = 0;
       for (std::size_t i = 0; i < taken->size(); ++i) {
         const auto& [b, ask] = (*taken)[i];
-        auto verdict = throttle_verdict{throttle_verdict::how::gone, {}, {}};
+        auto verdict = throttle_verdict{admission::gone, {}, {}};
         switch (each[i].what) {
-          case cell_verdict::how::granted:
-            if (let_in(swap, swapped, ask.ask.start)) verdict.what = throttle_verdict::how::granted;
+          case admission::granted:
+            if (let_in(swap, swapped, ask.ask.start)) verdict.what = admission::granted;
             break;
-          case cell_verdict::how::later: verdict = {throttle_verdict::how::later, each[i].after, {}}; break;
-          case cell_verdict::how::parked:
-            if (waits(swap, swapped, ask.ask.start)) verdict.what = throttle_verdict::how::parked;
+          case admission::later: verdict = {admission::later, each[i].after, {}}; break;
+          case admission::parked:
+            if (waits(swap, swapped, ask.ask.start)) verdict.what = admission::parked;
             break;
         }
         judge(b, ask.place, std::move(verdict));
@@ -234,7 +234,7 @@ struct cell_state {
   static bool waits(const std::shared_ptr<const storage::swap_request>& asked, const storage::swap_answer& told,
                     const storage::start_key& start) {
     for (std::size_t i = 0; i < asked->parks.size() && i < told.parked.size(); ++i)
-      if (asked->parks[i].start.fence == start.fence) return told.parked[i].what == storage::take_answer::how::parked;
+      if (asked->parks[i].start.fence == start.fence) return told.parked[i].what == admission::parked;
     return false;
   }
 
@@ -243,8 +243,8 @@ struct cell_state {
     std::optional<duration> soonest;
     for (std::size_t i = 0; i < taken.size(); ++i) {
       const auto& [b, ask] = taken[i];
-      if (!b->park_for || planned.each[i].what != cell_verdict::how::granted) continue;
-      planned.each[i].what = cell_verdict::how::parked;
+      if (!b->park_for || planned.each[i].what != admission::granted) continue;
+      planned.each[i].what = admission::parked;
       planned.swap.parks.push_back({ask.ask.start, resource});
       const auto held_back = ask.ask.start.fence;
       std::erase_if(planned.swap.let_in, [&](const auto& start) { return start.fence == held_back; });

@@ -62,10 +62,10 @@ cell_step plan_step(const limiter& by, const std::string& cell, const storage::c
         continue;
       }
       if (!asks[l.asks[i]].may_park) {
-        verdict = {cell_verdict::how::later, std::chrono::duration_cast<duration>(next - now)};
+        verdict = {admission::later, std::chrono::duration_cast<duration>(next - now)};
         continue;
       }
-      verdict.what = cell_verdict::how::parked;
+      verdict.what = admission::parked;
       step.swap.parks.push_back({asks[l.asks[i]].start, l.resource});
       some_wait = true;
     }

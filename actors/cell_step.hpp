@@ -17,8 +17,8 @@ struct cell_ask {
 };
 
 struct cell_verdict {
-  enum class how : std::uint8_t { granted, parked, later } what = how::granted;
-  duration after{0};  // later: when to ask again
+  admission what = admission::granted;  // or parked, or later
+  duration after{0};                    // later: when to ask again
 };
 
 struct cell_step {

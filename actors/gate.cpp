@@ -39,6 +39,7 @@ struct gate_state {
   // CAF 0.17 never answers for an actor that died with the question in hand.
   struct question {
     caf::actor_addr to;
+    bool of_host = false;  // a custom throttler is asked, not one of ours
     std::string resource;
     std::vector<passage> about;
   };
@@ -58,7 +59,7 @@ struct gate_state {
       }
       const auto needed = plan->second.permits_for(ask.start->about);
       if (!needed) {
-        judge({ask.start, admission_verdict::how::rejected, 0s, needed.error().message});
+        judge({ask.start, admission::rejected, 0s, needed.error().message});
         continue;
       }
       const auto has = [&](const std::string& resource) {
@@ -88,8 +89,7 @@ struct gate_state {
         next[p.left.front()].push_back(std::move(p));
         continue;
       }
-      if (const auto asker = asker_of(p.start))
-        through[asker].push_back({p.start, admission_verdict::how::admitted, 0s, {}});
+      if (const auto asker = asker_of(p.start)) through[asker].push_back({p.start, admission::granted, 0s, {}});
     }
     for (auto& [asker, verdicts] : through)
       tell(asker, std::move(verdicts));
@@ -98,26 +98,26 @@ struct gate_state {
   }
 
   void ask(const std::string& resource, std::vector<passage> some) {
-    if (resource == permits_step) return request(permits_of(), resource, std::move(some), caf::infinite);
-    if (!is_custom_actor(resource)) return request(cell(resource), resource, std::move(some), caf::infinite);
+    if (resource == permits_step) return request(permits_of(), false, resource, std::move(some), caf::infinite);
+    if (!is_custom_actor(resource)) return request(cell(resource), false, resource, std::move(some), caf::infinite);
     const auto custom = customs.find(resource);
     if (custom == customs.end()) return wait_in_line(resource, std::move(some), custom_away);
-    request(custom->second, resource, std::move(some), caf::duration(custom_patience));
+    request(custom->second, true, resource, std::move(some), caf::duration(custom_patience));
   }
 
   template <class Actor>
-  void request(const Actor& throttler, const std::string& resource, std::vector<passage> some,
+  void request(const Actor& throttler, bool of_host, const std::string& resource, std::vector<passage> some,
                const caf::duration& patience) {
     auto asked = requests_of(some);
-    const auto number = ask_of(throttler, resource, std::move(some));
+    const auto number = ask_of(throttler, of_host, resource, std::move(some));
     self->request(throttler, patience, acquire_atom::value, std::move(asked))
         .then([this, number](const std::vector<throttle_verdict>& verdicts) { answered(number, verdicts); },
               [this, number](const caf::error& why) { unanswered(number, caf::to_string(why)); });
   }
 
   template <class Actor>
-  std::uint64_t ask_of(const Actor& throttler, const std::string& resource, std::vector<passage> some) {
-    open_questions[++last_question] = {throttler.address(), resource, std::move(some)};
+  std::uint64_t ask_of(const Actor& throttler, bool of_host, const std::string& resource, std::vector<passage> some) {
+    open_questions[++last_question] = {throttler.address(), of_host, resource, std::move(some)};
     return last_question;
   }
 
@@ -131,7 +131,7 @@ struct gate_state {
   }
 
   void answered(std::uint64_t number, const std::vector<throttle_verdict>& verdicts) {
-    if (auto q = take_question(number)) answered(q->resource, std::move(q->about), verdicts);
+    if (auto q = take_question(number)) answered(*q, verdicts);
   }
   void unanswered(std::uint64_t number, const std::string& why) {
     if (auto q = take_question(number)) unanswered(q->resource, std::move(q->about), why);
@@ -145,32 +145,37 @@ struct gate_state {
     return asked;
   }
 
-  void answered(const std::string& resource, std::vector<passage> some, const std::vector<throttle_verdict>& verdicts) {
-    using how = throttle_verdict::how;
+  // A verdict that is missing lets nobody in, nor does one that only ours may say: the store knows nothing of it.
+  static throttle_verdict verdict_of(const question& q, const std::vector<throttle_verdict>& verdicts, std::size_t i) {
+    using enum admission;
+    const throttle_verdict away{later, custom_away, {}};
+    if (i >= verdicts.size()) return away;
+    const auto what = verdicts[i].what;
+    return !q.of_host || what == granted || what == later || what == rejected ? verdicts[i] : away;
+  }
+
+  void answered(question& q, const std::vector<throttle_verdict>& verdicts) {
+    const auto& resource = q.resource;
     std::vector<passage> on, later;
     duration after = 0s;
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      auto& p = some[i];
-      // A verdict that is missing lets nobody in.
-      auto said = i < verdicts.size() ? verdicts[i] : throttle_verdict{how::later, custom_away, {}};
-      if (said.what == how::refused && is_custom_actor(resource)) said.what = how::later;
+    for (std::size_t i = 0; i < q.about.size(); ++i) {
+      auto& p = q.about[i];
+      auto said = verdict_of(q, verdicts, i);
       switch (said.what) {
-        case how::granted:
-          if (is_custom_actor(resource)) p.let_in.push_back(resource);
+        case admission::granted:
+          if (q.of_host) p.let_in.push_back(resource);
           p.left.erase(p.left.begin());
           on.push_back(std::move(p));
           break;
-        case how::later:
+        case admission::later:
           after = std::max(after, std::max<duration>(said.after, 1ms));
           if (p.plan->otherwise == throttle_action::wait) later.push_back(std::move(p));
-          else
-            turn_away(p, {p.start, admission_verdict::how::deferred, after,
-                          said.why.empty() ? cat("deferred by ", resource) : said.why});
+          else defer(p, said.resource.empty() ? resource : said.resource, after, std::move(said.why));
           break;
-        case how::rejected: turn_away(p, {p.start, admission_verdict::how::rejected, 0s, said.why}); break;
-        case how::refused: turn_away(p, {p.start, admission_verdict::how::put_off, said.after, said.why}); break;
-        case how::parked:
-        case how::gone: turn_away(p, {p.start, admission_verdict::how::gone, 0s, {}}); break;
+        case admission::rejected:
+        case admission::parked:
+        case admission::gone:
+        case admission::refused: turn_away(p, {p.start, said.what, said.after, said.why}); break;
       }
     }
     if (!later.empty()) wait_in_line(resource, std::move(later), after);
@@ -182,12 +187,12 @@ struct gate_state {
     std::vector<passage> waiting;
     for (auto& p : some) {
       if (p.plan->otherwise == throttle_action::wait) waiting.push_back(std::move(p));
-      else turn_away(p, {p.start, admission_verdict::how::deferred, after, cat("deferred by ", resource)});
+      else defer(p, resource, after);
     }
     if (waiting.empty()) return;
     auto asked = requests_of(waiting);
     const auto keeper = cell(resource);
-    const auto number = ask_of(keeper, resource, std::move(waiting));
+    const auto number = ask_of(keeper, false, resource, std::move(waiting));
     self->request(keeper, caf::infinite, park_atom::value, std::move(asked), static_cast<std::uint64_t>(after.count()))
         .then([this, number](const std::vector<throttle_verdict>& verdicts) { answered(number, verdicts); },
               [this, number](const caf::error& why) { unanswered(number, caf::to_string(why)); });
@@ -212,6 +217,11 @@ struct gate_state {
 
   bool is_custom_actor(const std::string& resource) const {
     return resource.starts_with("custom:") && !e->can_run->limiters.contains(resource);
+  }
+
+  void defer(const passage& p, const std::string& resource, duration after, std::string why = {}) {
+    if (why.empty()) why = cat("deferred by ", printable(resource, 200));
+    turn_away(p, {p.start, admission::later, after, std::move(why), resource == permits_step ? "" : resource});
   }
 
   // A custom throttler that let it in is told that it does not start after all.

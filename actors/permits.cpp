@@ -73,16 +73,8 @@ struct permits_state {
   }
 
   throttle_verdict verdict_of(const storage::take_answer::one& one) const {
-    using in = storage::take_answer::how;
-    using out = throttle_verdict::how;
-    switch (one.what) {
-      case in::granted: return {out::granted, {}, {}};
-      case in::parked: return {out::parked, {}, {}};
-      case in::busy: return {out::later, {}, cat("deferred by ", printable(one.resource, 200))};
-      case in::undefined: return undefined(*e, one.resource);
-      case in::stale: break;
-    }
-    return {out::gone, {}, {}};
+    if (one.what == admission::refused) return undefined(*e, one.resource);
+    return {one.what, {}, {}, one.resource};
   }
 };
 

@@ -10,14 +10,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A start that never began: no body ran, so no filter has a say.
 ended_start never_begun(const start_ptr& start, const std::string& why) {
-  ended_start end{start, {}, outcome::give_back(why)};
-  end.settlement.start = {start->about.id, start->about.fence};
-  end.settlement.end = storage::settlement::how::given_back;
-  end.settlement.cause = "given_back";
-  end.settlement.text = end.settlement.reason = "given back: " + why;
-  return end;
+  return {start, given_back({start->about.id, start->about.fence}, why), outcome::give_back(why)};
 }
 
 }  // namespace

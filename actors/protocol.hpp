@@ -49,18 +49,14 @@ struct admission_ask {
 };
 using asks_ptr = std::shared_ptr<const std::vector<admission_ask>>;
 
-// What became of one.
+// What became of one. later: its type's policy is not to wait, and it may be let in `after` this. refused: it is
+// scheduled again whatever its type's policy, `after` this or later.
 struct admission_verdict {
   start_ptr start;
-  enum class how : std::uint8_t {
-    admitted,
-    gone,      // it waits in the store, or is no longer ours
-    deferred,  // and its type's policy is not to wait: `after` is when it may be let in
-    put_off,   // nobody could say, `why`: it is scheduled again whatever its type's policy, `after` this or later
-    rejected,  // it can never run: `why`
-  } what = how::admitted;
+  admission what = admission::granted;
   duration after{0};
   std::string why{};
+  std::string resource{};  // later: of which throttler
 };
 using verdicts_ptr = std::shared_ptr<const std::vector<admission_verdict>>;
 using names_ptr = std::shared_ptr<const std::vector<std::string>>;

@@ -53,12 +53,8 @@ stop_report running_server::stop(const std::function<void(crew&)>& wait_for_acto
         continue;
       }
       ++report.unfinished;
-      storage::settlement end;
-      end.start = {start->about.id, start->about.fence};
-      end.end = storage::settlement::how::given_back;
-      end.cause = "given_back";
-      end.text = end.reason = "given back: its body ignored the stop request and died with its process";
-      left_.push_back(std::move(end));
+      left_.push_back(given_back({start->about.id, start->about.fence},
+                                 "its body ignored the stop request and died with its process"));
     }
   }
   engine_->keeper->halt();

@@ -78,31 +78,6 @@ step inside(const bodies& b, const job& about, std::size_t from, const step& bod
   return body;
 }
 
-std::string_view word_for(kind k) {
-  switch (k) {
-    case kind::succeeded: return "succeeded";
-    case kind::failed:
-    case kind::given_up: return "failed";
-    case kind::retry: return "retry";
-    case kind::given_back: return "given_back";
-    case kind::removed: return "deleted";
-  }
-  return "failed";
-}
-
-storage::settlement::how end_for(kind k) {
-  using how = storage::settlement::how;
-  switch (k) {
-    case kind::succeeded: return how::succeeded;
-    case kind::failed:
-    case kind::given_up: return how::failed;
-    case kind::retry: return how::retry;
-    case kind::given_back: return how::given_back;
-    case kind::removed: return how::deleted;
-  }
-  return how::failed;
-}
-
 // A thread that is ended unwinds with an exception that is no object: the sanitizer takes its reference
 // for a null one.
 __attribute__((no_sanitize("null"))) outcome run_inside(const bodies& b, const job& about, const handler& body,
@@ -182,19 +157,21 @@ settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures,
   settled_outcome made;
   auto& end = made.settlement;
   end.start = {about.id, about.fence};
-  end.end = end_for(candidate.what);
+  end.end = candidate.what;
   end.failure = failure;
   end.ran = ran;
   end.watched = candidate.watched;
   constexpr auto longest = ranges::enqueue_delay.most;
   candidate.delay = std::clamp(candidate.delay, duration::zero(), longest);
-  end.delay = candidate.what == kind::retry ? candidate.delay : duration::zero();
-  end.cause = candidate.cause.empty() ? std::string(word_for(candidate.what)) : candidate.cause;
+  const bool later = candidate.what == kind::retry || candidate.what == kind::deferred;
+  end.delay = later ? candidate.delay : duration::zero();
+  end.cause = candidate.cause.empty() ? std::string(name_of(candidate.what)) : candidate.cause;
   end.text = bounded_utf8(candidate.text, candidate.what == kind::succeeded ? max_result_bytes : max_error_bytes);
   const auto why = printable(candidate.text, 200);
   switch (candidate.what) {
     case kind::succeeded: break;
     case kind::retry:
+    case kind::deferred:
       end.reason = failure ? cat("retry ", e.failures, " in ",
                                  format_duration(std::chrono::round<std::chrono::milliseconds>(end.delay)), ": ", why)
                            : cat("again in ", format_duration(end.delay), ": ", why);
@@ -208,6 +185,15 @@ settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures,
   }
   made.elected = std::move(candidate);
   return made;
+}
+
+storage::settlement given_back(const storage::start_key& start, const std::string& why) {
+  storage::settlement end;
+  end.start = start;
+  end.end = run_end::given_back;
+  end.cause = name_of(end.end);
+  end.text = end.reason = "given back: " + why;
+  return end;
 }
 
 void tell_applied(const bodies& b, const job& about, const outcome& stored) {

@@ -9,11 +9,13 @@ namespace sluice::actors {
 
 struct open_order;
 
-// What stays when a supervisor dies: its pool, the actors of its workers, and the orders it waits for.
+// What stays when a supervisor dies: its pool, the actors of its workers, the orders it waits for, and the ends that
+// the store refused.
 struct queue_desk {
   std::shared_ptr<sluice::actors::pool> pool;
   std::vector<worker_actor> workers;
   std::array<std::shared_ptr<open_order>, 2> orders;  // by lane; null: none
+  std::vector<std::shared_ptr<open_order>> refused;   // asked again after a while, beside the others
 };
 using queue_desk_ptr = std::shared_ptr<queue_desk>;
 

@@ -101,8 +101,7 @@ typename Actor::behavior_type behavior_with_question(Self* self, Handlers... own
 inline constexpr duration put_off_for = std::chrono::seconds(15);
 
 inline throttle_verdict put_off(const error& why) {
-  return {throttle_verdict::how::refused, put_off_for,
-          cat("the store refuses to say whether it may run (", to_string(why), ")")};
+  return {admission::refused, put_off_for, cat("the store refuses to say whether it may run (", to_string(why), ")")};
 }
 
 // A store that came back empty, or of which a person removed a throttler, gets it from the configuration again by the
@@ -111,10 +110,10 @@ inline throttle_verdict undefined(engine& e, std::string_view resource) {
   const auto name = printable(resource, 200);
   if (e.configures(resource)) {
     e.must_restore = true;
-    return {throttle_verdict::how::refused, put_off_for,
+    return {admission::refused, put_off_for,
             cat("throttler ", name, " is not in the store, which gets it from the configuration again")};
   }
-  return {throttle_verdict::how::rejected,
+  return {admission::rejected,
           {},
           cat("throttler ", name, " is not defined; define it in the configuration or with `sluice throttler set`")};
 }

@@ -4,8 +4,10 @@
 
 #include "actors/claiming.hpp"
 #include "actors/lease_keeper.hpp"
+#include "core/job_state.hpp"
 #include "core/log.hpp"
 #include "scheduler/agenda.hpp"
+#include "storage/settle_apart.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -15,6 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr duration first_retry = 50ms;
 constexpr duration last_retry = 5s;
+constexpr std::size_t most_refused = 64;  // ends that a queue keeps, and goes on claiming
 
 // CAF 0.17 never answers a dropped promise, so no actor of the host is waited for without end.
 constexpr duration answer_patience = 10min;
@@ -23,14 +26,15 @@ constexpr duration answer_patience = 10min;
 settled_outcome deferred(const job& about, const admission_verdict& verdict, const throttle_plan& plan) {
   settled_outcome end;
   end.settlement.start = {about.id, about.fence};
-  const bool again = plan.otherwise == throttle_action::retry || verdict.what == admission_verdict::how::put_off;
-  end.settlement.end = again ? storage::settlement::how::deferred : storage::settlement::how::deleted;
+  const bool again = plan.otherwise == throttle_action::retry || verdict.what == admission::refused;
+  end.settlement.end = again ? run_end::deferred : run_end::removed;
   end.settlement.cause = "throttled";
   end.settlement.text = verdict.why;
+  end.settlement.throttler = verdict.resource;
   end.settlement.delay = again ? std::max(plan.delay, verdict.after) : 0us;
   end.settlement.reason =
       again ? cat(verdict.why, "; again in ", format_duration(end.settlement.delay)) : cat("deleted: ", verdict.why);
-  end.elected.what = again ? outcome::kind::retry : outcome::kind::removed;
+  end.elected.what = end.settlement.end;
   end.elected.text = verdict.why;
   end.elected.delay = end.settlement.delay;
   return end;
@@ -50,9 +54,15 @@ void supervisor_state::start_up() {
     workers.push_back(spawn_worker(self, e, desk->pool));
   desk->pool->on_ended([me = supervisor_actor(self)] { caf::anon_send(me, ended_atom::value); });
   desk->pool->on_worker([me = supervisor_actor(self)] { caf::anon_send(me, pump_atom::value); });
+  send_all();
+  pump();
+}
+
+void supervisor_state::send_all() {
   for (const auto& order : desk->orders)
     if (order) send(*order);
-  pump();
+  for (const auto& order : desk->refused)
+    send(*order);
 }
 
 void supervisor_state::look_for_work() {
@@ -103,7 +113,8 @@ bool supervisor_state::ask_store() {
   const auto load = desk->pool->load();
   if (parts) coming += load.ended;  // the next order asks for as many again
   claim_size size;
-  if (!e->quiet && (look || !ended.empty())) size = plan_claim(load, desk->pool->options.prefetch, coming);
+  if (!e->quiet && !holds_too_many() && (look || !ended.empty()))
+    size = plan_claim(load, desk->pool->options.prefetch, coming);
   if (size.free + size.ahead > 0 && !desk->pool->open_claim()) size = {};
   if (ended.empty() && size.free + size.ahead == 0) return false;
   if (size.free + size.ahead > 0) look = false;
@@ -156,6 +167,8 @@ void supervisor_state::send(open_order& order) {
 std::shared_ptr<open_order> supervisor_state::order_of(std::uint64_t number) const {
   for (const auto& order : desk->orders)
     if (order && order->number == number) return order;
+  for (const auto& order : desk->refused)
+    if (order->number == number) return order;
   return nullptr;
 }
 
@@ -174,13 +187,15 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
     quickest = quickest == 0us ? took : std::min(quickest + quickest / 16, took);
   }
   storage::claim_answer claimed;
-  if (auto* settled = std::get_if<storage::settle_answer>(&answers[0])) {
-    for (std::size_t i = 0; i < order->ending.size(); ++i)
-      end_one(order->ending[i], settled->each[i]);
-    claimed = std::move(settled->next);
+  std::vector<ended_start> still;
+  if (auto* told = std::get_if<storage::settle_answer>(&answers[0])) {
+    still = settled(*order, told->each);
+    claimed = std::move(told->next);
   } else if (auto* only = std::get_if<storage::claim_answer>(&answers[0])) {
     claimed = std::move(*only);
   }
+  if (std::erase(desk->refused, order) > 0) return refused_again(*order, std::move(still));
+  keep_refused(std::move(still), 1);
   if (order->wanted > 0 && (claimed.jobs.size() >= order->wanted || claimed.parked >= storage::most_parked))
     look = true;
   take_claimed(*order, claimed);
@@ -200,10 +215,10 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
   std::vector<start_ptr> starts, held;
   std::vector<admission_ask> asks;
   starts.reserve(claimed.jobs.size());
-  for (std::size_t i = 0; i < claimed.jobs.size(); ++i) {
+  for (auto& one : claimed.jobs) {
     auto start = std::make_shared<held_start>();
-    start->about = std::move(claimed.jobs[i]);
-    start->failures = claimed.failures[i];
+    start->about = std::move(one.job);
+    start->failures = one.failures;
     start->timeout = timeout_of(e->options, start->about);
     start->elsewhere = e->can_run->elsewhere.contains(start->about.type.value);
     if (start->elsewhere && !start->timeout) start->timeout = answer_patience;
@@ -211,12 +226,12 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
     suspect = suspect || storage::is_suspect(start->about.losses);
     if (start->timeout) earliest = std::min(earliest, steady_clock::now() + *start->timeout);
     const auto plan = e->can_run->throttles.find(start->about.type.value);
-    if (plan == e->can_run->throttles.end() || plan->second.is_met_by(start->about, claimed.admitted[i])) {
+    if (plan == e->can_run->throttles.end() || plan->second.is_met_by(start->about, one.admitted)) {
       starts.push_back(std::move(start));
       continue;
     }
     held.push_back(start);
-    asks.push_back({std::move(start), std::move(claimed.admitted[i])});
+    asks.push_back({std::move(start), std::move(one.admitted)});
   }
   if (order.suspect_reserved && !suspect) give_back_suspect_place();
   if (order.wanted > 0) suspect_waits = claimed.suspect_waits;
@@ -237,18 +252,65 @@ void supervisor_state::give_back_suspect_place() {
   caf::anon_send(store, hint_atom::value);
 }
 
+std::vector<ended_start> supervisor_state::settled(open_order& order, const std::vector<errc>& each) {
+  std::vector<ended_start> still, not_tried;
+  for (std::size_t i = 0; i < order.ending.size(); ++i) {
+    auto& one = order.ending[i];
+    if (!order.bodies_over) body_over(one);
+    if (each[i] == errc::storage_busy) not_tried.push_back(std::move(one));
+    else if (storage::concerns_one_end(each[i])) still.push_back(std::move(one));
+    else end_one(one, each[i]);
+  }
+  // Those first, so that each has its turn however many are refused.
+  still.insert(still.begin(), std::make_move_iterator(not_tried.begin()), std::make_move_iterator(not_tried.end()));
+  return still;
+}
+
+void supervisor_state::keep_refused(std::vector<ended_start> ends, std::uint32_t failures) {
+  if (ends.empty()) return;
+  auto order = std::make_shared<open_order>();
+  order->number = e->next_op++;  // an answer that comes twice must not be read for fewer ends
+  order->failures = failures;
+  order->bodies_over = true;
+  storage::settle_request settle;
+  for (const auto& end : ends)
+    settle.starts.push_back(end.settlement);
+  order->asked.emplace_back(std::move(settle));
+  if (failures == 1 || failures % 16 == 0)
+    log::warn("queue ", desk->pool->queue.value, ": the store cannot take the ends of ", ends.size(), " jobs, ",
+              ends.back().start->about.id.value, " among them; asking again");
+  order->ending = std::move(ends);
+  self->delayed_send(self, retry_delay(failures), again_atom::value, order->number);
+  desk->refused.push_back(std::move(order));
+}
+
+void supervisor_state::refused_again(const open_order& order, std::vector<ended_start> still) {
+  keep_refused(std::move(still), order.failures + 1);
+  look_for_work();  // there may be room again, here and in the store
+}
+
+bool supervisor_state::holds_too_many() const {
+  std::size_t n = 0;
+  for (const auto& order : desk->refused)
+    n += order->ending.size();
+  return n >= most_refused;
+}
+
+void supervisor_state::body_over(const ended_start& ended) {
+  if (storage::is_suspect(ended.start->about.losses)) give_back_suspect_place();
+  if (ended.start->now.admitted) tell_over(ended.start, ended.settlement.failure, ended.settlement.ran);
+}
+
 void supervisor_state::end_one(const ended_start& ended, errc answer) {
   const auto& about = ended.start->about;
-  if (storage::is_suspect(about.losses)) give_back_suspect_place();
-  if (ended.start->now.admitted) tell_over(ended.start, ended.settlement.failure, ended.settlement.ran);
   if (answer == errc::none) {
-    using how = storage::settlement::how;
+    const auto end = ended.settlement.end;
+    const bool for_good = end == run_end::failed || end == run_end::given_up;
     if (ended.settlement.failure)
-      log::write(ended.settlement.end == how::failed ? log::level::error : log::level::warn,
+      log::write(for_good ? log::level::error : log::level::warn,
                  cat("job ", about.id.value, " (", about.type.value, "): ", ended.settlement.reason));
     tell_applied(*e->can_run, about, ended.elected);
-    if (const auto end = ended.settlement.end; end != how::retry && end != how::given_back && end != how::deferred)
-      e->watched.ended(about.id);
+    if (!goes_on(end)) e->watched.ended(about.id);
   } else {
     log::warn("the end (", ended.settlement.cause, ") of job ", about.id.value, " was refused: ", describe(answer));
   }
@@ -261,9 +323,8 @@ void supervisor_state::again(std::uint64_t number) {
 
 void supervisor_state::use(const storage_actor& other) {
   store = other;
-  for (const auto& order : desk->orders)
-    if (order) send(*order);  // what the old one had taken along
-  look_for_work();            // and hints
+  send_all();       // what the old one had taken along
+  look_for_work();  // and hints
 }
 
 void supervisor_state::use(const gate_actor& other) {
@@ -284,17 +345,16 @@ void supervisor_state::judged(const std::vector<admission_verdict>& verdicts) {
   for (const auto& verdict : verdicts) {
     const auto& about = verdict.start->about;
     const auto plan = e->can_run->throttles.find(about.type.value);
-    look = look || verdict.what != admission_verdict::how::admitted;  // its place may be another's
+    look = look || verdict.what != admission::granted;  // its place may be another's
     switch (verdict.what) {
-      case admission_verdict::how::admitted: admitted.push_back(verdict.start); break;
-      case admission_verdict::how::gone:
+      case admission::granted: admitted.push_back(verdict.start); break;
+      case admission::parked:
+      case admission::gone:
         if (desk->pool->drop(verdict.start) && storage::is_suspect(about.losses)) give_back_suspect_place();
         break;
-      case admission_verdict::how::deferred:
-      case admission_verdict::how::put_off:
-        desk->pool->turn_away(verdict.start, deferred(about, verdict, plan->second));
-        break;
-      case admission_verdict::how::rejected: {
+      case admission::later:
+      case admission::refused: desk->pool->turn_away(verdict.start, deferred(about, verdict, plan->second)); break;
+      case admission::rejected: {
         auto end = elect(*e->can_run, about, verdict.start->failures, outcome::do_not_retry(verdict.why), 0us);
         end.settlement.cause = "rejected";
         desk->pool->turn_away(verdict.start, std::move(end));

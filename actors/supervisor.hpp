@@ -16,6 +16,7 @@ struct open_order {
   bool suspect_reserved = false;  // engine::suspects is ours
   steady_point sent{};
   std::uint32_t failures = 0;
+  bool bodies_over = false;  // told already: these are ends that the store refused before
 };
 
 struct supervisor_state {
@@ -42,8 +43,15 @@ struct supervisor_state {
   // None when a second order is never worth it.
   std::optional<order_shares> shares(const pool_load& load) const;
   void send(open_order& order);
+  void send_all();
   std::shared_ptr<open_order> order_of(std::uint64_t number) const;
   void applied(std::uint64_t number, std::vector<storage::answer>& answers);
+  // What has ended by now; answers those ends that the store cannot take yet.
+  std::vector<ended_start> settled(open_order& order, const std::vector<errc>& each);
+  // Asks again about these ends alone: nothing else waits for them.
+  void keep_refused(std::vector<ended_start> ends, std::uint32_t failures);
+  void refused_again(const open_order& order, std::vector<ended_start> still);
+  bool holds_too_many() const;
   void again(std::uint64_t number);
   void use(const storage_actor& other);
   void use(const gate_actor& other);
@@ -57,6 +65,8 @@ struct supervisor_state {
   void worker_gone(const caf::actor_addr& who);
   void take_claimed(const open_order& order, storage::claim_answer& claimed);
   void give_back_suspect_place();
+  // Its body is over, whatever the store says of its end.
+  void body_over(const ended_start& ended);
   void end_one(const ended_start& ended, errc answer);
 };
 

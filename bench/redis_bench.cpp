@@ -221,8 +221,8 @@ void curve(redis_server& redis, long most) {
           sluice::server_id("bench"), sluice::queue_name("default"), ++op, per_round, 0, false, 30s, types, types};
       const auto got = ask<storage::settle_answer>(*store, step);
       step.starts.clear();
-      for (const auto& j : got.next.jobs)
-        step.starts.emplace_back().start = {j.id, j.fence};
+      for (const auto& one : got.next.jobs)
+        step.starts.emplace_back().start = {one.job.id, one.job.fence};
     }
     const auto claimed = seconds_since(begin) * 1e6 / (rounds * per_round);
     clock.at += 2h;

@@ -47,4 +47,21 @@ std::optional<job_state> parse_job_state(std::string_view name) noexcept {
 
 bool is_final(job_state state) noexcept { return state == succeeded || state == failed || state == deleted; }
 
+bool goes_on(run_end end) noexcept {
+  return end == run_end::retry || end == run_end::given_back || end == run_end::deferred;
+}
+
+std::string_view name_of(run_end end) noexcept {
+  switch (end) {
+    case run_end::succeeded: return "succeeded";
+    case run_end::failed:
+    case run_end::given_up: return "failed";
+    case run_end::retry: return "retry";
+    case run_end::given_back: return "given_back";
+    case run_end::removed: return "deleted";
+    case run_end::deferred: return "deferred";
+  }
+  return "failed";
+}
+
 }  // namespace sluice

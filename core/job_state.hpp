@@ -18,4 +18,7 @@ bool may_become(job_state from, job_state to) noexcept;
 // The states that a new job may be born in.
 bool may_begin_in(job_state state) noexcept;
 
+// The job is to run again.
+bool goes_on(run_end end) noexcept;
+
 }  // namespace sluice

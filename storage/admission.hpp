@@ -61,16 +61,11 @@ struct take_request {
   std::vector<start> starts;
 };
 struct take_answer {
-  enum class how : std::uint8_t {
-    granted,
-    parked,     // also when it was parked by the same request before
-    busy,       // would have been parked
-    undefined,  // there is no such semaphore: nothing was changed
-    stale,      // the start is no longer the job's current one
-  };
+  // parked: also by the same request before. later: it would have been parked. gone: the start is no longer the job's
+  // current one. refused: there is no such semaphore, and nothing was changed. None is rejected.
   struct one {
-    how what = how::stale;
-    std::string resource;  // parked, busy, undefined: which
+    admission what = admission::gone;
+    std::string resource;  // parked, later, refused: which
   };
   std::vector<one> each;
 };
@@ -197,6 +192,7 @@ struct explain_request {
 struct explain_answer {
   std::optional<job> found;
   errc code = errc::none;      // not_found, damaged_record
+  std::uint32_t failures = 0;  // its failed runs so far
   bool paused = false;         // its queue
   bool served = false;         // its queue, by a server that is alive
   std::uint64_t before = 0;    // enqueued: those of its queue that go first. throttled: those of its line.

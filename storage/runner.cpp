@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <map>
 
+#include "storage/settle_apart.hpp"
+
 namespace sluice::storage {
 namespace {
 
@@ -209,6 +211,15 @@ void runner::carry_out(store& in, orders taken) {
     for (auto& r : order->asked)
       batch.push_back(std::move(r));
   auto got = in.apply(batch);
+  bool made_work = in.made_work();
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const auto* refused = std::get_if<error>(&got[i]);
+    const auto* ends = std::get_if<settle_request>(&batch[i]);
+    if (!refused || !ends || ends->starts.empty() || !concerns_one_end(refused->code)) continue;
+    auto apart = settle_apart(in, *ends, *refused);
+    got[i] = std::move(apart.told);
+    made_work = made_work || apart.made_work;
+  }
   auto next = got.begin();
   for (auto& order : taken) {
     const auto end = next + static_cast<std::ptrdiff_t>(order->asked.size());
@@ -217,7 +228,7 @@ void runner::carry_out(store& in, orders taken) {
     done(answers(std::make_move_iterator(next), std::make_move_iterator(end)));
     next = end;
   }
-  if (in.made_work()) tell_listeners();
+  if (made_work) tell_listeners();
 }
 
 // What is asked waits for the store to come back, but not for ever: who waited long is told.

@@ -69,26 +69,28 @@ struct claim_request {
   std::uint32_t lane = 0;
   std::shared_ptr<const permits_by_type> permits{};
 };
+struct claimed_job {
+  sluice::job job;             // as it is now: processing, with fence and attempt
+  std::uint32_t failures = 0;  // failed runs so far
+  // What it has: permits that the claim took, were reserved for it or are its own, and slots that have not lapsed.
+  std::vector<std::string> admitted{};
+};
 struct claim_answer {
-  std::vector<job> jobs;                // as they are now: processing, with fence and attempt
-  std::vector<std::uint32_t> failures;  // failed runs of each so far
-  // What each has: permits that the claim took, were reserved for it or are its own, and slots that have not lapsed.
-  std::vector<std::vector<std::string>> admitted;
+  std::vector<claimed_job> jobs;
   std::uint32_t parked = 0;    // jobs that lacked a permit; at most `most_parked`, then a claim may find more
   bool suspect_waits = false;  // one stands ready in the queue that this claim did not take
 };
 
 // Ends one start. none, or stale_fence when the start is no longer the job's current one.
 struct settlement {
-  // deferred: as retry, but the start does not count as a run; a throttler did not let it in.
-  enum class how : std::uint8_t { succeeded, failed, deleted, retry, given_back, deferred };
   start_key start;
-  how end = how::succeeded;
+  run_end end = run_end::succeeded;           // failed and given_up: the job has failed for good
   std::string cause;                          // one word, for the history
   std::string text;                           // the result, or why not
   std::string reason;                         // why the job is in its new state
   duration delay{0};                          // retry, deferred: ready again after this
   bool failure = false;                       // counts as a failed run
+  std::string throttler{};                    // that did not let it in, if one did not
   duration ran{0};                            // how long the body ran
   duration waited{0};                         // from the claim until the body began, or the end when it never did
   std::optional<progress_report> progress{};  // the last that it said: what was sent of it may come too late
@@ -98,6 +100,9 @@ struct settle_request {
   std::vector<settlement> starts;
   std::optional<claim_request> next;  // in the same step
 };
+// Where the store cannot take an end, its answer is for the whole request; a runner tells them apart
+// (storage/settle_apart.hpp). Then `each` may also be storage_full or storage_damaged, for an end that the store cannot
+// take now, and storage_busy for one that it did not come to; `next` is empty when the claim was refused so.
 struct settle_answer {
   std::vector<errc> each;
   claim_answer next;

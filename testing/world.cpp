@@ -62,15 +62,15 @@ struct start {
   storage::start_key key() const { return {about.id, about.fence}; }
 };
 
-void count(drained& done, storage::settlement::how end) {
-  using how = storage::settlement::how;
+void count(drained& done, run_end end) {
   switch (end) {
-    case how::succeeded: ++done.succeeded; break;
-    case how::failed: ++done.failed; break;
-    case how::deleted: ++done.deleted; break;
-    case how::retry:
-    case how::deferred: ++done.retried; break;
-    case how::given_back: ++done.given_back; break;
+    case run_end::succeeded: ++done.succeeded; break;
+    case run_end::failed:
+    case run_end::given_up: ++done.failed; break;
+    case run_end::removed: ++done.deleted; break;
+    case run_end::retry:
+    case run_end::deferred: ++done.retried; break;
+    case run_end::given_back: ++done.given_back; break;
   }
 }
 
@@ -129,7 +129,7 @@ struct world::parts {
                                                                  .types = types,
                                                                  .at_once = can_run->at_once});
     if (got.jobs.empty()) return std::nullopt;
-    return start{std::move(got.jobs[0]), got.failures.at(0)};
+    return start{std::move(got.jobs[0].job), got.jobs[0].failures};
   }
 
   outcome run_body(const start& s) {
@@ -146,11 +146,13 @@ struct world::parts {
   }
 
   errc settle(storage::settlement end) {
-    return ask<storage::settle_answer>(storage::settle_request{{std::move(end)}, std::nullopt}).each.at(0);
+    const auto told = ask<storage::settle_answer>(storage::settle_request{{std::move(end)}, std::nullopt}).each.at(0);
+    if (told != errc::none && told != errc::stale_fence) fail("the world's store: ", describe(told));
+    return told;
   }
 
   // How it ended; nothing when the store refused that, since the job was taken away meanwhile.
-  std::optional<storage::settlement::how> run(const start& s) {
+  std::optional<run_end> run(const start& s) {
     const auto began = time->now();
     auto ended = run_body(s);
     const auto settled = actors::elect(*can_run, s.about, s.failures, std::move(ended), time->now() - began);
@@ -159,14 +161,7 @@ struct world::parts {
     return settled.settlement.end;
   }
 
-  void give_back(const start& s) {
-    storage::settlement end;
-    end.start = s.key();
-    end.end = storage::settlement::how::given_back;
-    end.cause = "given_back";
-    end.text = end.reason = "given back: the test runs a job behind it";
-    settle(std::move(end));
-  }
+  void give_back(const start& s) { settle(actors::given_back(s.key(), "the test runs a job behind it")); }
 
   std::vector<queue_name> served_queues() {
     std::vector<queue_name> names;

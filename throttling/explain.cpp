@@ -12,9 +12,9 @@ namespace {
 
 using enum explain_reason;
 
-constexpr std::size_t most_holders = 5;                   // in an explanation
-constexpr std::size_t most_named = 3;                     // in its sentence
-constexpr std::string_view deferred_by = "deferred by ";  // what a server writes before the throttler's name
+constexpr std::size_t most_holders = 5;  // in an explanation
+constexpr std::size_t most_named = 3;    // in its sentence
+constexpr std::size_t longest_why = 200;
 
 std::string counted(std::uint64_t n, std::string_view one, std::string_view many) {
   return cat(n, " ", n == 1 ? one : many);
@@ -47,7 +47,8 @@ explanation of_running(const job& about) {
   return e;
 }
 
-explanation of_scheduled(const job& about, time_point now) {
+explanation of_scheduled(const storage::explain_answer& seen, time_point now) {
+  const auto& about = *seen.found;
   explanation e{due};
   e.when = about.due_at;
   const auto at = e.when ? format_time(*e.when) : std::string("a time that is not known");
@@ -57,20 +58,16 @@ explanation of_scheduled(const job& about, time_point now) {
     return e;
   }
   const auto& last = about.history.back();
-  if (last.cause == "throttled") {
+  const auto why = printable(last.error, longest_why);
+  if (last.end == run_end::deferred) {
     e.reason = deferred;
-    if (last.error.starts_with(deferred_by)) e.resource = last.error.substr(deferred_by.size());
-    if (kind_of(e.resource)) e.text = cat("was deferred by ", e.resource, " and is asked again at ", at);
-    else {
-      e.resource.clear();
-      e.text = with_why("was put off and is asked again at " + at, last.error);
-    }
+    e.resource = last.throttler;
+    e.text = e.resource.empty() ? with_why("was put off and is asked again at " + at, why)
+                                : cat("was deferred by ", e.resource, " and is asked again at ", at);
     return e;
   }
   e.reason = retry;
-  // "retry 2 in 10s: why", or "again in 10s: why" when the handler asked for it.
-  const auto words = about.reason.starts_with("retry ") ? about.reason.substr(0, about.reason.find(' ', 6)) : "again";
-  e.text = with_why(cat(words, " at ", at), why_of(about.reason));
+  e.text = with_why(cat(last.failure ? cat("retry ", seen.failures) : std::string("again"), " at ", at), why);
   return e;
 }
 
@@ -139,7 +136,7 @@ explanation explain(const storage::explain_answer& seen, time_point now) {
   const auto& about = *seen.found;
   if (is_final(about.state)) return of_final(about);
   if (about.state == job_state::processing) return of_running(about);
-  if (about.state == job_state::scheduled) return of_scheduled(about, now);
+  if (about.state == job_state::scheduled) return of_scheduled(seen, now);
   if (about.state == job_state::awaiting) return {due, "waits for another job to end"};
   if (seen.paused) return {paused, cat("its queue ", about.queue.value, " is paused")};
   if (!seen.served) return {unserved, cat("no server that is alive serves its queue ", about.queue.value)};

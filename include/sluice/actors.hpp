@@ -91,16 +91,11 @@ struct throttle_request {
 
 /// What a throttler says to it.
 struct throttle_verdict {
-  enum class how : std::uint8_t {
-    granted,
-    later,     ///< Not now: it waits in the store, and is asked about again `after` this.
-    rejected,  ///< Never: the job fails with `why`.
-    parked,    ///< Of Sluice's own throttlers: it waits in the store already.
-    gone,      ///< Of Sluice's own throttlers: it is no longer ours.
-    refused,   ///< Of Sluice's own throttlers: the store could not say, `why`; it is scheduled again `after` this.
-  } what = how::granted;
-  duration after{0};  ///< later: 1 ms or more.
-  std::string why{};
+  using how = admission;
+  how what = how::granted;  ///< A custom throttler's parked, gone and refused are read as later.
+  duration after{0};        ///< later: when it is asked about again; 1 ms or more.
+  std::string why{};        ///< rejected.
+  std::string resource{};   ///< later, of Sluice's own throttlers: "KIND:name" of the one that said it.
 };
 
 /// How a start ended that a throttler let in.

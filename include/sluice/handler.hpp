@@ -24,18 +24,11 @@ namespace sluice {
 /// How one run ended. Make it with the functions below. An exception that leaves a handler is
 /// `failed` with its text.
 struct outcome {
-  enum class kind : std::uint8_t {
-    succeeded,   ///< Done; `text` is the result.
-    failed,      ///< Failed; the retry policy decides what becomes of the job.
-    given_up,    ///< Failed, and no retry: the job ends as its policy's `then` says.
-    retry,       ///< Not done; run again after `delay`. Counts as a run.
-    given_back,  ///< Not done, not counted: back to the front of its queue.
-    removed,     ///< Ends as deleted.
-  };
+  using kind = run_end;
   kind what = kind::succeeded;
-  std::string text;
-  std::string cause;  ///< One word for the history; empty: the kind's own.
-  duration delay{0};
+  std::string text;                     ///< The result when it succeeded, else why not.
+  std::string cause;                    ///< One word for the history; empty: the kind's own.
+  duration delay{0};                    ///< retry, deferred: run again after this.
   std::vector<watched_part> watched{};  ///< Filled in by Sluice when the run has ended, for filters to see.
 
   static outcome succeeded(std::string result = {}) { return {kind::succeeded, std::move(result), {}, {}}; }

@@ -70,8 +70,22 @@ struct watched_part {
   duration longest{0};
 };
 
+/// How a run ends: a handler says it, filters may change it, and the store carries it out. The numbers are stored.
+enum class run_end : std::uint8_t {
+  succeeded = 1,   ///< Done.
+  failed = 2,      ///< Failed; the retry policy decides what becomes of the job. Where it has decided: failed for good.
+  given_up = 3,    ///< Failed, and no retry: the job ends as its policy's `then` says.
+  retry = 4,       ///< Not done; run again after a delay. Counts as a run.
+  given_back = 5,  ///< Not done, not counted: back to the front of its queue.
+  removed = 6,     ///< Ends as deleted.
+  deferred = 7,    ///< As retry, but not counted: a throttler did not let it in, so there was no run.
+};
+
+/// As in history: succeeded, failed (also when given up), retry, given_back, deleted, deferred.
+std::string_view name_of(run_end end) noexcept;
+
 /// How one start ended. Causes: succeeded, failed, timed_out, lost, given_back, worker_died,
-/// deleted, retry, promoted and the like are plain words for people.
+/// deleted, retry, promoted and the like are plain words for people; programs go by `end`.
 struct start_record {
   sluice::fence fence;
   std::uint32_t attempt = 0;
@@ -81,6 +95,9 @@ struct start_record {
   time_point started;  ///< When its body began, or would have: by the store's clock, some milliseconds early.
   time_point ended;    ///< When the store was told.
   std::vector<watched_part> watched{};  ///< In the order in which they first ended; at most 16.
+  std::optional<run_end> end{};         ///< None: it was lost, or its job was deleted while it ran.
+  bool failure = false;                 ///< It counts as a failed run.
+  std::string throttler{};              ///< "KIND:name" of the one that did not let it in; empty: none, or not known.
 };
 
 /// What a running handler last said about how far it is.

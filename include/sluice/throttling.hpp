@@ -57,6 +57,16 @@ enum class throttle_action : std::uint8_t {
 std::string_view name_of(throttle_action action) noexcept;
 std::optional<throttle_action> parse_throttle_action(std::string_view name) noexcept;
 
+/// What becomes of a start that throttlers must let in. A custom throttler says one of the first three.
+enum class admission : std::uint8_t {
+  granted,
+  later,     ///< Not now.
+  rejected,  ///< Never: the job fails.
+  parked,    ///< It waits in the store already.
+  gone,      ///< It is no longer ours.
+  refused,   ///< The store cannot say: what it would go by is not there, or not to be had.
+};
+
 /// Starts that want in, of one key, the oldest first.
 struct limiter_request {
   std::string key{};  ///< Empty, unless the throttler has keys.

@@ -51,10 +51,8 @@ void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& int
       continue;
     }
     const auto has = admitted.find((from - first) / values + 1);
-    into.admitted.push_back(has == admitted.end() ? std::move(known->took)
-                                                  : all_of(std::move(known->took), has->second));
-    into.failures.push_back(known->failures);
-    into.jobs.push_back(std::move(known->about));
+    auto all = has == admitted.end() ? std::move(known->took) : all_of(std::move(known->took), has->second);
+    into.jobs.push_back({std::move(known->about), known->failures, std::move(all)});
   }
 }
 

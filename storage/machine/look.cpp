@@ -27,7 +27,7 @@ std::optional<cursor> parse_cursor(std::string_view text) {
 
 }  // namespace
 
-errc read_one(steps& x, const item& reply, std::optional<job>& into) {
+errc read_one(steps& x, const item& reply, std::optional<known_job>& into) {
   if (reply.size() == 0) return errc::not_found;
   if (reply.size() < told_size) return errc::damaged_record;
   const auto told = told_at(reply, 0);
@@ -36,7 +36,7 @@ errc read_one(steps& x, const item& reply, std::optional<job>& into) {
     damaged(x, told);
     return errc::damaged_record;
   }
-  into = std::move(known->about);
+  into = std::move(known);
   return errc::none;
 }
 
@@ -48,7 +48,9 @@ void ask(steps& x, const get_request& r, answer& into) {
       std::move(c),
       [&](const item& reply) {
         auto* filled = filling<get_answer>(into);
-        if (filled) filled->code = read_one(x, reply, filled->found);
+        std::optional<known_job> known;
+        if (filled) filled->code = read_one(x, reply, known);
+        if (known) filled->found = std::move(known->about);
       },
       fails(into));
 }

@@ -83,6 +83,17 @@ watched_part read_watched(reader& in) {
   return part;
 }
 
+// The codes of an end that was settled.
+void read_end(reader& in, start_record& start) {
+  in.mark('|');
+  const auto end = in.number<unsigned>();
+  start.failure = in.number() != 0;
+  start.throttler = in.text();
+  const bool known =
+      end >= static_cast<unsigned>(run_end::succeeded) && end <= static_cast<unsigned>(run_end::deferred);
+  if (known) start.end = static_cast<run_end>(end);
+}
+
 struct known_past {
   std::uint32_t attempt = 0, losses = 0;
   std::uint32_t failures = 0;  // runs that failed, for the retry policy
@@ -118,6 +129,7 @@ std::optional<known_past> read_past(std::string_view value) {
     start.cause = row.text();
     start.error = row.text();
     const auto waited = row.last_number<std::int64_t>();
+    if (row.rest().starts_with('|')) read_end(row, start);
     while (row.good() && !row.finished())
       start.watched.push_back(read_watched(row));
     if (!row.good()) return std::nullopt;
@@ -155,10 +167,15 @@ std::optional<job_state> state_of(std::string_view kind) {
 
 std::string counted(std::string_view text) { return std::to_string(text.size()).append(":").append(text); }
 
-std::string write_ended(std::string_view cause, std::string_view error, duration waited,
-                        const std::vector<watched_part>& watched) {
-  auto row = counted(cause).append(counted(error)).append(std::to_string(std::max<std::int64_t>(0, waited.count())));
-  for (const auto& part : watched)
+std::string write_ended(std::string_view cause, std::string_view error, duration waited) {
+  return counted(cause).append(counted(error)).append(std::to_string(std::max<std::int64_t>(0, waited.count())));
+}
+
+std::string write_ended(const settlement& end) {
+  const bool succeeded = end.end == run_end::succeeded;  // then the text is the result
+  auto row = write_ended(end.cause, succeeded ? std::string_view() : end.text, end.waited);
+  row += cat('|', static_cast<unsigned>(end.end), ' ', end.failure ? 1 : 0, ' ', counted(end.throttler));
+  for (const auto& part : end.watched)
     row += cat(' ', part.times, ' ', part.failed, ' ', part.total.count(), ' ', part.longest.count(), ' ',
                counted(part.system), counted(part.what));
   return row;

@@ -12,6 +12,7 @@
 
 #include "core/clock.hpp"
 #include "storage/machine/reply.hpp"
+#include "storage/store.hpp"
 
 namespace sluice::storage::machine {
 
@@ -19,8 +20,8 @@ namespace sluice::storage::machine {
 std::string counted(std::string_view text);
 
 // How a start ended, as it stands at the end of its row in a past. `waited`: from its claim until its body began.
-std::string write_ended(std::string_view cause, std::string_view error, duration waited,
-                        const std::vector<watched_part>& watched = {});
+std::string write_ended(std::string_view cause, std::string_view error, duration waited);
+std::string write_ended(const settlement& end);
 
 // A report as it is kept, and read again.
 std::string write_report(const progress_report& said);

@@ -1,30 +1,15 @@
 #include <tuple>
 
+#include "core/job_state.hpp"
 #include "storage/machine/transitions.hpp"
 
 namespace sluice::storage::machine {
 namespace {
 
-using how = settlement::how;
-
-std::string_view name_of(how end) {
-  switch (end) {
-    case how::succeeded: return "succeeded";
-    case how::failed: return "failed";
-    case how::deleted: return "deleted";
-    case how::retry: return "retry";
-    case how::given_back: return "given_back";
-    case how::deferred: return "deferred";
-  }
-  return "failed";
-}
-
-bool goes_on(const settlement& end) {
-  return end.end == how::retry || end.end == how::given_back || end.end == how::deferred;
-}
-
 // What a group of starts has in common.
-auto group_of(const settlement& end) { return std::tuple(end.end, end.failure, end.delay, end.progress.has_value()); }
+auto group_of(const settlement& end) {
+  return std::tuple(name_of(end.end), end.failure, end.delay, end.progress.has_value());
+}
 
 void add_group(call& c, const settlement& first, std::size_t size) {
   c.add(static_cast<std::uint64_t>(size)).add(name_of(first.end)).add(first.failure ? "1" : "0");
@@ -32,12 +17,12 @@ void add_group(call& c, const settlement& first, std::size_t size) {
 }
 
 void add_start(call& c, const settlement& end) {
-  const bool succeeded = end.end == how::succeeded;
+  const bool succeeded = end.end == run_end::succeeded;
   const std::string nothing;
   auto said = counted(end.reason) + counted(succeeded ? end.text : nothing);
   if (end.progress) said += counted(write_report(*end.progress));
   c.add(end.start.id.value).add(end.start.fence.value).add(said);
-  c.add(write_ended(end.cause, succeeded ? nothing : end.text, end.waited, end.watched));
+  c.add(write_ended(end));
 }
 
 // Runs of alike ends, in the order they came, since answers are by place.
@@ -79,7 +64,7 @@ void ask(steps& x, const settle_request& r, answer& into) {
           }
           read_codes(codes, filled->each, from);
           for (std::size_t i = 0; i < codes.size(); ++i)
-            if (codes[i] == '0' && goes_on(r.starts[from + i])) x.made_work = true;
+            if (codes[i] == '0' && goes_on(r.starts[from + i].end)) x.made_work = true;
           if (claims) read_claim(x, reply, 1, filled->next);
         },
         fails(into));

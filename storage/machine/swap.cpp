@@ -3,8 +3,6 @@
 namespace sluice::storage::machine {
 namespace {
 
-using how = take_answer::how;
-
 void read_view(const item& told, cell_view& cell) {
   if (told.size() < 5) return;
   cell.version = static_cast<std::uint64_t>(told[0].number());
@@ -59,7 +57,7 @@ void ask(steps& x, const swap_request& r, answer& into) {
         const auto parks = reply[3];
         for (std::size_t i = 0; i + 2 <= parks.size(); i += 2)
           filled->parked.push_back(
-              {parks[i].text() == "p" ? how::parked : how::stale, std::string(parks[i + 1].text())});
+              {parks[i].text() == "p" ? admission::parked : admission::gone, std::string(parks[i + 1].text())});
         filled->let_in.resize(reply[4].text().size());
         read_codes(reply[4].text(), filled->let_in, 0);
         read_view(reply[5], filled->cell);

@@ -5,8 +5,6 @@
 namespace sluice::storage::machine {
 namespace {
 
-using how = take_answer::how;
-
 using start = take_request::start;
 
 bool alike(const start& a, const start& b) {
@@ -26,13 +24,13 @@ void add(call& c, const start* from, const start* to) {
   }
 }
 
-how meaning(char letter) {
+admission meaning(char letter) {
   switch (letter) {
-    case 'g': return how::granted;
-    case 'p': return how::parked;
-    case 'b': return how::busy;
-    case 'u': return how::undefined;
-    default: return how::stale;
+    case 'g': return admission::granted;
+    case 'p': return admission::parked;
+    case 'b': return admission::later;
+    case 'u': return admission::refused;
+    default: return admission::gone;
   }
 }
 
@@ -55,7 +53,7 @@ void ask(steps& x, const take_request& r, answer& into) {
           for (std::size_t i = 0; i < letters.size() && from + i < filled->each.size(); ++i) {
             auto& one = filled->each[from + i];
             one.what = meaning(letters[i]);
-            if (one.what == how::granted || one.what == how::stale) continue;
+            if (one.what == admission::granted || one.what == admission::gone) continue;
             if (named < reply[2].size()) one.resource = reply[2][named++].text();
           }
         },

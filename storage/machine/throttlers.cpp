@@ -125,8 +125,11 @@ void ask(steps& x, const explain_request& r, answer& into) {
       [&](const item& reply) {
         auto* filled = filling<explain_answer>(into);
         if (!filled || reply.size() == 0) return;
-        filled->code = read_one(x, reply[0], filled->found);
-        if (!filled->found || reply.size() < 6) return;
+        std::optional<known_job> known;
+        filled->code = read_one(x, reply[0], known);
+        if (!known || reply.size() < 6) return;
+        filled->found = std::move(known->about);
+        filled->failures = known->failures;
         filled->paused = reply[1].number() != 0;
         filled->served = reply[2].number() != 0;
         filled->before = static_cast<std::uint64_t>(reply[3].number());

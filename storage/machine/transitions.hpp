@@ -75,7 +75,7 @@ error layout_error(std::string_view store, std::uint64_t found, std::uint64_t kn
 std::optional<error> unknown_layout(std::string_view said, std::string_view store);  // batch.cpp
 
 // Reads what the scripts tell of one job, as `get` does. not_found, damaged_record.
-errc read_one(steps& x, const item& reply, std::optional<job>& into);  // look.cpp
+errc read_one(steps& x, const item& reply, std::optional<known_job>& into);  // look.cpp
 
 // Writes a claim's arguments, and reads its answer from `from` on.
 void add(call& c, const claim_request& r);                                           // claim.cpp

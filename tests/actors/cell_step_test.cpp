@@ -10,7 +10,7 @@ namespace sluice::test {
 namespace {
 
 using namespace sluice::actors;
-using how = cell_verdict::how;
+using how = admission;
 
 constexpr time_point noon(std::chrono::hours(12));
 

@@ -6,6 +6,7 @@
 
 #include "actors/server_world.hpp"
 #include "support/catch.hpp"
+#include "support/redis_server.hpp"
 
 namespace sluice::test {
 namespace {
@@ -176,6 +177,24 @@ TEST_CASE("a running job that is deleted is asked to stop and its outcome is ref
   REQUIRE(w.client->remove(id));
   REQUIRE(w.becomes(w.enqueue("long"), job_state::processing));
   CHECK(w.get(id).state == job_state::deleted);
+}
+
+TEST_CASE("an end that the store cannot take holds up no other job of its queue and is told once it can") {
+  redis_server redis;
+  server_world w(redis.url());
+  w.options.queues["default"].workers = 1;
+  w.handlers.handle("succeeds", [](job_context&) { return "done"; });
+  w.handlers.handle("fails", [](job_context&) { return outcome::do_not_retry("no"); });
+  w.start();
+  redis.command({"SET", "{sluice}:succeeded:default", "no line"});
+  const auto kept = w.enqueue("succeeds");
+  for (int i = 0; i < 5; ++i)
+    REQUIRE(w.becomes(w.enqueue("fails"), job_state::failed));
+  CHECK(w.get(kept).state == job_state::processing);
+  redis.command({"DEL", "{sluice}:succeeded:default"});
+  REQUIRE(w.becomes(kept, job_state::succeeded));
+  CHECK(w.get(kept).result == "done");
+  CHECK(w.get(kept).attempt == 1);
 }
 
 TEST_CASE("filters wrap the run and may replace its outcome and learn what was stored") {

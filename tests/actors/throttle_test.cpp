@@ -545,6 +545,32 @@ TEST_CASE("an actor of the host is a throttler beside built-in ones and its deat
   CHECK(w.audit_is_clean());
 }
 
+TEST_CASE("a start is not lost by a custom throttler that says what only our own may say") {
+  throttle_world w("sqlite");
+  w.options.jobs["call"].throttle = {"custom:odd"};
+  w.body("call");
+  const auto wrong = GENERATE(admission::parked, admission::gone, admission::refused);
+  auto asked_before = std::make_shared<std::atomic<bool>>(false);
+  const auto odd = [wrong, asked_before](throttler_actor::pointer) -> throttler_actor::behavior_type {
+    return {[wrong, asked_before](acquire_atom, const std::vector<throttle_request>& asked) {
+              const auto what = asked_before->exchange(true) ? admission::granted : wrong;
+              return std::vector<throttle_verdict>(asked.size(), throttle_verdict{what, {}, {}});
+            },
+            [](over_atom, const std::vector<throttled_end>&) {},
+            [](describe_atom) { return std::vector<limiter_view>(); }};
+  };
+  auto actor = w.system.spawn(odd);
+  throttle_by_actor(w.handlers, "odd", actor);
+  w.start();
+  const auto id = w.enqueue("call");
+  REQUIRE(w.all_end(1));
+  CHECK(w.bodies.runs() == 1);
+  CHECK(w.get(id).losses == 0);
+  CHECK(w.get(id).attempt == 1);
+  w.embedded->stop();
+  caf::anon_send_exit(actor, caf::exit_reason::kill);
+}
+
 TEST_CASE(
     "a start whose throttler the store refuses for good is put off and frees its worker and runs once that is mended") {
   redis_server redis;

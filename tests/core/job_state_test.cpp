@@ -27,6 +27,28 @@ TEST_CASE("the names of the states read back") {
                                             "failed", "deleted"});
 }
 
+TEST_CASE("the names of the ends are those of history") {
+  using enum run_end;
+  CHECK(name_of(succeeded) == "succeeded");
+  CHECK(name_of(failed) == "failed");
+  CHECK(name_of(given_up) == "failed");
+  CHECK(name_of(removed) == "deleted");
+  for (const auto end : {retry, given_back, deferred})
+    CHECK(goes_on(end));
+  for (const auto end : {succeeded, failed, given_up, removed})
+    CHECK_FALSE(goes_on(end));
+}
+
+TEST_CASE("the stored numbers of the ends never change") {
+  CHECK(run_end::succeeded == static_cast<run_end>(1));
+  CHECK(run_end::failed == static_cast<run_end>(2));
+  CHECK(run_end::given_up == static_cast<run_end>(3));
+  CHECK(run_end::retry == static_cast<run_end>(4));
+  CHECK(run_end::given_back == static_cast<run_end>(5));
+  CHECK(run_end::removed == static_cast<run_end>(6));
+  CHECK(run_end::deferred == static_cast<run_end>(7));
+}
+
 TEST_CASE("the stored numbers of the states never change") {
   CHECK(name_of(static_cast<job_state>(1)) == "enqueued");
   CHECK(name_of(static_cast<job_state>(2)) == "scheduled");

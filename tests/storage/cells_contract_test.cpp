@@ -257,20 +257,20 @@ ON_EACH_STORE("A slot is good until its end and for one start") {
     const auto request = claiming({});
     const auto got = ask(w, request);
     REQUIRE(ids(got) == names{"a"});
-    CHECK(got.admitted == std::vector<names>{{window}});
-    CHECK(ask(w, request).admitted == std::vector<names>{{window}});
+    CHECK(admitted(got) == std::vector<names>{{window}});
+    CHECK(admitted(ask(w, request)) == std::vector<names>{{window}});
     CHECK(holders(w, window).empty());
-    REQUIRE(settle(w, got.jobs[0], how::retry) == errc::none);
+    REQUIRE(settle(w, got.jobs[0].job, how::retry) == errc::none);
     const auto again = claim(w);
     REQUIRE(ids(again) == names{"a"});
-    CHECK(again.admitted == std::vector<names>{{}});
+    CHECK(admitted(again) == std::vector<names>{{}});
   }
   SECTION("claimed at its end") {
     w.clock.advance(10s);
     const auto got = claim(w);
     REQUIRE(ids(got) == names{"a"});
-    CHECK(got.admitted == std::vector<names>{{}});
-    defer(w, window, got.jobs[0]);
+    CHECK(admitted(got) == std::vector<names>{{}});
+    defer(w, window, got.jobs[0].job);
     CHECK(waiters(w, window) == names{"a"});
   }
   audit(w);
@@ -295,7 +295,7 @@ ON_EACH_STORE("A job has its reserved permit and its slot when it is claimed") {
   REQUIRE(wake(w, window, {{window, 1}}).woken == 1);
   const auto got = claim(w);
   REQUIRE(ids(got) == names{"a"});
-  auto admitted = got.admitted.at(0);
+  auto admitted = got.jobs.at(0).admitted;
   std::sort(admitted.begin(), admitted.end());
   CHECK(admitted == names{window, m});
   audit(w);
@@ -321,10 +321,10 @@ ON_EACH_STORE("A permit is given back while its job waits for a slot and kept af
     REQUIRE(wake(w, window, {{window, 1}}).woken == 1);
     const auto got = claim(w);
     REQUIRE(ids(got) == names{"a"});
-    auto admitted = got.admitted.at(0);
+    auto admitted = got.jobs.at(0).admitted;
     std::sort(admitted.begin(), admitted.end());
     CHECK(admitted == names{window, m});
-    REQUIRE(settle(w, got.jobs[0]) == errc::none);
+    REQUIRE(settle(w, got.jobs[0].job) == errc::none);
   }
   SECTION("and goes on when it is deleted") { REQUIRE(remove(w, "a").code == errc::none); }
   CHECK(holders(w, m) == names{"b reserved"});
@@ -465,7 +465,7 @@ ON_EACH_STORE("A dynamic window has a cell and a line for each of its keys") {
   CHECK(waiters(w, key("tenant:7")) == names{"c"});
   const auto got = claim(w, {.free = 9});
   REQUIRE(ids(got) == names{"a"});
-  CHECK(got.admitted == std::vector<names>{{key("tenant:7")}});
+  CHECK(admitted(got) == std::vector<names>{{key("tenant:7")}});
   CHECK(one_throttler(w, key("tenant:7")).about.waiting == 1);
   CHECK(cell(w, key("tenant:7")).version == 0);  // only the window has one
   audit(w);

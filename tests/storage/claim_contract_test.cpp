@@ -27,9 +27,9 @@ ON_EACH_STORE("A claimed job is processing, with a fence, an attempt and a lease
   put_all(w, {"a", "b"});
   const auto got = claim(w, {.free = 2, .server = "srv", .lease = 20s});
   REQUIRE(ids(got) == names{"a", "b"});
-  CHECK(got.failures == std::vector<std::uint32_t>{0, 0});
-  CHECK(got.jobs[1].fence > got.jobs[0].fence);
-  for (const auto& j : got.jobs) {
+  CHECK(failures(got) == std::vector<std::uint32_t>{0, 0});
+  CHECK(got.jobs[1].job.fence > got.jobs[0].job.fence);
+  for (const auto& j : jobs_of(got)) {
     CHECK(j.state == job_state::processing);
     CHECK(j.attempt == 1);
     CHECK(j.server == "srv");
@@ -51,11 +51,11 @@ ON_EACH_STORE("A claim takes from its own queue only") {
   audit(w);
 }
 
-ON_EACH_STORE("The woken line goes first") {
+ON_EACH_STORE("The front line goes first") {
   put_all(w, {"a", "b", "c", "d"});
   const auto first = claim(w, {.free = 3});
-  REQUIRE(settle(w, first.jobs[2], how::given_back) == errc::none);
-  REQUIRE(settle(w, first.jobs[0], how::given_back) == errc::none);
+  REQUIRE(settle(w, first.jobs[2].job, how::given_back) == errc::none);
+  REQUIRE(settle(w, first.jobs[0].job, how::given_back) == errc::none);
   CHECK(get(w, "c").line == "front");
   CHECK(ids(claim(w, {.free = 9})) == names{"c", "a", "d"});
   audit(w);
@@ -69,14 +69,14 @@ ON_EACH_STORE("A claim asked again answers as the first time") {
   for (int i = 0; i < 2; ++i) {
     const auto again = ask(w, request);
     REQUIRE(ids(again) == names{"a", "b"});
-    CHECK(again.jobs[0].fence == first.jobs[0].fence);
-    CHECK(again.jobs[1].fence == first.jobs[1].fence);
-    CHECK(again.failures == first.failures);
+    CHECK(again.jobs[0].job.fence == first.jobs[0].job.fence);
+    CHECK(again.jobs[1].job.fence == first.jobs[1].job.fence);
+    CHECK(failures(again) == failures(first));
     CHECK(portrait(w) == before);
     if (w.survives_reopen) w.reopen();
   }
   SECTION("with what is still held of it") {
-    REQUIRE(settle(w, first.jobs[0]) == errc::none);
+    REQUIRE(settle(w, first.jobs[0].job) == errc::none);
     CHECK(ids(ask(w, request)) == names{"b"});
   }
   SECTION("also after a newer claim") {
@@ -90,7 +90,7 @@ ON_EACH_STORE("A claim asked again answers as the first time") {
   SECTION("but not with a start that somebody else has now") {
     lose_all(w);
     REQUIRE(claim(w, {.free = 4, .suspect_too = true, .server = "s2"}).jobs.size() == 4);
-    for (const auto& j : ask(w, request).jobs)
+    for (const auto& j : jobs_of(ask(w, request)))
       CHECK(j.server == "s1");
   }
   audit(w);
@@ -197,8 +197,8 @@ ON_EACH_STORE("A suspect is claimed only when one may be") {
   CHECK_FALSE(get(w, "x").state == job_state::processing);
   const auto got = claim(w, {.free = 9, .suspect_too = true});
   REQUIRE(ids(got) == names{"x"});
-  CHECK(got.jobs[0].losses == 2);
-  CHECK(got.jobs[0].attempt == 1);  // the lost ones did not count
+  CHECK(got.jobs[0].job.losses == 2);
+  CHECK(got.jobs[0].job.attempt == 1);  // the lost ones did not count
   audit(w);
 }
 

@@ -30,13 +30,13 @@ ON_EACH_STORE("A claim takes the permits of a type and parks who lacks one") {
   REQUIRE(put(w, {.id = "letter", .type = "mail"}) == errc::none);
   const auto got = claim(w, wanting({s}, 5));
   CHECK(ids(got) == names{"a", "b", "letter"});
-  CHECK(got.admitted == std::vector<names>{{s}, {s}, {}});
+  CHECK(admitted(got) == std::vector<names>{{s}, {s}, {}});
   CHECK(got.parked == 2);
   CHECK(holders(w, s) == names{"a", "b"});
   CHECK(waiters(w, s) == names{"c", "d"});
   CHECK(held(w, s) == 2);
   const auto holder = one_throttler(w, s).holders.at(1);
-  CHECK(holder.fence == got.jobs[1].fence);
+  CHECK(holder.fence == got.jobs[1].job.fence);
   CHECK(holder.since == w.clock.now());
   const auto c = get(w, "c");
   CHECK(c.state == job_state::throttled);
@@ -48,7 +48,7 @@ ON_EACH_STORE("A claim takes the permits of a type and parks who lacks one") {
 ON_EACH_STORE("What a claim took goes back when its start ends and to the oldest waiter") {
   const auto words = wanting({m}, 1);
   put_all(w, {"a", "b", "c"});
-  auto running = claim(w, words).jobs.at(0);
+  auto running = claim(w, words).jobs.at(0).job;
   CHECK(claim(w, words).parked == 2);
   for (const std::string next : {"b", "c"}) {
     const auto end = GENERATE(how::succeeded, how::failed, how::retry, how::given_back, how::deferred);
@@ -58,9 +58,9 @@ ON_EACH_STORE("What a claim took goes back when its start ends and to the oldest
     const auto told = ask(w, r);
     CHECK(told.each.at(0) == errc::none);
     REQUIRE(ids(told.next) == names{next});
-    CHECK(told.next.admitted == std::vector<names>{{m}});
+    CHECK(admitted(told.next) == std::vector<names>{{m}});
     CHECK(holders(w, m) == names{next});
-    running = told.next.jobs[0];
+    running = told.next.jobs[0].job;
     audit(w);
   }
 }
@@ -70,7 +70,7 @@ ON_EACH_STORE("What a claim took goes back when its start is lost or its job is 
   put_all(w, {"a", "b"});
   const auto got = claim(w, wanting({m, s}, 2));
   CHECK(ids(got) == names{"a"});
-  CHECK(got.admitted.at(0) == names{m, s});
+  CHECK(got.jobs.at(0).admitted == names{m, s});
   CHECK(waiters(w, m) == names{"b"});
   CHECK(held(w, s) == 1);
   SECTION("lost") { lose_all(w); }
@@ -90,8 +90,8 @@ ON_EACH_STORE("Where several permits are needed a claim takes all or none") {
   CHECK(held(w, s) == 0);
   CHECK(settle(w, other) == errc::none);
   const auto woken = claim(w, wanting({m, s}, 1));
-  CHECK(woken.admitted == std::vector<names>{{m}});  // who was woken asks for the rest itself
-  CHECK(take(w, woken.jobs.at(0), {m, s}) == "granted");
+  CHECK(admitted(woken) == std::vector<names>{{m}});  // who was woken asks for the rest itself
+  CHECK(take(w, woken.jobs.at(0).job, {m, s}) == "granted");
   audit(w);
 }
 
@@ -116,18 +116,18 @@ ON_EACH_STORE("A job that may not wait is claimed without the permit that is bus
   put_all(w, {"a", "b"});
   const auto got = claim(w, wanting({m}, 2, 0, false));
   CHECK(ids(got) == names{"a", "b"});
-  CHECK(got.admitted == std::vector<names>{{m}, {}});
+  CHECK(admitted(got) == std::vector<names>{{m}, {}});
   CHECK(got.parked == 0);
-  CHECK(take(w, got.jobs[1], {m}, {.park = false}) == "busy " + m);
+  CHECK(take(w, got.jobs[1].job, {m}, {.park = false}) == "busy " + m);
   audit(w);
 }
 
 ON_EACH_STORE("A claim leaves it to others to say that a semaphore is not defined") {
   put_all(w, {"a"});
   const auto got = claim(w, wanting({m, s}, 1));
-  CHECK(got.admitted == std::vector<names>{{}});
+  CHECK(admitted(got) == std::vector<names>{{}});
   CHECK(holders(w, m).empty());
-  CHECK(take(w, got.jobs.at(0), {m, s}) == "undefined " + s);
+  CHECK(take(w, got.jobs.at(0).job, {m, s}) == "undefined " + s);
   audit(w);
 }
 
@@ -175,14 +175,14 @@ ON_EACH_STORE("A claim asked again tells again what it took") {
   words.op = 7;
   const auto first = claim(w, words), again = claim(w, words);
   CHECK(ids(again) == ids(first));
-  CHECK(again.admitted == first.admitted);
-  CHECK(first.admitted == std::vector<names>{{m}});
+  CHECK(admitted(again) == admitted(first));
+  CHECK(admitted(first) == std::vector<names>{{m}});
   audit(w);
 }
 
 ON_EACH_STORE("What a claim took is the same grant when it is asked for and can become more") {
   put_all(w, {"a"});
-  const auto a = claim(w, wanting({m}, 1)).jobs.at(0);
+  const auto a = claim(w, wanting({m}, 1)).jobs.at(0).job;
   const auto since = w.clock.now();
   w.clock.advance(1s);
   CHECK(take(w, a, {m}) == "granted");
@@ -209,7 +209,7 @@ ON_EACH_STORE("What a claim took is the same grant when it is asked for and can 
 
 ON_EACH_STORE("A window that parks a start gives back what its claim took") {
   put_all(w, {"a", "b"});
-  const auto a = claim(w, wanting({m}, 2)).jobs.at(0);
+  const auto a = claim(w, wanting({m}, 2)).jobs.at(0).job;
   storage::swap_request r;
   r.cell = "fixed_window:f";
   r.from = w.clock.now();

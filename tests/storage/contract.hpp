@@ -10,6 +10,7 @@
 
 #include "core/job_state.hpp"
 #include "core/text.hpp"
+#include "storage/settle_apart.hpp"
 #include "support/catch.hpp"
 #include "support/worlds.hpp"
 
@@ -123,7 +124,27 @@ inline job claim_one(world& w, claim_words words = {}) {
   words.free = 1;
   auto got = claim(w, words);
   REQUIRE(got.jobs.size() == 1);
-  return got.jobs[0];
+  return got.jobs[0].job;
+}
+
+// Of each that was claimed.
+inline std::vector<job> jobs_of(const storage::claim_answer& got) {
+  std::vector<job> all;
+  for (const auto& one : got.jobs)
+    all.push_back(one.job);
+  return all;
+}
+inline std::vector<names> admitted(const storage::claim_answer& got) {
+  std::vector<names> all;
+  for (const auto& one : got.jobs)
+    all.push_back(one.admitted);
+  return all;
+}
+inline std::vector<std::uint32_t> failures(const storage::claim_answer& got) {
+  std::vector<std::uint32_t> all;
+  for (const auto& one : got.jobs)
+    all.push_back(one.failures);
+  return all;
 }
 
 inline names ids(const std::vector<job>& jobs) {
@@ -132,11 +153,11 @@ inline names ids(const std::vector<job>& jobs) {
     found.push_back(j.id.value);
   return found;
 }
-inline names ids(const storage::claim_answer& got) { return ids(got.jobs); }
+inline names ids(const storage::claim_answer& got) { return ids(jobs_of(got)); }
 
 inline storage::start_key start_of(const job& j) { return {j.id, j.fence}; }
 
-using how = storage::settlement::how;
+using how = run_end;
 
 inline storage::settlement ended(const job& j, how end, duration delay = 0s) {
   storage::settlement s;
@@ -146,7 +167,7 @@ inline storage::settlement ended(const job& j, how end, duration delay = 0s) {
   s.text = end == how::succeeded ? "42" : "it broke";
   s.reason = "because";
   s.delay = delay;
-  s.failure = end == how::failed || end == how::retry;
+  s.failure = end == how::failed || end == how::given_up || end == how::retry;
   return s;
 }
 
@@ -265,13 +286,13 @@ inline std::uint64_t count_of(const queue_counts& q, job_state state) {
 
 // Permits, in words that are easy to compare: "granted", "stale", or "parked", "busy" and "undefined" with a resource.
 inline std::string in_words(const storage::take_answer::one& one) {
-  using enum storage::take_answer::how;
   switch (one.what) {
-    case granted: return "granted";
-    case parked: return "parked " + one.resource;
-    case busy: return "busy " + one.resource;
-    case undefined: return "undefined " + one.resource;
-    case stale: return "stale";
+    case admission::granted: return "granted";
+    case admission::parked: return "parked " + one.resource;
+    case admission::later: return "busy " + one.resource;
+    case admission::refused: return "undefined " + one.resource;
+    case admission::gone: return "stale";
+    case admission::rejected: break;
   }
   return "?";
 }
@@ -438,6 +459,13 @@ inline errc code_of(const storage::answer& a) {
 }
 // With what a request as a whole is refused.
 inline errc refusal(world& w, const storage::request& r) { return code_of(w.store().apply({&r, 1}).at(0)); }
+
+// As a runner has it done again that was refused as a whole.
+inline storage::settle_answer apart(world& w, const storage::settle_request& r) {
+  const auto refused = w.store().apply(std::vector<storage::request>{r});
+  REQUIRE(code_of(refused.at(0)) != errc::none);
+  return std::get<storage::settle_answer>(storage::settle_apart(w.store(), r, std::get<error>(refused[0])).told);
+}
 
 // All that the store says about a job, to see that nothing of it changed.
 inline std::string portrait(const job& j) {

@@ -65,14 +65,14 @@ stock stocked(world& w) {
   }
   ask(w, r);
   storage::settle_request once;
-  for (const auto& j : claim(w, {.free = 200}).jobs)
+  for (const auto& j : jobs_of(claim(w, {.free = 200})))
     once.starts.push_back(ended(j, how::retry));
   ask(w, once);
   storage::settle_request twice;
   const auto again = claim(w, {.free = 150});
   for (std::size_t i = 0; i < 150; ++i) {
-    if (i < 50) s.running.push_back(again.jobs[i]);
-    else twice.starts.push_back(ended(again.jobs[i], i < 100 ? how::retry : how::succeeded, 1h));
+    if (i < 50) s.running.push_back(again.jobs[i].job);
+    else twice.starts.push_back(ended(again.jobs[i].job, i < 100 ? how::retry : how::succeeded, 1h));
   }
   ask(w, twice);
   for (const auto& j : list(w))
@@ -103,9 +103,9 @@ std::vector<job> small_stock(world& w) {
   for (int i = 0; i < 80; ++i)
     all.push_back("j" + std::to_string(i));
   put_all(w, all);
-  for (const auto& j : claim(w, {.free = 80}).jobs)
+  for (const auto& j : jobs_of(claim(w, {.free = 80})))
     REQUIRE(settle(w, j, how::retry) == errc::none);
-  const auto again = claim(w, {.free = 60}).jobs;
+  const auto again = jobs_of(claim(w, {.free = 60}));
   for (std::size_t i = 20; i < 60; ++i)
     REQUIRE(settle(w, again[i], i < 40 ? how::retry : how::succeeded, 1h) == errc::none);
   return {again.begin(), again.begin() + 20};
@@ -140,7 +140,7 @@ ON_HARMED_STORES("Of damaged records each is read right or put aside, and all ot
   w.clock.advance(2h);
   promote(w);
   std::set<std::string> claimed;
-  for (const auto& j : claim(w, {.free = 1000}).jobs) {
+  for (const auto& j : jobs_of(claim(w, {.free = 1000}))) {
     claimed.insert(j.id.value);
     CHECK(settle(w, j) == errc::none);
   }
@@ -200,8 +200,8 @@ ON_HARMED_STORES("Whoever comes upon a damaged record puts it aside") {
     REQUIRE(requeue(w, "a").code == errc::none);
     const auto got = claim(w, {.free = 2});
     w.break_past("a");
-    CHECK(settle(w, got.jobs[0]) == errc::none);
-    CHECK(settle(w, got.jobs[1]) == errc::none);
+    CHECK(settle(w, got.jobs[0].job) == errc::none);
+    CHECK(settle(w, got.jobs[1].job) == errc::none);
   }
   SECTION("reap") {
     REQUIRE(requeue(w, "a").code == errc::none);
@@ -316,7 +316,7 @@ ON_HARMED_STORES("Of harmed hashes each job is read or put aside, and all others
   promote(w);
   std::set<std::string> claimed;
   for (int i = 0; i < 3; ++i)
-    for (const auto& j : claim(w, {.free = 1000, .suspect_too = true}).jobs) {
+    for (const auto& j : jobs_of(claim(w, {.free = 1000, .suspect_too = true}))) {
       claimed.insert(j.id.value);
       const auto code = settle(w, j);
       if (!victims.contains(j.id.value)) CHECK(code == errc::none);
@@ -359,7 +359,7 @@ ON_HARMED_STORES("A past that claims an endless history does not keep the store 
   TestType w;
   put_all(w, {"a", "b"});
   REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
-  const auto running = claim(w, {.free = 2}).jobs;
+  const auto running = jobs_of(claim(w, {.free = 2}));
   REQUIRE(running.size() == 2);
   w.overwrite("past", "a", "1 0 0 0 400000000 0:0:0:");
   const auto from = steady_clock::now();
@@ -440,6 +440,30 @@ ON_HARMED_STORES("A key of the wrong type stops only the queue that it belongs t
     const auto code = look(w, id).code;
     CHECK((code == errc::none || code == errc::damaged_record));
   }
+  audit(w);
+}
+
+ON_HARMED_STORES("An end that meets harm costs those that came with it nothing") {
+  TestType w;
+  const std::vector<job> running = {started(w, "a", "healthy"), started(w, "b", "harmed"), started(w, "c", "healthy"),
+                                    started(w, "d", "healthy")};
+  REQUIRE(put(w, {.id = "e", .queue = "healthy"}) == errc::none);
+  const auto key = "succeeded:harmed";
+  w.command({"SET", key, "a text"});
+  storage::settle_request r;
+  for (const auto& j : running)
+    r.starts.push_back(ended(j, how::succeeded));
+  r.next = claiming({.queue = "healthy"});
+  const auto told = apart(w, r);
+  CHECK(told.each == std::vector{errc::none, errc::storage_damaged, errc::none, errc::none});
+  CHECK(ids(told.next) == names{"e"});
+  for (const auto* id : {"a", "c", "d"})
+    CHECK(get(w, id).state == job_state::succeeded);
+  w.command({"DEL", key});
+  const auto again = ask(w, r);  // all of it, as the first time
+  CHECK(again.each == std::vector<errc>(4));
+  CHECK(ids(again.next) == names{"e"});
+  CHECK(get(w, "b").state == job_state::succeeded);
   audit(w);
 }
 

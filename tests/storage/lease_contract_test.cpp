@@ -41,10 +41,11 @@ ON_EACH_STORE("A renewal is refused for whoever holds the job no more, and chang
 ON_EACH_STORE("Of many renewals each is carried out or refused alone") {
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});
-  REQUIRE(settle(w, got.jobs[1]) == errc::none);
+  REQUIRE(settle(w, got.jobs[1].job) == errc::none);
   w.clock.advance(10s);
   storage::renew_request r{
-      {start_of(got.jobs[0]), start_of(got.jobs[1]), {job_id("nobody"), fence{7}}, start_of(got.jobs[2])}, 60s};
+      {start_of(got.jobs[0].job), start_of(got.jobs[1].job), {job_id("nobody"), fence{7}}, start_of(got.jobs[2].job)},
+      60s};
   CHECK(ask(w, r).each == std::vector{errc::none, errc::stale_fence, errc::stale_fence, errc::none});
   CHECK(get(w, "a").lease_until == w.clock.now() + 60s);
   CHECK(get(w, "c").lease_until == w.clock.now() + 60s);
@@ -167,8 +168,8 @@ ON_EACH_STORE("A lost start is a loss, uses no attempt and sends its job to the 
   CHECK_FALSE(lost.history.back().error.empty());
   const auto got = claim(w, {.free = 2});
   CHECK(ids(got) == names{"b", "a"});
-  CHECK(got.jobs.at(1).attempt == 1);
-  CHECK(got.failures.at(1) == 0);
+  CHECK(got.jobs.at(1).job.attempt == 1);
+  CHECK(got.jobs.at(1).failures == 0);
   lose_all(w);
   CHECK(get(w, "a").line == "suspect");
   CHECK(get(w, "a").losses == 2);
@@ -223,7 +224,7 @@ ON_EACH_STORE("Many lost starts are taken away in one request, each for itself")
   w.clock.advance(1min);
   auto seen = expired(w).leases;
   REQUIRE(seen.size() == 3);
-  REQUIRE(settle(w, got.jobs[1]) == errc::none);
+  REQUIRE(settle(w, got.jobs[1].job) == errc::none);
   seen.push_back({{job_id("nobody"), fence{3}}, 0, 30s, false});
   CHECK(reap(w, seen).each == std::vector{errc::none, errc::stale_fence, errc::none, errc::stale_fence});
   CHECK(counts(w).enqueued == 2);

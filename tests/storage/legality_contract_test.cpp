@@ -78,7 +78,7 @@ private:
                                 .ahead = static_cast<std::uint32_t>(below(2)),
                                 .suspect_too = below(2) == 0,
                                 .types = below(2) == 0 ? "work" : "work mail"});
-    for (const auto& j : got.jobs) {
+    for (const auto& j : jobs_of(got)) {
       CHECK(j.fence > last_);
       last_ = j.fence;
       started_.push_back(j);
@@ -92,7 +92,7 @@ private:
     const bool holds = look(w_, j.id.value).found && get(w_, j.id.value).state == job_state::processing &&
                        get(w_, j.id.value).fence == j.fence;
     const auto before = portrait(w_);
-    constexpr how ends[] = {how::succeeded, how::failed, how::deleted, how::retry, how::given_back};
+    constexpr how ends[] = {how::succeeded, how::failed, how::removed, how::retry, how::given_back};
     const auto code = settle(w_, j, ends[below(5)], below(2) == 0 ? 0s : 3s);
     if (holds) CHECK(code == errc::none);
     if (!holds) CHECK(portrait(w_) == before);

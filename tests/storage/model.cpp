@@ -89,11 +89,7 @@ model::known_jobs model::in_turn(const storage::claim_request& r) {
 
 storage::claim_answer model::apply(const storage::claim_request& r, const storage::claim_answer& told) {
   storage::claim_answer answer;
-  const auto give = [&](const known_job& j) {
-    answer.jobs.push_back(j.seen);
-    answer.failures.push_back(j.failures);
-    answer.admitted.push_back(admitted(j));
-  };
+  const auto give = [&](const known_job& j) { answer.jobs.push_back({j.seen, j.failures, admitted(j)}); };
   const auto most = r.free + r.ahead;
   if (most == 0) return answer;
   auto& last_op = last_op_[{r.server, r.queue, r.lane}];
@@ -133,7 +129,7 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
     }
     if (suspect) suspect_too = false;
     if (taken == told.jobs.size()) throw std::runtime_error("it should also have claimed " + j->seen.id.value);
-    start(*j, r, told.jobs[taken].fence);
+    start(*j, r, told.jobs[taken].job.fence);
     if (found.takes)
       for (const auto& resource : found.plan->resources)
         grant(*j, resource, {j->seen.fence});
@@ -196,8 +192,9 @@ errc model::settle_one(const storage::settlement& end) {
   if (end.failure) ++j->failures;
   switch (end.end) {
     case how::succeeded: move(*j, succeeded); break;
-    case how::failed: move(*j, failed); break;
-    case how::deleted: move(*j, deleted); break;
+    case how::failed:
+    case how::given_up: move(*j, failed); break;
+    case how::removed: move(*j, deleted); break;
     case how::deferred: j->seen.attempt -= 1; [[fallthrough]];
     case how::retry:
       if (end.delay > duration::zero()) {

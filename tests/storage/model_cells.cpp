@@ -71,11 +71,11 @@ storage::swap_answer model::apply(const storage::swap_request& r) {
 }
 
 storage::take_answer::one model::park_one(const storage::swap_request::park& asked) {
-  using enum storage::take_answer::how;
+  using enum admission;
   auto* j = find(asked.start.id);
-  if (!j || asked.start.fence.value == 0 || j->seen.fence != asked.start.fence) return {stale, ""};
+  if (!j || asked.start.fence.value == 0 || j->seen.fence != asked.start.fence) return {gone, ""};
   if (j->seen.state == throttled) return {parked, j->seen.line};
-  if (j->seen.state != processing) return {stale, ""};
+  if (j->seen.state != processing) return {gone, ""};
   park(*j, asked.resource, {});
   return {parked, asked.resource};
 }

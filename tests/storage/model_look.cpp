@@ -37,9 +37,8 @@ std::string in_words(const std::optional<duration>& d) { return d ? cat(d->count
 
 std::string in_words(const storage::claim_answer& a) {
   std::string text = cat(a.jobs.size(), " jobs");
-  for (std::size_t i = 0; i < a.jobs.size(); ++i)
-    text += cat("\n  ", face(a.jobs[i]), " failures ", i < a.failures.size() ? int(a.failures[i]) : -1,
-                i < a.admitted.size() ? in_words(a.admitted[i]) : " and nobody says what it has");
+  for (const auto& one : a.jobs)
+    text += cat("\n  ", face(one.job), " failures ", one.failures, in_words(one.admitted));
   return text;
 }
 

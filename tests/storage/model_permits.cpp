@@ -40,13 +40,13 @@ storage::take_answer model::apply(const storage::take_request& r) {
 }
 
 storage::take_answer::one model::take_one(const storage::take_request::start& asked) {
-  using enum storage::take_answer::how;
+  using enum admission;
   auto* j = find(asked.key.id);
-  if (!j || asked.key.fence.value == 0 || j->seen.fence != asked.key.fence) return {stale, ""};
+  if (!j || asked.key.fence.value == 0 || j->seen.fence != asked.key.fence) return {gone, ""};
   if (j->seen.state == throttled) return {parked, j->seen.line};
-  if (j->seen.state != processing) return {stale, ""};
+  if (j->seen.state != processing) return {gone, ""};
   for (const auto& resource : asked.permits)
-    if (!limit_of(resource)) return {undefined, resource};
+    if (!limit_of(resource)) return {refused, resource};
   const auto& id = j->seen.id.value;
   names missing;
   for (const auto& resource : asked.permits) {
@@ -55,7 +55,7 @@ storage::take_answer::one model::take_one(const storage::take_request::start& as
       missing.push_back(resource);
       continue;
     }
-    if (!asked.park) return {busy, resource};
+    if (!asked.park) return {later, resource};
     park(*j, resource, missing);
     return {parked, resource};
   }

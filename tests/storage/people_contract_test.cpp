@@ -17,7 +17,7 @@ names listed(world& w, std::optional<job_state> state, const std::string& queue 
 // One job in each state that can be reached: "enqueued", "scheduled", "processing", …
 void one_of_each(world& w) {
   for (const auto& [id, end] :
-       {std::pair("succeeded", how::succeeded), {"failed", how::failed}, {"deleted", how::deleted}}) {
+       {std::pair("succeeded", how::succeeded), {"failed", how::failed}, {"deleted", how::removed}}) {
     REQUIRE(put(w, {.id = id}) == errc::none);
     REQUIRE(settle(w, claim_one(w), end) == errc::none);
   }
@@ -33,7 +33,7 @@ ON_EACH_STORE("A requeued final job starts afresh at the tail") {
   put_suspect(w, "a");
   REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::retry) == errc::none);
   const auto last = claim_one(w, {.suspect_too = true});
-  REQUIRE(settle(w, last, GENERATE(how::succeeded, how::failed, how::deleted)) == errc::none);
+  REQUIRE(settle(w, last, GENERATE(how::succeeded, how::failed, how::removed)) == errc::none);
   put_all(w, {"b"});
   REQUIRE(requeue(w, "a").code == errc::none);
   CHECK(w.store().made_work());
@@ -47,9 +47,9 @@ ON_EACH_STORE("A requeued final job starts afresh at the tail") {
   CHECK_FALSE(back.finished_at.has_value());
   const auto got = claim(w, {.free = 2});
   REQUIRE(ids(got) == names{"b", "a"});
-  CHECK(got.failures.at(1) == 0);
-  CHECK(got.jobs[1].attempt == 1);
-  CHECK(got.jobs[1].fence > last.fence);
+  CHECK(got.jobs.at(1).failures == 0);
+  CHECK(got.jobs[1].job.attempt == 1);
+  CHECK(got.jobs[1].job.fence > last.fence);
   audit(w);
 }
 
@@ -59,8 +59,8 @@ ON_EACH_STORE("A requeued scheduled job is ready now and keeps what it has used"
   REQUIRE(requeue(w, "a").code == errc::none);
   const auto got = claim(w);
   REQUIRE(ids(got) == names{"a"});
-  CHECK(got.jobs[0].attempt == 2);
-  CHECK(got.failures.at(0) == 1);
+  CHECK(got.jobs[0].job.attempt == 2);
+  CHECK(got.jobs.at(0).failures == 1);
   CHECK_FALSE(promote(w).next_in.has_value());
   audit(w);
 }
@@ -161,7 +161,7 @@ ON_EACH_STORE("Jobs of a state are listed page by page, over all lines and queue
     CHECK(listed(w, job_state::enqueued, "", limit) == names{"m", "o"});
     CHECK(listed(w, job_state::enqueued, "other", limit) == names{"o"});
   }
-  for (const auto& j : got.jobs) {  // all end in the same instant
+  for (const auto& j : jobs_of(got)) {  // all end in the same instant
     REQUIRE(settle(w, j) == errc::none);
   }
   REQUIRE(settle(w, claim_one(w, {.queue = "other"})) == errc::none);

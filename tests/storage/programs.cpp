@@ -1,5 +1,7 @@
 #include "storage/programs.hpp"
 
+#include <array>
+
 #include "actors/cell_step.hpp"
 #include "core/throttlers.hpp"
 #include "throttling/windows.hpp"
@@ -38,13 +40,14 @@ rc::Seq<program> smaller(const program& p) {
 
 const names server_names = {"s1", "s2", "s3"};
 const names known_types = {"work mail", "work mail", "work mail", "work", "mail"};
-const names ends = {"succeeded", "failed", "deleted", "retry", "given_back", "deferred"};
+constexpr std::array ends = {how::succeeded, how::failed, how::removed, how::retry, how::given_back, how::deferred};
 constexpr duration delays[] = {0s, 0s, 0s, 10s};
 constexpr duration leases[] = {30s, 10s, 1s, 1min};
 constexpr duration waits[] = {1s, 15s, 40s, 2h};
 constexpr duration steps_back[] = {500ms, 10s, 40s, 1h};
 
 const std::string& at(const names& all, int n) { return all[static_cast<std::size_t>(n)]; }
+how end_by(const command& c) { return ends[static_cast<std::size_t>(c.choice)]; }
 int free_of(const command& c) { return c.what == verb::claim ? (c.amount + 1) % 3 : c.amount; }
 int lane_of(const command& c) { return c.other % 2; }
 // What claims take for each type: nothing, or what the job number says.
@@ -90,7 +93,7 @@ std::string words_for(const command& c) {
                  c.amount == 2 ? " with other args" : "", " after ", format_duration(delays[c.time]));
     case verb::claim: return claim() + (c.which > 0 ? cat(", as ", c.which, " before") : "");
     case verb::settle:
-      return cat(both, start, " ends: ", at(ends, c.choice), " in ", format_duration(delays[c.time]),
+      return cat(both, start, " ends: ", name_of(end_by(c)), " in ", format_duration(delays[c.time]),
                  c.amount > 0 ? "; " + claim() : "");
     case verb::renew: return cat("renew ", both, start, " for ", format_duration(leases[c.time]));
     case verb::progress: return cat("progress of ", both, start);
@@ -100,7 +103,7 @@ std::string words_for(const command& c) {
       return cat("reap ", c.flag ? "what was seen" : cat(both, start, " renewed ", c.amount, " times"), ", ",
                  3 - c.more, " losses at most");
     case verb::prune:
-      return cat("prune ", c.choice < 3 ? at(ends, c.choice) : "all",
+      return cat("prune ", c.choice < 3 ? name_of(end_by(c)) : "all",
                  c.flag ? cat(" older than ", format_duration(waits[c.time])) : "", " keeping ", c.more, ", at most ",
                  c.amount == 0 ? all_of_them : number(c.amount));
     case verb::requeue: return "requeue " + job;
@@ -244,7 +247,7 @@ storage::request crowd::request(const command& c) {
     case verb::settle: {
       storage::settle_request r;
       for (const auto& id : both)
-        r.starts.push_back(end_of({job_id(id), fence_of(id, c.which)}, static_cast<how>(c.choice), c));
+        r.starts.push_back(end_of({job_id(id), fence_of(id, c.which)}, end_by(c), c));
       if (c.amount > 0) {
         auto next = c;
         next.which = 0;
@@ -400,7 +403,7 @@ storage::settlement crowd::end_of(storage::start_key start, how end, const comma
   storage::settlement s;
   s.start = std::move(start);
   s.end = end;
-  s.cause = at(ends, c.choice);
+  s.cause = name_of(end);
   s.text = end == how::succeeded ? "42" : "said that it broke";
   s.reason = "said by its server";
   s.delay = never_twice(delays[c.time]);
@@ -440,7 +443,7 @@ duration crowd::never_twice(duration delay) {
 }
 
 void crowd::remember(const storage::claim_answer& got) {
-  for (const auto& j : got.jobs) {
+  for (const auto& j : jobs_of(got)) {
     auto& of_job = starts_[j.id.value];
     if (std::find(of_job.begin(), of_job.end(), j.fence) == of_job.end()) of_job.push_back(j.fence);
   }

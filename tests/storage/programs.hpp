@@ -99,7 +99,7 @@ private:
   storage::lock_request lock(const command& c);
   storage::request ask_window(const command& c);
   storage::swap_request swap(const command& c);
-  storage::settlement end_of(storage::start_key start, storage::settlement::how end, const command& c);
+  storage::settlement end_of(storage::start_key start, run_end end, const command& c);
   std::vector<storage::start_key> starts_of(const command& c) const;
   fence fence_of(const std::string& id, int which) const { return fence_of(starts_, id, which); }
   static fence fence_of(const std::map<std::string, std::vector<fence>>& drawn, const std::string& name, int which);

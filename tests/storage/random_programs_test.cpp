@@ -221,7 +221,7 @@ void zombies_change_nothing(world& w, const program& p) {
       std::vector<storage::request> words = {
           storage::renew_request{{start}, 30s}, storage::progress_request{{{start, {0.5, "undead"}}}},
           storage::reap_request{{{start, 0, 30s, false}, {start, 1, 30s, false}}, 1}};
-      for (const auto end : {how::succeeded, how::failed, how::deleted, how::retry, how::given_back, how::deferred}) {
+      for (const auto end : {how::succeeded, how::failed, how::removed, how::retry, how::given_back, how::deferred}) {
         storage::settlement s;
         s.start = start;
         s.end = end;
@@ -318,8 +318,8 @@ void everything_ends(world& w, const program& p) {
         const auto got =
             claim(w, {.free = 9, .suspect_too = true, .queue = queue, .server = "healthy", .types = "work mail"});
         some = !got.jobs.empty();
-        for (std::size_t i = 0; i < got.jobs.size(); ++i)
-          end(got.jobs[i], got.admitted.at(i));
+        for (const auto& one : got.jobs)
+          end(one.job, one.admitted);
       }
   }
   if (unfinished()) throw std::runtime_error("still not all final:\n" + model::look(w));

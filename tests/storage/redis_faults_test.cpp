@@ -134,7 +134,7 @@ TEST_CASE("A Redis that has forgotten the scripts is told them again and nobody 
   forget();
   CHECK(promote(w).moved == 2);
   forget();
-  const auto again = claim(w, {.free = 2}).jobs;
+  const auto again = jobs_of(claim(w, {.free = 2}));
   CHECK(again.size() == 2);
   w.clock.advance(1min);
   forget();
@@ -174,7 +174,7 @@ TEST_CASE("Scripts forgotten in the middle of a batch cost none of its requests"
     for (const auto& a : answers)
       failed += code_of(a) != errc::none;
     if (const auto* got = std::get_if<storage::claim_answer>(&answers[3]))
-      for (const auto& j : got->jobs)
+      for (const auto& j : jobs_of(*got))
         CHECK(started.insert(j.id.value).second);
   }
   nemesis.join();
@@ -228,7 +228,7 @@ TEST_CASE("Connections closed while they are used are answered truthfully", "[re
 TEST_CASE("A full Redis refuses new jobs at once and lets go on what is there", "[redis]") {
   fault_world w;
   put_all(w, {"settled", "retried", "renewed", "lost", "failed", "removed"});
-  const auto running = claim(w, {.free = 6}).jobs;
+  const auto running = jobs_of(claim(w, {.free = 6}));
   REQUIRE(running.size() == 6);
   REQUIRE(settle(w, running[4], how::failed) == errc::none);
   put_all(w, {"waiting", "next"});
@@ -472,12 +472,12 @@ TEST_CASE("A settle that is cut off at any byte is told truthfully and asked aga
     REQUIRE(ids(again.next) == names{"j" + std::to_string(n)});
     if (const auto* once = std::get_if<storage::settle_answer>(&said)) {
       CHECK(once->each == again.each);
-      CHECK(portrait(once->next.jobs.at(0)) == portrait(again.next.jobs.at(0)));
+      CHECK(portrait(once->next.jobs.at(0).job) == portrait(again.next.jobs.at(0).job));
     }
     const auto ended_job = get(w.beside, id);
     REQUIRE(ended_job.state == job_state::succeeded);
     REQUIRE(ended_job.history.size() == 1);
-    running = again.next.jobs.at(0);
+    running = again.next.jobs.at(0).job;
   }
   CHECK(seen.other == 0);
   CHECK(seen.unknown > 0);
@@ -548,7 +548,7 @@ TEST_CASE("Fences grow over a restart of Redis and over the loss of all that it 
     ask_until<storage::enqueue_answer>(s, enqueue_of(id));
     const auto got = ask_until<storage::claim_answer>(s, claiming({.free = 1}));
     REQUIRE(ids(got) == names{id});
-    return got.jobs.at(0);
+    return got.jobs.at(0).job;
   };
   const auto settle_code = [&](const job& j) {
     return ask_until<storage::settle_answer>(s, storage::settle_request{{ended(j, how::succeeded)}, {}}).each.at(0);

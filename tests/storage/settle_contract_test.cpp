@@ -20,7 +20,7 @@ ON_EACH_STORE("A settled start leaves its job where the outcome says") {
     CHECK(after.history.at(0).error.empty());
   }
   SECTION("failed, with why") {
-    end = ended(running, how::failed);
+    end = ended(running, GENERATE(how::failed, how::given_up));
     end.waited = 1s;
     REQUIRE(settle(w, end) == errc::none);
     const auto after = get(w, "a");
@@ -30,7 +30,7 @@ ON_EACH_STORE("A settled start leaves its job where the outcome says") {
     CHECK(after.history.at(0).error == "it broke");
   }
   SECTION("deleted") {
-    end.end = how::deleted;
+    end.end = how::removed;
     REQUIRE(settle(w, end) == errc::none);
     CHECK(get(w, "a").state == job_state::deleted);
   }
@@ -53,6 +53,32 @@ ON_EACH_STORE("A settled start leaves its job where the outcome says") {
   CHECK(after.history[0].server == "s1");
   CHECK(after.history[0].started == w.clock.now() - 2s);
   CHECK(after.history[0].ended == w.clock.now());
+  audit(w);
+}
+
+ON_EACH_STORE("The record of a start tells its end in codes") {
+  put_all(w, {"a", "b"});
+  auto off = ended(claim_one(w), how::deferred, 10s);
+  off.throttler = "semaphore:api";
+  REQUIRE(settle(w, off) == errc::none);
+  auto failed = ended(claim_one(w), how::retry, 10s);
+  failed.watched.push_back({"REDIS", "Save", 1, 0, 5ms, 5ms});
+  REQUIRE(settle(w, failed) == errc::none);
+  const auto a = get(w, "a").history.at(0), b = get(w, "b").history.at(0);
+  CHECK(a.end == how::deferred);
+  CHECK_FALSE(a.failure);
+  CHECK(a.throttler == "semaphore:api");
+  CHECK(b.end == how::retry);
+  CHECK(b.failure);
+  CHECK(b.throttler.empty());
+  CHECK(b.watched.size() == 1);
+  CHECK(explain(w, "a").failures == 0);
+  CHECK(explain(w, "b").failures == 1);
+  w.clock.advance(11s);
+  promote(w);
+  REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
+  lose_all(w);
+  CHECK_FALSE(get(w, "a").history.back().end.has_value());  // nobody said how
   audit(w);
 }
 
@@ -119,15 +145,15 @@ ON_EACH_STORE("A retry without delay goes to the tail, and its failures are coun
   CHECK(get(w, "a").line.empty());
   auto got = claim(w, {.free = 2});
   REQUIRE(ids(got) == names{"b", "a"});
-  CHECK(got.jobs[1].attempt == 2);
-  CHECK(got.failures == std::vector<std::uint32_t>{0, 1});
+  CHECK(got.jobs[1].job.attempt == 2);
+  CHECK(failures(got) == std::vector<std::uint32_t>{0, 1});
 
-  auto snooze = ended(got.jobs[1], how::retry);
+  auto snooze = ended(got.jobs[1].job, how::retry);
   snooze.failure = false;
   REQUIRE(settle(w, snooze) == errc::none);
   got = claim(w);
-  CHECK(got.failures == std::vector<std::uint32_t>{1});
-  CHECK(got.jobs.at(0).attempt == 3);
+  CHECK(failures(got) == std::vector<std::uint32_t>{1});
+  CHECK(got.jobs.at(0).job.attempt == 3);
   audit(w);
 }
 
@@ -141,14 +167,14 @@ ON_EACH_STORE("A retry with delay is scheduled, and promoted to the tail when du
   CHECK(promote(w).moved == 1);
   const auto got = claim(w, {.free = 2});
   CHECK(ids(got) == names{"b", "a"});
-  CHECK(got.failures == std::vector<std::uint32_t>{0, 1});
+  CHECK(failures(got) == std::vector<std::uint32_t>{0, 1});
   audit(w);
 }
 
 ON_EACH_STORE("A settle asked again answers as the first time and changes nothing") {
   put_all(w, {"a"});
   const auto running = claim_one(w);
-  const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back, how::deferred);
+  const auto end = GENERATE(how::succeeded, how::failed, how::removed, how::retry, how::given_back, how::deferred);
   const auto delay = GENERATE(duration(0s), duration(5s));
   REQUIRE(settle(w, running, end, delay) == errc::none);
   const auto before = portrait(w);
@@ -180,7 +206,7 @@ ON_EACH_STORE("An old start is refused once there is a newer one, and changes no
   put_all(w, {"a"});
   const auto old = claim_one(w);
   lose_all(w);
-  const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back, how::deferred);
+  const auto end = GENERATE(how::succeeded, how::failed, how::removed, how::retry, how::given_back, how::deferred);
   auto before = portrait(w);
   CHECK(settle(w, old, end) == errc::stale_fence);  // not running at all
   CHECK(portrait(w) == before);
@@ -219,12 +245,12 @@ ON_EACH_STORE("A job that was never started is not settled by the fence of no st
 ON_EACH_STORE("Of many settlements each is carried out or refused alone") {
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});
-  REQUIRE(settle(w, got.jobs[0]) == errc::none);
-  auto stale = got.jobs[1];
+  REQUIRE(settle(w, got.jobs[0].job) == errc::none);
+  auto stale = got.jobs[1].job;
   stale.fence.value = 1;
   storage::settle_request r;
-  r.starts = {ended(got.jobs[0], how::succeeded), ended(stale, how::failed), ended(got.jobs[2], how::failed),
-              ended(got.jobs[2], how::failed), ended(got.jobs[1], how::succeeded)};
+  r.starts = {ended(got.jobs[0].job, how::succeeded), ended(stale, how::failed), ended(got.jobs[2].job, how::failed),
+              ended(got.jobs[2].job, how::failed), ended(got.jobs[1].job, how::succeeded)};
   CHECK(ask(w, r).each == std::vector{errc::none, errc::stale_fence, errc::none, errc::none, errc::none});
   CHECK(get(w, "b").state == job_state::succeeded);
   CHECK(get(w, "c").state == job_state::failed);
@@ -239,12 +265,12 @@ ON_EACH_STORE("A settle may claim in the same step, and both can be asked again"
   const auto answer = ask(w, r);
   CHECK(answer.each == std::vector{errc::none});
   REQUIRE(ids(answer.next) == names{"a", "b"});  // it sees what was settled
-  CHECK(answer.next.failures.size() == 2);
+  CHECK(answer.next.jobs.size() == 2);
   const auto before = portrait(w);
   const auto again = ask(w, r);
   CHECK(again.each == std::vector{errc::none});
   CHECK(ids(again.next) == names{"a", "b"});
-  CHECK(again.next.jobs[0].fence == answer.next.jobs[0].fence);
+  CHECK(again.next.jobs[0].job.fence == answer.next.jobs[0].job.fence);
   CHECK(portrait(w) == before);
   audit(w);
 }
@@ -263,7 +289,7 @@ ON_EACH_STORE("The history keeps the last twenty starts") {
   CHECK(after.history.front().attempt == 6);
   CHECK(after.history.back().attempt == 25);
   CHECK(after.history.back().fence == last);
-  CHECK(claim(w).failures == std::vector<std::uint32_t>{25});  // counted beyond the history
+  CHECK(failures(claim(w)) == std::vector<std::uint32_t>{25});  // counted beyond the history
   audit(w);
 }
 

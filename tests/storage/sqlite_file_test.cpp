@@ -157,9 +157,26 @@ TEST_CASE("A full store still runs and settles the jobs that it holds", "[sqlite
     const auto answers = w.store().apply(std::vector<storage::request>{r});
     if (code_of(answers.at(0)) != errc::none) break;
     const auto& got = std::get<storage::claim_answer>(answers[0]);
-    if (refusal(w, storage::settle_request{{ended(got.jobs.at(0), how::succeeded)}, {}}) != errc::none) break;
+    if (refusal(w, storage::settle_request{{ended(got.jobs.at(0).job, how::succeeded)}, {}}) != errc::none) break;
   }
   CHECK(settled == n);
+}
+
+TEST_CASE("An end that is too large for the room there is costs those that came with it nothing", "[sqlite]") {
+  const temp_dir folder;
+  world w(folder.url() + "?max_pages=64");
+  put_all(w, {"a", "large", "b", "c"});
+  storage::settle_request all;
+  for (const auto& j : jobs_of(claim(w, {.free = 4})))
+    all.starts.push_back(ended(j, how::succeeded));
+  REQUIRE(all.starts.size() == 4);
+  all.starts[1].text = text_of(1'000'000);
+  CHECK(apart(w, all).each == std::vector{errc::none, errc::storage_full, errc::none, errc::none});
+  CHECK(get(w, "large").state == job_state::processing);
+  all.starts[1].text = "small";
+  CHECK(ask(w, all).each == std::vector<errc>(4));
+  CHECK(get(w, "large").result == "small");
+  audit(w);
 }
 
 TEST_CASE("A full store ends many jobs at a time, behind a large one too", "[sqlite]") {
@@ -177,7 +194,7 @@ TEST_CASE("A full store ends many jobs at a time, behind a large one too", "[sql
   std::size_t settled = 0;
   for (auto got = claim(w, {.free = 64}); !got.jobs.empty(); got = claim(w, {.free = 64})) {
     storage::settle_request all;
-    for (const auto& j : got.jobs)
+    for (const auto& j : jobs_of(got))
       all.starts.push_back(ended(j, how::succeeded));
     REQUIRE(refusal(w, all) == errc::none);
     settled += got.jobs.size();

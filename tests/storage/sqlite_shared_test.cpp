@@ -107,7 +107,8 @@ TEST_CASE("Two stores on one file never claim the same job", "[sqlite]") {
       c.types = words_of("work");
       const auto got = w.ask<storage::claim_answer>(c);
       if (got.jobs.empty()) return;
-      taken.insert(taken.end(), got.jobs.begin(), got.jobs.end());
+      for (const auto& one : got.jobs)
+        taken.push_back(one.job);
     }
   };
   std::vector<job> by_one, by_two;

@@ -29,8 +29,7 @@ struct claimed {
 claimed claim_next(world& w, const std::string& queue = "default", bool suspect_too = false) {
   auto got = claim(w, {.suspect_too = suspect_too, .queue = queue});
   REQUIRE(got.jobs.size() == 1);
-  REQUIRE(got.admitted.size() == 1);
-  return {got.jobs[0], got.admitted[0]};
+  return {got.jobs[0].job, got.jobs[0].admitted};
 }
 
 // A job that waits for x and y is woken with one of them, since `gone` ends, and is parked in the line of the other
@@ -164,7 +163,7 @@ ON_EACH_STORE("Asking again is the same grant and counts once") {
 ON_EACH_STORE("Of many starts each is answered in its turn") {
   REQUIRE(define(w, "semaphore:s", 2) == defined::added);
   put_all(w, {"a", "b", "c", "d", "e"});
-  const auto got = claim(w, {.free = 5}).jobs;
+  const auto got = jobs_of(claim(w, {.free = 5}));
   REQUIRE(got.size() == 5);
   auto nobody = got[4];
   nobody.id.value = "nobody";
@@ -238,7 +237,7 @@ ON_EACH_STORE("A parked job waits as throttled and has used no attempt") {
   CHECK(take(w, second, {m}) == "parked " + m);
   if (w.survives_reopen) w.reopen();
   CHECK(take(w, second, {m}) == "parked " + m);
-  for (const auto end : {how::succeeded, how::failed, how::deleted, how::retry, how::given_back})
+  for (const auto end : {how::succeeded, how::failed, how::removed, how::retry, how::given_back})
     CHECK(settle(w, second, end) == errc::stale_fence);
   CHECK(renew(w, second) == errc::stale_fence);
   CHECK(progress(w, second) == errc::stale_fence);
@@ -270,7 +269,7 @@ ON_EACH_STORE("However a start ends its permit goes to the oldest waiter") {
   parked(w, "b", {m});
   parked(w, "c", {m});
   SECTION("settled") {
-    const auto end = GENERATE(how::succeeded, how::failed, how::deleted, how::retry, how::given_back);
+    const auto end = GENERATE(how::succeeded, how::failed, how::removed, how::retry, how::given_back);
     const auto delay = GENERATE(duration(0s), duration(1h));
     REQUIRE(settle(w, a, end, delay) == errc::none);
     CHECK(w.store().made_work());
@@ -294,16 +293,17 @@ ON_EACH_STORE("However a start ends its permit goes to the oldest waiter") {
   audit(w);
 
   const auto got = claim(w, {.free = 9});
-  REQUIRE(got.admitted.size() == got.jobs.size());
-  const auto b = std::find_if(got.jobs.begin(), got.jobs.end(), [](const job& j) { return j.id.value == "b"; });
-  REQUIRE(b != got.jobs.end());
-  CHECK(b->attempt == 1);
-  CHECK(got.admitted[static_cast<std::size_t>(b - got.jobs.begin())] == names{m});
+  const auto found =
+      std::find_if(got.jobs.begin(), got.jobs.end(), [](const auto& one) { return one.job.id.value == "b"; });
+  REQUIRE(found != got.jobs.end());
+  const auto& b = found->job;
+  CHECK(b.attempt == 1);
+  CHECK(found->admitted == names{m});
   CHECK(holders(w, m) == names{"b"});
-  CHECK(one_throttler(w, m).holders.at(0).fence == b->fence);
-  CHECK(take(w, *b, {m}) == "granted");
+  CHECK(one_throttler(w, m).holders.at(0).fence == b.fence);
+  CHECK(take(w, b, {m}) == "granted");
   CHECK(take(w, a, {m}) == "stale");
-  REQUIRE(settle(w, *b) == errc::none);
+  REQUIRE(settle(w, b) == errc::none);
   CHECK(holders(w, m) == names{"c reserved"});
   audit(w);
 }
@@ -330,13 +330,13 @@ ON_EACH_STORE("A claim tells for each job what it has already and tells it again
   const auto got = ask(w, ends);  // in the same step
   REQUIRE(got.each == std::vector{errc::none, errc::none});
   REQUIRE(ids(got.next) == names{"c", "d", "e"});
-  CHECK(got.next.admitted == std::vector<names>{{m}, {x}, {}});
+  CHECK(admitted(got.next) == std::vector<names>{{m}, {x}, {}});
   const auto before = portrait(w);
   if (w.survives_reopen) w.reopen();
   const auto again = ask(w, ends);
   CHECK(ids(again.next) == names{"c", "d", "e"});
-  CHECK(again.next.admitted == std::vector<names>{{m}, {x}, {}});
-  CHECK(ask(w, *ends.next).admitted == std::vector<names>{{m}, {x}, {}});
+  CHECK(admitted(again.next) == std::vector<names>{{m}, {x}, {}});
+  CHECK(admitted(ask(w, *ends.next)) == std::vector<names>{{m}, {x}, {}});
   CHECK(portrait(w) == before);
   CHECK(holders(w, m) == names{"c"});
   audit(w);
@@ -768,7 +768,7 @@ ON_EACH_STORE("A woken job that no server here knows keeps its reservation while
   SECTION("and has it when one comes that does") {
     const auto got = claim(w, {.free = 9, .types = "mail"});
     REQUIRE(ids(got) == names{"b"});
-    CHECK(got.admitted == std::vector<names>{{m}});
+    CHECK(admitted(got) == std::vector<names>{{m}});
   }
   SECTION("and waits again when none comes") {
     w.clock.advance(31s);
@@ -911,7 +911,7 @@ ON_EACH_STORE("Strict permits stay with their job until it is final") {
   CHECK(take(w, first, {m}, {.strict = true}) == "stale");
   if (end == "succeeded") REQUIRE(settle(w, second.j, how::succeeded) == errc::none);
   if (end == "failed") REQUIRE(settle(w, second.j, how::failed) == errc::none);
-  if (end == "deleted") REQUIRE(settle(w, second.j, how::deleted) == errc::none);
+  if (end == "deleted") REQUIRE(settle(w, second.j, how::removed) == errc::none);
   if (end == "removed") REQUIRE(remove(w, "a").code == errc::none);
   if (end == "lost") {
     w.clock.advance(29s);
@@ -968,7 +968,7 @@ ON_EACH_STORE("An old start does not release what the new one has") {
   CHECK(next.admitted == (strict ? names{m} : names{}));
   REQUIRE(take(w, next.j, {m}, {.strict = strict}) == "granted");
   parked(w, "b", {m});
-  for (const auto end : {how::succeeded, how::failed, how::deleted, how::retry, how::given_back})
+  for (const auto end : {how::succeeded, how::failed, how::removed, how::retry, how::given_back})
     CHECK(settle(w, old, end) == errc::stale_fence);
   CHECK(reap(w, {{start_of(old), 0, 30s, false}}).each == std::vector{errc::stale_fence});
   CHECK(holders(w, m) == names{"a"});

@@ -18,10 +18,9 @@ job started_one(world& w, const std::string& id) {
   REQUIRE(put(w, {.id = id}) == errc::none);
   return claim_one(w);
 }
-storage::take_answer::how take_one(world& w, const job& j, const names& permits, bool strict = false) {
+admission take_one(world& w, const job& j, const names& permits, bool strict = false) {
   return asked<storage::take_answer>(w, storage::take_request{{{start_of(j), permits, strict, true}}}).each.at(0).what;
 }
-using result_of = storage::take_answer::how;
 
 storage::throttler_answer about(world& w, const std::string& resource) {
   return asked<storage::throttler_answer>(w, storage::throttler_request{resource, 200});
@@ -30,8 +29,8 @@ storage::throttler_answer about(world& w, const std::string& resource) {
 // One job has m, another waits for it.
 job one_of_two(world& w) {
   auto has = started_one(w, "has");
-  REQUIRE(take_one(w, has, {m}) == result_of::granted);
-  REQUIRE(take_one(w, started_one(w, "waits"), {m}) == result_of::parked);
+  REQUIRE(take_one(w, has, {m}) == admission::granted);
+  REQUIRE(take_one(w, started_one(w, "waits"), {m}) == admission::parked);
   return has;
 }
 
@@ -114,11 +113,11 @@ TEST_CASE("When Redis is full, permits are still taken, waited for and passed on
   const auto has = one_of_two(w);
   const auto third = started_one(w, "third");
   w.server.command({"CONFIG", "SET", "maxmemory", "1"});
-  CHECK(take_one(w, third, {m}) == result_of::parked);
+  CHECK(take_one(w, third, {m}) == admission::parked);
   REQUIRE(settle(w, has) == errc::none);
   CHECK(about(w, m).holders.at(0).id.value == "waits");
   const auto next = claim_one(w);
-  CHECK(take_one(w, next, {m, "mutex:n"}) == result_of::granted);
+  CHECK(take_one(w, next, {m, "mutex:n"}) == admission::granted);
   REQUIRE(settle(w, next) == errc::none);
   CHECK(about(w, m).holders.at(0).id.value == "third");
   w.server.command({"CONFIG", "SET", "maxmemory", "0"});
@@ -137,12 +136,12 @@ TEMPLATE_TEST_CASE("What nobody limits any more is woken bit by bit", "[contract
     jobs.jobs.push_back(prepared({.id = "j" + std::to_string(i)}));
   ask(w, jobs);
   storage::take_request wants;
-  for (const auto& j : claim(w, {.free = 1'200}).jobs)
+  for (const auto& j : jobs_of(claim(w, {.free = 1'200})))
     wants.starts.push_back({start_of(j), {"semaphore:s"}});
   REQUIRE(wants.starts.size() == 1'200);
   const auto told = asked<storage::take_answer>(w, wants);
-  CHECK(told.each[0].what == result_of::granted);
-  CHECK(told.each[1'199].what == result_of::parked);
+  CHECK(told.each[0].what == admission::granted);
+  CHECK(told.each[1'199].what == admission::parked);
   define(storage::unlimited_permits);
   CHECK(about(w, "semaphore:s").about.waiting == 199);
   const auto roused = asked<storage::rouse_answer>(w, storage::rouse_request{});

@@ -184,7 +184,7 @@ ON_EACH_STORE("Pruning goes on in steps and says whether more is to do") {
 ON_EACH_STORE("Each final state has its own rule, and a state without one is kept for ever") {
   finish(w, {"s"});
   finish(w, {"f"}, how::failed);
-  finish(w, {"d"}, how::deleted);
+  finish(w, {"d"}, how::removed);
   put_all(w, {"waits"});
   REQUIRE(put(w, {.id = "later", .delay = 1h}) == errc::none);
   REQUIRE(put(w, {.id = "runs", .queue = "other"}) == errc::none);

@@ -32,13 +32,18 @@ storage::explain_answer ended(job_state state, const std::string& reason) {
 }
 
 // Scheduled, after a start that ended so.
-storage::explain_answer scheduled(const std::string& cause, const std::string& text, const std::string& reason) {
+storage::explain_answer scheduled(run_end end, const std::string& text, std::uint32_t failures = 0,
+                                  const std::string& throttler = {}) {
   auto s = seen(job_state::scheduled);
   s.found->due_at = later;
-  s.found->reason = reason;
+  s.found->reason = "words for people";
+  s.failures = failures;
   start_record start;
-  start.cause = cause;
+  start.cause = "a word";
   start.error = text;
+  start.end = end;
+  start.failure = failures > 0;
+  start.throttler = throttler;
   s.found->history.push_back(start);
   return s;
 }
@@ -106,16 +111,15 @@ TEST_CASE("a scheduled job is explained by why it was scheduled") {
   says(fresh, explain_reason::due, "is due at " + later_text);
   CHECK(explain(fresh, now).when == later);
   CHECK(explain(fresh, later).text == "is due since " + later_text + " and enters its queue when a server looks");
-  says(scheduled("failed", "exit 7", "retry 2 in 10s: exit 7"), explain_reason::retry,
-       "retry 2 at " + later_text + ": exit 7");
-  says(scheduled("retry", "rate limited: slow down", "again in 5s: rate limited: slow down"), explain_reason::retry,
+  says(scheduled(run_end::retry, "exit 7", 2), explain_reason::retry, "retry 2 at " + later_text + ": exit 7");
+  says(scheduled(run_end::retry, "rate limited: slow down"), explain_reason::retry,
        "again at " + later_text + ": rate limited: slow down");
-  says(scheduled("failed", "", ""), explain_reason::retry, "again at " + later_text);
-  CHECK(explain(scheduled("failed", "", ""), now).when == later);
-  const auto off = scheduled("throttled", "deferred by semaphore:a", "deferred by semaphore:a; again in 1m");
+  says(scheduled(run_end::retry, ""), explain_reason::retry, "again at " + later_text);
+  CHECK(explain(scheduled(run_end::retry, ""), now).when == later);
+  const auto off = scheduled(run_end::deferred, "not now", 0, "semaphore:a");
   says(off, explain_reason::deferred, "was deferred by semaphore:a and is asked again at " + later_text);
   CHECK(explain(off, now).resource == "semaphore:a");
-  const auto unnamed = scheduled("throttled", "deferred by permits", "");
+  const auto unnamed = scheduled(run_end::deferred, "deferred by permits");
   says(unnamed, explain_reason::deferred, "was put off and is asked again at " + later_text + ": deferred by permits");
   CHECK(explain(unnamed, now).resource.empty());
 }
