@@ -12,7 +12,8 @@
 // has claimed from it or beaten for it of late.
 // - A line is ordered by the number that the job drew when it was first parked and keeps until it is admitted.
 // - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail.
-// - A job that was parked again after `most_failed_wakeups` wakes keeps, from then on, what it could take in the order of names;
+// - A job that was parked again after `most_failed_wakeups` wakes keeps, from then on, what it could take in the order
+// of names;
 //   not in the line of a custom throttler, which may let it wait for as long as it likes.
 // - Permits go back when the job leaves processing; strict ones when it is final: until then they belong to the job.
 //   Only a job that asks for more than in its last start may lose one before, since it waits in the order of names.

@@ -48,7 +48,7 @@ inline constexpr std::size_t script_count = static_cast<std::size_t>(script::aud
 
 // What a script does to what is stored, as the first line of its file says.
 enum class effect : std::uint8_t {
-  reads,             // changes nothing, so its answer may be lost without harm
+  reads,  // changes nothing, so its answer may be lost without harm
   writes,
   may_find_nothing,  // writes, but often finds nothing to do, and changes nothing then
   promises,          // writes, and whoever asked takes the answer for a promise

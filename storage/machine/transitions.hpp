@@ -70,7 +70,8 @@ inline void damaged(steps& x, const told_job& told) {
   x.broken.push_back({std::string(told.id), std::string(told.record), std::string(told.past)});
 }
 
-// What is meant when a script says that it does not know the layout of `store`, "LAYOUT its ours"; nothing for other words.
+// What is meant when a script says that it does not know the layout of `store`, "LAYOUT its ours"; nothing for other
+// words.
 error layout_error(std::string_view store, std::uint64_t found, std::uint64_t known);
 std::optional<error> unknown_layout(std::string_view said, std::string_view store);  // batch.cpp
 

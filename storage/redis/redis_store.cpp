@@ -141,7 +141,9 @@ private:
     for (std::size_t i = 0; i < machine::script_count; ++i)
       look.add(machine::of(static_cast<machine::script>(i)).hash);
     const auto said = ask(*l.at, look, deadline);
-    if (!said) return error{said.error().code, cat("Redis at ", to_string(l.server), ": ", printable(said.error().message, 300))};
+    if (!said)
+      return error{said.error().code,
+                   cat("Redis at ", to_string(l.server), ": ", printable(said.error().message, 300))};
     for (std::size_t i = 0; i < machine::script_count; ++i)
       loaded_.set(i, said->root()[i].number() == 1);
     return {};
@@ -158,7 +160,8 @@ private:
 
   // A full Redis still settles what was begun.
   result<void> make_ours(steady_point deadline) {
-    auto made = ask_one(machine::call(machine::script::open), [](const machine::item&) {}, deadline);
+    auto made = ask_one(
+        machine::call(machine::script::open), [](const machine::item&) {}, deadline);
     if (!made && made.error().code == errc::storage_full) return {};
     return made;
   }

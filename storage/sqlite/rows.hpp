@@ -70,6 +70,8 @@ public:
   // Else what would change something throws.
   void allow_writing(bool may_write);
   bool wanted_to_write() const { return wanted_to_write_; }
+  // Since the last `flush`.
+  bool has_changed() const { return !changed_.empty(); }
 
   // Stays where it is until the transaction is over.
   key& find(std::string_view name);

@@ -578,7 +578,7 @@ TEST_CASE(
   w.options.queues = {{"default", {1, 0, {}, {}}}};
   w.options.throttlers = {fixed_window("github", 5, 24h)};
   const auto [type, ref, key] = GENERATE(table<const char*, const char*, const char*>(
-      {{"window", "fixed_window:github", "{sluice}:cells"}, {"mutex", "mutex:order:{n}", "{sluice}:limits"}}));
+      {{"window", "fixed_window:github", "{sluice}:limiters"}, {"mutex", "mutex:order:{n}", "{sluice}:limits"}}));
   w.options.jobs[type].throttle = {ref};
   w.options.jobs[type].when_throttled = GENERATE(throttle_action::wait, throttle_action::remove);
   std::atomic<int> runs{0};

@@ -1,6 +1,6 @@
-// Any bytes as stored values, and any arguments to a script: an error or a record put aside, never a crash, a script that
-// does not end, or an answer that cannot be read. A script that fails has changed nothing before, as Redis needs it, unless
-// what it met was harmed.
+// Any bytes as stored values, and any arguments to a script: an error or a record put aside, never a crash, a script
+// that does not end, or an answer that cannot be read. A script that fails has changed nothing before, as Redis needs
+// it, unless what it met was harmed.
 //
 // A step is a byte that says what, and what follows it: harm to a stored value, a request, or a script with arguments.
 #include <cstdio>
@@ -229,11 +229,13 @@ private:
     for (const auto& resource : resources)
       ask(throttler_request{resource, 20});
     ask(cell_request{"fixed_window:w"});
-    const auto found = machine::audit([this](const machine::call& c, const std::function<void(const machine::item&)>& read) -> result<void> {
-      if (const auto wrong = run(c, read)) return error{errc::storage_damaged, *wrong};
-      return {};
-    });
-    must(is_harmed_ || (found && found->empty()), "the books are wrong", found && !found->empty() ? found->front() : "");
+    const auto found = machine::audit(
+        [this](const machine::call& c, const std::function<void(const machine::item&)>& read) -> result<void> {
+          if (const auto wrong = run(c, read)) return error{errc::storage_damaged, *wrong};
+          return {};
+        });
+    must(is_harmed_ || (found && found->empty()), "the books are wrong",
+         found && !found->empty() ? found->front() : "");
   }
 
   void run_script(input& in) {
@@ -259,7 +261,8 @@ private:
     const auto key = names[in.below(names.size())];
     const auto member = in.below(2) == 0 ? id(in) : std::string(in.bytes());
     const std::string value(in.bytes());
-    static const std::vector<std::string> scores = {"0", "1", "-1", "inf", "-inf", "1780000000000001", "9007199254740993", "1e300", "0.5"};
+    static const std::vector<std::string> scores = {
+        "0", "1", "-1", "inf", "-inf", "1780000000000001", "9007199254740993", "1e300", "0.5"};
     const auto score = scores[in.below(scores.size())];
     switch (in.below(8)) {
       case 0:

@@ -15,8 +15,8 @@ const names windows = {"fixed_window:f", "sliding_window:v", "dynamic_window:d"}
 
 // What may stay: a number, a bit for each queue and each type that nobody knew there, and of each cell that ever was
 // its version.
-const std::set<std::string> may_stay = {"number",        "queues",      "served",     "cells",
-                                        "types:default", "types:other", "types:third"};
+const std::set<std::string> may_stay = {"number", "queues",        "served",      "limiters",
+                                        "schema", "types:default", "types:other", "types:third"};
 
 std::string text_of(std::size_t size) { return '"' + std::string(size, 'x') + '"'; }
 
@@ -73,11 +73,11 @@ void work(world& w, const std::string& queue, const std::string& server, int rou
   std::vector<storage::start_key> asks;
   storage::settle_request ends;
   for (std::size_t i = 0; i < got.jobs.size(); ++i) {
-    const auto& j = got.jobs[i];
+    const auto& j = got.jobs[i].job;
     if (i % 3 == 0) takes.push_back(wanting(j, wishes[(i + which) % wishes.size()], {.strict = i % 2 == 0}));
     if (i % 4 == 0) asks.push_back(start_of(j));
     if (i % 8 == 7) continue;  // its lease is lost
-    ends.starts.push_back(ended(j, static_cast<how>(i % 6), 10s));
+    ends.starts.push_back(ended(j, static_cast<how>(1 + i % 7), 10s));
     if (i % 5 == 0) ends.starts.back().text = text_of(6'000);
   }
   const auto& window = windows[which % windows.size()];

@@ -19,13 +19,9 @@ std::string in_full(const std::optional<job>& j) { return j ? in_full(*j) : " no
 
 std::string in_full(const storage::claim_answer& c) {
   auto text = cat(c.jobs.size(), " jobs, ", c.parked, " parked", c.suspect_waits ? ", a suspect waits" : "");
-  for (const auto& j : c.jobs)
-    text += in_full(j);
-  for (const auto n : c.failures)
-    text += cat(" failures ", n);
-  for (const auto& has : c.admitted) {
-    text += " [";
-    for (const auto& resource : has)
+  for (const auto& one : c.jobs) {
+    text += cat(in_full(one.job), " failures ", one.failures, " [");
+    for (const auto& resource : one.admitted)
       text += cat(' ', resource);
     text += " ]";
   }
@@ -56,7 +52,7 @@ std::string in_full(const storage::throttler_answer& t) {
 
 std::string in_full(const storage::explain_answer& e) {
   return cat(name_of(e.code), in_full(e.found), e.paused ? " paused" : "", e.served ? " served" : "", " behind ",
-             e.before, " beside ", e.running, " for ", in_full(e.waits_for));
+             e.before, " failures ", e.failures, " beside ", e.running, " for ", in_full(e.waits_for));
 }
 
 std::string in_full(const queue_counts& q) {

@@ -78,8 +78,9 @@ TEMPLATE_TEST_CASE("The audit tells of permits that were taken and are not count
   put_all(w, {"has"});
   REQUIRE(ids(claim(w, {.permits = {{"work", {{m}}}}})) == names{"has"});
   REQUIRE(w.store().audit()->empty());
-  const names harm = GENERATE(names{"HSET", "claim_permits", m, "2"}, names{"HDEL", "claim_permits", m}, names{"ZREM", "busy", m},
-                              names{"HSET", "claim_permits", "mutex:other", "1"}, names{"HDEL", "runs", "has"});
+  const names harm =
+      GENERATE(names{"HSET", "claim_permits", m, "2"}, names{"HDEL", "claim_permits", m}, names{"ZREM", "busy", m},
+               names{"HSET", "claim_permits", "mutex:other", "1"}, names{"HDEL", "runs", "has"});
   INFO(harm[0] << ' ' << harm[1] << ' ' << harm[2]);
   w.command(harm);
   CHECK_FALSE(w.store().audit()->empty());

@@ -158,7 +158,7 @@ TEST_CASE("a running server stores its throttlers and schedules again when its R
     return w.sluice({"throttlers"}).out.find("semaphore:api") != std::string::npos &&
            w.sluice({"recurring", "list"}).out.find("nightly") != std::string::npos;
   };
-  REQUIRE(is_configured());
+  REQUIRE(eventually(is_configured, 20s));
   SECTION("restarted without its file") { own.redis->restart(); }
   SECTION("flushed beside open connections") { REQUIRE_FALSE(own.redis->command({"FLUSHALL"}).is_error()); }
   CHECK(eventually(is_configured, 20s));
