@@ -74,7 +74,7 @@ public:
 
   // All of one input is undone.
   void try_all(input in) {
-    is_harmed_ = false;
+    is_harmed_ = is_wild_ = false;
     now_ = some_day;
     db_.execute("BEGIN");
     keys_->begin();
@@ -144,7 +144,7 @@ private:
       engine_->run(c, std::to_string(now_), "", read);
     } catch (const sqlite::command_error& e) {
       wrong = e.message;
-      must(is_harmed_ || !keys_->has_changed(), "half of it was done", *wrong);
+      must(is_wild_ || !keys_->has_changed(), "half of it was done", *wrong);
       keys_->forget();
       db_.execute("ROLLBACK TO step");
       keys_->begin();
@@ -247,7 +247,7 @@ private:
         case 2: c.add(resources[in.below(resources.size())]); break;
         default: c.add(in.bytes()); break;
       }
-    is_harmed_ = true;  // arguments that nobody packs may make anything of what is stored
+    is_harmed_ = is_wild_ = true;
     run(c, [](const machine::item&) {});
   }
 
@@ -300,7 +300,8 @@ private:
   }();
   std::int64_t now_ = some_day;
   std::uint64_t op_ = 0;
-  bool is_harmed_ = false;
+  bool is_harmed_ = false;  // so that books may be wrong
+  bool is_wild_ = false;    // a script was given arguments that nobody packs
   std::vector<start_key> started_;
 };
 
