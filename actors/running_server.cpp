@@ -1,7 +1,10 @@
 #include "actors/running_server.hpp"
 
+#include <algorithm>
+
 #include "actors/lease_keeper.hpp"
 #include "core/log.hpp"
+#include "storage/settle_apart.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -12,6 +15,17 @@ using namespace std::chrono_literals;
 // Beyond the grace, for the store to take the ends; and for each of the last words. In all below 2 s.
 constexpr duration settle_time = 700ms;
 constexpr duration last_patience = 400ms;
+
+// At a stop nobody asks again.
+void warn_of_refused(const storage::answer& told) {
+  if (const auto* refused = std::get_if<error>(&told))
+    return log::warn("unfinished jobs could not be given back (", to_string(*refused), "); their leases will run out");
+  const auto& each = std::get<storage::settle_answer>(told).each;
+  const auto refused = std::count_if(each.begin(), each.end(), [](errc code) {
+    return code == errc::storage_busy || storage::concerns_one_end(code);
+  });
+  if (refused > 0) log::warn("the store cannot take the ends of ", refused, " jobs; their leases will run out");
+}
 
 }  // namespace
 
@@ -68,7 +82,8 @@ stop_report running_server::stop(const std::function<void(crew&)>& wait_for_acto
   std::vector<storage::request> last;
   if (!ended.starts.empty()) last.emplace_back(std::move(ended));
   last.emplace_back(storage::leave_request{engine_->id});
-  (void)runner_->call(std::move(last), steady_clock::now() + last_patience);  // else leases run out, and it is pruned
+  const auto told = runner_->call(std::move(last), steady_clock::now() + last_patience);
+  if (told.size() > 1) warn_of_refused(told[0]);  // who cannot leave is pruned
   engine_->end_restoring();
   engine_.reset();
   if (left_.empty()) runner_.reset();
@@ -79,9 +94,7 @@ void running_server::give_up_unfinished() {
   if (left_.empty()) return;
   std::vector<storage::request> asked;
   asked.emplace_back(storage::settle_request{std::exchange(left_, {}), std::nullopt});
-  const auto answered = runner_->call(std::move(asked), steady_clock::now() + last_patience);
-  if (const auto* refused = std::get_if<error>(&answered.at(0)))
-    log::warn("unfinished jobs could not be given back (", to_string(*refused), "); their leases will run out");
+  warn_of_refused(runner_->call(std::move(asked), steady_clock::now() + last_patience).at(0));
   runner_.reset();
 }
 

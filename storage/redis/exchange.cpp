@@ -152,6 +152,7 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     auto got = connection_.next(deadline);  // of the mark, without which WAIT may have nothing to wait for
     if (got && mark_loads_) got = connection_.next(deadline);
     const bool marked = got && !got->root().is_error();
+    if (!marked) loaded_.reset(static_cast<std::size_t>(machine::script::mark));
     if (got) got = connection_.next(deadline);  // of WAIT
     const bool enough = marked && got && got->root().number() >= static_cast<std::int64_t>(replicas_);
     const auto why = got ? cat("fewer than ", replicas_, " replicas have it yet ", printable(got->root().text(), 200))

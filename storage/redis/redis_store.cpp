@@ -135,15 +135,15 @@ private:
     return {};
   }
 
-  // What is missing is loaded when it is first needed.
+  // What is missing is loaded when it is first needed; all of it when we may not ask.
   result<void> look_for_scripts(const link& l, steady_point deadline) {
     command look{"SCRIPT", "EXISTS"};
     for (std::size_t i = 0; i < machine::script_count; ++i)
       look.add(machine::of(static_cast<machine::script>(i)).hash);
-    const auto said = ask(*l.at, look, deadline);
+    l.at->post(look.encoded());
+    const auto said = l.at->next(deadline);
     if (!said)
-      return error{said.error().code,
-                   cat("Redis at ", to_string(l.server), ": ", printable(said.error().message, 300))};
+      return error{errc::storage_unavailable, cat("Redis at ", to_string(l.server), ": ", said.error().message)};
     for (std::size_t i = 0; i < machine::script_count; ++i)
       loaded_.set(i, said->root()[i].number() == 1);
     return {};

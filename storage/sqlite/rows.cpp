@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t together = machine::hashes_by_job.size();
 static_assert(together == 4, "the statements below name four columns");
 constexpr std::int64_t most_in_key = std::int64_t{1} << 48;
-constexpr std::size_t most_known = 100'000;  // keys that are remembered between transactions
+constexpr std::size_t most_known = 100'000;         // keys that are remembered between transactions
+constexpr std::size_t most_kept = 8 * 1024 * 1024;  // bytes of members
 
 // A longer first field stands in `fields`, under a key that nothing has, and 1 in its row, which stays short: its other
 // columns change with each step of a job.
@@ -59,8 +60,8 @@ void rows::begin() {
   auto q = db_.prepare("PRAGMA data_version");
   const auto version = q.step() ? q.number(0) : 0;
   if (version != version_ || keys_.size() > most_known) keys_.clear();
+  if (version != version_ || kept_ > most_kept) forget_members();
   version_ = version;
-  forget_members();
 }
 
 void rows::flush() {
@@ -124,6 +125,11 @@ void rows::change(key& k) {
   k.changed = true;
 }
 
+void rows::change(member& m) {
+  if (!m.changed) changed_members_.push_back(&m);
+  m.changed = true;
+}
+
 // The number under which its rows stand; it is given one when it has none.
 std::int64_t rows::row_of(key& k, kind wanted) {
   change(k);
@@ -169,59 +175,68 @@ void rows::remove_text(key& k) {
 }
 
 std::string_view rows::keep(std::string_view text) {
+  kept_ += text.size() + 1;
   auto* const kept = static_cast<char*>(arena_.allocate(text.size() + 1, 1));
   std::copy(text.begin(), text.end(), kept);
   return {kept, text.size()};
 }
 
 void rows::forget_members() {
+  changed_members_.clear();
   members_.reset();
   arena_.release();
+  kept_ = 0;
   members_.emplace(&arena_);
 }
 
 rows::member& rows::member_of(std::string_view name) {
-  if (const auto known = members_->find(name); known != members_->end()) return known->second;
-  auto& m = members_->emplace(keep(name), member{0, std::pmr::vector<place>(&arena_)}).first->second;
+  if (const auto known = members_->find(name); known != members_->end()) {
+    if (known->second.is_healed && may_write_) change(known->second);
+    return known->second;
+  }
+  const auto its_name = keep(name);
+  auto& m = members_->emplace(its_name, member{its_name, 0, std::pmr::vector<place>(&arena_)}).first->second;
+  kept_ += sizeof m + 2 * sizeof(place);
   auto q = db_.prepare("SELECT id, places, field1, field2, field3, field4 FROM members WHERE name=?").with(raw(name));
   if (!q.step()) return m;
   m.row = q.number(0);
-  read_places(name, m, q.bytes(1));
+  read_places(m, q.bytes(1));
   for (int i = 0; i < static_cast<int>(together); ++i)
     if (!q.is_null(i + 2)) m.fields[static_cast<std::size_t>(i)] = keep(q.bytes(i + 2));
   if (q.is_number(2)) m.fields[0] = unread;
   return m;
 }
 
-// One that is not there any more is empty, which no record is.
+// One that is not there any more is a text that no record is.
 std::string_view rows::read_long(std::string_view name) {
   auto q = db_.prepare("SELECT value FROM fields WHERE key=-1 AND field=?").with(raw(name));
-  return keep(q.step() ? q.bytes(0) : std::string_view());
+  return keep(q.step() ? q.bytes(0) : std::string_view("?"));
 }
 
-void rows::write_long(std::string_view name, const member& m) {
+void rows::write_long(const member& m) {
   if (m.fields[0].size() > longest_in_row)
     db_.prepare("INSERT OR REPLACE INTO fields(key, field, value) VALUES(-1, ?, ?)")
-        .with(raw(name), raw(m.fields[0]))
+        .with(raw(m.name), raw(m.fields[0]))
         .run();
-  else if (m.row != 0) db_.prepare("DELETE FROM fields WHERE key=-1 AND field=?").with(raw(name)).run();
+  else if (m.row != 0) db_.prepare("DELETE FROM fields WHERE key=-1 AND field=?").with(raw(m.name)).run();
 }
 
-void rows::read_places(std::string_view name, member& m, std::string_view from) {
+void rows::read_places(member& m, std::string_view from) {
   const auto places = from.substr(0, from.size() - from.size() % sizeof(place));
-  if (from.substr(places.size()) != checksum_of(name, places)) return find_places(name, m);
+  if (from.substr(places.size()) != checksum_of(m.name, places)) return find_places(m);
   m.places.resize(places.size() / sizeof(place));
   std::copy(places.begin(), places.end(), reinterpret_cast<char*>(m.places.data()));
 }
 
 // What `scores` says holds, where a member says something else. That is damage, and seldom: so all of it is read.
-void rows::find_places(std::string_view name, member& m) {
-  log::error("SQLite: the places of ", printable(name, 100), " are damaged; they are read anew");
+void rows::find_places(member& m) {
+  log::error("SQLite: the places of ", printable(m.name, 100), " are damaged; they are read anew");
   m.places.clear();
-  auto q = db_.prepare("SELECT key, score FROM scores WHERE member=?").with(raw(name));
+  auto q = db_.prepare("SELECT key, score FROM scores WHERE member=?").with(raw(m.name));
   while (q.step())
     m.places.push_back({q.number(0), q.real_number(1)});
-  m.changed = m.changed || may_write_;
+  m.is_healed = true;
+  if (may_write_) change(m);
 }
 
 std::pmr::vector<rows::place>::iterator rows::place_in(member& m, const key& k) {
@@ -229,29 +244,29 @@ std::pmr::vector<rows::place>::iterator rows::place_in(member& m, const key& k) 
 }
 
 void rows::flush_members() {
-  for (auto& [name, m] : *members_) {
-    if (!m.changed) continue;
-    flush_member(name, m);
-    m.changed = m.first_changed = false;
+  for (auto* m : changed_members_) {
+    flush_member(*m);
+    m->changed = m->first_changed = m->is_healed = false;
   }
+  changed_members_.clear();
 }
 
-void rows::flush_member(std::string_view name, member& m) {
+void rows::flush_member(member& m) {
   std::string places(reinterpret_cast<const char*>(m.places.data()), m.places.size() * sizeof(place));
   const bool has_none = std::none_of(m.fields.begin(), m.fields.end(), [](auto field) { return field.data(); });
-  if (m.first_changed) write_long(name, m);
+  if (m.first_changed) write_long(m);
   if (has_none && places.empty()) {
     if (m.row != 0) db_.prepare("DELETE FROM members WHERE id=?").with(m.row).run();
     m.row = 0;
     return;
   }
-  places += checksum_of(name, places);
+  places += checksum_of(m.name, places);
   const auto& [first, second, third, fourth] = m.fields;
   const bool is_long = first.size() > longest_in_row;
   const query::maybe in_row{is_long ? std::string_view() : first};
   if (m.row == 0) {
     db_.prepare("INSERT INTO members(name, field1, field2, field3, field4, places) VALUES(?, iif(?, 1, ?), ?, ?, ?, ?)")
-        .with(raw(name), is_long ? 1 : 0, in_row, query::maybe{second}, query::maybe{third}, query::maybe{fourth},
+        .with(raw(m.name), is_long ? 1 : 0, in_row, query::maybe{second}, query::maybe{third}, query::maybe{fourth},
               raw(places))
         .run();
     m.row = db_.last_rowid();
@@ -284,7 +299,7 @@ std::optional<std::string_view> rows::field_of(const key& k, std::string_view fi
 void rows::put_together(std::string_view field, std::size_t column, std::string_view value) {
   auto& m = member_of(field);
   m.fields[column] = value;
-  m.changed = true;
+  change(m);
   m.first_changed = m.first_changed || column == 0;
 }
 
@@ -338,18 +353,18 @@ bool rows::delete_score(const key& k, std::string_view name, double score) {
 }
 
 // Takes it out of its place; false when it has none.
-bool rows::leave_place(key& k, std::string_view name, member& m) {
+bool rows::leave_place(key& k, member& m) {
   for (bool is_anew = false;; is_anew = true) {
     const auto there = place_in(m, k);
     if (there == m.places.end()) return false;
     change(k);
-    if (delete_score(k, name, there->score)) {
+    if (delete_score(k, m.name, there->score)) {
       m.places.erase(there);
-      m.changed = true;
+      change(m);
       return true;
     }
     if (is_anew) throw failure{SQLITE_CORRUPT, "a member is where it is not"};
-    find_places(name, m);
+    find_places(m);
     count(k);
   }
 }
@@ -358,9 +373,9 @@ bool rows::put_score(key& k, std::string_view name, double score) {
   auto& m = member_of(name);
   const auto there = place_in(m, k);
   if (there != m.places.end() && there->score == score) return false;
-  const bool was_there = leave_place(k, name, m);
+  const bool was_there = leave_place(k, m);
   m.places.push_back({row_of(k, kind::sorted), score});
-  m.changed = true;
+  change(m);
   auto q = db_.prepare("INSERT OR REPLACE INTO scores(key, score, member) VALUES(?, ?, ?)").with(k.id);
   bind_score(q, score).with(raw(name)).run();
   if (!was_there) grow(k, 1);
@@ -368,7 +383,7 @@ bool rows::put_score(key& k, std::string_view name, double score) {
 }
 
 bool rows::remove_score(key& k, std::string_view name) {
-  if (k.what == kind::none || !leave_place(k, name, member_of(name))) return false;
+  if (k.what == kind::none || !leave_place(k, member_of(name))) return false;
   grow(k, -1);
   return true;
 }

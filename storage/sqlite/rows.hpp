@@ -2,7 +2,8 @@
 //
 // What one name has is kept together: one row of `members` has its places in all sorted sets and its fields in the
 // hashes that the machine names (machine::hashes_by_job), so that a job is read and written as one row.
-// Rows and counts of a transaction are kept in memory until `flush`.
+// Rows and counts of a transaction are kept in memory until `flush`, and what is known of them longer: until something
+// was rolled back, another connection has written, or it is too much.
 #pragma once
 
 #include <array>
@@ -101,15 +102,18 @@ private:
     std::int64_t key = 0;
     double score = 0;
   };
-  // Texts of the transaction are kept in `arena_`.
+  // Its texts are kept in `arena_`.
   struct member {
+    std::string_view name;
     std::int64_t row = 0;  // 0: has none
     std::pmr::vector<place> places;
     std::array<std::string_view, machine::hashes_by_job.size()> fields{};  // without data: it has none there
     bool changed = false;
+    bool is_healed = false;      // its places were damaged, and are not written yet
     bool first_changed = false;  // its first field, which is long and seldom changes
   };
   void change(key& k);  // before each
+  void change(member& m);
   std::int64_t row_of(key& k, kind wanted);
   void grow(key& k, std::int64_t by);
   void count(key& k);
@@ -117,13 +121,13 @@ private:
   member& member_of(std::string_view name);
   static std::pmr::vector<place>::iterator place_in(member& m, const key& k);
   std::string_view read_long(std::string_view name);
-  void write_long(std::string_view name, const member& m);
-  void read_places(std::string_view name, member& m, std::string_view from);
-  void find_places(std::string_view name, member& m);
-  bool leave_place(key& k, std::string_view name, member& m);
+  void write_long(const member& m);
+  void read_places(member& m, std::string_view from);
+  void find_places(member& m);
+  bool leave_place(key& k, member& m);
   bool delete_score(const key& k, std::string_view name, double score);
   void put_together(std::string_view field, std::size_t column, std::string_view value);
-  void flush_member(std::string_view name, member& m);
+  void flush_member(member& m);
   void flush_members();
   void forget_members();
   std::string_view keep(std::string_view text);
@@ -131,9 +135,11 @@ private:
   database& db_;
   const std::string prefix_;
   std::unordered_map<std::string, key> keys_;
-  std::vector<key*> changed_;  // in this transaction
+  std::vector<key*> changed_;  // since the last `flush`
+  std::vector<member*> changed_members_;
   std::vector<std::byte> first_of_arena_ = std::vector<std::byte>(256 * 1024);
   std::pmr::monotonic_buffer_resource arena_{first_of_arena_.data(), first_of_arena_.size()};
+  std::size_t kept_ = 0;  // bytes of it
   std::optional<std::pmr::unordered_map<std::string_view, member>> members_;
   std::string value_;         // that was found last
   std::int64_t version_ = 0;  // SQLite's data_version when the caches were right

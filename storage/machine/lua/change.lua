@@ -38,7 +38,7 @@ else
   end
   target, score = sorted(line('deleted', at.queue)), now_text
 end
-if row then throttling().check_throttlers() end
+if row or at.kind == 'throttled' then throttling().check_throttlers() end
 p.reason = ARGV[5]
 if at.kind == 'scheduled' then sorted(due) end
 call('ZREM', at.key, id)

@@ -158,6 +158,7 @@ give_back_if_any(ended, had, took, is_final)
 
 local answer = {''}
 if ARGV[at] then
+  keep_number()  -- the ends are stored, whatever becomes of the claim
   local got = claim(at)
   for i = 1, #got do answer[i + 1] = got[i] end
   made_work = made_work or got[1] > 0

@@ -20,7 +20,7 @@ end
 local function put_aside(id, key, queue)
   local record, before, row = call('HGET', jobs, id), call('HGET', past, id), call('HGET', runs, id)
   may_put_aside(queue)
-  if row then throttling().check_throttlers() end
+  throttling().check_throttlers()
   if key then call('ZREM', key, id) end
   call('HDEL', jobs, id)
   call('HDEL', past, id)

@@ -1,6 +1,7 @@
 -- The number that only grows, which fences and places in line are drawn from; and what stands at the ends of a script.
 
-local last_number = tonumber(stored[2] or '') or 0
+-- What is no text is an error here, and nothing before.
+local last_number = tonumber(stored[2] or call('GET', number_key) or '') or 0
 local is_drawn = false
 -- The first of n numbers that nobody ever drew before, also when lost writes took the last one back.
 local function draw(n)
@@ -14,9 +15,14 @@ end
 -- write may grow, and on a replica it refuses any write, so a claim that finds nothing notices a lost master too.
 local function begin_freeing() call('HDEL', runs, '') end
 
+local function keep_number()
+  if is_drawn then call('SET', number_key, whole(last_number)) end
+  is_drawn = false
+end
+
 -- The last writes of a script.
 local function finish(made_work)
-  if is_drawn then call('SET', number_key, whole(last_number)) end
+  keep_number()
   -- Who may not publish is heard by the sweep.
   if made_work then redis.pcall('PUBLISH', channel, ARGV[2]) end
 end

@@ -70,7 +70,7 @@ local are_checked = false
 local function check_throttlers()
   if are_checked then return end
   are_checked = true
-  for _, key in ipairs({claim_permits, limits, definitions, configs, limiters}) do call('HLEN', key) end
+  for _, key in ipairs({admission, claim_permits, limits, definitions, configs, limiters}) do call('HLEN', key) end
   for _, key in ipairs({busy, waiting, reserved, next_checks, served}) do sorted(key) end
 end
 
