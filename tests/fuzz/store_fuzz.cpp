@@ -1,6 +1,6 @@
 // Any bytes as stored values, and any arguments to a script: an error or a record put aside, never a crash, a script
 // that does not end, or an answer that cannot be read. A script that fails has changed nothing before, as Redis needs
-// it, unless what it met was harmed.
+// it, also where it met harm; of scripts with arguments that nobody packs that is not asked.
 //
 // A step is a byte that says what, and what follows it: harm to a stored value, a request, or a script with arguments.
 #include <cstdio>

@@ -1,4 +1,4 @@
--- Takes the first ready jobs of a queue: its woken line, then all its others oldest first.
+-- Takes the first ready jobs of a queue: its front line, then all its others oldest first.
 -- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
 -- number of known types, these, the number of types that start at once, these, the number of types whose permits are
 -- taken, and for each: it, 1 when it may be parked, the number of its resources, these.

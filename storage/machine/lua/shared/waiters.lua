@@ -60,7 +60,7 @@ local function first_waiters(resource, count)
   return found
 end
 
--- Moves them to their queues' woken lines, a suspect to its tail; `give` changes the admission of each.
+-- Moves them to their queues' front lines, a suspect to its tail; `give` changes the admission of each.
 local function wake_first(resource, count, give)
   local found, ids = first_waiters(resource, count), {}
   if #found == 0 then return 0 end
