@@ -71,7 +71,7 @@ runner::~runner() {
 }
 
 void runner::submit(requests asked, answered done, bool beside) {
-  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, beside});
+  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, beside, false});
   for (const auto& r : order->asked)
     order->weight += weight(r);
   order->since = std::chrono::steady_clock::now();
@@ -92,6 +92,7 @@ runner::answers runner::call(requests asked, steady_point deadline) {
   const std::size_t count = asked.size();
   auto order = std::make_shared<job_order>();
   order->asked = std::move(asked);
+  order->is_waited_for = true;
   order->done = [shared](answers got) {
     // Notified under the lock: the caller may destroy nothing while we hold a share of it.
     std::lock_guard hold(shared->mutex);
@@ -107,7 +108,15 @@ runner::answers runner::call(requests asked, steady_point deadline) {
       return answers(count, error{errc::overloaded, "too much is waiting for the store in this process"});
     waiting_weight_ += order->weight;
     waiting_.push_back(order);
-    if (waiting_.size() == 1) changed_.notify_one();
+    const bool goes_itself = !busy_ && !stopping_ && waiting_.size() == 1 && order->weight <= max_batch_weight &&
+                             deadline - std::chrono::steady_clock::now() > patience_with_others;
+    if (goes_itself) {
+      busy_ = true;
+      hold.unlock();
+      take_turn(who::caller);
+    } else if (waiting_.size() == 1) {
+      changed_.notify_one();
+    }
   }
   std::unique_lock hold(shared->mutex);
   if (shared->answered.wait_until(hold, deadline, [&] { return shared->got.has_value(); }))
@@ -134,28 +143,32 @@ void runner::run() {
   for (;;) {
     {
       std::unique_lock hold(mutex_);
-      changed_.wait(hold, [&] { return !waiting_.empty() || stopping_; });
+      changed_.wait(hold, [&] { return !busy_ && (!waiting_.empty() || stopping_); });
       if (waiting_.empty()) return;
+      busy_ = true;
     }
-    if (const auto up = store_->ready(); !up) {
-      wait_for_store(up.error());
-      continue;
-    }
+    take_turn(who::first_thread);
+  }
+}
+
+// Of whoever made the store busy. While it is away, only the first thread waits for it.
+void runner::take_turn(who me) {
+  if (const auto up = store_->ready(); up) {
     orders taken;
     {
       std::lock_guard hold(mutex_);
       away_.reset();
-      taken = take(false);
-      busy_ = true;
+      taken = take(me);
       if (beside_waits()) beside_.notify_one();
     }
     carry_out(*store_, std::move(taken));
-    {
-      std::lock_guard hold(mutex_);
-      busy_ = false;
-    }
     store_->tidy();
+  } else if (me == who::first_thread) {
+    wait_for_store(up.error());
   }
+  std::lock_guard hold(mutex_);
+  busy_ = false;
+  if (!waiting_.empty() || stopping_) changed_.notify_one();
 }
 
 // The second thread waits for no store: what it cannot take now the first will, and say why not.
@@ -175,7 +188,7 @@ void runner::run_beside() {
     {
       std::lock_guard hold(mutex_);
       if (!busy_) continue;
-      taken = take(true);
+      taken = take(who::second_thread);
     }
     if (taken.empty()) continue;
     carry_out(*second_, std::move(taken));
@@ -187,14 +200,15 @@ bool runner::beside_waits() const {
   return std::any_of(waiting_.begin(), waiting_.end(), [](const auto& order) { return order->beside; });
 }
 
-runner::orders runner::take(bool only_beside) {
+runner::orders runner::take(who me) {
   orders taken;
   std::size_t load = 0;
   for (auto at = waiting_.begin(); at != waiting_.end();) {
-    if (only_beside && !(*at)->beside) {
+    if (me == who::second_thread && !(*at)->beside) {
       ++at;
       continue;
     }
+    if (me == who::caller && !(*at)->is_waited_for) break;
     if (load > 0 && load + (*at)->weight > max_batch_weight) break;
     load += (*at)->weight;
     waiting_weight_ -= (*at)->weight;
