@@ -18,6 +18,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t most_fired = 1'000;   // jobs in one order, or few more
 constexpr std::size_t most_reaped = 1'000;  // in one step of the store
 constexpr auto after_refusal = std::chrono::seconds(1);
+constexpr auto behind_claims = std::chrono::milliseconds(1);  // of a hint's two looks the one for work goes first
 
 struct ticker_state {
   static inline const char* name = "ticker";
@@ -206,7 +207,7 @@ struct ticker_state {
 
   void hinted() {
     const auto now = steady_clock::now();
-    agenda->at(duty::promote, now);
+    agenda->at(duty::promote, now + behind_claims);
     agenda->at(duty::look_for_lost, now + e->options.lease);  // whoever claims that work may be lost with it
     tick();
   }
