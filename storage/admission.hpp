@@ -20,7 +20,8 @@
 //
 // Cells. A small versioned value for each window or custom limiter, swapped against the version that was read and only
 // within the span of store time that it was computed for. The same step parks those who were deferred, wakes as many
-// waiters as the new value counts, and says when each line may be looked at again (its opening).
+// waiters as the new value counts, and says when each line may be looked at again (its opening). A line that opens
+// while none of its queues runs stands still: it loses its opening, and gets another when one of them runs again.
 #pragma once
 
 #include <optional>
@@ -175,8 +176,8 @@ struct throttler_answer {
   std::string state;            // of its cell
 };
 
-// Wakes whoever fits and was not woken: a queue runs again, or its server came back. `after`: resources behind this
-// one.
+// Wakes whoever fits and was not woken, and opens lines of cells that have no opening: a queue runs again, or its
+// server came back. `after`: resources behind this one.
 struct rouse_request {
   std::uint32_t limit = 1000;
   std::string after;
