@@ -11,7 +11,9 @@
 // and says so; it can also take those that all jobs of a type need. A queue runs when it is not paused and some server
 // has claimed from it or beaten for it of late.
 // - A line is ordered by the number that the job drew when it was first parked and keeps until it is admitted.
-// - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail.
+// - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail:
+// with
+//   its old place it would have the permit again at once, and no worker still.
 // - A job that was parked again after `most_failed_wakeups` wakes keeps, from then on, what it could take in the order
 // of names;
 //   not in the line of a custom throttler, which may let it wait for as long as it likes.
