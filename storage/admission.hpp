@@ -93,10 +93,12 @@ struct cell_answer {
   cell_view cell;
 };
 
+inline constexpr std::size_t longest_state = std::size_t{1} << 20;  // it is read and written as a whole
+
 struct swap_request {
   std::string cell;
-  std::uint64_t version = 0;  // as it was read
-  std::string state;
+  std::uint64_t version = 0;   // as it was read
+  std::string state;           // at most `longest_state`, else too_large
   time_point from{}, until{};  // the span, of which the end is outside
   struct wake {
     std::string resource;
@@ -189,6 +191,8 @@ struct rouse_answer {
   std::string next;  // empty: that was all
 };
 
+inline constexpr std::uint64_t most_counted = 10000;  // jobs that go before one
+
 // What a job waits for, besides what `job` says.
 struct explain_request {
   job_id id;
@@ -199,7 +203,8 @@ struct explain_answer {
   std::uint32_t failures = 0;  // its failed runs so far
   bool paused = false;         // its queue
   bool served = false;         // its queue, by a server that is alive
-  std::uint64_t before = 0;    // enqueued: those of its queue that go first. throttled: those of its line.
+  // enqueued: those of its queue that go first. throttled: those of its line. Above `most_counted`: more than that.
+  std::uint64_t before = 0;
   std::uint64_t running = 0;   // of its queue
   throttler_answer waits_for;  // throttled
 };

@@ -538,6 +538,34 @@ TEST_CASE("a throttler of the user's is a pure function over a cell") {
   CHECK(starts.back() - starts.front() >= 5 * 200ms - 100ms);
 }
 
+TEST_CASE("a job whose limiter keeps more than a store takes is put off and says so") {
+  class hoarder final : public limiter {
+  public:
+    limiter_step take(std::string_view, time_point now, std::span<const limiter_request> wanted) const override {
+      limiter_step step{std::string(storage::longest_state + 1, 'x'), now - 1h, now + 1h, {}};
+      for (const auto& w : wanted)
+        step.each.push_back({w.count, {}});
+      return step;
+    }
+    std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
+  };
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
+  w.options.jobs["call"].throttle = {"custom:hoarder"};
+  w.handlers.limit("hoarder", std::make_shared<hoarder>());
+  w.body("call");
+  w.body("plain");
+  w.start();
+  const auto kept = w.enqueue("call");
+  REQUIRE(w.becomes(kept, job_state::scheduled));
+  const auto why = w.client->explain(kept);
+  REQUIRE(why.ok());
+  CHECK(why->reason == explain_reason::deferred);
+  CHECK(why->text.find("too_large") != std::string::npos);
+  CHECK(why->text.find("custom:hoarder") != std::string::npos);
+  CHECK(w.becomes(w.enqueue("plain"), job_state::succeeded));
+  CHECK(w.bodies.runs() == 1);
+}
+
 TEST_CASE("an actor of the host is a throttler beside built-in ones and its death costs no permit") {
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {semaphore("api", 3)};

@@ -115,6 +115,25 @@ ON_EACH_STORE("A state is kept byte for byte") {
   CHECK(one_throttler(w, window).state == state);
 }
 
+ON_EACH_STORE("A state of more than a MiB is refused and changes nothing") {
+  const std::string longest(storage::longest_state, 's');
+  const auto a = started(w, "a");
+  auto r = swapping(w, window, longest + 's');
+  r.parks = {{start_of(a), window}};
+  CHECK(refusal(w, r) == errc::too_large);
+  CHECK(cell(w, window).version == 0);
+  CHECK(get(w, "a").state == job_state::processing);
+  const std::vector<storage::request> some = {r, enqueue_of("beside")};
+  const auto told = w.store().apply(some);
+  CHECK(code_of(told.at(0)) == errc::too_large);
+  CHECK(code_of(told.at(1)) == errc::none);
+  CHECK(get(w, "beside").state == job_state::enqueued);
+  r.state = longest;
+  CHECK(swap(w, r).cell.state == longest);
+  CHECK(get(w, "a").state == job_state::throttled);
+  audit(w);
+}
+
 ON_EACH_STORE("A swap is carried out only within the time it was made for") {
   auto r = swapping(w, window, "now");
   r.from = w.clock.now() + 10s;
@@ -813,6 +832,28 @@ ON_EACH_STORE("One throttler is shown with the first of its holders and waiters"
   CHECK(in_words(told.holders) == names{"b"});
   CHECK(told.waiters == std::vector{job_id("w1")});
   audit(w);
+}
+
+ON_EACH_STORE("Those before a job are counted up to ten thousand") {
+  const auto last = storage::most_counted + 5;
+  const auto id = [](std::uint64_t n) { return cat("j", n); };
+  for (std::uint64_t n = 0; n <= last;) {
+    names some;
+    while (some.size() < 1'000 && n <= last)
+      some.push_back(id(n++));
+    put_all(w, some);
+  }
+  CHECK(explain(w, id(7)).before == 7);
+  CHECK(explain(w, id(storage::most_counted)).before == storage::most_counted);
+  CHECK(explain(w, id(last)).before == storage::most_counted + 1);
+  // The first gives them all its permit to wait for.
+  REQUIRE(take(w, claim_one(w), {m}) == "granted");
+  while (claim(w, {.permits = {{"work", {{m}, true}}}}).jobs.empty() && counts(w).enqueued > 0) {
+  }
+  REQUIRE(counts(w).throttled == last);
+  CHECK(explain(w, id(1)).before == 0);
+  CHECK(explain(w, id(storage::most_counted + 1)).before == storage::most_counted);
+  CHECK(explain(w, id(last)).before == storage::most_counted + 1);
 }
 
 ON_EACH_STORE("Of a waiting job is told what it waits for") {
