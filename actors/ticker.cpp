@@ -50,7 +50,7 @@ struct ticker_state {
     std::vector<storage::request> asked;
     for (const auto d : agenda->take_due(now)) {
       switch (d) {
-        case duty::promote: asked.emplace_back(storage::promote_request{1'000, e->options.lease}); break;
+        case duty::promote: asked.emplace_back(storage::promote_request{1'000, e->options.sweep_interval}); break;
         case duty::look_for_lost: asked.emplace_back(storage::expired_request{}); break;
         case duty::prune:
           asked.emplace_back(storage::prune_request{e->options.retention, scheduler::server_silent_after});

@@ -132,7 +132,7 @@ struct progress_answer {
 // Moves due scheduled jobs to the tails of their queues, oldest first, and passes on what was reserved too long.
 struct promote_request {
   std::uint32_t limit = 1000;
-  duration reservation = std::chrono::seconds(30);
+  duration reservation = std::chrono::seconds(5);  // how long a permit is kept for a woken job: a sweep_interval
 };
 struct promote_answer {
   std::uint32_t moved = 0;

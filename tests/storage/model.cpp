@@ -400,7 +400,7 @@ storage::change_answer model::apply(const storage::remove_request& r) {
 storage::done_answer model::apply(const storage::pause_request& r) {
   if (r.paused) paused_.insert(r.queue.value);
   else paused_.erase(r.queue.value);
-  if (!r.paused) apply(storage::rouse_request{});
+  if (!r.paused) rouse_lines([&](const known_job& j) { return j.seen.queue == r.queue; });
   return {};
 }
 model::known_job* model::find(const job_id& id) {

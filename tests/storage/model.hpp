@@ -134,6 +134,7 @@ private:
   void park(known_job& j, const std::string& resource, const names& free);
   void wait_in(known_job& j, const std::string& resource);
   void pass_on_lapsed(const storage::promote_request& r);
+  std::uint64_t rouse_lines(const std::function<bool(const known_job&)>& is_one);
   void give_back(known_job& j);  // its start ended
   void pass_on_freed();
   names permits_of(const known_job& j) const;
@@ -145,7 +146,7 @@ private:
   void forget_window(const std::string& cell, bool was_defined);
   void count(const storage::swap_request& r);  // whom a window lets in
   void open_at(const storage::swap_request::opening& o, time_point until);
-  names open_cells(const storage::promote_request& r) const;
+  names open_cells(const storage::promote_request& r);
   bool stands_still(const std::string& resource) const;  // all who wait there are of queues that do not run
   std::uint64_t waiting_in(const std::string& resource, bool running) const;
   void remember(known_job& j, const std::string& cause, const std::string& why, duration waited);

@@ -62,10 +62,10 @@ for _, asked in ipairs(wakes) do
   end)
 end
 for _, o in ipairs(moved) do
-  -- A line has an opening exactly while somebody waits there. Those whose queues do not run are looked at again when this
+  -- A line has an opening only while somebody waits there. Those whose queues do not run are looked at again when this
   -- step is over; those of whom this step does not know that their queues run again, at once.
   local instant = o[2]
-  if instant == '' then instant = has_no_runnable_waiter(o[1]) and ARGV[7] or now_text end
+  if instant == '' then instant = has_runnable_waiter(o[1]) and now_text or ARGV[7] end
   if call('ZSCORE', waiting, o[1]) then call('ZADD', next_checks, instant, o[1]) else call('ZREM', next_checks, o[1]) end
 end
 local made_work = woken > 0 or #moved > 0  -- timers look when the next line opens

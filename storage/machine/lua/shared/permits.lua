@@ -116,6 +116,8 @@ local function entry_of(resource, id)
   local kind, _, since = match(call('HGET', holders(resource), id) or '', '^(%a+) (%d+) (%d+)$')
   return kind or 'held', since or now_text
 end
+-- What is no such thing is a cell, or a line of one.
+local function hands_out_permits(resource) return sub(resource, 1, 6) == 'mutex:' or sub(resource, 1, 10) == 'semaphore:' end
 -- "KIND:NAME/KEY" is a line of the cell "KIND:NAME".
 local function cell_of(resource) return match(resource, '^[^/]*') end
 local function reservation(resource, id) return text(resource) .. id end
