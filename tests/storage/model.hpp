@@ -60,7 +60,6 @@ private:
     std::uint64_t renewals = 0;
     duration lease{0};
     std::uint64_t place = 0;                  // in its line
-    bool requeued = false;                    // by hand, and nothing has been said of it since
     std::uint64_t first = 0;                  // its number in the lines of resources; 0: admitted since
     std::uint32_t vain = 0;                   // wakes that ended in parking again
     std::map<std::string, time_point> slots;  // by resource: good until then
