@@ -48,7 +48,8 @@ end
 for _, queue in ipairs(looked_at) do refresh_due(queue) end
 
 local reservation_lasts = tonumber(ARGV[4])
-for _, member in ipairs(call('ZRANGE', reserved, '-inf', whole(now - reservation_lasts), 'BYSCORE', 'LIMIT', 0, limit)) do
+local last_lapsed = whole(now - reservation_lasts)
+for _, member in ipairs(call('ZRANGE', reserved, '-inf', last_lapsed, 'BYSCORE', 'LIMIT', 0, limit)) do
   local resource, behind = text_at(member, 1)
   local id = resource and sub(member, behind)
   local a = id and admission_of(id)
@@ -83,7 +84,8 @@ while open_lines < limit and read < most_open do
   local some = call('ZRANGE', next_checks, '-inf', now_text, 'BYSCORE', 'LIMIT', read, limit)
   for _, resource in ipairs(some) do
     local cell = cell_of(resource)
-    if open_lines < limit and not has_no_runnable_waiter(resource) then  -- it stays open until one of their queues runs again
+    -- One that stands still stays open until one of the queues of its waiters runs again.
+    if open_lines < limit and not has_no_runnable_waiter(resource) then
       open_lines = open_lines + 1
       if not seen[cell] then open[#open + 1] = cell end
       seen[cell] = true

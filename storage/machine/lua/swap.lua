@@ -12,7 +12,9 @@ local name, at = ARGV[3], 8
 check_throttlers()
 local version, from = match(call('HGET', limiters, name) or '', '^(%d+) ()')
 version = version or '0'
-if version ~= ARGV[4] or now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then return {0, 0, 0, {}, '', cell_view(name)} end
+if version ~= ARGV[4] or now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then
+  return {0, 0, 0, {}, '', cell_view(name)}
+end
 
 local function list_of(size, count)
   local list = {}
@@ -62,11 +64,15 @@ for _, asked in ipairs(wakes) do
   end)
 end
 for _, o in ipairs(moved) do
-  -- A line has an opening exactly while somebody waits there. Those whose queues do not run are looked at again when this
-  -- step is over; those of whom this step does not know that their queues run again, at once.
+  -- A line has an opening exactly while somebody waits there. Those whose queues do not run are looked at again when
+  -- this step is over; those of whom this step does not know that their queues run again, at once.
   local instant = o[2]
   if instant == '' then instant = has_no_runnable_waiter(o[1]) and ARGV[7] or now_text end
-  if call('ZSCORE', waiting, o[1]) then call('ZADD', next_checks, instant, o[1]) else call('ZREM', next_checks, o[1]) end
+  if call('ZSCORE', waiting, o[1]) then
+    call('ZADD', next_checks, instant, o[1])
+  else
+    call('ZREM', next_checks, o[1])
+  end
 end
 local made_work = woken > 0 or #moved > 0  -- timers look when the next line opens
 finish(made_work)

@@ -1,7 +1,7 @@
 -- Takes the first ready jobs of a queue: its front line, then all its others oldest first.
--- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
--- number of known types, these, the number of types that start at once, these, the number of types whose permits are
--- taken, and for each: it, 1 when it may be parked, the number of its resources, these.
+-- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds,
+-- the number of known types, these, the number of types that start at once, these, the number of types whose permits
+-- are taken, and for each: it, 1 when it may be parked, the number of its resources, these.
 -- Answer: how many jobs are work for others; what claimed jobs have of throttlers already, see
 -- `permits_told`; how many were parked; 1 when a suspect waits still; then for each job id, end of its lease, record,
 -- past or empty, start.
@@ -85,8 +85,8 @@ local function claim(at)
     end
     return found
   end
-  -- What keeps a newcomer from its permits, if anything does; and whether half of each is free. How many more find that,
-  -- when nobody else takes of these, is kept as plan.roomy.
+  -- What keeps a newcomer from its permits, if anything does; and whether half of each is free. How many more find
+  -- that, when nobody else takes of these, is kept as plan.roomy.
   local function look_at(plan)
     plan.rooms = plan.rooms or rooms_for(plan)
     local busy, roomy, alone = nil, most_moved, true

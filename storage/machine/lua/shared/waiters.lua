@@ -69,7 +69,8 @@ local function wake_first(resource, count, give)
   local leaving, entering, changed, from = grouped(), grouped(), {}, {}
   local place = draw(#found)
   for i, w in ipairs(found) do
-    local losses = tonumber(match(pasts[i] or '', '^%d+ (%d+) ') or '0')  -- who claims it will see that it cannot be read
+    -- Who claims one whose past cannot be read will see that.
+    local losses = tonumber(match(pasts[i] or '', '^%d+ (%d+) ') or '0')
     local a = copy_of(had[w.id] or no_admission)
     a.at = ''
     give(a, w.id)
