@@ -7,7 +7,6 @@
 
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
-#include "storage/in_full.hpp"
 #include "storage/programs.hpp"
 
 using namespace sluice;
