@@ -220,6 +220,7 @@ function look.keys(its)
 end
 
 if what == 'all' then
+  if not can_draw then wrong(number_key, ' is behind all that can be drawn, or no number') end
   look_besides('jobs', jobs)
   look_besides('runs', runs)
   look_besides('past', past)

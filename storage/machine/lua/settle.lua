@@ -138,6 +138,7 @@ if next(has_admission) then
   end
   had = admissions_if_any(admitted)
 end
+if ARGV[at] then may_draw() end  -- for the claim
 each_list(leaving, 'ZREM')
 many('HDEL', runs, ended)
 many('HSET', past, changed)

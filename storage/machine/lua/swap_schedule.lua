@@ -71,6 +71,7 @@ while made > runs_remembered do
   runs, made = rest or '', made - 1
 end
 
+may_draw()
 local _, stored = store_new(at)
 call('HSET', schedules, name, whole(draw(1)) .. ' ' .. whole(made) .. ' ' .. text(record) .. runs)
 if next_at ~= '' then call('ZADD', firing, next_at, name) else call('ZREM', firing, name) end

@@ -23,6 +23,7 @@ while ARGV[at] do
   end
 end
 check_throttlers()
+may_draw()
 call('HLEN', admission)
 local rows, had = many('HMGET', runs, ids), admissions_of(ids)
 

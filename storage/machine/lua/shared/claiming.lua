@@ -62,11 +62,13 @@ local function claim(at)
   end
   if most == 0 then return {0} end
 
-  mark_served(queue)
   local owner = text(queue) .. server
   local mark = lane .. ' ' .. owner
   local before = call('HGET', claims, mark)
-  if before and tonumber(before) >= tonumber(op) then return claimed_before(server, queue, op) end
+  local is_asked_again = before and tonumber(before) >= tonumber(op)
+  if not is_asked_again then may_draw() end
+  mark_served(queue)
+  if is_asked_again then return claimed_before(server, queue, op) end
   call('SADD', queues, queue)
   if call('SISMEMBER', paused, queue) == 1 then return {0} end
 

@@ -60,9 +60,10 @@ local function first_waiters(resource, count)
   return found
 end
 
--- Moves them to their queues' front lines, a suspect to its tail; `give` changes the admission of each.
+-- Moves them to their queues' front lines, a suspect to its tail; `give` changes the admission of each. Nobody is woken
+-- while there are no places to give: what has ended has ended all the same, and a rouse goes on.
 local function wake_first(resource, count, give)
-  local found, ids = first_waiters(resource, count), {}
+  local found, ids = can_draw and first_waiters(resource, count) or {}, {}
   if #found == 0 then return 0 end
   for i, w in ipairs(found) do ids[i] = w.id end
   local pasts, had = many('HMGET', past, ids), admissions_of(ids)
