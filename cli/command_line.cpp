@@ -155,7 +155,8 @@ parsed parse(int argc, char** argv) {
   store_command("show", "Shows one job with its history")->add_option("ID", c.id)->required();
   store_command("queues", "Counts the jobs of each queue by state");
   store_command("servers", "Lists the servers that work on the store");
-  store_command("requeue", "Brings a final or scheduled job back to its queue; a final one starts afresh")
+  store_command("requeue",
+                "Brings a final or scheduled job to its queue, where a final one starts afresh; fine when it is there")
       ->add_option("ID", c.id)
       ->required();
   store_command("delete", "Ends a job as deleted; a running one is asked to stop")->add_option("ID", c.id)->required();

@@ -94,7 +94,7 @@ int inspect(const command& c) {
   if (c.name == "show") return show(store, c);
   if (c.name == "queues") return show_all(c, store.queues(), queues_table);
   if (c.name == "servers") return show_all(c, store.servers(), servers_table);
-  if (c.name == "requeue") return change(c, store.requeue(job_id(c.id)), "requeued");
+  if (c.name == "requeue") return change(c, store.requeue(job_id(c.id)), "enqueued");
   if (c.name == "delete") return change(c, store.remove(job_id(c.id)), "deleted");
   if (c.name == "pause") return change(c, store.pause(queue_name(c.queue)), "paused");
   if (c.name == "resume") return change(c, store.resume(queue_name(c.queue)), "resumed");

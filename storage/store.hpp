@@ -180,7 +180,8 @@ struct prune_answer {
   bool more = false;
 };
 
-// A person's words about one job. none (also when it waits because of the same words), not_found, illegal_transition.
+// A person's words about one job: that it waits in its queue to be run, or that it is deleted. none (also when it is so
+// already), not_found, damaged_record; a requeue is an illegal_transition for a job that runs or is throttled.
 struct requeue_request {
   job_id id;
 };

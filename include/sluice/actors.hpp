@@ -91,11 +91,10 @@ struct throttle_request {
 
 /// What a throttler says to it.
 struct throttle_verdict {
-  using how = admission;
-  how what = how::granted;  ///< A custom throttler's parked, gone and refused are read as later.
-  duration after{0};        ///< later: when it is asked about again; 1 ms or more.
-  std::string why{};        ///< rejected.
-  std::string resource{};   ///< later, of Sluice's own throttlers: "KIND:name" of the one that said it.
+  admission what = admission::granted;  ///< A custom throttler's parked, gone and refused are read as later.
+  duration after{0};                    ///< later: when it is asked about again; 1 ms or more.
+  std::string why{};                    ///< rejected.
+  std::string resource{};               ///< later, of Sluice's own throttlers: "KIND:name" of the one that said it.
 };
 
 /// How a start ended that a throttler let in.

@@ -52,8 +52,9 @@ public:
   result<std::vector<queue_counts>> queues();
   result<std::vector<server_info>> servers();
 
-  /// Brings a final or scheduled job to the tail of its queue now; a final one starts afresh, with
-  /// no attempt and no loss. not_found, illegal_transition (it runs, or waits for another reason).
+  /// Sees that a job waits in its queue to be run. A final or scheduled one is brought to the tail now; a final one
+  /// starts afresh, with no attempt and no loss. One that is enqueued already stays as it is. not_found,
+  /// illegal_transition (it runs, or a throttler has it wait).
   result<void> requeue(const job_id& id);
   /// Ends a job as deleted. A running one is asked to stop and its outcome is refused.
   result<void> remove(const job_id& id);

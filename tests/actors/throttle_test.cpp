@@ -580,8 +580,7 @@ TEST_CASE("an actor of the host is a throttler beside built-in ones and its deat
                 (void)a;
                 const bool in = inside->load() < 2;
                 if (in) ++*inside, ++*let_in;
-                verdicts.push_back(in ? throttle_verdict{}
-                                      : throttle_verdict{throttle_verdict::how::later, duration(20ms), {}});
+                verdicts.push_back(in ? throttle_verdict{} : throttle_verdict{admission::later, duration(20ms), {}});
               }
               return verdicts;
             },

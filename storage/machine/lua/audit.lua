@@ -8,8 +8,8 @@ local findings, besides = {}, {}
 local function wrong(...) findings[#findings + 1] = table.concat({...}) end
 local function look_besides(kind, at) besides[#besides + 1], besides[#besides + 2] = kind, at end
 
--- The kinds of the lines of a queue that a job is in. That a line holds jobs of its own queue only is looked at with the
--- lines.
+-- The kinds of the lines of a queue that a job is in. That a line holds jobs of its own queue only is looked at with
+-- the lines.
 local function kinds_of(id, queue)
   local found, kinds, lines = {}, lines_of(queue)
   for i, its in ipairs(lines) do
@@ -22,7 +22,9 @@ local function look_at_start(id, queue, row)
   if not row then return wrong('job ', id, ' is processing without a start') end
   local start = read_start(row)
   for _, resource in ipairs(start and permits_in(start.permits) or {}) do
-    if call('HEXISTS', claim_permits, resource) == 0 then wrong('job ', id, ' took ', resource, ' but does not hold it') end
+    if call('HEXISTS', claim_permits, resource) == 0 then
+      wrong('job ', id, ' took ', resource, ' but does not hold it')
+    end
   end
   if not start then wrong('job ', id, ' has a start that cannot be read')
   elseif start.queue ~= queue then wrong('job ', id, ' runs for queue ', start.queue, ' in the line of ', queue)
@@ -42,7 +44,9 @@ local function look_at_state(id, queue, kind)
   if kind ~= 'throttled' and a.at ~= '' then wrong('job ', id, ' waits for ', a.at, ' but is ', kind) end
   if kind == 'scheduled' then
     local first, told = call('ZRANGE', line('scheduled', queue), 0, 0, 'WITHSCORES'), call('ZSCORE', due, queue)
-    if not told or tonumber(told) ~= tonumber(first[2]) then wrong('queue ', queue, ' has due jobs that nobody looks at') end
+    if not told or tonumber(told) ~= tonumber(first[2]) then
+      wrong('queue ', queue, ' has due jobs that nobody looks at')
+    end
   end
 end
 
@@ -79,7 +83,9 @@ function look.admission(id, value)
   end
   look_for_job('an admission', id)
   for _, resource in ipairs(a and a.held or {}) do
-    if call('HEXISTS', holders(resource), id) == 0 then wrong('job ', id, ' has ', resource, ' but does not hold it') end
+    if call('HEXISTS', holders(resource), id) == 0 then
+      wrong('job ', id, ' has ', resource, ' but does not hold it')
+    end
   end
   local queue = a and record and queue_of(record)
   for _, kind in ipairs(queue and kinds_of(id, queue) or {}) do
@@ -110,12 +116,12 @@ function look.holders(id, value)
   local resource = sub(key, #holders('') + 1)
   local kind, fence = match(value, '^(%a+) (%d+) %d+$')
   local start = read_start(call('HGET', runs, id) or '')
-  local runs_so = start and start.fence == fence
+  local runs_so, runs_not = start and start.fence == fence, fence == '0' and not start
   local good
   if kind == 'held' then good = runs_so
-  elseif kind == 'strict' then good = runs_so or (fence == '0' and not start)
-  elseif kind == 'kept' then good = fence == '0' and not start
-  elseif kind == 'reserved' then good = fence == '0' and not start and call('ZSCORE', reserved, reservation(resource, id)) end
+  elseif kind == 'strict' then good = runs_so or runs_not
+  elseif kind == 'kept' then good = runs_not
+  elseif kind == 'reserved' then good = runs_not and call('ZSCORE', reserved, reservation(resource, id)) end
   if not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
   if call('HEXISTS', jobs, id) == 0 then wrong(resource, ' is held by job ', id, ', which does not exist') end
   if not has_permit(read_admission(call('HGET', admission, id) or '') or no_admission, resource) then
@@ -186,8 +192,8 @@ end
 
 -- Keys of which there are many, by the word behind the prefix: as what each is looked at.
 local many_of = {holders = 'holders', wait = 'wait', waits = 'waits'}
-for _, kind in ipairs({'ready', 'front', 'suspect', 'type', 'scheduled', 'processing', 'throttled', 'succeeded', 'failed',
-                       'deleted'}) do
+for _, kind in ipairs({'ready', 'front', 'suspect', 'type', 'scheduled', 'processing', 'throttled', 'succeeded',
+                       'failed', 'deleted'}) do
   many_of[kind] = 'line'
 end
 
@@ -214,6 +220,7 @@ function look.keys(its)
 end
 
 if what == 'all' then
+  if not can_draw then wrong(number_key, ' is behind all that can be drawn, or no number') end
   look_besides('jobs', jobs)
   look_besides('runs', runs)
   look_besides('past', past)

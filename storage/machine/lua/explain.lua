@@ -29,7 +29,7 @@ elseif a.at ~= '' then
   for _, queue in ipairs(call('SMEMBERS', waits(a.at))) do count(wait_line(queue, a.at)) end
 end
 local until_ = tonumber(call('ZSCORE', served, at.queue) or '0')
-return {{id, at.kind, at.score, record, call('HGET', past, id) or '',
-         call('HGET', at.kind == 'throttled' and admission or runs, id) or ''},
-        call('SISMEMBER', paused, at.queue), until_ > now and 1 or 0, math.min(first, most_counted + 1), call('ZCARD', line('processing', at.queue)),
+return {{id, at.kind, at.score, record, call('HGET', past, id) or '', start_told(id, at.kind)},
+        call('SISMEMBER', paused, at.queue), until_ > now and 1 or 0, math.min(first, most_counted + 1),
+        call('ZCARD', line('processing', at.queue)),
         a.at ~= '' and throttler_view(a.at, tonumber(ARGV[4])) or {}}

@@ -50,6 +50,10 @@ while #parts > 0 do
   parts, share = unread, 2 * share
 end
 local moved = math.min(#found, limit)
+local reservation_lasts = tonumber(ARGV[4])
+local last_lapsed = whole(now - reservation_lasts)
+local lapsed = call('ZRANGE', reserved, '-inf', last_lapsed, 'BYSCORE', 'LIMIT', 0, limit)
+if moved + #lapsed > 0 then may_draw() end
 if moved > 0 then
   local ids, leaving, entering = {}, grouped(), grouped()
   for i = 1, moved do ids[i] = found[i].id end
@@ -66,8 +70,7 @@ if moved > 0 then
 end
 for _, queue in ipairs(looked_at) do refresh_due(queue) end
 
-local reservation_lasts = tonumber(ARGV[4])
-for _, member in ipairs(call('ZRANGE', reserved, '-inf', whole(now - reservation_lasts), 'BYSCORE', 'LIMIT', 0, limit)) do
+for _, member in ipairs(lapsed) do
   local resource, behind = text_at(member, 1)
   local id = resource and sub(member, behind)
   local a = id and admission_of(id)

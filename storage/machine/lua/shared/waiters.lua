@@ -59,16 +59,18 @@ local function first_waiters(resource, count)
   return found
 end
 
--- Moves them to their queues' front lines, a suspect to its tail; `give` changes the admission of each.
+-- Moves them to their queues' front lines, a suspect to its tail; `give` changes the admission of each. Nobody is woken
+-- while there are no places to give: what has ended has ended all the same, and a rouse goes on.
 local function wake_first(resource, count, give)
-  local found, ids = first_waiters(resource, count), {}
+  local found, ids = can_draw and first_waiters(resource, count) or {}, {}
   if #found == 0 then return 0 end
   for i, w in ipairs(found) do ids[i] = w.id end
   local pasts, had = many('HMGET', past, ids), admissions_of(ids)
   local leaving, entering, changed, from = grouped(), grouped(), {}, {}
   local place = draw(#found)
   for i, w in ipairs(found) do
-    local losses = tonumber(match(pasts[i] or '', '^%d+ (%d+) ') or '0')  -- who claims it will see that it cannot be read
+    -- Who claims one whose past cannot be read will see that.
+    local losses = tonumber(match(pasts[i] or '', '^%d+ (%d+) ') or '0')
     local a = copy_of(had[w.id] or no_admission)
     a.at = ''
     give(a, w.id)
