@@ -86,6 +86,7 @@ int change(const command& c, const result<void>& changed, const char* done) {
 int inspect(const command& c) {
   client_options options;
   options.storage = c.store;
+  options.mode = mode_of(c);
   auto opened = client::open(options);
   if (!opened) return failed(opened.error());
   auto& store = *opened;

@@ -23,7 +23,7 @@ client::client(client&&) noexcept = default;
 client& client::operator=(client&&) noexcept = default;
 
 result<client> client::open(client_options options) {
-  auto runner = storage::open_runner(options.storage);
+  auto runner = storage::open_runner(options.storage, nullptr, options.mode);
   if (!runner) return runner.error();
   enqueue_pipeline pipeline(options.filters, options.jobs);
   return client(std::make_unique<parts>(std::move(options), std::move(pipeline), std::move(*runner)));

@@ -11,19 +11,14 @@ namespace {
 constexpr std::string_view scheme = "sqlite:";
 constexpr std::string_view allowed = "use sqlite:FILE, sqlite::memory: or redis://host:port/db";
 
-struct sqlite_url {
-  std::string path;
-  std::uint32_t max_pages = 0;
-};
-
-result<sqlite_url> parse_sqlite(const std::string& url) {
+result<sqlite::place> parse_sqlite(const std::string& url) {
   const auto shown = printable(log::redact(url), 200);
   if (url.find('\0') != std::string::npos)
     return error{errc::invalid_argument, "the store's URL '" + shown + "' holds a NUL byte"};
   if (!url.starts_with(scheme))
     return error{errc::invalid_argument,
                  "the store's URL '" + shown + "' names no known store; " + std::string(allowed)};
-  sqlite_url parsed{url.substr(scheme.size())};
+  sqlite::place parsed{url.substr(scheme.size())};
   if (const auto mark = parsed.path.find('?'); mark != std::string::npos) {
     constexpr std::string_view key = "max_pages=";
     const std::string option = parsed.path.substr(mark + 1);
@@ -57,17 +52,21 @@ result<void> check_url(const std::string& url) {
   return parsed ? result<void>() : result<void>(parsed.error());
 }
 
-result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time) {
+result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time, open_mode mode) {
   if (is_redis(url)) {
     auto where = redis::parse_url(url);
     if (!where) return where.error();
-    return redis::open(std::move(*where), time);
+    return redis::open(std::move(*where), time, mode);
   }
-  const auto parsed = parse_sqlite(url);
+  auto parsed = parse_sqlite(url);
   if (!parsed) return parsed.error();
   static const system_clock wall;
-  const bool in_memory = parsed->path.starts_with(":memory:");
-  return sqlite::open(in_memory ? ":memory:" : parsed->path, parsed->max_pages, time ? *time : wall);
+  if (parsed->path.starts_with(":memory:")) {
+    if (mode != open_mode::may_make)
+      return error{errc::not_found, cat("there is no store ", url, ": one in memory is of the process that made it")};
+    parsed->path = ":memory:";
+  }
+  return sqlite::open(std::move(*parsed), mode, time ? *time : wall);
 }
 
 }  // namespace sluice::storage

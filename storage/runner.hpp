@@ -103,7 +103,8 @@ private:
 // `sqlite::memory:` is one store as well, shared by this process's servers and clients and gone with the
 // last of them; `sqlite::memory:NAME` is another.
 // With a `time` of the caller's the store must not be open yet (invalid_argument), and goes by it for whoever
-// opens the URL while anybody uses it.
-result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time = nullptr);
+// opens the URL while anybody uses it. What is opened to look only is apart from what may write.
+result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time = nullptr,
+                                            open_mode mode = open_mode::may_make);
 
 }  // namespace sluice::storage

@@ -310,8 +310,10 @@ public:
 
 // Opens what the URL names: sqlite:FILE or sqlite::memory:, either with ?max_pages=N to bound its size; or one of
 // storage/redis/url.hpp. Errors: invalid_argument, storage_*, io_error. `time` stands in for the store's own clock and
-// must outlive it.
-result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time = nullptr);
+// must outlive it. By `mode` a store that is not there is made, or not_found; and one that is only looked at is opened
+// without its lock and never written: what would write is invalid_argument, and what cannot be read stays where it is.
+result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time = nullptr,
+                                          open_mode mode = open_mode::may_make);
 
 // Whether a URL names a store, without opening it. The error says what is allowed.
 result<void> check_url(const std::string& url);

@@ -22,11 +22,12 @@ struct client_options {
   duration deadline = 10s;                     ///< For every call, waiting for other processes included.
   filter_list filters{};                       ///< Their `on_enqueue` is called here.
   std::map<std::string, type_options> jobs{};  ///< Read for the queue of a type.
+  open_mode mode = open_mode::may_make;        ///< Whether a store that is not there is made, or one is only looked at.
 };
 
 class client {
 public:
-  /// Opens the store. Errors: invalid_argument (URL), storage_*, io_error.
+  /// Opens the store. Errors: invalid_argument (URL), not_found (no store, by `mode`), storage_*, io_error.
   static result<client> open(client_options options);
   ~client();
   client(client&&) noexcept;

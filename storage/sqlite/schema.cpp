@@ -27,9 +27,9 @@ bool is_empty(database& db) { return pragma(db, "SELECT count(*) FROM sqlite_mas
 
 bool is_made(database& db) { return !is_empty(db) && pragma(db, "PRAGMA user_version") >= layout; }
 
-durability configure(database& db, std::uint32_t max_pages) {
+durability configure(database& db, std::uint32_t max_pages, bool may_write) {
   sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  db.execute("PRAGMA journal_mode=WAL");
+  if (may_write) db.execute("PRAGMA journal_mode=WAL");
   db.execute("PRAGMA synchronous=FULL");
   db.execute("PRAGMA wal_autocheckpoint=0");
   db.execute("PRAGMA trusted_schema=OFF");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/log.hpp"
+#include "storage/file_name.hpp"
 #include "storage/machine/audit.hpp"
 #include "storage/machine/transitions.hpp"
 #include "storage/sqlite/file_lock.hpp"
@@ -44,10 +45,27 @@ public:
   std::vector<step> sent;
 };
 
+// With the file that was meant, if one in the folder is called much alike.
+error no_store(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path asked(path);
+  std::vector<std::string> others;
+  std::error_code ended;
+  for (fs::directory_iterator at(asked.parent_path(), ended), end; !ended && at != end; at.increment(ended)) {
+    std::error_code unknown;
+    // A store has its lock beside it. The file is not opened for a look: to close it would drop SQLite's locks on it.
+    if (at->path() != asked && at->is_regular_file(unknown) && fs::exists(at->path().string() + ".lock", unknown))
+      others.push_back(at->path().filename().string());
+  }
+  const auto meant = nearest(asked.filename().string(), others);
+  return {errc::not_found, cat("there is no store at ", printable(path, 300),
+                               meant ? cat("; did you mean ", printable(*meant, 300), "?") : std::string())};
+}
+
 class sqlite_store final : public store {
 public:
-  sqlite_store(std::string path, std::uint32_t max_pages, const clock& clock)
-      : path_(std::move(path)), max_pages_(max_pages), clock_(clock) {}
+  sqlite_store(place where, open_mode mode, const clock& clock)
+      : path_(std::move(where.path)), max_pages_(where.max_pages), mode_(mode), clock_(clock) {}
 
   ~sqlite_store() override {
     if (db_ && lock_ && pages_in_log_ > 0) checkpoint();
@@ -56,24 +74,25 @@ public:
   }
 
   result<void> open() {
-    if (!in_memory()) {
-      // One name for one file: its lock stands beside it, whatever link or spelling led here.
-      std::error_code unknown;
-      if (const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(path_), unknown); !unknown)
-        path_ = real.string();
-      if (std::filesystem::exists(path_, unknown) && !std::filesystem::is_regular_file(path_, unknown))
-        return error{errc::invalid_argument, cat(printable(path_, 300), " is no file; name one, as in sqlite:jobs.db")};
-      if (auto local = refuse_network(); !local) return local;
-      auto lock = file_lock::open(path_);
-      if (!lock) return lock.error();
-      lock_ = std::make_unique<file_lock>(std::move(*lock));
-    }
+    if (in_memory()) return open_database(access::make);
+    // One name for one file: its lock stands beside it, whatever link or spelling led here.
+    path_ = real_name(path_);
+    std::error_code unknown;
+    const bool is_there = std::filesystem::exists(path_, unknown);
+    if (is_there && !std::filesystem::is_regular_file(path_, unknown))
+      return error{errc::invalid_argument, cat(printable(path_, 300), " is no file; name one, as in sqlite:jobs.db")};
+    if (auto local = refuse_network(); !local) return local;
+    if (!is_there && mode_ != open_mode::may_make) return no_store(path_);
     // A store that is there already is only looked at, which needs no lock.
-    if (!in_memory() && ::access(path_.c_str(), F_OK) == 0)
-      if (auto there = open_database(false);
-          there || (there.error().code != errc::not_found && there.error().code != errc::storage_busy))
-        return there;
-    return reopen();
+    auto there = is_there ? open_database(only_looks() ? access::look : access::change) : no_store(path_);
+    if (only_looks()) return there;
+    const auto why = there ? errc::none : there.error().code;
+    if (why == errc::not_found ? mode_ != open_mode::may_make : why != errc::none && why != errc::storage_busy)
+      return there;
+    auto lock = file_lock::open(path_);
+    if (!lock) return lock.error();
+    lock_ = std::make_unique<file_lock>(std::move(*lock));
+    return there ? there : reopen();
   }
 
   std::vector<answer> apply(std::span<const request> batch) override {
@@ -127,7 +146,10 @@ public:
   void stop_waiting() override { stop_ = true; }
 
 private:
+  using access = database::access;
+
   bool in_memory() const { return path_ == ":memory:"; }
+  bool only_looks() const { return mode_ == open_mode::only_look; }
 
   // What went wrong. `is_of_one`: the others of a batch may well succeed.
   struct trouble {
@@ -162,6 +184,7 @@ private:
   std::optional<trouble> carry_out(std::span<const request> batch, std::vector<answer>& answers) {
     embedded_steps x;
     machine::ask_all(x, batch, answers);
+    if (only_looks() && !has_only_looks(x)) return trouble{machine::only_looked_at(path_), true};
     if (may_only_look(x)) {
       bool looked = false;
       if (auto wrong = transact("BEGIN", [&] { looked = look(x); })) return wrong;
@@ -272,22 +295,24 @@ private:
     return {};
   }
 
-  // `make`: with the lock held, the tables are made when missing; else that is not_found.
-  result<void> open_database(bool make) {
+  // To make it: with the lock held, the tables are made when missing. Else that is not_found.
+  result<void> open_database(access how) {
     try {
-      db_ = std::make_unique<database>(path_);
+      db_ = std::make_unique<database>(path_, how);
       // Nothing is written before we know that it is ours.
       auto ours = check_schema(*db_, path_);
-      if (ours && !make && !is_made(*db_)) ours = error{errc::not_found, path_};
+      const bool is_new = ours && !is_made(*db_);
+      if (is_new && how != access::make) ours = no_store(path_);
       if (!ours) {
         close();
         return ours;
       }
-      durability_ = configure(*db_, max_pages_);
-      if (make) {
+      durability_ = configure(*db_, max_pages_, how != access::look);
+      if (is_new) {
         db_->execute("BEGIN IMMEDIATE");
         make_schema(*db_);
         db_->execute("COMMIT");
+        if (!in_memory()) log::info("made a new store: ", path_);
       }
     } catch (const failure& f) {
       close();
@@ -306,6 +331,7 @@ private:
           return SQLITE_OK;
         },
         this);
+    was_open_ = true;
     keys_ = std::make_unique<keyspace>(*db_, prefix);
     engine_ = std::make_unique<script_engine>(*keys_, prefix);
     return {};
@@ -314,7 +340,10 @@ private:
   result<void> reopen() {
     if (lock_)
       if (auto held = lock_->acquire(patience_with_others, stop_); !held) return held;
-    auto opened = open_database(true);
+    auto opened = was_open_ ? find_again() : result<void>();
+    const bool may_make = mode_ == open_mode::may_make && !was_open_;
+    if (opened)
+      opened = open_database(only_looks() ? access::look : in_memory() || may_make ? access::make : access::change);
     unlock();
     return opened;
   }
@@ -326,15 +355,19 @@ private:
       if (held.error().code == errc::storage_lost) lost_ = held.error();
       return held;
     }
-    if (!same_file(path_, file_)) {
-      lock_->release();
-      lost_ = error{
-          errc::storage_lost,
-          cat(path_,
-              " was removed or replaced while in use; what is written now would be lost. Restart on the right file")};
-      return *lost_;
-    }
-    return {};
+    auto found = find_again();
+    if (!found) lock_->release();
+    return found;
+  }
+
+  // The file that we have open must still be what the path names.
+  result<void> find_again() {
+    if (in_memory() || same_file(path_, file_)) return {};
+    lost_ = error{
+        errc::storage_lost,
+        cat(path_,
+            " was removed or replaced while in use; what is written now would be lost. Restart on the right file")};
+    return *lost_;
   }
 
   void unlock() {
@@ -346,6 +379,10 @@ private:
     return std::all_of(x.sent.begin(), x.sent.end(), [](const auto& s) {
       return machine::only_looks(s.what.what()) || machine::may_find_nothing(s.what.what());
     });
+  }
+
+  static bool has_only_looks(const embedded_steps& x) {
+    return std::all_of(x.sent.begin(), x.sent.end(), [](const auto& s) { return machine::only_looks(s.what.what()); });
   }
 
   // Answers the batch from one snapshot, without the lock, when none of it would change anything.
@@ -368,6 +405,7 @@ private:
   // Of what was come upon. Where it cannot be done it stays, and `transact` said why; the next reader finds it again.
   void put_aside_later(const embedded_steps& x) {
     if (x.broken.empty()) return;
+    if (only_looks()) return machine::leave_broken(x.broken);
     embedded_steps aside;
     machine::put_aside(aside, x.broken);
     if (!lock(short_patience)) return;
@@ -409,6 +447,7 @@ private:
 
   std::string path_;
   std::uint32_t max_pages_;
+  const open_mode mode_;
   const clock& clock_;
   std::atomic<bool> stop_{false};
   std::unique_ptr<file_lock> lock_;
@@ -417,6 +456,7 @@ private:
   std::unique_ptr<script_engine> engine_;
   std::optional<error> lost_;
   int file_ = -1;
+  bool was_open_ = false;  // from then on it is there, or lost
   int pages_in_log_ = 0;
   std::string instant_;         // of all that one transaction does
   bool waited_long_ = false;    // for the lock
@@ -428,8 +468,8 @@ private:
 
 }  // namespace
 
-result<std::unique_ptr<store>> open(const std::string& path, std::uint32_t max_pages, const clock& clock) {
-  auto made = std::make_unique<sqlite_store>(path, max_pages, clock);
+result<std::unique_ptr<store>> open(place where, open_mode mode, const clock& clock) {
+  auto made = std::make_unique<sqlite_store>(std::move(where), mode, clock);
   if (auto opened = made->open(); !opened) return opened.error();
   return std::unique_ptr<store>(std::move(made));
 }
