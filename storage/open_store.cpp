@@ -1,4 +1,5 @@
 // The only file that names every kind of store.
+#include <algorithm>
 #include <charconv>
 
 #include "core/log.hpp"
@@ -11,6 +12,30 @@ namespace {
 constexpr std::string_view scheme = "sqlite:";
 constexpr std::string_view allowed = "use sqlite:FILE, sqlite::memory: or redis://host:port/db";
 
+// Answers what is wrong.
+std::string read_option(std::string_view option, sqlite::place& into) {
+  const auto name = option.substr(0, option.find('='));
+  const auto value = option.substr(std::min(name.size() + 1, option.size()));
+  const auto number = [&](std::uint32_t& n, int base) {
+    const auto read = std::from_chars(value.data(), value.data() + value.size(), n, base);
+    return read.ec == std::errc{} && read.ptr == value.data() + value.size();
+  };
+  if (name == "max_pages")
+    return number(into.max_pages, 10) && into.max_pages >= 32
+               ? ""
+               : "max_pages in the store's URL must be a number of at least 32";
+  constexpr std::uint32_t owner = 0600, all = 0666;
+  if (name == "mode")
+    return number(into.mode, 8) && (into.mode & owner) == owner && (into.mode & ~all) == 0
+               ? ""
+               : "mode in the store's URL must be a file's mode that lets its owner read and write, as 0600 or 0660";
+  if (name == "local") {
+    into.is_local = value == "yes";
+    return into.is_local ? "" : "local in the store's URL must be yes";
+  }
+  return cat("the store's URL takes ?max_pages=, ?mode= and ?local=, not ?", printable(option, 100));
+}
+
 result<sqlite::place> parse_sqlite(const std::string& url) {
   const auto shown = printable(log::redact(url), 200);
   if (url.find('\0') != std::string::npos)
@@ -20,15 +45,14 @@ result<sqlite::place> parse_sqlite(const std::string& url) {
                  "the store's URL '" + shown + "' names no known store; " + std::string(allowed)};
   sqlite::place parsed{url.substr(scheme.size())};
   if (const auto mark = parsed.path.find('?'); mark != std::string::npos) {
-    constexpr std::string_view key = "max_pages=";
-    const std::string option = parsed.path.substr(mark + 1);
+    const std::string options = parsed.path.substr(mark + 1);
     parsed.path.resize(mark);
-    const auto* end = option.data() + option.size();
-    if (!option.starts_with(key))
-      return error{errc::invalid_argument, "the store's URL takes only ?max_pages=N, not ?" + printable(option, 100)};
-    const auto read = std::from_chars(option.data() + key.size(), end, parsed.max_pages);
-    if (read.ec != std::errc{} || read.ptr != end || parsed.max_pages < 32)
-      return error{errc::invalid_argument, "max_pages in the store's URL must be a number of at least 32"};
+    for (std::size_t at = 0; at <= options.size();) {
+      const auto end = std::min(options.find('&', at), options.size());
+      if (const auto wrong = read_option(std::string_view(options).substr(at, end - at), parsed); !wrong.empty())
+        return error{errc::invalid_argument, wrong};
+      at = end + 1;
+    }
   }
   if (parsed.path.empty() || parsed.path.starts_with("//"))
     return error{errc::invalid_argument, "the store's URL '" + shown + "' names no file; " + std::string(allowed)};

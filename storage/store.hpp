@@ -308,7 +308,7 @@ public:
   virtual std::unique_ptr<store> another() { return nullptr; }
 };
 
-// Opens what the URL names: sqlite:FILE or sqlite::memory:, either with ?max_pages=N to bound its size; or one of
+// Opens what the URL names: sqlite:FILE or sqlite::memory:, with options (docs/configuration.md); or one of
 // storage/redis/url.hpp. Errors: invalid_argument, storage_*, io_error. `time` stands in for the store's own clock and
 // must outlive it. By `mode` a store that is not there is made, or not_found; and one that is only looked at is opened
 // without its lock and never written: what would write is invalid_argument, and what cannot be read stays where it is.

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "storage/machine/audit.hpp"
 #include "storage/machine/transitions.hpp"
 #include "storage/sqlite/file_lock.hpp"
+#include "storage/sqlite/file_system.hpp"
 #include "storage/sqlite/file_watch.hpp"
 #include "storage/sqlite/schema.hpp"
 #include "storage/sqlite/script_engine.hpp"
@@ -65,7 +67,12 @@ error no_store(const std::string& path) {
 class sqlite_store final : public store {
 public:
   sqlite_store(place where, open_mode mode, const clock& clock)
-      : path_(std::move(where.path)), max_pages_(where.max_pages), mode_(mode), clock_(clock) {}
+      : path_(std::move(where.path)),
+        max_pages_(where.max_pages),
+        file_mode_(where.mode),
+        is_local_(where.is_local),
+        mode_(mode),
+        clock_(clock) {}
 
   ~sqlite_store() override {
     if (db_ && lock_ && pages_in_log_ > 0) checkpoint();
@@ -76,12 +83,13 @@ public:
   result<void> open() {
     if (in_memory()) return open_database(access::make);
     // One name for one file: its lock stands beside it, whatever link or spelling led here.
-    path_ = real_name(path_);
-    std::error_code unknown;
-    const bool is_there = std::filesystem::exists(path_, unknown);
-    if (is_there && !std::filesystem::is_regular_file(path_, unknown))
-      return error{errc::invalid_argument, cat(printable(path_, 300), " is no file; name one, as in sqlite:jobs.db")};
+    const auto asked = path_;
+    path_ = real_name(asked);
     if (auto local = refuse_network(); !local) return local;
+    struct stat file {};
+    const bool is_there = ::stat(path_.c_str(), &file) == 0;
+    if (is_there)
+      if (auto fine = check_file(file); !fine) return fine;
     if (!is_there && mode_ != open_mode::may_make) return no_store(path_);
     // A store that is there already is only looked at, which needs no lock.
     auto there = is_there ? open_database(only_looks() ? access::look : access::change) : no_store(path_);
@@ -89,6 +97,10 @@ public:
     const auto why = there ? errc::none : there.error().code;
     if (why == errc::not_found ? mode_ != open_mode::may_make : why != errc::none && why != errc::storage_busy)
       return there;
+    if (auto made = make_file(); !made) return made;
+    // What leads here now must lead everybody here, or they would lock beside another name.
+    if (real_name(asked) != path_)
+      return error{errc::storage_busy, cat(printable(asked, 300), " leads elsewhere since a moment; nothing was done")};
     auto lock = file_lock::open(path_);
     if (!lock) return lock.error();
     lock_ = std::make_unique<file_lock>(std::move(*lock));
@@ -278,6 +290,30 @@ private:
     return answers;
   }
 
+  result<void> check_file(const struct stat& file) const {
+    if (!S_ISREG(file.st_mode))
+      return error{errc::invalid_argument, cat(printable(path_, 300), " is no file; name one, as in sqlite:jobs.db")};
+    if (file.st_nlink > 1)
+      return error{errc::invalid_argument,
+                   cat(printable(path_, 300), " has ", file.st_nlink,
+                       " names (hard links), and its log and its lock stand beside each name for itself; remove all "
+                       "names but one")};
+    return {};
+  }
+
+  // SQLite gives -wal and -shm the mode of the file that it finds. Only an empty one that is made here is closed again:
+  // that would drop SQLite's locks on any other.
+  result<void> make_file() {
+    if (::access(path_.c_str(), F_OK) == 0) return {};
+    const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, file_mode_);
+    if (made < 0 && errno == EEXIST) return {};  // another was first
+    const bool failed = made < 0 || ::fchmod(made, file_mode_) != 0;
+    const int why = errno;
+    if (made >= 0) ::close(made);
+    if (failed) return error{errc::io_error, cat("cannot make ", printable(path_, 300), ": ", std::strerror(why))};
+    return {};
+  }
+
   // Locks and shared memory do not work over a network.
   result<void> refuse_network() const {
     const auto slash = path_.rfind('/');
@@ -286,12 +322,16 @@ private:
     if (::statfs(folder.c_str(), &fs) != 0)
       return error{errc::io_error,
                    cat("cannot look at the folder of ", path_, ": ", std::strerror(errno), "; make it first")};
-    constexpr long nfs = 0x6969, smb = 0x517b, cifs = static_cast<long>(0xff534d42),
-                   smb2 = static_cast<long>(0xfe534d42);
-    const auto kind = static_cast<long>(fs.f_type);
-    if (kind == nfs || kind == smb || kind == cifs || kind == smb2)
+    const auto far = reach_of(static_cast<long>(fs.f_type));
+    if (far == reach::network)
       return error{errc::invalid_argument,
                    cat(path_, " is on a network file system, where SQLite's locks do not hold; use a local disk")};
+    if (far == reach::unknown && !is_local_)
+      return error{errc::invalid_argument,
+                   cat(path_,
+                       " is on a file system of a program (FUSE, 9p), which may be another machine's, and there "
+                       "SQLite's locks do not hold; use a local disk, or say ?local=yes where no other machine "
+                       "has it")};
     return {};
   }
 
@@ -447,6 +487,8 @@ private:
 
   std::string path_;
   std::uint32_t max_pages_;
+  const mode_t file_mode_;
+  const bool is_local_;
   const open_mode mode_;
   const clock& clock_;
   std::atomic<bool> stop_{false};
