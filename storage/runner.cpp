@@ -214,7 +214,8 @@ void runner::carry_out(store& in, orders taken) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const auto* refused = std::get_if<error>(&got[i]);
     const auto* ends = std::get_if<settle_request>(&batch[i]);
-    if (!refused || !ends || ends->starts.empty() || !concerns_one_end(refused->code)) continue;
+    if (!refused || !ends || ends->starts.empty() || !concerns_one_end(refused->code) || in.has_failed_for_good())
+      continue;
     auto apart = settle_apart(in, *ends, *refused);
     got[i] = std::move(apart.told);
     made_work = made_work || apart.made_work;

@@ -56,6 +56,10 @@ public:
   sluice::durability durability() const { return durability_; }
   const std::string& settings() const { return settings_; }
 
+  void check_in_background() { store_->check_in_background(); }
+  // Of the store, for what is told on the runner's thread.
+  bool has_failed_for_good() const { return store_->has_failed_for_good(); }
+
   // By the clock that the store was opened with.
   time_point now() const { return time_->now(); }
 

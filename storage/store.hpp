@@ -300,6 +300,14 @@ public:
   // a running one without a lease, something that belongs to nobody. Empty: all is well.
   virtual result<std::vector<std::string>> audit() = 0;
 
+  // Reads all that is stored as the file's keeper checks it, on a thread of its own; what it finds is logged, and then
+  // the store has failed for good. Any thread may call this; the first time counts.
+  virtual void check_in_background() {}
+
+  // Nothing will be written any more before the program starts anew: the file is lost, or it is damaged, which ends
+  // nobody's looks. Asked by the thread that uses the store.
+  virtual bool has_failed_for_good() const { return false; }
+
   // Set by another thread to make a wait for other processes end with storage_busy.
   virtual void stop_waiting() = 0;
 

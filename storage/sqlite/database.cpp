@@ -24,6 +24,8 @@ error to_error(const failure& f, bool while_committing) {
     case SQLITE_LOCKED: return {errc::storage_busy, "SQLite: " + f.message};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+      if (!is_of_file(f))
+        return {errc::storage_damaged, "what is stored is harmed: " + f.message + "; `sluice audit` tells more"};
       return {errc::storage_damaged,
               "SQLite: " + f.message + ". The file was left as it is; try `sqlite3 FILE .recover | sqlite3 NEW`"};
     case SQLITE_READONLY:

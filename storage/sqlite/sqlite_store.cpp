@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,6 +15,7 @@
 #include "storage/file_name.hpp"
 #include "storage/machine/audit.hpp"
 #include "storage/machine/transitions.hpp"
+#include "storage/sqlite/file_check.hpp"
 #include "storage/sqlite/file_lock.hpp"
 #include "storage/sqlite/file_system.hpp"
 #include "storage/sqlite/file_watch.hpp"
@@ -23,6 +26,8 @@ namespace sluice::storage::sqlite {
 namespace {
 
 constexpr int checkpoint_after_pages = 1'000;
+constexpr int long_log_pages = 16 * checkpoint_after_pages;
+constexpr auto between_warnings = std::chrono::minutes(10);
 constexpr duration long_wait = std::chrono::milliseconds(100);
 // For what the next reader would do as well.
 constexpr duration short_patience = std::chrono::milliseconds(50);
@@ -75,7 +80,8 @@ public:
         clock_(clock) {}
 
   ~sqlite_store() override {
-    if (db_ && lock_ && pages_in_log_ > 0) checkpoint();
+    checking_ = {};
+    if (db_ && lock_ && pages_in_log_ > copied_) checkpoint();
     close();
     if (file_ >= 0) ::close(file_);
   }
@@ -131,7 +137,7 @@ public:
   bool made_work() const override { return made_work_; }
 
   void tidy() override {
-    if (pages_in_log_ < checkpoint_after_pages || !db_ || lost_) return;
+    if (pages_in_log_ - at_checkpoint_ < checkpoint_after_pages || !db_ || lost_) return;
     checkpoint();
   }
 
@@ -156,6 +162,21 @@ public:
   }
 
   void stop_waiting() override { stop_ = true; }
+
+  void check_in_background() override {
+    if (in_memory()) return;
+    std::call_once(checks_, [this] {
+      checking_ = std::jthread([this](const std::stop_token& stop) {
+        const auto found = find_damage(path_, stop);
+        if (found.empty()) return;
+        log::error("store ", path_, " is damaged: ", found);
+        found_ = found;
+        has_found_ = true;
+      });
+    });
+  }
+
+  bool has_failed_for_good() const override { return lost_ || damaged_; }
 
 private:
   using access = database::access;
@@ -274,7 +295,8 @@ private:
   // Failures of what was asked, not of the store: the others of the batch may well succeed.
   static bool concerns_one(const failure& f) {
     const int code = f.code & 0xff;
-    return code == SQLITE_FULL || code == SQLITE_TOOBIG || code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH;
+    return code == SQLITE_FULL || code == SQLITE_TOOBIG || code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH ||
+           (code == SQLITE_CORRUPT && !is_of_file(f));
   }
 
   std::vector<answer> one_by_one(std::span<const request> batch) {
@@ -367,7 +389,7 @@ private:
     sqlite3_wal_hook(
         db_->handle(),
         [](void* self, sqlite3*, const char*, int pages) {
-          static_cast<sqlite_store*>(self)->pages_in_log_ = pages;
+          static_cast<sqlite_store*>(self)->log_grew(pages);
           return SQLITE_OK;
         },
         this);
@@ -378,8 +400,7 @@ private:
   }
 
   result<void> reopen() {
-    if (lock_)
-      if (auto held = lock_->acquire(patience_with_others, stop_); !held) return held;
+    if (auto held = acquire(patience_with_others); !held) return held;
     auto opened = was_open_ ? find_again() : result<void>();
     const bool may_make = mode_ == open_mode::may_make && !was_open_;
     if (opened)
@@ -389,15 +410,20 @@ private:
   }
 
   result<void> lock(duration patience) {
+    if (has_found_ && !damaged_) stop_writing(found_);
+    if (damaged_) return *damaged_;
     if (!lock_) return {};
-    auto held = lock_->acquire(patience, stop_);
-    if (!held) {
-      if (held.error().code == errc::storage_lost) lost_ = held.error();
-      return held;
-    }
+    if (auto held = acquire(patience); !held) return held;
     auto found = find_again();
     if (!found) lock_->release();
     return found;
+  }
+
+  result<void> acquire(duration patience) {
+    if (!lock_) return {};
+    auto held = lock_->acquire(patience, stop_);
+    if (!held && held.error().code == errc::storage_lost) lost_ = held.error();
+    return held;
   }
 
   // The file that we have open must still be what the path names.
@@ -465,6 +491,7 @@ private:
   void recover(const failure& f) {
     log::error("store ", path_, ": ", f.message);
     roll_back();
+    if (is_of_file(f)) stop_writing(f.message);
     // After a failed write or fsync nothing this connection believes about the file can be trusted.
     if ((f.code & 0xff) == SQLITE_IOERR) close();
   }
@@ -475,14 +502,42 @@ private:
     db_.reset();
   }
 
+  // What is written to a damaged file may cost what could be recovered of it; it can be looked at still.
+  void stop_writing(const std::string& why) {
+    if (damaged_) return;
+    damaged_ = error{errc::storage_damaged,
+                     cat(path_, " is damaged (", printable(why, 300),
+                         "), and nothing is written any more. End every process on it, keep a copy of it and its -wal, "
+                         "and try `sqlite3 FILE .recover | sqlite3 NEW`")};
+  }
+
+  void log_grew(int pages) {
+    if (pages < at_checkpoint_) at_checkpoint_ = copied_ = 0;  // it has begun anew
+    pages_in_log_ = pages;
+  }
+
   void checkpoint() {
     if (auto held = lock(patience_with_others); !held) return;  // the log grows on; the next commit asks again
     int in_log = 0, copied = 0;
     const int code = sqlite3_wal_checkpoint_v2(db_->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
-    if (code != SQLITE_OK && code != SQLITE_BUSY)
-      log::error("store ", path_, ": checkpoint: ", sqlite3_errmsg(db_->handle()));
-    pages_in_log_ = 0;
     unlock();
+    if (code != SQLITE_OK && code != SQLITE_BUSY) {
+      const failure f{code, sqlite3_errmsg(db_->handle()), true};
+      log::error("store ", path_, ": checkpoint: ", f.message);
+      if (is_of_file(f)) stop_writing(f.message);
+    }
+    // A log that was copied begins anew with the next commit, unless somebody reads what stands in it.
+    if (at_checkpoint_ > 0 && in_log > at_checkpoint_) tell_of_long_log(in_log);
+    at_checkpoint_ = std::max(in_log, pages_in_log_);
+    copied_ = std::max(copied, 0);
+  }
+
+  void tell_of_long_log(int pages) {
+    const auto now = std::chrono::steady_clock::now();
+    if (pages < long_log_pages || (told_of_log_ && now - *told_of_log_ < between_warnings)) return;
+    told_of_log_ = now;
+    log::warn("store ", path_, ": its log (-wal) holds ", pages / 256,
+              " MiB and cannot be cut back while some process reads the store without an end; it goes on growing");
   }
 
   std::string path_;
@@ -499,13 +554,21 @@ private:
   std::optional<error> lost_;
   int file_ = -1;
   bool was_open_ = false;  // from then on it is there, or lost
-  int pages_in_log_ = 0;
+  std::optional<error> damaged_;
+  int pages_in_log_ = 0;   // of 4 KiB
+  int at_checkpoint_ = 0;  // so many were in it at the last one, if it has not begun anew since
+  int copied_ = 0;         // of these
+  std::optional<std::chrono::steady_clock::time_point> told_of_log_;
   std::string instant_;         // of all that one transaction does
   bool waited_long_ = false;    // for the lock
   bool waited_before_ = false;  // when the same was asked with others
   bool made_work_ = false;
   bool wrote_work_ = false;  // with the last transaction that wrote
   sluice::durability durability_ = durability::volatile_;
+  std::once_flag checks_;
+  std::string found_;  // by the check, when `has_found_`
+  std::atomic<bool> has_found_{false};
+  std::jthread checking_;
 };
 
 }  // namespace

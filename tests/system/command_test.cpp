@@ -1,4 +1,6 @@
 // The `sluice` command as its users meet it.
+#include <sqlite3.h>
+
 #include "support/catch.hpp"
 #include "system/work_world.hpp"
 
@@ -269,6 +271,24 @@ TEST_CASE("a server whose store is removed says so and ends with exit 1") {
   std::filesystem::remove(w.folder.file("jobs.db.lock"));
   CHECK(p.exit_code(20s) == 1);
   CHECK(p.log().find("storage_lost") != std::string::npos);
+}
+
+TEST_CASE("a server whose file turns out to be damaged says so and ends with exit 1") {
+  work_world w(nlohmann::json{{"sweep_interval", "200ms"}, {"grace", "0s"}});
+  {
+    sqlite3* db = nullptr;
+    REQUIRE(sqlite3_open(w.folder.file("jobs.db").c_str(), &db) == SQLITE_OK);
+    // A page that belongs to nothing: only who looks at everything finds it.
+    CHECK(sqlite3_exec(db,
+                       "CREATE TABLE extra(x); INSERT INTO extra VALUES(1); PRAGMA writable_schema=ON; "
+                       "DELETE FROM sqlite_master WHERE name='extra'",
+                       nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(db);
+  }
+  process p({SLUICE_PROGRAM, "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
+  CHECK(p.exit_code(30s) == 1);
+  CHECK(p.log().find("storage_damaged") != std::string::npos);
+  CHECK(p.log().find("never used") != std::string::npos);
 }
 
 }  // namespace sluice::test
