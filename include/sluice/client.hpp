@@ -58,7 +58,8 @@ public:
   result<void> requeue(const job_id& id);
   /// Ends a job as deleted. A running one is asked to stop and its outcome is refused.
   result<void> remove(const job_id& id);
-  /// A paused queue takes jobs and starts none; running ones go on.
+  /// A paused queue takes jobs and starts none; running ones go on. One that the store does not know yet may be paused,
+  /// and not resumed: not_found.
   result<void> pause(const queue_name& queue);
   result<void> resume(const queue_name& queue);
 

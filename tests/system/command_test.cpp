@@ -91,6 +91,24 @@ TEST_CASE("wrong words are exit 2 and refusals are exit 1 with the reason on std
     CHECK(w.sluice(empty).exit_code == 2);
 }
 
+TEST_CASE("a delay beyond its range is refused with the range") {
+  work_world w;
+  CHECK(w.sluice({"enqueue", "default", "noop", "{}", "--in", "3650d"}).exit_code == 0);
+  const auto said = w.sluice({"enqueue", "default", "noop", "{}", "--in", "3651d"});
+  CHECK(said.exit_code == 2);
+  CHECK(said.err.find("0s to 3650d") != std::string::npos);
+}
+
+TEST_CASE("a queue that nobody knows cannot be resumed and is not made by it") {
+  work_world w;
+  const auto said = w.sluice({"resume", "nosuch"});
+  CHECK(said.exit_code == 1);
+  CHECK(said.err.find("no queue nosuch is known") != std::string::npos);
+  CHECK(w.sluice({"queues", "--json"}).out.empty());
+  CHECK(w.sluice({"pause", "later"}).exit_code == 0);  // before its first job
+  CHECK(w.sluice({"resume", "later"}).exit_code == 0);
+}
+
 TEST_CASE("output that cannot be written is exit 1") {
   work_world w;
   const auto to_full = SLUICE_PROGRAM " enqueue default noop '{}' --store " + w.folder.url() + " > /dev/full";
