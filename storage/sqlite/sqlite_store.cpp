@@ -98,7 +98,7 @@ public:
       if (auto fine = check_file(file); !fine) return fine;
     if (!is_there && mode_ != open_mode::may_make) return no_store(path_);
     // A store that is there already is only looked at, which needs no lock.
-    auto there = is_there ? open_database(only_looks() ? access::look : access::change) : no_store(path_);
+    auto there = is_there ? open_database(only_looks() ? access::look : access::change) : error{errc::not_found, path_};
     if (only_looks()) return there;
     const auto why = there ? errc::none : there.error().code;
     if (why == errc::not_found ? mode_ != open_mode::may_make : why != errc::none && why != errc::storage_busy)
