@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 
 #include <CLI/CLI.hpp>
 
@@ -115,6 +116,14 @@ std::vector<const CLI::App*> named(const CLI::App& app) {
 }
 
 }  // namespace
+
+open_mode mode_of(const command& c) {
+  static const std::set<std::string> makes{"work", "enqueue", "recurring set", "throttler set"};
+  static const std::set<std::string> looks{"jobs",    "show",       "queues",         "servers",       "audit",
+                                           "explain", "throttlers", "throttler show", "recurring list"};
+  if (makes.contains(c.name)) return open_mode::may_make;
+  return looks.contains(c.name) ? open_mode::only_look : open_mode::must_exist;
+}
 
 parsed parse(int argc, char** argv) {
   command c;

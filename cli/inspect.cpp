@@ -28,7 +28,8 @@ int enqueue(client& store, const command& c) {
   job.id = job_id(c.id);
   if (!c.in.empty()) {
     const auto delay = parse_duration(c.in);
-    if (!delay) return wrong_words(cat("--in must be a time like 5s (units: us ms s m h d), not '", c.in, "'"));
+    if (!delay)
+      return wrong_words(cat("--in must be a time of 0s to 3650d, like 5s (units: us ms s m h d), not '", c.in, "'"));
     job.delay = *delay;
   }
   const auto id = store.enqueue(std::move(job));
@@ -86,6 +87,7 @@ int change(const command& c, const result<void>& changed, const char* done) {
 int inspect(const command& c) {
   client_options options;
   options.storage = c.store;
+  options.mode = mode_of(c);
   auto opened = client::open(options);
   if (!opened) return failed(opened.error());
   auto& store = *opened;

@@ -1,9 +1,9 @@
 #include "storage/runner.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
+#include "storage/file_name.hpp"
 #include "storage/settle_apart.hpp"
 
 namespace sluice::storage {
@@ -17,8 +17,7 @@ constexpr auto between_looks = std::chrono::milliseconds(20);  // while the stor
 std::string identity_of(const std::string& url) {
   if (!url.starts_with("sqlite:")) return url;
   const auto name = url.substr(url.find(':') + 1, url.find('?') - url.find(':') - 1);
-  std::error_code ignored;
-  return name.starts_with(":memory:") ? name : std::filesystem::weakly_canonical(name, ignored).string();
+  return name.starts_with(":memory:") ? name : real_name(name);
 }
 
 }  // namespace
@@ -229,7 +228,8 @@ void runner::carry_out(store& in, orders taken) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const auto* refused = std::get_if<error>(&got[i]);
     const auto* ends = std::get_if<settle_request>(&batch[i]);
-    if (!refused || !ends || ends->starts.empty() || !concerns_one_end(refused->code)) continue;
+    if (!refused || !ends || ends->starts.empty() || !concerns_one_end(refused->code) || in.has_failed_for_good())
+      continue;
     auto apart = settle_apart(in, *ends, *refused);
     got[i] = std::move(apart.told);
     made_work = made_work || apart.made_work;
@@ -285,18 +285,19 @@ runner::subscription::~subscription() {
   from->listeners_.erase(at);
 }
 
-result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time) {
+result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time, open_mode mode) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<runner>> open;
   if (auto known = check_url(url); !known) return known.error();
-  const auto path = identity_of(url);
+  auto path = identity_of(url);
+  if (mode == open_mode::only_look && !path.starts_with(":memory:")) path += " to look";
   std::lock_guard hold(mutex);
   std::erase_if(open, [](const auto& entry) { return entry.second.expired(); });
   if (auto shared = open[path].lock()) {
     if (time) return error{errc::invalid_argument, "the store is open already, and goes by another clock"};
     return shared;
   }
-  auto made = open_store(url, time.get());
+  auto made = open_store(url, time.get(), mode);
   if (!made) return made.error();
   auto fresh = std::make_shared<runner>(std::move(*made), std::move(time));
   open[path] = fresh;

@@ -57,6 +57,10 @@ public:
   sluice::durability durability() const { return durability_; }
   const std::string& settings() const { return settings_; }
 
+  void check_in_background() { store_->check_in_background(); }
+  // Of the store, for what is told on the runner's thread.
+  bool has_failed_for_good() const { return store_->has_failed_for_good(); }
+
   // By the clock that the store was opened with.
   time_point now() const { return time_->now(); }
 
@@ -108,7 +112,8 @@ private:
 // `sqlite::memory:` is one store as well, shared by this process's servers and clients and gone with the
 // last of them; `sqlite::memory:NAME` is another.
 // With a `time` of the caller's the store must not be open yet (invalid_argument), and goes by it for whoever
-// opens the URL while anybody uses it.
-result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time = nullptr);
+// opens the URL while anybody uses it. What is opened to look only is apart from what may write.
+result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time = nullptr,
+                                            open_mode mode = open_mode::may_make);
 
 }  // namespace sluice::storage

@@ -301,6 +301,14 @@ public:
   // a running one without a lease, something that belongs to nobody. Empty: all is well.
   virtual result<std::vector<std::string>> audit() = 0;
 
+  // Reads all that is stored as the file's keeper checks it, on a thread of its own; what it finds is logged, and then
+  // the store has failed for good. Any thread may call this; the first time counts.
+  virtual void check_in_background() {}
+
+  // Nothing will be written any more before the program starts anew: the file is lost, or it is damaged, which ends
+  // nobody's looks. Asked by the thread that uses the store.
+  virtual bool has_failed_for_good() const { return false; }
+
   // Set by another thread to make a wait for other processes end with storage_busy.
   virtual void stop_waiting() = 0;
 
@@ -309,10 +317,12 @@ public:
   virtual std::unique_ptr<store> another() { return nullptr; }
 };
 
-// Opens what the URL names: sqlite:FILE or sqlite::memory:, either with ?max_pages=N to bound its size; or one of
+// Opens what the URL names: sqlite:FILE or sqlite::memory:, with options (docs/configuration.md); or one of
 // storage/redis/url.hpp. Errors: invalid_argument, storage_*, io_error. `time` stands in for the store's own clock and
-// must outlive it.
-result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time = nullptr);
+// must outlive it. By `mode` a store that is not there is made, or not_found; and one that is only looked at is opened
+// without its lock and never written: what would write is invalid_argument, and what cannot be read stays where it is.
+result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time = nullptr,
+                                          open_mode mode = open_mode::may_make);
 
 // Whether a URL names a store, without opening it. The error says what is allowed.
 result<void> check_url(const std::string& url);

@@ -248,6 +248,15 @@ ON_EACH_STORE("Queues are told of with their counts, also empty and paused ones"
   audit(w);
 }
 
+ON_EACH_STORE("A queue that nobody knows is not made by resuming it") {
+  pause(w, "nobody", false);
+  CHECK(queues(w).empty());
+  pause(w, "later");
+  pause(w, "later", false);
+  REQUIRE(queues(w).size() == 1);
+  CHECK_FALSE(queues(w)[0].paused);
+}
+
 ON_EACH_STORE("A server lives from its first word to its last") {
   server_info info;
   info.id.value = "s1";

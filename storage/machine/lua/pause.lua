@@ -2,6 +2,9 @@
 -- ARGV[3]: queue. ARGV[4]: 1 to pause, 0 to resume: then, of the first resources that are waited for, those of its
 -- waiters that fit are woken and windows looked at again; a rouse finds the others. Passes when memory is out.
 begin_freeing()
+-- Nothing is made of a queue that nobody knows by resuming it.
+local known = call('SISMEMBER', queues, ARGV[3]) + call('SISMEMBER', paused, ARGV[3])
+if ARGV[4] == '0' and known == 0 then return 'OK' end
 call('SADD', queues, ARGV[3])
 if ARGV[4] == '1' then
   call('SADD', paused, ARGV[3])
