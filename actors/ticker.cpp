@@ -15,8 +15,8 @@ namespace {
 using scheduler::duty;
 using std::chrono::steady_clock;
 
-constexpr std::size_t most_fired = 1'000;   // jobs in one order, or few more
-constexpr std::size_t most_reaped = 1'000;  // in one step of the store
+constexpr std::size_t most_fired = 1'000;      // jobs in one order, or few more
+constexpr std::ptrdiff_t most_reaped = 1'000;  // in one step of the store
 constexpr auto after_refusal = std::chrono::seconds(1);
 constexpr auto behind_claims = std::chrono::milliseconds(1);  // of a hint's two looks the one for work goes first
 
@@ -198,9 +198,11 @@ struct ticker_state {
     }
     for (const auto& l : lost)
       log::warn("job ", l.start.id.value, ": its lease ran out; it is taken back");
-    for (std::size_t from = 0; from < lost.size(); from += most_reaped)
-      asked.emplace_back(storage::reap_request{
-          {lost.begin() + from, lost.begin() + std::min(from + most_reaped, lost.size())}, e->options.max_losses});
+    for (auto from = lost.begin(); from != lost.end();) {
+      const auto to = from + std::min(most_reaped, lost.end() - from);
+      asked.emplace_back(storage::reap_request{{from, to}, e->options.max_losses});
+      from = to;
+    }
     if (!asked.empty()) return submit(std::move(asked));
     set_timer();
   }

@@ -160,7 +160,7 @@ void runner::take_turn(who me) {
       taken = take(me);
       if (beside_waits()) beside_.notify_one();
     }
-    carry_out(*store_, std::move(taken));
+    carry_out(*store_, taken);
     store_->tidy();
   } else if (me == who::first_thread) {
     wait_for_store(up.error());
@@ -190,7 +190,7 @@ void runner::run_beside() {
       taken = take(who::second_thread);
     }
     if (taken.empty()) continue;
-    carry_out(*second_, std::move(taken));
+    carry_out(*second_, taken);
     second_->tidy();
   }
 }
@@ -217,7 +217,7 @@ runner::orders runner::take(who me) {
   return taken;
 }
 
-void runner::carry_out(store& in, orders taken) {
+void runner::carry_out(store& in, const orders& taken) {
   room_.notify_all();
   requests batch;
   for (auto& order : taken)

@@ -83,7 +83,7 @@ private:
   // From the front of the line, as many as one commit may hold. The second thread takes those marked `beside`; a caller
   // takes nothing whose answers would run other people's code on his thread.
   orders take(who me);
-  void carry_out(store& in, orders taken);
+  void carry_out(store& in, const orders& taken);
   void wait_for_store(const error& why);
   void tell_listeners();
 

@@ -303,10 +303,9 @@ template <class Actor>
 handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {
   return handlers.add(
-      std::move(type),
-      {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
-         return caf::make_message(start);
-       })});
+      type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
+               return caf::make_message(start);
+             })});
 }
 
 /// The same, sent as the actor's own args struct, which must be a message element (an `inspect`, or
@@ -315,10 +314,9 @@ template <class Args, class Actor>
 handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {
   return handlers.add(
-      std::move(type),
-      {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
-         return caf::make_message(handler_registry::read_args<Args>(start.args()));
-       })});
+      type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
+               return caf::make_message(handler_registry::read_args<Args>(start.args()));
+             })});
 }
 
 }  // namespace sluice

@@ -474,7 +474,7 @@ ON_EACH_STORE("A sweep finds a line that nobody looks at and leaves an opening t
   defer(w, window, started(w, "b"));
   REQUIRE(open_at(w, window, window, w.clock.now() + 5s).swapped);
   CHECK(promote(w).open.empty());
-  CHECK(rouse(w, 1) == 0);
+  CHECK(rouse(w) == 0);
   CHECK(w.store().made_work());
   const auto told = promote(w);
   CHECK(told.open == names{news});
