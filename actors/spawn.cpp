@@ -42,9 +42,10 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<su
 supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_desk_ptr desk, storage_actor store,
                                   gate_actor gate) {
   enlist(e);
+  const auto queue = desk->pool->queue.value;
   auto made = parent->system().spawn(supervisor, std::move(e), std::move(desk), store, std::move(gate));
   parent->monitor(made);
-  caf::anon_send(store, listen_atom::value, hinted_actor(made));
+  caf::anon_send(store, listen_atom::value, queue, hinted_actor(made));
   return made;
 }
 

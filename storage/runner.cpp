@@ -224,7 +224,7 @@ void runner::carry_out(store& in, orders taken) {
     for (auto& r : order->asked)
       batch.push_back(std::move(r));
   auto got = in.apply(batch);
-  bool made_work = in.made_work();
+  auto made_work = in.made_work();
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const auto* refused = std::get_if<error>(&got[i]);
     const auto* ends = std::get_if<settle_request>(&batch[i]);
@@ -232,7 +232,7 @@ void runner::carry_out(store& in, orders taken) {
       continue;
     auto apart = settle_apart(in, *ends, *refused);
     got[i] = std::move(apart.told);
-    made_work = made_work || apart.made_work;
+    made_work.add(apart.made_work);
   }
   auto next = got.begin();
   for (auto& order : taken) {
@@ -242,7 +242,7 @@ void runner::carry_out(store& in, orders taken) {
     done(answers(std::make_move_iterator(next), std::make_move_iterator(end)));
     next = end;
   }
-  if (made_work) tell_listeners();
+  if (made_work) tell_listeners(made_work);
 }
 
 // What is asked waits for the store to come back, but not for ever: who waited long is told.
@@ -265,18 +265,18 @@ void runner::wait_for_store(const error& why) {
   changed_.wait_for(hold, between_looks, [&] { return stopping_; });
 }
 
-void runner::tell_listeners() {
+void runner::tell_listeners(const hint& who) {
   std::lock_guard hold(listeners_mutex_);
-  for (const auto& hint : listeners_)
-    hint();
+  for (const auto& told : listeners_)
+    told(who);
 }
 
-std::unique_ptr<runner::subscription> runner::subscribe(listener hint) {
+std::unique_ptr<runner::subscription> runner::subscribe(listener told) {
   auto made = std::make_unique<subscription>();
   std::lock_guard hold(listeners_mutex_);
   made->from = this;
-  made->at = listeners_.insert(listeners_.end(), std::move(hint));
-  if (!watch_) watch_ = store_->watch_others([this] { tell_listeners(); });
+  made->at = listeners_.insert(listeners_.end(), std::move(told));
+  if (!watch_) watch_ = store_->watch_others([this](const hint& who) { tell_listeners(who); });
   return made;
 }
 

@@ -24,6 +24,7 @@
 #include "core/clock.hpp"
 #include "core/pipeline.hpp"
 #include "storage/admission.hpp"
+#include "storage/hint.hpp"
 #include "storage/locks.hpp"
 #include "storage/schedules.hpp"
 
@@ -226,17 +227,26 @@ struct queues_request {};
 struct queues_answer {
   std::vector<queue_counts> queues;
 };
+struct queue_names_request {};
+// Which of these queues have jobs that wait to be claimed, by whoever knows their types.
+struct ready_request {
+  std::vector<std::string> queues;
+};
+struct names_answer {
+  std::vector<std::string> names;
+};
 struct servers_request {};
 struct servers_answer {
   std::vector<server_info> servers;
 };
 
-using request = std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request,
-                             promote_request, expired_request, reap_request, prune_request, requeue_request,
-                             remove_request, pause_request, beat_request, leave_request, get_request, list_request,
-                             queues_request, servers_request, take_request, cell_request, swap_request, define_request,
-                             undefine_request, throttlers_request, throttler_request, rouse_request, explain_request,
-                             lock_request, schedules_request, schedule_request, due_request, swap_schedule_request>;
+using request =
+    std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request, promote_request,
+                 expired_request, reap_request, prune_request, requeue_request, remove_request, pause_request,
+                 beat_request, leave_request, get_request, list_request, queues_request, queue_names_request,
+                 ready_request, servers_request, take_request, cell_request, swap_request, define_request,
+                 undefine_request, throttlers_request, throttler_request, rouse_request, explain_request, lock_request,
+                 schedules_request, schedule_request, due_request, swap_schedule_request>;
 
 // Nothing to say but that it happened.
 struct done_answer {};
@@ -245,9 +255,9 @@ struct done_answer {};
 using answer =
     std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer, promote_answer,
                  expired_answer, reap_answer, prune_answer, change_answer, done_answer, beat_answer, get_answer,
-                 list_answer, queues_answer, servers_answer, take_answer, cell_answer, swap_answer, define_answer,
-                 throttlers_answer, throttler_answer, rouse_answer, explain_answer, lock_answer, schedules_answer,
-                 schedule_answer, due_answer, swap_schedule_answer>;
+                 list_answer, queues_answer, names_answer, servers_answer, take_answer, cell_answer, swap_answer,
+                 define_answer, throttlers_answer, throttler_answer, rouse_answer, explain_answer, lock_answer,
+                 schedules_answer, schedule_answer, due_answer, swap_schedule_answer>;
 
 // The order in which jobs of all states are listed.
 inline constexpr job_state listing_order[] = {job_state::processing, job_state::enqueued,  job_state::scheduled,
@@ -279,15 +289,15 @@ public:
   // for the store, each is carried out alone, so that it costs the others nothing.
   virtual std::vector<answer> apply(std::span<const request> batch) = 0;
 
-  // True when the last `apply` made a job ready or due, so that sleepers should look.
-  virtual bool made_work() const = 0;
+  // Whom the last `apply` gave work, in this process too; nobody when it made no job ready or due.
+  virtual const hint& made_work() const = 0;
 
   // Housekeeping that nobody should wait for; the runner calls it after the answers are out.
   virtual void tidy() = 0;
 
-  // Calls `hint` from a thread of its own whenever another process may have made work. Null when
+  // Calls `told` from a thread of its own whenever another process may have made work. Null when
   // there is no other process.
-  virtual std::unique_ptr<watch> watch_others(std::function<void()> hint) = 0;
+  virtual std::unique_ptr<watch> watch_others(std::function<void(const hint&)> told) = 0;
 
   virtual sluice::durability durability() const = 0;
   // What decides it, for people.

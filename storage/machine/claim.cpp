@@ -32,7 +32,7 @@ void add(call& c, const claim_request& r) {
 
 void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& into) {
   if (from >= reply.size()) return;
-  x.made_work = x.made_work || reply[from].number() > 0;
+  x.made_work.add_words(reply[from].text());
   constexpr std::size_t before_jobs = 4;
   if (from + before_jobs > reply.size()) return;
   const auto admitted = read_admitted(reply[from + 1].text());

@@ -25,6 +25,12 @@ std::optional<cursor> parse_cursor(std::string_view text) {
   return read.ec == std::errc{} && read.ptr == text.data() + colon && digits ? std::optional(c) : std::nullopt;
 }
 
+void read_names(const item& reply, answer& into) {
+  auto* filled = filling<names_answer>(into);
+  for (std::size_t i = 0; filled && i < reply.size(); ++i)
+    filled->names.emplace_back(reply[i].text());
+}
+
 }  // namespace
 
 errc read_one(steps& x, const item& reply, std::optional<known_job>& into) {
@@ -116,6 +122,21 @@ void ask(steps& x, const queues_request&, answer& into) {
                   [](const queue_counts& a, const queue_counts& b) { return a.queue.value < b.queue.value; });
       },
       fails(into));
+}
+
+void ask(steps& x, const queue_names_request&, answer& into) {
+  into = names_answer{};
+  x.send(
+      call(script::queue_names), [&](const item& reply) { read_names(reply, into); }, fails(into));
+}
+
+void ask(steps& x, const ready_request& r, answer& into) {
+  into = names_answer{};
+  call c(script::ready);
+  for (const auto& queue : r.queues)
+    c.add(queue);
+  x.send(
+      std::move(c), [&](const item& reply) { read_names(reply, into); }, fails(into));
 }
 
 }  // namespace sluice::storage::machine

@@ -54,18 +54,12 @@ void ask(steps& x, const settle_request& r, answer& into) {
     if (claims) add(c, *r.next);
     x.send(
         std::move(c),
-        [&x, &r, &into, from, claims](const item& reply) {
+        [&x, &into, from, claims](const item& reply) {
           auto* filled = filling<settle_answer>(into);
           if (!filled || reply.size() == 0) return;
-          auto codes = reply[0].text();
-          if (codes.ends_with('w')) {
-            x.made_work = true;
-            codes.remove_suffix(1);
-          }
-          read_codes(codes, filled->each, from);
-          for (std::size_t i = 0; i < codes.size(); ++i)
-            if (codes[i] == '0' && goes_on(r.starts[from + i].end)) x.made_work = true;
+          read_codes(reply[0].text(), filled->each, from);
           if (claims) read_claim(x, reply, 1, filled->next);
+          else x.made_work.add_words(reply[1].text());
         },
         fails(into));
     from += some;

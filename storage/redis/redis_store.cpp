@@ -51,7 +51,7 @@ public:
 
   std::vector<answer> apply(std::span<const request> batch) override {
     std::vector<answer> answers(batch.size());
-    made_work_ = false;
+    made_work_ = {};
     if (auto up = ready(); !up) {
       answers.assign(batch.size(), up.error());
       return answers;
@@ -72,11 +72,11 @@ public:
     return answers;
   }
 
-  bool made_work() const override { return made_work_; }
+  const hint& made_work() const override { return made_work_; }
   void tidy() override {}
 
-  std::unique_ptr<watch> watch_others(std::function<void()> hint) override {
-    return listen(where_, token_, std::move(hint));
+  std::unique_ptr<watch> watch_others(std::function<void(const hint&)> told) override {
+    return listen(where_, token_, std::move(told));
   }
 
   sluice::durability durability() const override { return durability_; }
@@ -109,7 +109,7 @@ private:
       machine::ask(x, {&part, 1});
       if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
       if (!x.finish(deadline)) return false;
-      made_work_ = made_work_ || x.made_work;
+      made_work_.add(x.made_work);
     }
     return true;
   }
@@ -196,7 +196,9 @@ private:
     }
     auto x = start_exchange();
     machine::put_aside(x, broken);
-    return x.finish(deadline);
+    const bool stay = x.finish(deadline);
+    made_work_.add(x.made_work);
+    return stay;
   }
 
   void drop(const std::string& why) {
@@ -238,7 +240,7 @@ private:
   std::optional<std::string> told_;  // the last trouble that was logged, until an answer came
   steady_point next_try_{};
   std::chrono::milliseconds pause_{0};
-  bool made_work_ = false;
+  hint made_work_;
   sluice::durability durability_ = durability::volatile_;
   std::string settings_;
 };

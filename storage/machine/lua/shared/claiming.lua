@@ -2,7 +2,7 @@
 -- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds,
 -- the number of known types, these, the number of types that start at once, these, the number of types whose permits
 -- are taken, and for each: it, 1 when it may be parked, the number of its resources, these.
--- Answer: how many jobs are work for others; what claimed jobs have of throttlers already, see
+-- Answer: a place for the hint; what claimed jobs have of throttlers already, see
 -- `permits_told`; how many were parked; 1 when a suspect waits still; then for each job id, end of its lease, record,
 -- past or empty, start.
 -- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
@@ -24,7 +24,7 @@ local function claimed_before(server, queue, op)
     end
   end
   table.sort(found, function(a, b) return a.fence < b.fence end)
-  local answer, ids_found, has_already = {0, '', 0, suspect_waits(queue)}, {}, {}
+  local answer, ids_found, has_already = {'', '', 0, suspect_waits(queue)}, {}, {}
   for i, f in ipairs(found) do ids_found[i] = f.id end
   local had = admissions_if_any(ids_found)
   for i, f in ipairs(found) do
@@ -60,7 +60,7 @@ local function claim(at)
     plans[ARGV[place]] = plan
     place = place + 3 + #plan.wants
   end
-  if most == 0 then return {0} end
+  if most == 0 then return {''} end
 
   local owner = text(queue) .. server
   local mark = lane .. ' ' .. owner
@@ -70,7 +70,7 @@ local function claim(at)
   mark_served(queue)
   if is_asked_again then return claimed_before(server, queue, op) end
   call('SADD', queues, queue)
-  if call('SISMEMBER', paused, queue) == 1 then return {0} end
+  if call('SISMEMBER', paused, queue) == 1 then return {''} end
 
   -- Looking: what is taken, what is moved aside, what cannot be read. Of jobs, nothing is written before all is known.
   local ids, records, pasts, attempts, permits, has = {}, {}, {}, {}, {}, {}  -- of those taken
@@ -204,7 +204,7 @@ local function claim(at)
     end
     drain(lines)
   end
-  if #ids + #aside + #broken + #parks == 0 then return {0, '', 0, suspect_waits(queue, passed_suspect)} end
+  if #ids + #aside + #broken + #parks == 0 then return {'', '', 0, suspect_waits(queue, passed_suspect)} end
 
   -- Writing.
   local processing = sorted(line('processing', queue))
@@ -213,6 +213,7 @@ local function claim(at)
   if #parks > 0 then sorted(line('throttled', queue)) end
   call('SCARD', types_of(queue))
   local entering, new_types = grouped(), {}
+  if #aside > 0 then has_work(queue) end  -- for who knows their types
   for _, a in ipairs(aside) do
     add_two(entering, sorted(type_line(queue, a[2])), whole(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
     add_one(leaving, a[3], a[1])
@@ -223,10 +224,12 @@ local function claim(at)
   many('SADD', types_of(queue), new_types)
   for _, b in ipairs(broken) do put_aside(b[1], b[2], queue) end
 
-  woken = woken - math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
+  local own = math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
+  woken = woken - own
+  woken_in[queue] = (woken_in[queue] or 0) - own
   if #parks > 0 then throttling().park_fresh(queue, parks) end
 
-  local answer, answered = {#aside, '', #parks, suspect_waits(queue, passed_suspect)}, 4
+  local answer, answered = {'', '', #parks, suspect_waits(queue, passed_suspect)}, 4
   if #ids > 0 then
     -- Their starts: the first of their fences.
     local fence, rows, leases = draw(#ids), {}, {}
@@ -258,6 +261,5 @@ local function claim(at)
   end
   if #overtaken > 0 then table.sort(overtaken, by_bytes) end
   for _, resource in ipairs(overtaken) do throttling().pass_on(resource) end
-  answer[1] = answer[1] + woken
   return answer
 end
