@@ -9,8 +9,8 @@
 namespace sluice::storage {
 namespace {
 
-constexpr std::size_t max_batch_weight = 2'000;                // elements in one commit: bounds how long others wait
-constexpr std::size_t max_waiting_weight = 100'000;            // elements that callers may have waiting
+constexpr std::size_t max_batch_weight = 2'000;      // in one commit, up to 8 MiB: bounds how long others wait
+constexpr std::size_t max_waiting_weight = 100'000;  // that callers may have waiting, up to 400 MiB
 constexpr auto between_looks = std::chrono::milliseconds(20);  // while the store is away
 
 // Two spellings of one file are one store.
@@ -20,17 +20,24 @@ std::string identity_of(const std::string& url) {
   return name.starts_with(":memory:") ? name : real_name(name);
 }
 
+// What is large weighs as much as many that are small.
+std::size_t heavy(std::size_t bytes) { return bytes / 4'096; }
+
 }  // namespace
 
 std::size_t weight(const request& r) {
   if (const auto* e = std::get_if<enqueue_request>(&r)) {
     std::size_t sum = 1 + e->jobs.size();
     for (const auto& job : e->jobs)
-      sum += job.record.size() / 16'384;  // a large job weighs as many small ones
+      sum += heavy(job.record.size());
     return sum;
   }
-  if (const auto* s = std::get_if<settle_request>(&r))
-    return 1 + s->starts.size() + (s->next ? s->next->free + s->next->ahead : 0);
+  if (const auto* s = std::get_if<settle_request>(&r)) {
+    std::size_t sum = 1 + s->starts.size() + (s->next ? s->next->free + s->next->ahead : 0);
+    for (const auto& end : s->starts)
+      sum += heavy(bytes_of(end));
+    return sum;
+  }
   if (const auto* c = std::get_if<claim_request>(&r)) return 1 + c->free + c->ahead;
   if (const auto* n = std::get_if<renew_request>(&r)) return 1 + n->starts.size();
   if (const auto* p = std::get_if<progress_request>(&r)) return 1 + p->starts.size();
@@ -41,7 +48,12 @@ std::size_t weight(const request& r) {
       sum += wake.count;
     return sum;
   }
-  if (const auto* f = std::get_if<swap_schedule_request>(&r)) return 1 + f->enqueue.size();
+  if (const auto* f = std::get_if<swap_schedule_request>(&r)) {
+    std::size_t sum = 1 + f->enqueue.size();
+    for (const auto& o : f->enqueue)
+      sum += heavy(o.job.record.size());
+    return sum;
+  }
   return 1;
 }
 

@@ -43,17 +43,18 @@ struct enqueue_answer {
 inline constexpr std::uint32_t suspect_from = 2;
 inline constexpr bool is_suspect(std::uint32_t losses) { return losses >= suspect_from; }
 
-// Takes the first ready jobs of a queue: its front line, then its others by age. A job whose type is
-// not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that
-// may not be taken now stays where it is. Claims of one lane of (server, queue) come one after the other, and `op`
-// grows within it; those of two lanes come in any order.
-// Permits in the claim: a type in `permits` gets what stands there in the same step, all or nothing; a job that lacks
-// one is parked as by `take_request`, or claimed without any when it may not wait. One that was woken, and one whose
-// semaphore is not defined, is claimed as it is.
+// Takes the first ready jobs of a queue, `most_told_bytes` of them: its front line, then its others by age. A job whose
+// type is not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that may
+// not be taken now stays where it is. Claims of one lane of (server, queue) come one after the other, and `op` grows
+// within it; those of two lanes come in any order. Permits in the claim: a type in `permits` gets what stands there in
+// the same step, all or nothing; a job that lacks one is parked as by `take_request`, or claimed without any when it
+// may not wait. One that was woken, and one whose semaphore is not defined, is claimed as it is.
 struct claim_permits {
   std::vector<std::string> resources;  // in the order of names, each once; relaxed ones
   bool park = true;
 };
+// What one answer carries of jobs: their records, pasts and starts; the first of them is told however large it is.
+inline constexpr std::uint32_t most_told_bytes = 4194304;
 using permits_by_type = std::map<std::string, claim_permits, std::less<>>;
 struct claim_request {
   server_id server;
@@ -80,6 +81,7 @@ struct claim_answer {
   std::vector<claimed_job> jobs;
   std::uint32_t parked = 0;    // jobs that lacked a permit; at most `most_parked`, then a claim may find more
   bool suspect_waits = false;  // one stands ready in the queue that this claim did not take
+  bool cut = false;            // at `most_told_bytes`: more may be claimed at once
 };
 
 // Ends one start. none, or stale_fence when the start is no longer the job's current one.
@@ -97,6 +99,8 @@ struct settlement {
   std::optional<progress_report> progress{};  // the last that it said: what was sent of it may come too late
   std::vector<watched_part> watched{};
 };
+// Of its texts.
+inline std::size_t bytes_of(const settlement& end) { return end.text.size() + end.reason.size(); }
 struct settle_request {
   std::vector<settlement> starts;
   std::optional<claim_request> next;  // in the same step
@@ -220,6 +224,7 @@ struct get_answer {
 struct list_request {
   job_query query;
 };
+// Ends at `most_told_bytes`, too.
 struct list_answer {
   job_page page;
 };
@@ -272,7 +277,7 @@ inline constexpr std::uint32_t largest_page = 200;
 // How long a store waits for another process to let go before it answers storage_busy.
 inline constexpr duration patience_with_others = std::chrono::seconds(5);
 
-// How much work a request is, for bounding batches.
+// How much work a request is, by number and by bytes, for bounding batches.
 std::size_t weight(const request& r);
 
 // Tells that other processes may have made work. Its thread ends with it.

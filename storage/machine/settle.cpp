@@ -25,6 +25,16 @@ void add_start(call& c, const settlement& end) {
   c.add(write_ended(end));
 }
 
+// How many from there are one call: of a number and of bytes.
+std::size_t part_of(const std::vector<settlement>& all, std::size_t from) {
+  std::size_t n = 0, bytes = 0;
+  for (; from + n < all.size() && n < jobs_a_script; ++n) {
+    bytes += bytes_of(all[from + n]);
+    if (n > 0 && bytes > bytes_a_script) break;
+  }
+  return n;
+}
+
 // Runs of alike ends, in the order they came, since answers are by place.
 void add(call& c, const settlement* from, const settlement* to) {
   std::vector<std::pair<const settlement*, std::size_t>> groups;
@@ -47,7 +57,7 @@ void ask(steps& x, const settle_request& r, answer& into) {
   const auto count = r.starts.size();
   std::size_t from = 0;
   do {
-    const auto some = std::min(jobs_a_script, count - from);
+    const auto some = part_of(r.starts, from);
     const bool claims = r.next && r.next->free + r.next->ahead > 0 && from + some == count;
     call c(script::settle);
     add(c, r.starts.data() + from, r.starts.data() + from + some);

@@ -17,8 +17,7 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto connect_patience = 2s;
-constexpr auto answer_patience = 5s;  // for a whole batch, and a second more for each
-constexpr std::size_t bytes_a_second = 10 * 1024 * 1024;
+constexpr auto answer_patience = 5s;  // for a whole batch, and longer by its bytes
 constexpr auto replica_patience = 1s;
 constexpr auto slice_patience = 10s;  // for a slice of an audit
 constexpr std::chrono::milliseconds first_pause = 50ms;
@@ -60,8 +59,7 @@ public:
     auto x = start_exchange();
     const auto joined = machine::ask_all(x, batch, answers);
     if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
-    const auto deadline =
-        steady_clock::now() + answer_patience + std::chrono::seconds((link_->at->posted() - posted) / bytes_a_second);
+    const auto deadline = steady_clock::now() + answer_patience + time_for(link_->at->posted() - posted);
     bool stay = x.finish(deadline);
     made_work_ = x.made_work;
     if (stay) stay = ask_alone(joined, deadline);
