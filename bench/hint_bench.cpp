@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "bench/stores.hpp"
-#include "support/counted_server.hpp"
+#include "tests/support/counted_server.hpp"
 
 namespace {
 
