@@ -122,10 +122,12 @@ door_actor::behavior_type door(door_actor::stateful_pointer<door_state> self, co
       [d](lock_atom, take_lock& wish) { return door_locks::take(d->store, std::move(wish)); },
       [d](lock_atom, const renew_lock& wish) { return door_locks::renew(d->store, wish); },
       [d](lock_atom, const release_lock& wish) { return door_locks::release(d->store, wish); },
-      [d](recur_atom, const recurring& definition) { return door_schedules::set(d->store, definition); },
+      [d](recur_atom, const recurring& definition) { return door_schedules::set(d->store, definition, *d->e); },
       [d](unrecur_atom, const std::string& name) { return door_schedules::remove(d->store, name); },
       [d](trigger_atom, const std::string& name) { return door_schedules::trigger(d->store, name, d->pipeline, d->e); },
-      [d](hold_atom, const std::string& name, bool paused) { return door_schedules::pause(d->store, name, paused); },
+      [d](hold_atom, const std::string& name, bool paused) {
+        return door_schedules::pause(d->store, name, paused, *d->e);
+      },
       [d](recur_atom) { return door_schedules::all(d->store); },
       [d](limit_atom, const throttler& definition) { return door_throttlers::set(d->store, definition); },
       [d](unlimit_atom, const throttler_name& which) { return door_throttlers::remove(d->store, which); },

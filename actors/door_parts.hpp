@@ -114,11 +114,11 @@ caf::result<fence> release(door_store& store, const release_lock& wish);
 }  // namespace door_locks
 
 namespace door_schedules {
-caf::result<recurring_status> set(door_store& store, const recurring& definition);
+caf::result<recurring_status> set(door_store& store, const recurring& definition, const engine& e);
 caf::result<bool> remove(door_store& store, const std::string& which);
 caf::result<job_id> trigger(door_store& store, const std::string& which, const enqueue_pipeline& pipeline,
                             const engine_ptr& e);
-caf::result<recurring_status> pause(door_store& store, const std::string& which, bool paused);
+caf::result<recurring_status> pause(door_store& store, const std::string& which, bool paused, const engine& e);
 caf::result<std::vector<recurring_status>> all(door_store& store);
 }  // namespace door_schedules
 

@@ -56,12 +56,12 @@ void read(door_store& store, const std::string& after, std::vector<recurring_sta
 
 }  // namespace
 
-caf::result<recurring_status> set(door_store& store, const recurring& definition) {
-  return change_and_tell(store, definition.name, scheduler::putting(definition, time_zone_version()));
+caf::result<recurring_status> set(door_store& store, const recurring& definition, const engine& e) {
+  return change_and_tell(store, definition.name, scheduler::putting(definition, e.zones()));
 }
 
-caf::result<recurring_status> pause(door_store& store, const std::string& which, bool paused) {
-  return change_and_tell(store, which, scheduler::pausing(which, paused, time_zone_version()));
+caf::result<recurring_status> pause(door_store& store, const std::string& which, bool paused, const engine& e) {
+  return change_and_tell(store, which, scheduler::pausing(which, paused, e.zones()));
 }
 
 caf::result<bool> remove(door_store& store, const std::string& which) {

@@ -107,6 +107,22 @@ void engine::end_restoring() {
   if (restorer_.joinable()) restorer_.join();
 }
 
+void engine::read_zones() {
+  if (reading_zones_.exchange(true)) return;
+  try {
+    zone_reader_ = std::jthread([this] {
+      auto read = time_zone_version();
+      std::unique_lock hold(mutex_);
+      zones_ = std::move(read);
+      hold.unlock();
+      reading_zones_ = false;
+    });
+  } catch (const std::system_error& e) {  // no thread can be made now
+    reading_zones_ = false;
+    log::warn("the zone files could not be read anew (", words_of(e), "); trying again in ten minutes");
+  }
+}
+
 bool engine::configures(std::string_view resource) const {
   const auto cell = resource.substr(0, resource.find('/'));
   return std::any_of(options.throttlers.begin(), options.throttlers.end(), [&](const throttler& definition) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include <sluice/cron.hpp>
+
 #include "actors/crew.hpp"
 #include "actors/pool.hpp"
 #include "actors/type_table.hpp"
@@ -79,6 +81,13 @@ struct engine : std::enable_shared_from_this<engine> {
   std::atomic<bool> must_restore{false};  // that failed, or came too early: the next beat begins it again
   // Waits until that has ended.
   void end_restoring();
+  // The version of the zone files by which schedules are planned, as it was read last.
+  std::string zones() const {
+    std::lock_guard hold(mutex_);
+    return zones_;
+  }
+  // Reads them anew, on a thread of its own: their folder may be slow. Nothing while that goes on.
+  void read_zones();
   // Whether the configuration defines a throttler, named as in the store; also by one of its lines.
   bool configures(std::string_view resource) const;
 
@@ -103,6 +112,9 @@ private:
   std::function<void(const error&)> on_fatal_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<pool>> pools_;
+  std::string zones_ = time_zone_version();
+  std::atomic<bool> reading_zones_{false};
+  std::jthread zone_reader_;
 };
 
 using engine_ptr = std::shared_ptr<engine>;

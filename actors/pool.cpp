@@ -323,7 +323,7 @@ void pool::file_locked(ended_start end) {
   const auto began = course.began == steady_point{} ? steady_clock::now() : course.began;
   end.settlement.waited = std::chrono::duration_cast<duration>(began - course.received);
   end.settlement.progress = end.start->now.progress;  // also when it was taken: the store may get that too late
-  end.start->now.end = end.settlement;
+  end.start->now.end = std::make_shared<const storage::settlement>(end.settlement);
   out_tray_.push_back(std::move(end));
   tell_locked();
 }

@@ -33,12 +33,12 @@ struct held_start {
     steady_point queued_since{};
     steady_point began{};
     steady_point stop_asked{};
-    bool reported = false;                      // that it ignores its stop request
-    std::uint64_t handled_by = 0;               // the host's actor that was asked, when elsewhere
-    std::optional<progress_report> progress{};  // the last that the body said
-    bool progress_is_new = false;               // not yet taken
-    bool admitted = false;                      // by its throttlers
-    std::optional<storage::settlement> end{};   // once it was filed; the store may not have it yet
+    bool reported = false;                             // that it ignores its stop request
+    std::uint64_t handled_by = 0;                      // the host's actor that was asked, when elsewhere
+    std::optional<progress_report> progress{};         // the last that the body said
+    bool progress_is_new = false;                      // not yet taken
+    bool admitted = false;                             // by its throttlers
+    std::shared_ptr<const storage::settlement> end{};  // once filed, perhaps not stored; a look copies no result
   } now{};
 };
 using phase = held_start::course::phase;

@@ -73,9 +73,9 @@ void server::give_up_unfinished() {
   if (parts_->running) parts_->running->give_up_unfinished();
 }
 
-void server::on_fatal(std::function<void(const error&)> told) {
+void server::on_fatal(const std::function<void(const error&)>& told) {
   std::lock_guard hold(parts_->mutex);
-  parts_->on_fatal = std::move(told);
+  parts_->on_fatal = told;
   if (parts_->system) parts_->running->engine()->on_fatal(parts_->on_fatal);
 }
 

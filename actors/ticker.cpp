@@ -48,6 +48,7 @@ struct ticker_state {
     if (waiting || e->stopped) return;
     const auto now = steady_clock::now();
     std::vector<storage::request> asked;
+    look_at_zones();
     for (const auto d : agenda->take_due(now)) {
       switch (d) {
         case duty::promote: asked.emplace_back(storage::promote_request{1'000, e->options.sweep_interval}); break;
@@ -61,7 +62,7 @@ struct ticker_state {
           asked.emplace_back(storage::rouse_request{1'000, rouse_from});
           break;
         case duty::fire: asked.emplace_back(storage::due_request{}); break;
-        case duty::zones: look_at_zones(); break;
+        case duty::zones: e->read_zones(); break;
       }
     }
     if (plan_from) asked.emplace_back(storage::schedules_request{200, *plan_from});
@@ -71,7 +72,7 @@ struct ticker_state {
 
   // Other zone files than before: schedules run at other instants.
   void look_at_zones() {
-    auto now = time_zone_version();
+    auto now = e->zones();
     if (now == zones) return;
     zones = std::move(now);
     plan_from.emplace();

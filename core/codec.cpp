@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/clock.hpp"
 #include "core/recurring.hpp"
@@ -13,6 +12,7 @@ namespace {
 
 constexpr char content_version = 1;
 constexpr char schedule_version = 1;
+constexpr std::uint64_t sum_size = 8;
 
 class writer {
 public:
@@ -32,10 +32,8 @@ public:
   void maybe(std::optional<std::uint64_t> n) { number(n ? *n + 1 : 0); }
 
   std::string sealed(const job_id& id) && {
-    const auto sum = fnv1a(out_, fnv1a(id.value));
-    char bytes[sizeof sum];
-    std::memcpy(bytes, &sum, sizeof sum);
-    out_.append(bytes, sizeof sum);
+    for (auto sum = fnv1a(out_, fnv1a(id.value)), left = sum_size; left > 0; --left, sum >>= 8)
+      out_ += static_cast<char>(sum);  // its lowest byte first, on every machine
     return std::move(out_);
   }
 
@@ -48,10 +46,11 @@ class reader {
 public:
   // Of that version.
   reader(const job_id& id, std::string_view bytes, char version) {
+    if (bytes.size() < 1 + sum_size) return;
+    const auto body = bytes.substr(0, bytes.size() - sum_size);
     std::uint64_t sum = 0;
-    if (bytes.size() < 1 + sizeof sum) return;
-    const auto body = bytes.substr(0, bytes.size() - sizeof sum);
-    std::memcpy(&sum, bytes.data() + body.size(), sizeof sum);
+    for (auto i = bytes.size(); i > body.size(); --i)
+      sum = sum << 8 | static_cast<unsigned char>(bytes[i - 1]);
     if (sum == fnv1a(body, fnv1a(id.value))) *this = reader(body, version);
   }
 

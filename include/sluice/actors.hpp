@@ -240,7 +240,7 @@ public:
   void quiet();
   stop_report stop();
   void give_up_unfinished();
-  void on_fatal(std::function<void(const error&)> told);
+  void on_fatal(const std::function<void(const error&)>& told);
 
 private:
   friend result<embedded_server> spawn_server(caf::actor_system&, const server_options&, const handler_registry&,

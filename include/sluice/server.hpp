@@ -54,7 +54,7 @@ public:
 
   /// `told` is called at most once a start, from any thread, when the server can no longer work (its store
   /// was removed, say). It must be quick and not call back into the server: stop it from elsewhere.
-  void on_fatal(std::function<void(const error&)> told);
+  void on_fatal(const std::function<void(const error&)>& told);
 
 private:
   void add(const handler_registry& more);
