@@ -163,10 +163,11 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
 
   for (const auto& definition : options.throttlers)
     if (const auto fine = throttling::check(definition); !fine) return fine.error();
+  if (auto stored = e->store_configuration(store_patience); !stored) return stored.error();
+  // Last of what may fail: no other sees a server that never ran.
   const auto known =
       e->runner->call({storage::beat_request{e->self}}, std::chrono::steady_clock::now() + store_patience);
   if (const auto* refused = std::get_if<error>(&known.at(0))) return *refused;
-  if (auto stored = e->store_configuration(store_patience); !stored) return stored.error();
   e->runner->check_in_background();
   const auto keeps = e->runner->durability();
   const auto said = cat("store ", options.storage, " is ", name_of(keeps), " (", e->runner->settings(), ")");

@@ -14,8 +14,14 @@ namespace sluice::actors {
 
 class own_system {
 public:
+  // Throws what making the system or `spawn` threw; nothing runs then.
   explicit own_system(const std::function<void(caf::actor_system&)>& spawn) : thread_([this, &spawn] { run(spawn); }) {
-    ready_.get_future().get();
+    try {
+      ready_.get_future().get();
+    } catch (...) {
+      thread_.join();
+      throw;
+    }
   }
   // Waits until every actor has ended.
   ~own_system() {
@@ -34,11 +40,15 @@ private:
   };
 
   void run(const std::function<void(caf::actor_system&)>& spawn) {
-    config settings;
-    caf::actor_system system(settings);
-    spawn(system);
-    ready_.set_value();  // from here on `spawn` is gone
-    over_.get_future().wait();
+    try {
+      config settings;
+      caf::actor_system system(settings);
+      spawn(system);
+      ready_.set_value();  // from here on `spawn` is gone
+      over_.get_future().wait();
+    } catch (...) {  // a thread could not be made
+      ready_.set_exception(std::current_exception());
+    }
   }
 
   std::promise<void> ready_;

@@ -3,6 +3,7 @@
 
 #include "actors/own_system.hpp"
 #include "actors/running_server.hpp"
+#include "core/text.hpp"
 
 namespace sluice {
 
@@ -48,7 +49,12 @@ result<void> server::parts::start() {
   if (!opened) return opened.error();
   running = std::move(*opened);
   if (on_fatal) running->engine()->on_fatal(on_fatal);
-  system = std::make_unique<actors::own_system>([this](caf::actor_system& made) { running->spawn_into(made, {}); });
+  try {
+    system = std::make_unique<actors::own_system>([this](caf::actor_system& made) { running->spawn_into(made, {}); });
+  } catch (const std::exception& failed) {
+    running.reset();
+    return error{errc::io_error, cat("the server's threads could not be made: ", failed.what())};
+  }
   return {};
 }
 

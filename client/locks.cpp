@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <random>
+#include <system_error>
 #include <thread>
 
 #include <sluice/lock.hpp>
@@ -61,12 +62,16 @@ held_lock::held_lock(held_lock&&) noexcept = default;
 held_lock& held_lock::operator=(held_lock&&) noexcept = default;
 held_lock::~held_lock() = default;
 
-const std::string& held_lock::resource() const { return parts_->lease->resource(); }
-sluice::fence held_lock::fence() const { return parts_->lease->fence(); }
+const std::string& held_lock::resource() const {
+  static const std::string none;
+  return parts_ ? parts_->lease->resource() : none;
+}
+sluice::fence held_lock::fence() const { return parts_ ? parts_->lease->fence() : sluice::fence(); }
 bool held_lock::still_held() const { return parts_ && parts_->lease->held(steady_clock::now()); }
-std::stop_token held_lock::lost() const { return parts_->lease->lost().get_token(); }
+std::stop_token held_lock::lost() const { return parts_ ? parts_->lease->lost().get_token() : std::stop_token(); }
 
 result<void> held_lock::release() {
+  if (!parts_) return error{errc::invalid_argument, "this held_lock was moved from and holds no lock"};
   const auto& lease = *parts_->lease;
   if (!parts_->released && !lease.held(steady_clock::now())) {
     parts_->give_up();
@@ -115,7 +120,12 @@ result<held_lock> lock_manager::take(const std::string& resource, duration ttl, 
   if (!lease->held(steady_clock::now()))  // `mine` gives it back
     return error{errc::timed_out, cat("the store took longer to give lock ", printable(resource, 200),
                                       " than its time to live, ", format_duration(ttl), "; take it for longer")};
-  parts_->keeper.keep(std::move(lease));
+  try {
+    parts_->keeper.keep(std::move(lease));
+  } catch (const std::system_error& failed) {  // `mine` gives it back
+    return error{errc::io_error,
+                 cat("no thread could be made that renews lock ", printable(resource, 200), ": ", failed.what())};
+  }
   return held_lock(std::move(mine));
 }
 

@@ -37,7 +37,8 @@ inline constexpr duration usual_lock_ttl = std::chrono::seconds(30);
 
 /// A lock that was taken. Its manager's thread renews it, three times within its time to live, until it is released,
 /// lost or destroyed. Move-only; one thread at a time, but for `still_held` and `lost`, which any may ask. A crash of
-/// the process leaves it held until its time to live has passed.
+/// the process leaves it held until its time to live has passed. One that was moved from holds nothing: it has no name
+/// and no fence, is not held, is never told to be lost, and its release is an invalid_argument.
 class held_lock {
 public:
   held_lock(held_lock&&) noexcept;
@@ -82,7 +83,8 @@ public:
   /// One question to the store, never a wait for others: lock_held when somebody has it, with who and until when in the
   /// message and in `refused_by`. A resource is 1 to 200 bytes of UTF-8 without control characters, compared byte by
   /// byte; `ttl` is 100 ms to 1 day. invalid_argument, lock_held, storage_*; unknown_outcome: it may be held for `ttl`
-  /// by nobody. No lock is taken twice, also not by the same manager.
+  /// by nobody; io_error: the manager's thread could not be made, and the lock is free again. No lock is taken twice,
+  /// also not by the same manager.
   result<held_lock> take(const std::string& resource, duration ttl = usual_lock_ttl, lock_holder* refused_by = nullptr);
   /// Asks again and again, at the latest when the holder's time is over, for at most `patience`; then lock_held. Who
   /// waits stands in no line: any of them may be the next.

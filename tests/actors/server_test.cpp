@@ -242,4 +242,19 @@ TEST_CASE("a delayed job runs when it is due and not before") {
   CHECK(waited < 1s);
 }
 
+TEST_CASE("a server whose configuration the store refuses is known to nobody", "[redis]") {
+  redis_server redis;
+  server_world w(redis.url());
+  w.enqueue("work");
+  redis.command({"SET", "{sluice}:definitions", "no hash"});
+  throttler one;
+  one.kind = throttler_kind::semaphore;
+  one.name = "api";
+  one.limit = 1;
+  w.options.throttlers = {one};
+  sluice::server refused(w.options, w.handlers, w.filters);
+  CHECK(refused.start().error().code == errc::storage_damaged);
+  CHECK(w.client->servers()->empty());
+}
+
 }  // namespace sluice::test

@@ -74,6 +74,18 @@ TEST_CASE_METHOD(two_of_a_file, "a lock is free when it is released and when its
   CHECK(next->fence() > first);
 }
 
+TEST_CASE_METHOD(two_of_a_file, "a lock that was moved from holds nothing and says so") {
+  auto held = a.take(printer);
+  REQUIRE(held.ok());
+  const auto now = std::move(*held);
+  CHECK(held->resource().empty());
+  CHECK(held->fence() == fence());
+  CHECK_FALSE(held->still_held());
+  CHECK_FALSE(held->lost().stop_possible());
+  CHECK(held->release().error().code == errc::invalid_argument);
+  CHECK(now.still_held());
+}
+
 TEST_CASE_METHOD(two_of_a_file, "a lock is renewed while it is held also when its manager is gone") {
   auto held = std::optional(std::move(*a.take(printer, 300ms)));
   a = open_as("c", folder.url());
