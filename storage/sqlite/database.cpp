@@ -1,5 +1,8 @@
 #include "storage/sqlite/database.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace sluice::storage::sqlite {
 namespace {
 
@@ -98,6 +101,27 @@ database::~database() {
 
 void database::execute(const char* sql) {
   if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(handle_);
+}
+
+void database::write_log_again() {
+  const auto must = [](int code) {
+    if (code != SQLITE_OK) throw failure{code, "the log could not be written again", true};
+  };
+  execute("BEGIN IMMEDIATE");  // nobody else may write it meanwhile
+  sqlite3_file* log = nullptr;
+  must(sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log));
+  if (log && log->pMethods) {
+    sqlite3_int64 size = 0;
+    must(log->pMethods->xFileSize(log, &size));
+    std::vector<char> piece(1U << 20U);
+    for (sqlite3_int64 at = 0; at < size; at += static_cast<sqlite3_int64>(piece.size())) {
+      const auto bytes = static_cast<int>(std::min(size - at, static_cast<sqlite3_int64>(piece.size())));
+      must(log->pMethods->xRead(log, piece.data(), bytes, at));
+      must(log->pMethods->xWrite(log, piece.data(), bytes, at));
+    }
+    must(log->pMethods->xSync(log, SQLITE_SYNC_NORMAL));
+  }
+  execute("ROLLBACK");
 }
 
 query database::prepare(const char* sql) {

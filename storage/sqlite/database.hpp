@@ -99,6 +99,9 @@ public:
   database(const database&) = delete;
 
   void execute(const char* sql);
+  // Writes all that stands in the write-ahead log once more, and syncs it. What a sync that failed left out is read
+  // back as if it were written, and no later sync brings it to the disk.
+  void write_log_again();
   // `sql` must be a literal: statements are kept by its address.
   query prepare(const char* sql);
   int changes() const { return sqlite3_changes(handle_); }

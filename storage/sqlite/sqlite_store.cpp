@@ -411,8 +411,23 @@ private:
     const bool may_make = mode_ == open_mode::may_make && !was_open_;
     if (opened)
       opened = open_database(only_looks() ? access::look : in_memory() || may_make ? access::make : access::change);
+    if (opened && log_is_in_doubt_ && !damaged_) opened = write_log_again();
     unlock();
     return opened;
+  }
+
+  // What the failed sync left out is read as committed now, and will be acknowledged to whoever asks again.
+  result<void> write_log_again() {
+    try {
+      db_->write_log_again();
+    } catch (const failure& f) {
+      close();
+      auto e = to_error(f, false);
+      e.message = cat("opening ", path_, ": ", e.message);
+      return e;
+    }
+    log_is_in_doubt_ = false;
+    return {};
   }
 
   result<void> lock(duration patience) {
@@ -499,6 +514,7 @@ private:
     if (is_of_file(f)) stop_writing(f.message);
     // After a failed write or fsync nothing this connection believes about the file can be trusted.
     if ((f.code & 0xff) == SQLITE_IOERR) close();
+    if (f.code == SQLITE_IOERR_FSYNC) log_is_in_doubt_ = true;
   }
 
   void close() {
@@ -558,7 +574,8 @@ private:
   std::unique_ptr<script_engine> engine_;
   std::optional<error> lost_;
   int file_ = -1;
-  bool was_open_ = false;  // from then on it is there, or lost
+  bool was_open_ = false;         // from then on it is there, or lost
+  bool log_is_in_doubt_ = false;  // whether what can be read of it is on the disk
   std::optional<error> damaged_;
   int pages_in_log_ = 0;   // of 4 KiB
   int at_checkpoint_ = 0;  // so many were in it at the last one, if it has not begun anew since
