@@ -3,7 +3,8 @@
 -- ARGV[3]: queue, or empty for all. ARGV[4]: at most so many. ARGV[5], ARGV[6]: the score and id behind which the first
 -- state goes on, both empty at its beginning. From 7: states, each as its name followed by 1 when the newest is first.
 -- Answer: for each job the place of its state among those asked, then id, line, score, record, past or empty, and
--- its start or, of a throttled job, its admission.
+-- its start or, of a throttled job, its admission. Scores are told so that a page goes on behind any of them.
+local function exact(score) return format('%.17g', score) end
 local limit, after_score, after_id = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local all = ARGV[3] ~= '' and {ARGV[3]} or call('SMEMBERS', queues)
 table.sort(all, by_bytes)
@@ -29,10 +30,10 @@ local function read(kind, key, newest_first, want, rows)
   while found < want do
     local part
     if newest_first then
-      part = call('ZRANGE', key, after_score and whole(after_score) or '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, want,
-                  'WITHSCORES')
+      part = call('ZRANGE', key, after_score and exact(after_score) or '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', offset,
+                  want, 'WITHSCORES')
     else
-      part = call('ZRANGE', key, after_score and whole(after_score) or '-inf', '+inf', 'BYSCORE', 'LIMIT', offset, want,
+      part = call('ZRANGE', key, after_score and exact(after_score) or '-inf', '+inf', 'BYSCORE', 'LIMIT', offset, want,
                   'WITHSCORES')
     end
     for i = 1, #part, 2 do
@@ -59,7 +60,7 @@ for s = 7, #ARGV, 2 do
   end)
   for i = 1, math.min(#rows, limit - count) do
     local r, n = rows[i], #answer
-    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = (s - 7) / 2, r.id, r.kind, whole(r.score)
+    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = (s - 7) / 2, r.id, r.kind, exact(r.score)
     answer[n + 5] = call('HGET', jobs, r.id) or ''
     answer[n + 6], answer[n + 7] = call('HGET', past, r.id) or '', call('HGET', r.kind == 'throttled' and admission or runs, r.id) or ''
   end

@@ -20,5 +20,7 @@ for _, resource in ipairs(found) do
     break
   end
 end
+-- With scores in it that are not alike the list has no order, and pages of it might go on for ever.
+if woken == 0 and not by_bytes(ARGV[4], last_one) then more = false end
 finish(woken > 0)
 return {woken, more and last_one or ''}

@@ -181,8 +181,12 @@ local function end_alike(alike)
   for _, resource in ipairs(order) do pass_on(resource) end
 end
 
--- The rows of starts count what was taken, whatever was counted so far: one of them could not be read.
+-- The rows of starts count what was taken, whatever was counted so far: one of them could not be read. Once is enough
+-- for all of a step, since such rows count for nothing.
+local is_counted_anew = false
 local function count_anew()
+  if is_counted_anew then return end
+  is_counted_anew = true
   local counts = {}
   for _, resource in ipairs(call('HKEYS', claim_permits)) do counts[resource] = 0 end
   for _, its in ipairs(all_runs()) do
@@ -192,7 +196,7 @@ local function count_anew()
     end
   end
   for resource, n in pairs(counts) do
-    count_claimed(resource, n - (call('HGET', claim_permits, resource) or 0))
+    count_claimed(resource, n - (counted(resource) or 0))
     pass_on(resource)
   end
 end
