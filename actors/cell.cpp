@@ -217,6 +217,7 @@ struct cell_state {
           case admission::parked:
             if (waits(swap, swapped, ask.ask.start)) verdict.what = admission::parked;
             break;
+          default: break;  // no plan says these
         }
         judge(b, ask.place, std::move(verdict));
       }

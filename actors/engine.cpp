@@ -151,6 +151,7 @@ result<engine_ptr> open_engine(const server_options& options, const handler_regi
       e->runner->call({storage::beat_request{e->self}}, std::chrono::steady_clock::now() + store_patience);
   if (const auto* refused = std::get_if<error>(&known.at(0))) return *refused;
   if (auto stored = e->store_configuration(store_patience); !stored) return stored.error();
+  e->runner->check_in_background();
   const auto keeps = e->runner->durability();
   const auto said = cat("store ", options.storage, " is ", name_of(keeps), " (", e->runner->settings(), ")");
   if (keeps == durability::volatile_) log::warn(said, ": jobs are lost when it restarts");

@@ -63,7 +63,7 @@ struct engine : std::enable_shared_from_this<engine> {
     hold.unlock();
     if (tell) tell(why);
   }
-  void on_fatal(std::function<void(const error&)> told) {
+  void on_fatal(const std::function<void(const error&)>& told) {
     std::unique_lock hold(fatal_mutex_);
     on_fatal_ = told;
     const auto already = fatal_;

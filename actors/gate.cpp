@@ -139,6 +139,7 @@ struct gate_state {
 
   static std::vector<throttle_request> requests_of(const std::vector<passage>& some) {
     std::vector<throttle_request> asked;
+    asked.reserve(some.size());
     for (const auto& p : some)
       asked.push_back(
           {std::shared_ptr<const job>(p.start, &p.start->about), p.plan->otherwise == throttle_action::wait});
@@ -148,7 +149,7 @@ struct gate_state {
   // A verdict that is missing lets nobody in, nor does one that only ours may say: the store knows nothing of it.
   static throttle_verdict verdict_of(const question& q, const std::vector<throttle_verdict>& verdicts, std::size_t i) {
     using enum admission;
-    const throttle_verdict away{later, custom_away, {}};
+    throttle_verdict away{later, custom_away, {}};
     if (i >= verdicts.size()) return away;
     const auto what = verdicts[i].what;
     return !q.of_host || what == granted || what == later || what == rejected ? verdicts[i] : away;

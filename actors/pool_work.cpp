@@ -10,7 +10,7 @@ using std::chrono::steady_clock;
 
 // What a stop request makes of an outcome.
 outcome as_stopped(outcome result, stop_cause cause) {
-  const bool unfinished = result.what == outcome::kind::failed || result.what == outcome::kind::given_back;
+  const bool unfinished = result.what == run_end::failed || result.what == run_end::given_back;
   if (cause == stop_cause::timeout && unfinished) {
     result = outcome::failed("timed out: " + result.text);
     result.cause = "timed_out";

@@ -12,8 +12,6 @@
 namespace sluice::actors {
 namespace {
 
-using kind = outcome::kind;
-
 const type_options* options_of_type(const server_options& options, const std::string& type) {
   const auto found = options.jobs.find(type);
   return found == options.jobs.end() ? nullptr : &found->second;
@@ -25,19 +23,19 @@ public:
   explicit retry_filter(const server_options& options) : options_(options) {}
 
   void elect(election& e) override {
-    if (e.chosen.what != kind::failed && e.chosen.what != kind::given_up) return;
+    if (e.chosen.what != run_end::failed && e.chosen.what != run_end::given_up) return;
     static const retry_policy nothing;
     const auto* type = options_of_type(options_, e.about.type.value);
     const auto* queue = options_for(options_.queues, e.about.queue.value);
     const auto policy =
         narrowest({&e.about.retry, type ? &type->retry : &nothing, queue ? &queue->retry : &nothing, &options_.retry});
     const auto decision = decide_retry(policy, e.failures, roll());
-    if (e.chosen.what == kind::failed && decision.again) {
-      e.chosen.what = kind::retry;
+    if (e.chosen.what == run_end::failed && decision.again) {
+      e.chosen.what = run_end::retry;
       e.chosen.delay = decision.delay;
       e.chosen.cause = e.chosen.cause.empty() ? "failed" : e.chosen.cause;
     } else {
-      e.chosen.what = decision.otherwise == when_exhausted::remove ? kind::removed : kind::given_up;
+      e.chosen.what = decision.otherwise == when_exhausted::remove ? run_end::removed : run_end::given_up;
     }
   }
 
@@ -85,7 +83,7 @@ __attribute__((no_sanitize("null"))) outcome run_inside(const bodies& b, const j
   try {
     // Without filters of the user's there is nothing to wrap.
     auto ended = b.filters.size() == 1 ? body(context) : inside(b, about, 0, body)(context);
-    if (ended.what == kind::succeeded && ended.text.empty()) ended.text = context.result();
+    if (ended.what == run_end::succeeded && ended.text.empty()) ended.text = context.result();
     return ended;
   } catch (ended_early& early) {
     return std::move(early.how);
@@ -144,7 +142,7 @@ settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures,
   election e{about, failures, candidate};
   // Whoever makes a failure of it, the handler or a filter, makes it count.
   const auto count = [&] {
-    failure = failure || candidate.what == kind::failed || candidate.what == kind::given_up;
+    failure = failure || candidate.what == run_end::failed || candidate.what == run_end::given_up;
     e.failures = failures + (failure ? 1 : 0);
   };
   count();
@@ -152,7 +150,7 @@ settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures,
     if (concerns(entry, about)) guarded("elect", about, [&] { entry.filter->elect(e); });
     count();
   }
-  failure = failure && candidate.what != kind::succeeded;
+  failure = failure && candidate.what != run_end::succeeded;
 
   settled_outcome made;
   auto& end = made.settlement;
@@ -163,25 +161,25 @@ settled_outcome elect(const bodies& b, const job& about, std::uint32_t failures,
   end.watched = candidate.watched;
   constexpr auto longest = ranges::enqueue_delay.most;
   candidate.delay = std::clamp(candidate.delay, duration::zero(), longest);
-  const bool later = candidate.what == kind::retry || candidate.what == kind::deferred;
+  const bool later = candidate.what == run_end::retry || candidate.what == run_end::deferred;
   end.delay = later ? candidate.delay : duration::zero();
   end.cause = candidate.cause.empty() ? std::string(name_of(candidate.what)) : candidate.cause;
-  end.text = bounded_utf8(candidate.text, candidate.what == kind::succeeded ? max_result_bytes : max_error_bytes);
+  end.text = bounded_utf8(candidate.text, candidate.what == run_end::succeeded ? max_result_bytes : max_error_bytes);
   const auto why = printable(candidate.text, 200);
   switch (candidate.what) {
-    case kind::succeeded: break;
-    case kind::retry:
-    case kind::deferred:
+    case run_end::succeeded: break;
+    case run_end::retry:
+    case run_end::deferred:
       end.reason = failure ? cat("retry ", e.failures, " in ",
                                  format_duration(std::chrono::round<std::chrono::milliseconds>(end.delay)), ": ", why)
                            : cat("again in ", format_duration(end.delay), ": ", why);
       break;
-    case kind::given_back: end.reason = cat("given back: ", why); break;
-    case kind::failed:
-    case kind::given_up:
+    case run_end::given_back: end.reason = cat("given back: ", why); break;
+    case run_end::failed:
+    case run_end::given_up:
       end.reason = cat(e.failures > 1 ? cat("failed ", e.failures, " times: ") : std::string("failed: "), why);
       break;
-    case kind::removed: end.reason = cat("deleted after ", e.failures, " failed runs: ", why); break;
+    case run_end::removed: end.reason = cat("deleted after ", e.failures, " failed runs: ", why); break;
   }
   made.elected = std::move(candidate);
   return made;

@@ -3,6 +3,9 @@
 namespace sluice::actors {
 namespace {
 
+// A damaged key is not: what does not touch it goes on.
+bool may_be_for_good(errc code) { return code == errc::storage_lost || code == errc::storage_damaged; }
+
 struct storage_state {
   static inline const char* name = "storage";
   engine_ptr e;
@@ -13,8 +16,8 @@ struct storage_state {
   void submit(const order_ptr& order) {
     auto done = [weak = std::weak_ptr<engine>(e), done = std::move(order->done)](std::vector<storage::answer> answers) {
       for (const auto& a : answers)
-        if (const auto* failed = std::get_if<error>(&a); failed && failed->code == errc::storage_lost)
-          if (const auto alive = weak.lock()) alive->fatal(*failed);
+        if (const auto* failed = std::get_if<error>(&a); failed && may_be_for_good(failed->code))
+          if (const auto alive = weak.lock(); alive && alive->runner->has_failed_for_good()) alive->fatal(*failed);
       done(std::make_shared<std::vector<storage::answer>>(std::move(answers)));
     };
     e->runner->submit(std::move(order->asked), std::move(done), order->beside);

@@ -15,9 +15,10 @@ namespace {
 using scheduler::duty;
 using std::chrono::steady_clock;
 
-constexpr std::size_t most_fired = 1'000;   // jobs in one order, or few more
-constexpr std::size_t most_reaped = 1'000;  // in one step of the store
+constexpr std::size_t most_fired = 1'000;      // jobs in one order, or few more
+constexpr std::ptrdiff_t most_reaped = 1'000;  // in one step of the store
 constexpr auto after_refusal = std::chrono::seconds(1);
+constexpr auto behind_claims = std::chrono::milliseconds(1);  // of a hint's two looks the one for work goes first
 
 struct ticker_state {
   static inline const char* name = "ticker";
@@ -49,7 +50,7 @@ struct ticker_state {
     std::vector<storage::request> asked;
     for (const auto d : agenda->take_due(now)) {
       switch (d) {
-        case duty::promote: asked.emplace_back(storage::promote_request{1'000, e->options.lease}); break;
+        case duty::promote: asked.emplace_back(storage::promote_request{1'000, e->options.sweep_interval}); break;
         case duty::look_for_lost: asked.emplace_back(storage::expired_request{}); break;
         case duty::prune:
           asked.emplace_back(storage::prune_request{e->options.retention, scheduler::server_silent_after});
@@ -197,16 +198,18 @@ struct ticker_state {
     }
     for (const auto& l : lost)
       log::warn("job ", l.start.id.value, ": its lease ran out; it is taken back");
-    for (std::size_t from = 0; from < lost.size(); from += most_reaped)
-      asked.emplace_back(storage::reap_request{
-          {lost.begin() + from, lost.begin() + std::min(from + most_reaped, lost.size())}, e->options.max_losses});
+    for (auto from = lost.begin(); from != lost.end();) {
+      const auto to = from + std::min(most_reaped, lost.end() - from);
+      asked.emplace_back(storage::reap_request{{from, to}, e->options.max_losses});
+      from = to;
+    }
     if (!asked.empty()) return submit(std::move(asked));
     set_timer();
   }
 
   void hinted() {
     const auto now = steady_clock::now();
-    agenda->at(duty::promote, now);
+    agenda->at(duty::promote, now + behind_claims);
     agenda->at(duty::look_for_lost, now + e->options.lease);  // whoever claims that work may be lost with it
     tick();
   }

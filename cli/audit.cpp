@@ -7,7 +7,7 @@
 
 namespace sluice::cli {
 int audit(const command& c) {
-  const auto store = storage::open_store(c.store);
+  const auto store = storage::open_store(c.store, nullptr, mode_of(c));
   if (!store) return failed(store.error());
   const auto findings = (*store)->audit();
   if (!findings) return failed(findings.error());

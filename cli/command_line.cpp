@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 
 #include <CLI/CLI.hpp>
 
@@ -116,6 +117,14 @@ std::vector<const CLI::App*> named(const CLI::App& app) {
 
 }  // namespace
 
+open_mode mode_of(const command& c) {
+  static const std::set<std::string> makes{"work", "enqueue", "recurring set", "throttler set"};
+  static const std::set<std::string> looks{"jobs",    "show",       "queues",         "servers",       "audit",
+                                           "explain", "throttlers", "throttler show", "recurring list"};
+  if (makes.contains(c.name)) return open_mode::may_make;
+  return looks.contains(c.name) ? open_mode::only_look : open_mode::must_exist;
+}
+
 parsed parse(int argc, char** argv) {
   command c;
   CLI::App app{description, "sluice"};
@@ -155,7 +164,8 @@ parsed parse(int argc, char** argv) {
   store_command("show", "Shows one job with its history")->add_option("ID", c.id)->required();
   store_command("queues", "Counts the jobs of each queue by state");
   store_command("servers", "Lists the servers that work on the store");
-  store_command("requeue", "Brings a final or scheduled job back to its queue; a final one starts afresh")
+  store_command("requeue",
+                "Brings a final or scheduled job to its queue, where a final one starts afresh; fine when it is there")
       ->add_option("ID", c.id)
       ->required();
   store_command("delete", "Ends a job as deleted; a running one is asked to stop")->add_option("ID", c.id)->required();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <sluice/log.hpp>
+#include <sluice/options.hpp>
 
 namespace sluice::cli {
 
@@ -33,5 +34,8 @@ struct parsed {
 };
 
 parsed parse(int argc, char** argv);
+
+// What a command may do to the store that it names.
+open_mode mode_of(const command& c);
 
 }  // namespace sluice::cli

@@ -28,7 +28,8 @@ int enqueue(client& store, const command& c) {
   job.id = job_id(c.id);
   if (!c.in.empty()) {
     const auto delay = parse_duration(c.in);
-    if (!delay) return wrong_words(cat("--in must be a time like 5s (units: us ms s m h d), not '", c.in, "'"));
+    if (!delay)
+      return wrong_words(cat("--in must be a time of 0s to 3650d, like 5s (units: us ms s m h d), not '", c.in, "'"));
     job.delay = *delay;
   }
   const auto id = store.enqueue(std::move(job));
@@ -86,6 +87,7 @@ int change(const command& c, const result<void>& changed, const char* done) {
 int inspect(const command& c) {
   client_options options;
   options.storage = c.store;
+  options.mode = mode_of(c);
   auto opened = client::open(options);
   if (!opened) return failed(opened.error());
   auto& store = *opened;
@@ -94,7 +96,7 @@ int inspect(const command& c) {
   if (c.name == "show") return show(store, c);
   if (c.name == "queues") return show_all(c, store.queues(), queues_table);
   if (c.name == "servers") return show_all(c, store.servers(), servers_table);
-  if (c.name == "requeue") return change(c, store.requeue(job_id(c.id)), "requeued");
+  if (c.name == "requeue") return change(c, store.requeue(job_id(c.id)), "enqueued");
   if (c.name == "delete") return change(c, store.remove(job_id(c.id)), "deleted");
   if (c.name == "pause") return change(c, store.pause(queue_name(c.queue)), "paused");
   if (c.name == "resume") return change(c, store.resume(queue_name(c.queue)), "resumed");

@@ -57,6 +57,7 @@ int recurring_jobs(const command& c) {
   }
   client_options options;
   options.storage = c.store;
+  options.mode = mode_of(c);
   auto opened = client::open(std::move(options));
   if (!opened) return failed(opened.error());
   auto& store = *opened;

@@ -48,6 +48,7 @@ int done(const command& c, const named_throttler& which, const result<void>& cha
 result<client> open(const command& c) {
   client_options options;
   options.storage = c.store;
+  options.mode = mode_of(c);
   return client::open(std::move(options));
 }
 

@@ -112,7 +112,7 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
       log::warn("second signal: leaving at once");
       leave(128 + got);
     }
-    log::info(fatal ? "stopping: the store is lost" : "stopping: giving running jobs ",
+    log::info(fatal ? "stopping: the store takes nothing more" : "stopping: giving running jobs ",
               fatal ? "" : format_duration(options.grace));
     asked = std::chrono::steady_clock::now();
     deadline = asked + options.grace + watchdog;

@@ -23,7 +23,7 @@ client::client(client&&) noexcept = default;
 client& client::operator=(client&&) noexcept = default;
 
 result<client> client::open(client_options options) {
-  auto runner = storage::open_runner(options.storage);
+  auto runner = storage::open_runner(options.storage, nullptr, options.mode);
   if (!runner) return runner.error();
   enqueue_pipeline pipeline(options.filters, options.jobs);
   return client(std::make_unique<parts>(std::move(options), std::move(pipeline), std::move(*runner)));
@@ -113,6 +113,10 @@ result<void> client::pause(const queue_name& queue) {
 result<void> client::resume(const queue_name& queue) {
   if (!valid_name(queue.value))
     return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
+  const auto known = queues();
+  if (!known) return known.error();
+  if (std::none_of(known->begin(), known->end(), [&](const queue_counts& q) { return q.queue == queue; }))
+    return error{errc::not_found, cat("no queue ", printable(queue.value, 200), " is known to the store")};
   const auto got = parts_->ask_for<storage::done_answer>(storage::pause_request{queue, false});
   return got ? result<void>() : result<void>(got.error());
 }

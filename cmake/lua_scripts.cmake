@@ -1,9 +1,9 @@
-# Links the scripts of the store: each is given those definitions of the shared files that it names, and those that these
-# name in turn, and nothing else, since a function costs a script time also when nobody calls it.
+# Links the scripts of the store: each is given those definitions of the shared files that it names, and those that
+# these name in turn, and nothing else, since a function costs a script time also when nobody calls it.
 #
 # A definition begins with `local` and one name at the beginning of a line, and ends before the next; it uses only those
-# before it. Where a script says throttling().NAME, what the LAZY files define under that name is made when `throttling()` is
-# first called. Constants that C++ has too are taken from its headers.
+# before it (`check_order`). Where a script says throttling().NAME, what the LAZY files define under that name is made
+# when `throttling()` is first called. Constants that C++ has too are taken from its headers.
 # The first line of a script says what it does: see `read_effect`.
 
 # What a text names: words that are no fields, outside of comments and texts.
@@ -41,8 +41,8 @@ function(read_effect file into)
   set(${into} ${effect} PARENT_SCOPE)
 endfunction()
 
-# Reads the constants of C++ headers, "inline constexpr TYPE NAME = VALUE;", and appends their numbers to a list. Durations
-# become microseconds; a value of another form is no constant for a script.
+# Reads the constants of C++ headers, "inline constexpr TYPE NAME = VALUE;", and appends their numbers to a list.
+# Durations become microseconds; a value of another form is no constant for a script.
 macro(read_constants into)
   foreach(file ${ARGN})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
@@ -83,13 +83,34 @@ macro(read_definitions into)
       read_words("${text_${count}}" words_${count})
       string(REGEX MATCH "^\nlocal (function )?([A-Za-z_0-9]+)" ignored "${text_${count}}")
       set(name_${count} ${CMAKE_MATCH_2})
+      set(file_${count} ${file})
     endwhile()
     list(APPEND ${into} ${found})
   endforeach()
 endmacro()
 
-# Makes a header with a case for each script. Constants of C++ and definitions of FIRST, LAZY and LAST files stand in that
-# order.
+# Fails when a definition names one that is linked behind it: to Lua that would be a global that nobody ever set, and an
+# error only when the line runs. A local variable of that name is none, but would read like one.
+function(check_order)
+  set(behind "")
+  foreach(part LAST LAZY FIRST)
+    foreach(i IN LISTS ${part})  # from the last to the first
+      foreach(word IN LISTS words_${i})
+        if(word IN_LIST behind AND NOT word STREQUAL name_${i})
+          message(FATAL_ERROR "${file_${i}}: ${name_${i}} names ${word}, which is linked behind it and not there for "
+                              "it; define ${word} earlier, or give a local variable another name")
+        endif()
+      endforeach()
+      list(APPEND behind ${name_${i}})
+    endforeach()
+    if(part STREQUAL "LAST")
+      list(APPEND behind throttling)
+    endif()
+  endforeach()
+endfunction()
+
+# Makes a header with a case for each script. Constants of C++ and definitions of FIRST, LAZY and LAST files stand in
+# that order.
 function(link_lua_scripts header)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "CONSTANTS;FIRST;LAZY;LAST;SCRIPTS")
   set(count 0)
@@ -98,6 +119,7 @@ function(link_lua_scripts header)
     read_definitions(${part} ${ARG_${part}})
     list(REVERSE ${part})  # whoever names something stands behind it
   endforeach()
+  check_order()
 
   set(cases "")
   foreach(file IN LISTS ARG_SCRIPTS)
@@ -147,11 +169,13 @@ end")
     endforeach()
     string(SUBSTRING "${text}" 1 -1 text)
     string(SHA1 hash "${text}")
-    string(APPEND cases "    case script::${script}:\n      return {\"${script}\", effect::${effect}, \"${hash}\", R\"lua(${text})lua\"};\n")
+    string(APPEND cases "    case script::${script}:\n      return {\"${script}\", effect::${effect}, \"${hash}\", "
+                        "R\"lua(${text})lua\"};\n")
   endforeach()
 
-  set(all "// Made of the Lua files beside the sources; change those.\n#pragma once\n\n#include \"storage/machine/script.hpp\"\n
-namespace sluice::storage::machine {\n\ninline linked_script linked(script s) {\n  switch (s) {\n${cases}  }\n  return {};\n}\n
+  set(all "// Made of the Lua files beside the sources; change those.\n#pragma once\n
+#include \"storage/machine/script.hpp\"\n\nnamespace sluice::storage::machine {\n
+inline linked_script linked(script s) {\n  switch (s) {\n${cases}  }\n  return {};\n}\n
 }  // namespace sluice::storage::machine\n")
   set(before "")
   if(EXISTS ${header})

@@ -20,7 +20,7 @@ constexpr std::array rows{
     row{errc::too_large, "too_large", "A size limit was exceeded; nothing was stored.", false},
     row{errc::refused, "refused", "An enqueue filter refused the job; nothing was stored.", false},
     row{errc::id_conflict, "id_conflict", "A job with this id and other content exists.", false},
-    row{errc::not_found, "not_found", "There is no such job, queue or throttler.", false},
+    row{errc::not_found, "not_found", "There is no such job, queue, throttler or store.", false},
     row{errc::illegal_transition, "illegal_transition", "The job's state does not allow that.", false},
     row{errc::stale_fence, "stale_fence", "Somebody else holds this job or lock now.", false},
     row{errc::lock_held, "lock_held", "Another holds the lock.", true},

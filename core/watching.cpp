@@ -71,7 +71,7 @@ outcome watch_filter::around(job_context& context, const std::function<outcome(j
   };
   try {
     auto ended = next(context);
-    note(ended.what == outcome::kind::failed || ended.what == outcome::kind::given_up);
+    note(ended.what == run_end::failed || ended.what == run_end::given_up);
     return ended;
   } catch (...) {
     note(true);

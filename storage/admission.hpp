@@ -11,7 +11,9 @@
 // and says so; it can also take those that all jobs of a type need. A queue runs when it is not paused and some server
 // has claimed from it or beaten for it of late.
 // - A line is ordered by the number that the job drew when it was first parked and keeps until it is admitted.
-// - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail.
+// - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail:
+// with
+//   its old place it would have the permit again at once, and no worker still.
 // - A job that was parked again after `most_failed_wakeups` wakes keeps, from then on, what it could take in the order
 // of names;
 //   not in the line of a custom throttler, which may let it wait for as long as it likes.
@@ -20,7 +22,8 @@
 //
 // Cells. A small versioned value for each window or custom limiter, swapped against the version that was read and only
 // within the span of store time that it was computed for. The same step parks those who were deferred, wakes as many
-// waiters as the new value counts, and says when each line may be looked at again (its opening).
+// waiters as the new value counts, and says when each line may be looked at again (its opening). A line that opens
+// while none of its queues runs stands still: it loses its opening, and gets another when one of them runs again.
 #pragma once
 
 #include <optional>
@@ -90,10 +93,12 @@ struct cell_answer {
   cell_view cell;
 };
 
+inline constexpr std::size_t longest_state = std::size_t{1} << 20;  // it is read and written as a whole
+
 struct swap_request {
   std::string cell;
-  std::uint64_t version = 0;  // as it was read
-  std::string state;
+  std::uint64_t version = 0;   // as it was read
+  std::string state;           // at most `longest_state`, else too_large
   time_point from{}, until{};  // the span, of which the end is outside
   struct wake {
     std::string resource;
@@ -175,8 +180,8 @@ struct throttler_answer {
   std::string state;            // of its cell
 };
 
-// Wakes whoever fits and was not woken: a queue runs again, or its server came back. `after`: resources behind this
-// one.
+// Wakes whoever fits and was not woken, and opens lines of cells that have no opening: a queue runs again, or its
+// server came back. `after`: resources behind this one.
 struct rouse_request {
   std::uint32_t limit = 1000;
   std::string after;
@@ -185,6 +190,8 @@ struct rouse_answer {
   std::uint64_t woken = 0;
   std::string next;  // empty: that was all
 };
+
+inline constexpr std::uint64_t most_counted = 10000;  // jobs that go before one
 
 // What a job waits for, besides what `job` says.
 struct explain_request {
@@ -196,7 +203,8 @@ struct explain_answer {
   std::uint32_t failures = 0;  // its failed runs so far
   bool paused = false;         // its queue
   bool served = false;         // its queue, by a server that is alive
-  std::uint64_t before = 0;    // enqueued: those of its queue that go first. throttled: those of its line.
+  // enqueued: those of its queue that go first. throttled: those of its line. Above `most_counted`: more than that.
+  std::uint64_t before = 0;
   std::uint64_t running = 0;   // of its queue
   throttler_answer waits_for;  // throttled
 };

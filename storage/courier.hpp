@@ -11,9 +11,9 @@ namespace sluice::storage {
 // Takes a request to the store, and calls the other once with the answer: before it returns, or later.
 using courier = std::function<void(request, std::function<void(answer&)>)>;
 
-template <class Answer>
-void ask_for(const courier& store, request r, std::function<void(result<Answer>)> then) {
-  store(std::move(r), [then = std::move(then)](answer& got) {
+template <class Answer, class Request>
+void ask_for(const courier& store, Request&& r, std::function<void(result<Answer>)> then) {
+  store(request(std::forward<Request>(r)), [then = std::move(then)](answer& got) {
     if (auto* failed = std::get_if<error>(&got)) then(std::move(*failed));
     else then(std::get<Answer>(std::move(got)));
   });

@@ -1,4 +1,5 @@
 // The only file that names every kind of store.
+#include <algorithm>
 #include <charconv>
 
 #include "core/log.hpp"
@@ -11,29 +12,47 @@ namespace {
 constexpr std::string_view scheme = "sqlite:";
 constexpr std::string_view allowed = "use sqlite:FILE, sqlite::memory: or redis://host:port/db";
 
-struct sqlite_url {
-  std::string path;
-  std::uint32_t max_pages = 0;
-};
+// Answers what is wrong.
+std::string read_option(std::string_view option, sqlite::place& into) {
+  const auto name = option.substr(0, option.find('='));
+  const auto value = option.substr(std::min(name.size() + 1, option.size()));
+  const auto number = [&](std::uint32_t& n, int base) {
+    const auto read = std::from_chars(value.data(), value.data() + value.size(), n, base);
+    return read.ec == std::errc{} && read.ptr == value.data() + value.size();
+  };
+  if (name == "max_pages")
+    return number(into.max_pages, 10) && into.max_pages >= 32
+               ? ""
+               : "max_pages in the store's URL must be a number of at least 32";
+  constexpr std::uint32_t owner = 0600, all = 0666;
+  if (name == "mode")
+    return number(into.mode, 8) && (into.mode & owner) == owner && (into.mode & ~all) == 0
+               ? ""
+               : "mode in the store's URL must be a file's mode that lets its owner read and write, as 0600 or 0660";
+  if (name == "local") {
+    into.is_local = value == "yes";
+    return into.is_local ? "" : "local in the store's URL must be yes";
+  }
+  return cat("the store's URL takes ?max_pages=, ?mode= and ?local=, not ?", printable(option, 100));
+}
 
-result<sqlite_url> parse_sqlite(const std::string& url) {
+result<sqlite::place> parse_sqlite(const std::string& url) {
   const auto shown = printable(log::redact(url), 200);
   if (url.find('\0') != std::string::npos)
     return error{errc::invalid_argument, "the store's URL '" + shown + "' holds a NUL byte"};
   if (!url.starts_with(scheme))
     return error{errc::invalid_argument,
                  "the store's URL '" + shown + "' names no known store; " + std::string(allowed)};
-  sqlite_url parsed{url.substr(scheme.size())};
+  sqlite::place parsed{url.substr(scheme.size())};
   if (const auto mark = parsed.path.find('?'); mark != std::string::npos) {
-    constexpr std::string_view key = "max_pages=";
-    const std::string option = parsed.path.substr(mark + 1);
+    const std::string options = parsed.path.substr(mark + 1);
     parsed.path.resize(mark);
-    const auto* end = option.data() + option.size();
-    if (!option.starts_with(key))
-      return error{errc::invalid_argument, "the store's URL takes only ?max_pages=N, not ?" + printable(option, 100)};
-    const auto read = std::from_chars(option.data() + key.size(), end, parsed.max_pages);
-    if (read.ec != std::errc{} || read.ptr != end || parsed.max_pages < 32)
-      return error{errc::invalid_argument, "max_pages in the store's URL must be a number of at least 32"};
+    for (std::size_t at = 0; at <= options.size();) {
+      const auto end = std::min(options.find('&', at), options.size());
+      if (const auto wrong = read_option(std::string_view(options).substr(at, end - at), parsed); !wrong.empty())
+        return error{errc::invalid_argument, wrong};
+      at = end + 1;
+    }
   }
   if (parsed.path.empty() || parsed.path.starts_with("//"))
     return error{errc::invalid_argument, "the store's URL '" + shown + "' names no file; " + std::string(allowed)};
@@ -57,17 +76,21 @@ result<void> check_url(const std::string& url) {
   return parsed ? result<void>() : result<void>(parsed.error());
 }
 
-result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time) {
+result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time, open_mode mode) {
   if (is_redis(url)) {
     auto where = redis::parse_url(url);
     if (!where) return where.error();
-    return redis::open(std::move(*where), time);
+    return redis::open(std::move(*where), time, mode);
   }
-  const auto parsed = parse_sqlite(url);
+  auto parsed = parse_sqlite(url);
   if (!parsed) return parsed.error();
   static const system_clock wall;
-  const bool in_memory = parsed->path.starts_with(":memory:");
-  return sqlite::open(in_memory ? ":memory:" : parsed->path, parsed->max_pages, time ? *time : wall);
+  if (parsed->path.starts_with(":memory:")) {
+    if (mode != open_mode::may_make)
+      return error{errc::not_found, cat("there is no store ", url, ": one in memory is of the process that made it")};
+    parsed->path = ":memory:";
+  }
+  return sqlite::open(std::move(*parsed), mode, time ? *time : wall);
 }
 
 }  // namespace sluice::storage

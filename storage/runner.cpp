@@ -1,9 +1,9 @@
 #include "storage/runner.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
+#include "storage/file_name.hpp"
 #include "storage/settle_apart.hpp"
 
 namespace sluice::storage {
@@ -17,8 +17,7 @@ constexpr auto between_looks = std::chrono::milliseconds(20);  // while the stor
 std::string identity_of(const std::string& url) {
   if (!url.starts_with("sqlite:")) return url;
   const auto name = url.substr(url.find(':') + 1, url.find('?') - url.find(':') - 1);
-  std::error_code ignored;
-  return name.starts_with(":memory:") ? name : std::filesystem::weakly_canonical(name, ignored).string();
+  return name.starts_with(":memory:") ? name : real_name(name);
 }
 
 }  // namespace
@@ -71,7 +70,7 @@ runner::~runner() {
 }
 
 void runner::submit(requests asked, answered done, bool beside) {
-  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, beside});
+  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, beside, false});
   for (const auto& r : order->asked)
     order->weight += weight(r);
   order->since = std::chrono::steady_clock::now();
@@ -92,6 +91,7 @@ runner::answers runner::call(requests asked, steady_point deadline) {
   const std::size_t count = asked.size();
   auto order = std::make_shared<job_order>();
   order->asked = std::move(asked);
+  order->is_waited_for = true;
   order->done = [shared](answers got) {
     // Notified under the lock: the caller may destroy nothing while we hold a share of it.
     std::lock_guard hold(shared->mutex);
@@ -107,7 +107,15 @@ runner::answers runner::call(requests asked, steady_point deadline) {
       return answers(count, error{errc::overloaded, "too much is waiting for the store in this process"});
     waiting_weight_ += order->weight;
     waiting_.push_back(order);
-    if (waiting_.size() == 1) changed_.notify_one();
+    const bool goes_itself = !busy_ && !stopping_ && waiting_.size() == 1 && order->weight <= max_batch_weight &&
+                             deadline - std::chrono::steady_clock::now() > patience_with_others;
+    if (goes_itself) {
+      busy_ = true;
+      hold.unlock();
+      take_turn(who::caller);
+    } else if (waiting_.size() == 1) {
+      changed_.notify_one();
+    }
   }
   std::unique_lock hold(shared->mutex);
   if (shared->answered.wait_until(hold, deadline, [&] { return shared->got.has_value(); }))
@@ -134,28 +142,32 @@ void runner::run() {
   for (;;) {
     {
       std::unique_lock hold(mutex_);
-      changed_.wait(hold, [&] { return !waiting_.empty() || stopping_; });
+      changed_.wait(hold, [&] { return !busy_ && (!waiting_.empty() || stopping_); });
       if (waiting_.empty()) return;
+      busy_ = true;
     }
-    if (const auto up = store_->ready(); !up) {
-      wait_for_store(up.error());
-      continue;
-    }
+    take_turn(who::first_thread);
+  }
+}
+
+// Of whoever made the store busy. While it is away, only the first thread waits for it.
+void runner::take_turn(who me) {
+  if (const auto up = store_->ready(); up) {
     orders taken;
     {
       std::lock_guard hold(mutex_);
       away_.reset();
-      taken = take(false);
-      busy_ = true;
+      taken = take(me);
       if (beside_waits()) beside_.notify_one();
     }
-    carry_out(*store_, std::move(taken));
-    {
-      std::lock_guard hold(mutex_);
-      busy_ = false;
-    }
+    carry_out(*store_, taken);
     store_->tidy();
+  } else if (me == who::first_thread) {
+    wait_for_store(up.error());
   }
+  std::lock_guard hold(mutex_);
+  busy_ = false;
+  if (!waiting_.empty() || stopping_) changed_.notify_one();
 }
 
 // The second thread waits for no store: what it cannot take now the first will, and say why not.
@@ -175,10 +187,10 @@ void runner::run_beside() {
     {
       std::lock_guard hold(mutex_);
       if (!busy_) continue;
-      taken = take(true);
+      taken = take(who::second_thread);
     }
     if (taken.empty()) continue;
-    carry_out(*second_, std::move(taken));
+    carry_out(*second_, taken);
     second_->tidy();
   }
 }
@@ -187,14 +199,15 @@ bool runner::beside_waits() const {
   return std::any_of(waiting_.begin(), waiting_.end(), [](const auto& order) { return order->beside; });
 }
 
-runner::orders runner::take(bool only_beside) {
+runner::orders runner::take(who me) {
   orders taken;
   std::size_t load = 0;
   for (auto at = waiting_.begin(); at != waiting_.end();) {
-    if (only_beside && !(*at)->beside) {
+    if (me == who::second_thread && !(*at)->beside) {
       ++at;
       continue;
     }
+    if (me == who::caller && !(*at)->is_waited_for) break;
     if (load > 0 && load + (*at)->weight > max_batch_weight) break;
     load += (*at)->weight;
     waiting_weight_ -= (*at)->weight;
@@ -204,7 +217,7 @@ runner::orders runner::take(bool only_beside) {
   return taken;
 }
 
-void runner::carry_out(store& in, orders taken) {
+void runner::carry_out(store& in, const orders& taken) {
   room_.notify_all();
   requests batch;
   for (auto& order : taken)
@@ -215,7 +228,8 @@ void runner::carry_out(store& in, orders taken) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const auto* refused = std::get_if<error>(&got[i]);
     const auto* ends = std::get_if<settle_request>(&batch[i]);
-    if (!refused || !ends || ends->starts.empty() || !concerns_one_end(refused->code)) continue;
+    if (!refused || !ends || ends->starts.empty() || !concerns_one_end(refused->code) || in.has_failed_for_good())
+      continue;
     auto apart = settle_apart(in, *ends, *refused);
     got[i] = std::move(apart.told);
     made_work = made_work || apart.made_work;
@@ -271,18 +285,19 @@ runner::subscription::~subscription() {
   from->listeners_.erase(at);
 }
 
-result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time) {
+result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time, open_mode mode) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<runner>> open;
   if (auto known = check_url(url); !known) return known.error();
-  const auto path = identity_of(url);
+  auto path = identity_of(url);
+  if (mode == open_mode::only_look && !path.starts_with(":memory:")) path += " to look";
   std::lock_guard hold(mutex);
   std::erase_if(open, [](const auto& entry) { return entry.second.expired(); });
   if (auto shared = open[path].lock()) {
     if (time) return error{errc::invalid_argument, "the store is open already, and goes by another clock"};
     return shared;
   }
-  auto made = open_store(url, time.get());
+  auto made = open_store(url, time.get(), mode);
   if (!made) return made.error();
   auto fresh = std::make_shared<runner>(std::move(*made), std::move(time));
   open[path] = fresh;

@@ -1,6 +1,7 @@
-// The thread of a process that speaks to a store. It takes whatever waits, applies it as one batch and answers each:
-// under load that is group commit, when idle it adds no delay. Where a store has another way in, a second thread takes
-// what may be applied beside while the first is busy.
+// How the threads of a process share a store. One is at it at a time: it takes whatever waits, applies it as one batch
+// and answers each. Under load that is group commit. A caller who finds nobody there goes himself, which spares two
+// changes of thread; what is submitted a thread of the runner takes. Where a store has another way in, a second thread
+// takes what may be applied beside while somebody is at the first.
 #pragma once
 
 #include <condition_variable>
@@ -26,8 +27,8 @@ public:
   ~runner();
   runner(const runner&) = delete;
 
-  // Queues the requests; they are applied in order, within one commit. `done` is called on the
-  // runner's thread and must not block. Never refuses: for callers who bound themselves by leases.
+  // Queues the requests; they are applied in order, within one commit. `done` is called on a thread of the
+  // runner and must not block. Never refuses: for callers who bound themselves by leases.
   // Marked `beside` they may also be applied before, beside or after what others asked, and `done` be called at the
   // same time as another's.
   void submit(requests asked, answered done, bool beside = false);
@@ -56,6 +57,10 @@ public:
   sluice::durability durability() const { return durability_; }
   const std::string& settings() const { return settings_; }
 
+  void check_in_background() { store_->check_in_background(); }
+  // Of the store, for what is told on the runner's thread.
+  bool has_failed_for_good() const { return store_->has_failed_for_good(); }
+
   // By the clock that the store was opened with.
   time_point now() const { return time_->now(); }
 
@@ -66,15 +71,19 @@ private:
     std::size_t weight = 0;
     steady_point since{};
     bool beside = false;
+    bool is_waited_for = false;  // nobody's code is run with its answers
   };
+  enum class who : std::uint8_t { first_thread, second_thread, caller };
   using orders = std::vector<std::shared_ptr<job_order>>;
 
   void run();
+  void take_turn(who me);
   void run_beside();
   bool beside_waits() const;
-  // From the front of the line, as many as one commit may hold: all, or those marked `beside`.
-  orders take(bool only_beside);
-  void carry_out(store& in, orders taken);
+  // From the front of the line, as many as one commit may hold. The second thread takes those marked `beside`; a caller
+  // takes nothing whose answers would run other people's code on his thread.
+  orders take(who me);
+  void carry_out(store& in, const orders& taken);
   void wait_for_store(const error& why);
   void tell_listeners();
 
@@ -89,7 +98,7 @@ private:
   std::condition_variable room_;
   std::deque<std::shared_ptr<job_order>> waiting_;
   std::size_t waiting_weight_ = 0;
-  bool busy_ = false;  // the first thread is at the store
+  bool busy_ = false;  // somebody is at the first way in
   bool stopping_ = false;
   std::optional<error> away_;  // why the store cannot be asked now
   std::mutex listeners_mutex_;
@@ -103,7 +112,8 @@ private:
 // `sqlite::memory:` is one store as well, shared by this process's servers and clients and gone with the
 // last of them; `sqlite::memory:NAME` is another.
 // With a `time` of the caller's the store must not be open yet (invalid_argument), and goes by it for whoever
-// opens the URL while anybody uses it.
-result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time = nullptr);
+// opens the URL while anybody uses it. What is opened to look only is apart from what may write.
+result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time = nullptr,
+                                            open_mode mode = open_mode::may_make);
 
 }  // namespace sluice::storage

@@ -132,7 +132,7 @@ struct progress_answer {
 // Moves due scheduled jobs to the tails of their queues, oldest first, and passes on what was reserved too long.
 struct promote_request {
   std::uint32_t limit = 1000;
-  duration reservation = std::chrono::seconds(30);
+  duration reservation = std::chrono::seconds(5);  // how long a permit is kept for a woken job: a sweep_interval
 };
 struct promote_answer {
   std::uint32_t moved = 0;
@@ -180,7 +180,8 @@ struct prune_answer {
   bool more = false;
 };
 
-// A person's words about one job. none (also when it waits because of the same words), not_found, illegal_transition.
+// A person's words about one job: that it waits in its queue to be run, or that it is deleted. none (also when it is so
+// already), not_found, damaged_record; a requeue is an illegal_transition for a job that runs or is throttled.
 struct requeue_request {
   job_id id;
 };
@@ -300,6 +301,14 @@ public:
   // a running one without a lease, something that belongs to nobody. Empty: all is well.
   virtual result<std::vector<std::string>> audit() = 0;
 
+  // Reads all that is stored as the file's keeper checks it, on a thread of its own; what it finds is logged, and then
+  // the store has failed for good. Any thread may call this; the first time counts.
+  virtual void check_in_background() {}
+
+  // Nothing will be written any more before the program starts anew: the file is lost, or it is damaged, which ends
+  // nobody's looks. Asked by the thread that uses the store.
+  virtual bool has_failed_for_good() const { return false; }
+
   // Set by another thread to make a wait for other processes end with storage_busy.
   virtual void stop_waiting() = 0;
 
@@ -308,10 +317,12 @@ public:
   virtual std::unique_ptr<store> another() { return nullptr; }
 };
 
-// Opens what the URL names: sqlite:FILE or sqlite::memory:, either with ?max_pages=N to bound its size; or one of
+// Opens what the URL names: sqlite:FILE or sqlite::memory:, with options (docs/configuration.md); or one of
 // storage/redis/url.hpp. Errors: invalid_argument, storage_*, io_error. `time` stands in for the store's own clock and
-// must outlive it.
-result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time = nullptr);
+// must outlive it. By `mode` a store that is not there is made, or not_found; and one that is only looked at is opened
+// without its lock and never written: what would write is invalid_argument, and what cannot be read stays where it is.
+result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time = nullptr,
+                                          open_mode mode = open_mode::may_make);
 
 // Whether a URL names a store, without opening it. The error says what is allowed.
 result<void> check_url(const std::string& url);

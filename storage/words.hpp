@@ -26,9 +26,6 @@ inline std::string damaged_job(const job_id& id) {
 inline std::string runs_still(const job_id& id) {
   return cat("job ", printable(id.value, 200), " is running; delete it first, or wait");
 }
-inline std::string is_already(const job_id& id, std::string_view state) {
-  return cat("job ", printable(id.value, 200), " is ", state, " already");
-}
 
 inline std::string waits_for(const std::string& resource) { return cat("waits for ", resource); }
 inline std::string waits_still(const job_id& id, const std::string& resource) {

@@ -20,6 +20,12 @@ std::string counted(std::uint64_t n, std::string_view one, std::string_view many
   return cat(n, " ", n == 1 ? one : many);
 }
 
+// Those that go before a job are counted so far.
+std::string counted_before(std::uint64_t n, std::string_view one, std::string_view many) {
+  static_assert(storage::most_counted == 10'000);
+  return n > storage::most_counted ? cat("more than 10,000 ", many) : counted(n, one, many);
+}
+
 // What stands behind the first ": " of a reason whose head says what is said here anew.
 std::string why_of(const std::string& reason) {
   const auto at = reason.find(": ");
@@ -111,7 +117,7 @@ explanation of_throttled(const storage::explain_answer& seen, time_point now) {
     if (e.when && *e.when > now) e.text += (own ? ", which is asked at " : " at ") + format_time(*e.when);
     else if (e.when) e.text += ", which is asked now";
   }
-  e.text += e.before == 0 ? "; it is next" : cat("; ", counted(e.before, "waits", "wait"), " before it");
+  e.text += e.before == 0 ? "; it is next" : cat("; ", counted_before(e.before, "waits", "wait"), " before it");
   return e;
 }
 
@@ -122,7 +128,7 @@ explanation of_enqueued(const storage::explain_answer& seen) {
     return {unknown_type, cat("no server that serves queue ", queue, " knows its type ", about.type.value)};
   explanation e{seen.before > 0 ? behind : no_worker};
   e.before = seen.before;
-  if (e.before > 0) e.text = cat("behind ", counted(e.before, "job", "jobs"), " of queue ", queue);
+  if (e.before > 0) e.text = cat("behind ", counted_before(e.before, "job", "jobs"), " of queue ", queue);
   else if (about.line == "suspect")
     e.text = cat("is next of queue ", queue, " after a lost start, and each server runs one such job at a time");
   else if (seen.running == 0) e.text = cat("is next of queue ", queue, ", and a server is about to take it");

@@ -91,11 +91,10 @@ struct throttle_request {
 
 /// What a throttler says to it.
 struct throttle_verdict {
-  using how = admission;
-  how what = how::granted;  ///< A custom throttler's parked, gone and refused are read as later.
-  duration after{0};        ///< later: when it is asked about again; 1 ms or more.
-  std::string why{};        ///< rejected.
-  std::string resource{};   ///< later, of Sluice's own throttlers: "KIND:name" of the one that said it.
+  admission what = admission::granted;  ///< A custom throttler's parked, gone and refused are read as later.
+  duration after{0};                    ///< later: when it is asked about again; 1 ms or more.
+  std::string why{};                    ///< rejected.
+  std::string resource{};               ///< later, of Sluice's own throttlers: "KIND:name" of the one that said it.
 };
 
 /// How a start ended that a throttler let in.
@@ -304,10 +303,9 @@ template <class Actor>
 handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {
   return handlers.add(
-      std::move(type),
-      {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
-         return caf::make_message(start);
-       })});
+      type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
+               return caf::make_message(start);
+             })});
 }
 
 /// The same, sent as the actor's own args struct, which must be a message element (an `inspect`, or
@@ -316,10 +314,9 @@ template <class Args, class Actor>
 handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {
   return handlers.add(
-      std::move(type),
-      {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
-         return caf::make_message(handler_registry::read_args<Args>(start.args()));
-       })});
+      type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
+               return caf::make_message(handler_registry::read_args<Args>(start.args()));
+             })});
 }
 
 }  // namespace sluice

@@ -22,11 +22,12 @@ struct client_options {
   duration deadline = 10s;                     ///< For every call, waiting for other processes included.
   filter_list filters{};                       ///< Their `on_enqueue` is called here.
   std::map<std::string, type_options> jobs{};  ///< Read for the queue of a type.
+  open_mode mode = open_mode::may_make;        ///< Whether a store that is not there is made, or one is only looked at.
 };
 
 class client {
 public:
-  /// Opens the store. Errors: invalid_argument (URL), storage_*, io_error.
+  /// Opens the store. Errors: invalid_argument (URL), not_found (no store, by `mode`), storage_*, io_error.
   static result<client> open(client_options options);
   ~client();
   client(client&&) noexcept;
@@ -52,12 +53,14 @@ public:
   result<std::vector<queue_counts>> queues();
   result<std::vector<server_info>> servers();
 
-  /// Brings a final or scheduled job to the tail of its queue now; a final one starts afresh, with
-  /// no attempt and no loss. not_found, illegal_transition (it runs, or waits for another reason).
+  /// Sees that a job waits in its queue to be run. A final or scheduled one is brought to the tail now; a final one
+  /// starts afresh, with no attempt and no loss. One that is enqueued already stays as it is. not_found,
+  /// illegal_transition (it runs, or a throttler has it wait).
   result<void> requeue(const job_id& id);
   /// Ends a job as deleted. A running one is asked to stop and its outcome is refused.
   result<void> remove(const job_id& id);
-  /// A paused queue takes jobs and starts none; running ones go on.
+  /// A paused queue takes jobs and starts none; running ones go on. One that the store does not know yet may be paused,
+  /// and not resumed: not_found.
   result<void> pause(const queue_name& queue);
   result<void> resume(const queue_name& queue);
 

@@ -34,7 +34,7 @@ struct explanation {
   std::string text{};                ///< The whole of it in one sentence.
   std::string resource{};            ///< Of the throttler, if it is one.
   std::optional<time_point> when{};  ///< When that ends, if it is known; running: since when; final: since when.
-  std::uint64_t before = 0;          ///< Jobs of its line that go first.
+  std::uint64_t before = 0;          ///< Jobs of its line that go first; 10,001: more than 10,000.
   std::vector<job_id> holders{};     ///< The first who have what it waits for.
 };
 

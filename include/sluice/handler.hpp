@@ -24,18 +24,17 @@ namespace sluice {
 /// How one run ended. Make it with the functions below. An exception that leaves a handler is
 /// `failed` with its text.
 struct outcome {
-  using kind = run_end;
-  kind what = kind::succeeded;
+  run_end what = run_end::succeeded;
   std::string text;                     ///< The result when it succeeded, else why not.
-  std::string cause;                    ///< One word for the history; empty: the kind's own.
+  std::string cause;                    ///< One word for the history; empty: the end's own.
   duration delay{0};                    ///< retry, deferred: run again after this.
   std::vector<watched_part> watched{};  ///< Filled in by Sluice when the run has ended, for filters to see.
 
-  static outcome succeeded(std::string result = {}) { return {kind::succeeded, std::move(result), {}, {}}; }
-  static outcome failed(std::string why) { return {kind::failed, std::move(why), {}, {}}; }
-  static outcome do_not_retry(std::string why) { return {kind::given_up, std::move(why), {}, {}}; }
-  static outcome retry_in(duration delay, std::string why) { return {kind::retry, std::move(why), {}, delay}; }
-  static outcome give_back(std::string why) { return {kind::given_back, std::move(why), {}, {}}; }
+  static outcome succeeded(std::string result = {}) { return {run_end::succeeded, std::move(result), {}, {}}; }
+  static outcome failed(std::string why) { return {run_end::failed, std::move(why), {}, {}}; }
+  static outcome do_not_retry(std::string why) { return {run_end::given_up, std::move(why), {}, {}}; }
+  static outcome retry_in(duration delay, std::string why) { return {run_end::retry, std::move(why), {}, delay}; }
+  static outcome give_back(std::string why) { return {run_end::given_back, std::move(why), {}, {}}; }
 };
 
 /// Thrown by `job_context::throw_if_stop_requested`. At shutdown the job goes back to its queue and

@@ -2,6 +2,7 @@
 /// is read into these by config/.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,13 @@
 namespace sluice {
 
 using namespace std::chrono_literals;
+
+/// What opening a store may do to it.
+enum class open_mode : std::uint8_t {
+  may_make,    ///< A store that is not there is made.
+  must_exist,  ///< A store that is not there is not_found, and nothing is made.
+  only_look,   ///< As must_exist; and nothing is ever written, so whatever would write is invalid_argument.
+};
 
 struct queue_options {
   std::uint32_t workers = 0;     ///< 1 to 1000. 0: special_queue_workers if named *-queue, else the processors.

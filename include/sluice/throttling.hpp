@@ -97,7 +97,8 @@ struct limiter_view {
 
 /// A pure function over a small state, which Sluice keeps in the store, the same for all servers. It must depend on its
 /// arguments alone, and may be called on any thread. Unreadable state must count as full, never as empty, until its
-/// time has passed; "" is the state of the beginning. What it throws is logged, and nobody is admitted.
+/// time has passed; "" is the state of the beginning. What it throws is logged, and nobody is admitted. A state of more
+/// than 1 MiB is refused: who asks is put off.
 class limiter {
 public:
   virtual ~limiter() = default;

@@ -22,7 +22,7 @@ struct doorman_state {
   steady::time_point last_cut{};
 
   throttle_verdict judge(const sluice::throttle_request& asked) {
-    if (inside.size() >= static_cast<std::size_t>(limit)) return {throttle_verdict::how::later, ask_again, {}};
+    if (inside.size() >= static_cast<std::size_t>(limit)) return {sluice::admission::later, ask_again, {}};
     inside[asked.about->fence] = steady::now();
     return {};
   }

@@ -67,6 +67,15 @@ error layout_error(std::string_view store, std::uint64_t found, std::uint64_t kn
               ". It was left as it is: finish its jobs with the older version, or name another store")};
 }
 
+void leave_broken(const std::vector<steps::broken_record>& broken) {
+  for (const auto& b : broken)
+    log::error("the record of job ", b.id, " cannot be decoded; it was left where it is");
+}
+
+error only_looked_at(std::string_view store) {
+  return {errc::invalid_argument, cat(store, " was opened to look only")};
+}
+
 void put_aside(steps& x, const std::vector<steps::broken_record>& broken) {
   call c(script::put_aside);
   for (const auto& b : broken) {

@@ -6,25 +6,21 @@
 namespace sluice::storage::machine {
 namespace {
 
-change_answer read_change(steps& x, const job_id& id, std::string_view said, bool requeue) {
-  if (said == "none" || said == "woke") {
-    if (requeue || said == "woke") x.made_work = true;
-    return {};
-  }
+change_answer read_change(steps& x, const job_id& id, std::string_view said) {
+  if (said == "work") x.made_work = true;
+  if (said == "none" || said == "work") return {};
   if (said == "not_found") return {errc::not_found, words::no_job(id)};
   if (said == "damaged") return {errc::damaged_record, words::damaged_job(id)};
-  if (said == "processing") return {errc::illegal_transition, words::runs_still(id)};
   constexpr std::string_view throttled = "throttled ";
   if (said.starts_with(throttled))
     return {errc::illegal_transition, words::waits_still(id, std::string(said.substr(throttled.size())))};
-  return {errc::illegal_transition, words::is_already(id, "enqueued")};
+  return {errc::illegal_transition, words::runs_still(id)};
 }
 
-void send(steps& x, call c, const job_id& id, bool requeue, answer& into) {
+void send(steps& x, call c, const job_id& id, answer& into) {
   into = change_answer{};
   x.send(
-      std::move(c), [&x, &id, &into, requeue](const item& reply) { into = read_change(x, id, reply.text(), requeue); },
-      fails(into));
+      std::move(c), [&x, &id, &into](const item& reply) { into = read_change(x, id, reply.text()); }, fails(into));
 }
 
 }  // namespace
@@ -32,14 +28,14 @@ void send(steps& x, call c, const job_id& id, bool requeue, answer& into) {
 void ask(steps& x, const requeue_request& r, answer& into) {
   call c(script::change);
   c.add("requeue").add(r.id.value).add(words::requeued);
-  send(x, std::move(c), r.id, true, into);
+  send(x, std::move(c), r.id, into);
 }
 
 void ask(steps& x, const remove_request& r, answer& into) {
   call c(script::change);
   c.add("remove").add(r.id.value).add(words::deleted);
   c.add(write_ended("deleted", words::deleted_running, duration::zero()));
-  send(x, std::move(c), r.id, false, into);
+  send(x, std::move(c), r.id, into);
 }
 
 void ask(steps& x, const pause_request& r, answer& into) {

@@ -1,3 +1,4 @@
+#include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
 
 namespace sluice::storage::machine {
@@ -30,6 +31,11 @@ void ask(steps& x, const cell_request& r, answer& into) {
 
 // One script, however much it is: nobody may see a part of it.
 void ask(steps& x, const swap_request& r, answer& into) {
+  if (r.state.size() > longest_state) {
+    into = error{errc::too_large, cat("the state of throttler ", printable(r.cell, 200), " has ", r.state.size(),
+                                      " bytes; at most ", longest_state)};
+    return;
+  }
   into = swap_answer{};
   call c(script::swap);
   c.add(r.cell).add(r.version).add(r.state).add(micros(r.from)).add(micros(r.until));

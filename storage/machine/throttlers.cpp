@@ -108,10 +108,10 @@ void ask(steps& x, const rouse_request& r, answer& into) {
       std::move(c),
       [&](const item& reply) {
         auto* filled = filling<rouse_answer>(into);
-        if (!filled || reply.size() < 2) return;
+        if (!filled || reply.size() < 3) return;
         filled->woken = static_cast<std::uint64_t>(reply[0].number());
         filled->next = reply[1].text();
-        x.made_work = x.made_work || filled->woken > 0;
+        x.made_work = x.made_work || reply[2].number() != 0;
       },
       fails(into));
 }

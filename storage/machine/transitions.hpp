@@ -64,6 +64,9 @@ std::vector<std::string> keys_of_work(const call& c, std::string_view prefix);  
 
 // Puts records aside that could not be read. When it fails they stay; the next reader finds them again.
 void put_aside(steps& x, const std::vector<steps::broken_record>& broken);  // batch.cpp
+// Of a store that is only looked at.
+void leave_broken(const std::vector<steps::broken_record>& broken);  // batch.cpp
+error only_looked_at(std::string_view store);                        // batch.cpp
 
 // A record that cannot be read, to be put aside.
 inline void damaged(steps& x, const told_job& told) {

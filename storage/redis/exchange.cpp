@@ -67,6 +67,7 @@ std::string exchange::encoded(const machine::call& c) const {
 
 void exchange::send(machine::call c, std::function<void(const machine::item&)> read,
                     std::function<void(const error&)> failed) {
+  if (!may_write && !machine::only_looks(c.what())) return failed(machine::only_looked_at(cat("prefix ", prefix_)));
   post({c.what(), encoded(c), 0, !machine::only_looks(c.what()), false, std::move(read), std::move(failed)});
 }
 

@@ -32,6 +32,7 @@ public:
   bool finish(steady_point deadline);
 
   std::string why_not_stay;  // when the connection is of no more use
+  bool may_write = true;     // else what writes fails, unsent
 
 private:
   struct step {

@@ -28,8 +28,12 @@ constexpr auto last_words = 1s;  // for what is asked when the program stops alr
 class redis_store final : public store {
 public:
   // `token`: by which the listener of this process knows what it has heard already.
-  redis_store(location where, const clock* time, std::string token)
-      : where_(std::move(where)), prefix_("{" + where_.prefix + "}"), time_(time), token_(std::move(token)) {}
+  redis_store(location where, const clock* time, open_mode mode, std::string token)
+      : where_(std::move(where)),
+        prefix_("{" + where_.prefix + "}"),
+        time_(time),
+        mode_(mode),
+        token_(std::move(token)) {}
 
   result<void> ready() override {
     if (link_ && !link_->at->is_stale()) return {};
@@ -78,7 +82,7 @@ public:
   sluice::durability durability() const override { return durability_; }
   std::string settings() const override { return settings_; }
   void stop_waiting() override { stop_.set(); }
-  std::unique_ptr<store> another() override { return std::make_unique<redis_store>(where_, time_, token_); }
+  std::unique_ptr<store> another() override { return std::make_unique<redis_store>(where_, time_, mode_, token_); }
 
   result<std::vector<std::string>> audit() override {
     if (auto up = ready(); !up) return up.error();
@@ -111,7 +115,9 @@ private:
   }
 
   exchange start_exchange() {
-    return {*link_->at, loaded_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(), token_};
+    exchange x(*link_->at, loaded_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(), token_);
+    x.may_write = mode_ != open_mode::only_look;
+    return x;
   }
 
   result<void> connect() {
@@ -120,7 +126,7 @@ private:
     if (!opened) return opened.error();
     if (auto known = look_for_scripts(*opened, deadline); !known) return known;
     link_ = std::move(*opened);
-    if (auto ours = make_ours(deadline); !ours) {
+    if (auto ours = take_up(deadline); !ours) {
       link_.reset();
       return ours;
     }
@@ -158,15 +164,36 @@ private:
     return done;
   }
 
+  result<void> take_up(steady_point deadline) {
+    if (mode_ == open_mode::may_make) return make_ours(deadline);
+    const auto layout = ask(*link_->at, {"GET", cat(prefix_, ":schema")}, deadline);
+    if (!layout)
+      return error{errc::storage_unavailable, cat("Redis at ", to_string(link_->server), ": ", layout.error().message)};
+    if (layout->root().text().empty())
+      return error{errc::not_found, cat("there is no store at Redis ", to_string(link_->server), ", database ",
+                                        where_.db, ", prefix ", where_.prefix)};
+    return mode_ == open_mode::only_look ? result<void>() : make_ours(deadline);
+  }
+
   // A full Redis still settles what was begun.
   result<void> make_ours(steady_point deadline) {
     auto made = ask_one(
-        machine::call(machine::script::open), [](const machine::item&) {}, deadline);
+        machine::call(machine::script::open),
+        [this](const machine::item& said) {
+          if (said.text() == "MADE")
+            log::info("made a new store at Redis ", to_string(link_->server), ", database ", where_.db, ", prefix ",
+                      where_.prefix);
+        },
+        deadline);
     if (!made && made.error().code == errc::storage_full) return {};
     return made;
   }
 
   bool put_aside(const std::vector<exchange::broken_record>& broken, steady_point deadline) {
+    if (mode_ == open_mode::only_look) {
+      machine::leave_broken(broken);
+      return true;
+    }
     auto x = start_exchange();
     machine::put_aside(x, broken);
     return x.finish(deadline);
@@ -202,6 +229,7 @@ private:
   const location where_;
   const std::string prefix_;
   const clock* const time_;
+  const open_mode mode_;
   const std::string token_;
   stop_signal stop_{last_words};
   std::optional<link> link_;
@@ -217,8 +245,8 @@ private:
 
 }  // namespace
 
-result<std::unique_ptr<store>> open(location where, const clock* time) {
-  auto made = std::make_unique<redis_store>(std::move(where), time, random_token());
+result<std::unique_ptr<store>> open(location where, const clock* time, open_mode mode) {
+  auto made = std::make_unique<redis_store>(std::move(where), time, mode, random_token());
   if (auto opened = made->open(); !opened) return opened.error();
   return std::unique_ptr<store>(std::move(made));
 }

@@ -7,6 +7,7 @@
 namespace sluice::storage::redis {
 
 // Connects at once; a store that cannot be reached, or that may throw jobs away, is an error.
-result<std::unique_ptr<store>> open(location where, const clock* time);
+// `mode`: a store is there when its layout stands under the prefix.
+result<std::unique_ptr<store>> open(location where, const clock* time, open_mode mode);
 
 }  // namespace sluice::storage::redis

@@ -7,10 +7,15 @@ constexpr int busy_ms = 5000;
 
 [[noreturn]] void fail(sqlite3* handle) {
   throw failure{handle ? sqlite3_extended_errcode(handle) : SQLITE_NOMEM,
-                handle ? sqlite3_errmsg(handle) : "out of memory"};
+                handle ? sqlite3_errmsg(handle) : "out of memory", true};
 }
 
 }  // namespace
+
+bool is_of_file(const failure& f) {
+  const int code = f.code & 0xff;
+  return f.by_sqlite && (code == SQLITE_CORRUPT || code == SQLITE_NOTADB);
+}
 
 error to_error(const failure& f, bool while_committing) {
   switch (f.code & 0xff) {
@@ -19,6 +24,8 @@ error to_error(const failure& f, bool while_committing) {
     case SQLITE_LOCKED: return {errc::storage_busy, "SQLite: " + f.message};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+      if (!is_of_file(f))
+        return {errc::storage_damaged, "what is stored is harmed: " + f.message + "; `sluice audit` tells more"};
       return {errc::storage_damaged,
               "SQLite: " + f.message + ". The file was left as it is; try `sqlite3 FILE .recover | sqlite3 NEW`"};
     case SQLITE_READONLY:
@@ -69,13 +76,15 @@ void query::bind(real r) {
   if (sqlite3_bind_double(statement_, next_++, r.number) != SQLITE_OK) fail(sqlite3_db_handle(statement_));
 }
 
-database::database(const std::string& path) {
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+database::database(const std::string& path, access how) {
+  const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
+                    (how == access::look ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
+                    (how == access::make ? SQLITE_OPEN_CREATE : 0);
   if (sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
     const int code = handle_ ? sqlite3_extended_errcode(handle_) : SQLITE_NOMEM;
     const std::string why = handle_ ? sqlite3_errmsg(handle_) : "out of memory";
     sqlite3_close(handle_);
-    throw failure{code, why};
+    throw failure{code, why, true};
   }
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, busy_ms);  // from the first look on: another may be recovering the log

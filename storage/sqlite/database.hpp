@@ -2,6 +2,7 @@
 // does not leave this folder.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,7 +17,11 @@ namespace sluice::storage::sqlite {
 struct failure {
   int code = SQLITE_ERROR;  // SQLite's extended result code
   std::string message;
+  bool by_sqlite = false;  // it was SQLite that failed, not what we make of its rows
 };
+
+// SQLite cannot make sense of the file: nothing in it may be relied on. A row that makes no sense to us is one key's.
+bool is_of_file(const failure& f);
 
 // What a failure means to a caller. `while_committing`: whether the commit itself failed.
 error to_error(const failure& f, bool while_committing);
@@ -83,8 +88,13 @@ private:
 
 class database {
 public:
+  enum class access : std::uint8_t {
+    look,    // the file is not written, and stays as it is
+    change,  // a file that is not there is a failure
+    make,
+  };
   // Throws failure.
-  explicit database(const std::string& path);
+  explicit database(const std::string& path, access how = access::make);
   ~database();
   database(const database&) = delete;
 

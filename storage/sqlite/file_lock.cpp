@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -13,6 +15,8 @@
 #include <unistd.h>
 
 #include "core/log.hpp"
+#include "core/text.hpp"
+#include "storage/sqlite/file_system.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
@@ -24,13 +28,15 @@ constexpr duration first_pause = 50us;
 constexpr duration longest_pause = 2ms;
 constexpr duration say_so_after = 2s;
 
-int open_file(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); }
-
 std::string holder_of(int turn) {
   std::array<char, 24> buffer{};
   const auto size = ::pread(turn, buffer.data(), buffer.size() - 1, 0);
-  if (size <= 0) return "another process";
-  return "pid " + std::string(buffer.data(), std::find(buffer.data(), buffer.data() + size, ' '));
+  // What stands there was written by whoever noted itself last, and anybody who may lock may write.
+  pid_t pid = 0;
+  const auto* const end = buffer.data() + std::max<ssize_t>(size, 0);
+  const auto read = std::from_chars(buffer.data(), end, pid);
+  const bool lives = read.ec == std::errc{} && pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);
+  return lives ? cat("pid ", pid) : "an unknown process";
 }
 
 }  // namespace
@@ -46,10 +52,14 @@ result<file_lock> file_lock::open(const std::string& database_path) {
   file_lock made;
   made.lock_path_ = database_path + ".lock";
   made.turn_path_ = database_path + ".turn";
-  made.lock_ = open_file(made.lock_path_);
-  made.turn_ = open_file(made.turn_path_);
-  if (made.lock_ < 0 || made.turn_ < 0)
-    return error{errc::io_error, cat("cannot open ", made.lock_path_, " and .turn: ", std::strerror(errno))};
+  struct stat store {};
+  const auto mode = ::stat(database_path.c_str(), &store) == 0 ? mode_of_lock(store.st_mode) : S_IRUSR | S_IWUSR;
+  for (const auto& [path, fd] : {std::pair(&made.lock_path_, &made.lock_), std::pair(&made.turn_path_, &made.turn_)}) {
+    *fd = open_or_make(*path, mode);
+    if (*fd >= 0) continue;
+    return error{errc::io_error, cat("cannot open ", *path, ": ",
+                                     errno == ELOOP ? "it is a link, which a lock must not be" : std::strerror(errno))};
+  }
   return made;
 }
 

@@ -4,7 +4,8 @@
 //
 // FILE.lock is the lock; FILE.turn is held while waiting for it, so that the one who just let go
 // cannot take it again before those who wait. After a commit that made work FILE.lock is written to:
-// other processes watch that (file_watch.hpp). The holder's pid stands in FILE.turn.
+// other processes watch that (file_watch.hpp). The holder's pid stands in FILE.turn. Both are made for those only who
+// may write the database: a lock can be held by whoever can open its file.
 #pragma once
 
 #include <atomic>

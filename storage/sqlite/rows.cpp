@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t together = machine::hashes_by_job.size();
 static_assert(together == 4, "the statements below name four columns");
 constexpr std::int64_t most_in_key = std::int64_t{1} << 48;
-constexpr std::size_t most_known = 100'000;         // keys that are remembered between transactions
-constexpr std::size_t most_kept = 8 * 1024 * 1024;  // bytes of members
+constexpr std::size_t most_known = 100'000;     // keys that are remembered between transactions
+constexpr std::size_t most_kept = 1024 * 1024;  // bytes of members
 
 // A longer first field stands in `fields`, under a key that nothing has, and 1 in its row, which stays short: its other
 // columns change with each step of a job.

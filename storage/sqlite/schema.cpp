@@ -27,9 +27,9 @@ bool is_empty(database& db) { return pragma(db, "SELECT count(*) FROM sqlite_mas
 
 bool is_made(database& db) { return !is_empty(db) && pragma(db, "PRAGMA user_version") >= layout; }
 
-durability configure(database& db, std::uint32_t max_pages) {
+durability configure(database& db, std::uint32_t max_pages, bool may_write) {
   sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  db.execute("PRAGMA journal_mode=WAL");
+  if (may_write) db.execute("PRAGMA journal_mode=WAL");
   db.execute("PRAGMA synchronous=FULL");
   db.execute("PRAGMA wal_autocheckpoint=0");
   db.execute("PRAGMA trusted_schema=OFF");
@@ -48,11 +48,18 @@ durability configure(database& db, std::uint32_t max_pages) {
 }
 
 result<void> check_schema(database& db, const std::string& name) {
-  if (is_empty(db)) return {};
+  if (is_empty(db) && pragma(db, "PRAGMA application_id") != application_id) return {};
   const auto version = pragma(db, "PRAGMA user_version");
   if (pragma(db, "PRAGMA application_id") != application_id)
     return error{errc::storage_damaged, cat(name, " is a database, but not one of Sluice's; it was left as it is")};
   if (version != layout) return machine::layout_error(name, static_cast<std::uint64_t>(version), layout);
+  constexpr std::int64_t all = 4;
+  if (pragma(db,
+             "SELECT count(*) FROM sqlite_master WHERE type='table' AND name IN ('keys', 'fields', 'scores', "
+             "'members')") != all)
+    return error{errc::storage_damaged,
+                 cat(name, " is one of Sluice's, and its tables are missing: it was damaged, or moved without its log ",
+                     name, "-wal. It was left as it is")};
   return {};
 }
 

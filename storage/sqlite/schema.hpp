@@ -12,8 +12,8 @@ inline constexpr int layout = 4;
 // False for a file in which nothing was made yet. Looks only.
 bool is_made(database& db);
 // Settings of a connection; they are not stored in the file. Answers what they are worth, read back.
-durability configure(database& db, std::uint32_t max_pages);
-// Whether the file is empty, or ours and of this layout. Looks only.
+durability configure(database& db, std::uint32_t max_pages, bool may_write);
+// Whether the file is empty, or ours, of this layout and with its tables. Looks only.
 result<void> check_schema(database& db, const std::string& name);
 // What rows.hpp needs.
 void make_tables(database& db);

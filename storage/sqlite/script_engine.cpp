@@ -151,7 +151,7 @@ void script_engine::push_answer() {
 }
 
 void script_engine::raise_failed(std::string_view name) {
-  if (failed_) throw *failed_;
+  if (failed_) throw failure(*failed_);
   throw command_error{cat("script ", name, ": ", lua_isstring(state_, -1) ? text_at(state_, -1) : "it failed")};
 }
 

@@ -3,15 +3,21 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <thread>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/log.hpp"
+#include "storage/file_name.hpp"
 #include "storage/machine/audit.hpp"
 #include "storage/machine/transitions.hpp"
+#include "storage/sqlite/file_check.hpp"
 #include "storage/sqlite/file_lock.hpp"
+#include "storage/sqlite/file_system.hpp"
 #include "storage/sqlite/file_watch.hpp"
 #include "storage/sqlite/schema.hpp"
 #include "storage/sqlite/script_engine.hpp"
@@ -20,6 +26,8 @@ namespace sluice::storage::sqlite {
 namespace {
 
 constexpr int checkpoint_after_pages = 1'000;
+constexpr int long_log_pages = 16 * checkpoint_after_pages;
+constexpr auto between_warnings = std::chrono::minutes(10);
 constexpr duration long_wait = std::chrono::milliseconds(100);
 // For what the next reader would do as well.
 constexpr duration short_patience = std::chrono::milliseconds(50);
@@ -44,36 +52,65 @@ public:
   std::vector<step> sent;
 };
 
+// With the file that was meant, if one in the folder is called much alike.
+error no_store(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path asked(path);
+  std::vector<std::string> others;
+  std::error_code ended;
+  for (fs::directory_iterator at(asked.parent_path(), ended), end; !ended && at != end; at.increment(ended)) {
+    std::error_code unknown;
+    // A store has its lock beside it. The file is not opened for a look: to close it would drop SQLite's locks on it.
+    if (at->path() != asked && at->is_regular_file(unknown) && fs::exists(at->path().string() + ".lock", unknown))
+      others.push_back(at->path().filename().string());
+  }
+  const auto meant = nearest(asked.filename().string(), others);
+  return {errc::not_found, cat("there is no store at ", printable(path, 300),
+                               meant ? cat("; did you mean ", printable(*meant, 300), "?") : std::string())};
+}
+
 class sqlite_store final : public store {
 public:
-  sqlite_store(std::string path, std::uint32_t max_pages, const clock& clock)
-      : path_(std::move(path)), max_pages_(max_pages), clock_(clock) {}
+  sqlite_store(place where, open_mode mode, const clock& clock)
+      : path_(std::move(where.path)),
+        max_pages_(where.max_pages),
+        file_mode_(where.mode),
+        is_local_(where.is_local),
+        mode_(mode),
+        clock_(clock) {}
 
   ~sqlite_store() override {
-    if (db_ && lock_ && pages_in_log_ > 0) checkpoint();
+    checking_ = {};
+    if (db_ && lock_ && pages_in_log_ > copied_) checkpoint();
     close();
     if (file_ >= 0) ::close(file_);
   }
 
   result<void> open() {
-    if (!in_memory()) {
-      // One name for one file: its lock stands beside it, whatever link or spelling led here.
-      std::error_code unknown;
-      if (const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(path_), unknown); !unknown)
-        path_ = real.string();
-      if (std::filesystem::exists(path_, unknown) && !std::filesystem::is_regular_file(path_, unknown))
-        return error{errc::invalid_argument, cat(printable(path_, 300), " is no file; name one, as in sqlite:jobs.db")};
-      if (auto local = refuse_network(); !local) return local;
-      auto lock = file_lock::open(path_);
-      if (!lock) return lock.error();
-      lock_ = std::make_unique<file_lock>(std::move(*lock));
-    }
+    if (in_memory()) return open_database(access::make);
+    // One name for one file: its lock stands beside it, whatever link or spelling led here.
+    const auto asked = path_;
+    path_ = real_name(asked);
+    if (auto local = refuse_network(); !local) return local;
+    struct stat file {};
+    const bool is_there = ::stat(path_.c_str(), &file) == 0;
+    if (is_there)
+      if (auto fine = check_file(file); !fine) return fine;
+    if (!is_there && mode_ != open_mode::may_make) return no_store(path_);
     // A store that is there already is only looked at, which needs no lock.
-    if (!in_memory() && ::access(path_.c_str(), F_OK) == 0)
-      if (auto there = open_database(false);
-          there || (there.error().code != errc::not_found && there.error().code != errc::storage_busy))
-        return there;
-    return reopen();
+    auto there = is_there ? open_database(only_looks() ? access::look : access::change) : error{errc::not_found, path_};
+    if (only_looks()) return there;
+    const auto why = there ? errc::none : there.error().code;
+    if (why == errc::not_found ? mode_ != open_mode::may_make : why != errc::none && why != errc::storage_busy)
+      return there;
+    if (auto made = make_file(); !made) return made;
+    // What leads here now must lead everybody here, or they would lock beside another name.
+    if (real_name(asked) != path_)
+      return error{errc::storage_busy, cat(printable(asked, 300), " leads elsewhere since a moment; nothing was done")};
+    auto lock = file_lock::open(path_);
+    if (!lock) return lock.error();
+    lock_ = std::make_unique<file_lock>(std::move(*lock));
+    return there ? there : reopen();
   }
 
   std::vector<answer> apply(std::span<const request> batch) override {
@@ -100,7 +137,7 @@ public:
   bool made_work() const override { return made_work_; }
 
   void tidy() override {
-    if (pages_in_log_ < checkpoint_after_pages || !db_ || lost_) return;
+    if (pages_in_log_ - at_checkpoint_ < checkpoint_after_pages || !db_ || lost_) return;
     checkpoint();
   }
 
@@ -126,8 +163,26 @@ public:
 
   void stop_waiting() override { stop_ = true; }
 
+  void check_in_background() override {
+    if (in_memory()) return;
+    std::call_once(checks_, [this] {
+      checking_ = std::jthread([this](const std::stop_token& stop) {
+        const auto found = find_damage(path_, stop);
+        if (found.empty()) return;
+        log::error("store ", path_, " is damaged: ", found);
+        found_ = found;
+        has_found_ = true;
+      });
+    });
+  }
+
+  bool has_failed_for_good() const override { return lost_ || damaged_; }
+
 private:
+  using access = database::access;
+
   bool in_memory() const { return path_ == ":memory:"; }
+  bool only_looks() const { return mode_ == open_mode::only_look; }
 
   // What went wrong. `is_of_one`: the others of a batch may well succeed.
   struct trouble {
@@ -162,6 +217,7 @@ private:
   std::optional<trouble> carry_out(std::span<const request> batch, std::vector<answer>& answers) {
     embedded_steps x;
     machine::ask_all(x, batch, answers);
+    if (only_looks() && !has_only_looks(x)) return trouble{machine::only_looked_at(path_), true};
     if (may_only_look(x)) {
       bool looked = false;
       if (auto wrong = transact("BEGIN", [&] { looked = look(x); })) return wrong;
@@ -239,7 +295,8 @@ private:
   // Failures of what was asked, not of the store: the others of the batch may well succeed.
   static bool concerns_one(const failure& f) {
     const int code = f.code & 0xff;
-    return code == SQLITE_FULL || code == SQLITE_TOOBIG || code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH;
+    return code == SQLITE_FULL || code == SQLITE_TOOBIG || code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH ||
+           (code == SQLITE_CORRUPT && !is_of_file(f));
   }
 
   std::vector<answer> one_by_one(std::span<const request> batch) {
@@ -255,6 +312,30 @@ private:
     return answers;
   }
 
+  result<void> check_file(const struct stat& file) const {
+    if (!S_ISREG(file.st_mode))
+      return error{errc::invalid_argument, cat(printable(path_, 300), " is no file; name one, as in sqlite:jobs.db")};
+    if (file.st_nlink > 1)
+      return error{errc::invalid_argument,
+                   cat(printable(path_, 300), " has ", file.st_nlink,
+                       " names (hard links), and its log and its lock stand beside each name for itself; remove all "
+                       "names but one")};
+    return {};
+  }
+
+  // SQLite gives -wal and -shm the mode of the file that it finds. Only an empty one that is made here is closed again:
+  // that would drop SQLite's locks on any other.
+  result<void> make_file() {
+    if (::access(path_.c_str(), F_OK) == 0) return {};
+    const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, file_mode_);
+    if (made < 0 && errno == EEXIST) return {};  // another was first
+    const bool failed = made < 0 || ::fchmod(made, file_mode_) != 0;
+    const int why = errno;
+    if (made >= 0) ::close(made);
+    if (failed) return error{errc::io_error, cat("cannot make ", printable(path_, 300), ": ", std::strerror(why))};
+    return {};
+  }
+
   // Locks and shared memory do not work over a network.
   result<void> refuse_network() const {
     const auto slash = path_.rfind('/');
@@ -263,31 +344,37 @@ private:
     if (::statfs(folder.c_str(), &fs) != 0)
       return error{errc::io_error,
                    cat("cannot look at the folder of ", path_, ": ", std::strerror(errno), "; make it first")};
-    constexpr long nfs = 0x6969, smb = 0x517b, cifs = static_cast<long>(0xff534d42),
-                   smb2 = static_cast<long>(0xfe534d42);
-    const auto kind = static_cast<long>(fs.f_type);
-    if (kind == nfs || kind == smb || kind == cifs || kind == smb2)
+    const auto far = reach_of(static_cast<long>(fs.f_type));
+    if (far == reach::network)
       return error{errc::invalid_argument,
                    cat(path_, " is on a network file system, where SQLite's locks do not hold; use a local disk")};
+    if (far == reach::unknown && !is_local_)
+      return error{errc::invalid_argument,
+                   cat(path_,
+                       " is on a file system of a program (FUSE, 9p), which may be another machine's, and there "
+                       "SQLite's locks do not hold; use a local disk, or say ?local=yes where no other machine "
+                       "has it")};
     return {};
   }
 
-  // `make`: with the lock held, the tables are made when missing; else that is not_found.
-  result<void> open_database(bool make) {
+  // To make it: with the lock held, the tables are made when missing. Else that is not_found.
+  result<void> open_database(access how) {
     try {
-      db_ = std::make_unique<database>(path_);
+      db_ = std::make_unique<database>(path_, how);
       // Nothing is written before we know that it is ours.
       auto ours = check_schema(*db_, path_);
-      if (ours && !make && !is_made(*db_)) ours = error{errc::not_found, path_};
+      const bool is_new = ours && !is_made(*db_);
+      if (is_new && how != access::make) ours = no_store(path_);
       if (!ours) {
         close();
         return ours;
       }
-      durability_ = configure(*db_, max_pages_);
-      if (make) {
+      durability_ = configure(*db_, max_pages_, how != access::look);
+      if (is_new) {
         db_->execute("BEGIN IMMEDIATE");
         make_schema(*db_);
         db_->execute("COMMIT");
+        if (!in_memory()) log::info("made a new store: ", path_);
       }
     } catch (const failure& f) {
       close();
@@ -302,39 +389,51 @@ private:
     sqlite3_wal_hook(
         db_->handle(),
         [](void* self, sqlite3*, const char*, int pages) {
-          static_cast<sqlite_store*>(self)->pages_in_log_ = pages;
+          static_cast<sqlite_store*>(self)->log_grew(pages);
           return SQLITE_OK;
         },
         this);
+    was_open_ = true;
     keys_ = std::make_unique<keyspace>(*db_, prefix);
     engine_ = std::make_unique<script_engine>(*keys_, prefix);
     return {};
   }
 
   result<void> reopen() {
-    if (lock_)
-      if (auto held = lock_->acquire(patience_with_others, stop_); !held) return held;
-    auto opened = open_database(true);
+    if (auto held = acquire(patience_with_others); !held) return held;
+    auto opened = was_open_ ? find_again() : result<void>();
+    const bool may_make = mode_ == open_mode::may_make && !was_open_;
+    if (opened)
+      opened = open_database(only_looks() ? access::look : in_memory() || may_make ? access::make : access::change);
     unlock();
     return opened;
   }
 
   result<void> lock(duration patience) {
+    if (has_found_ && !damaged_) stop_writing(found_);
+    if (damaged_) return *damaged_;
+    if (!lock_) return {};
+    if (auto held = acquire(patience); !held) return held;
+    auto found = find_again();
+    if (!found) lock_->release();
+    return found;
+  }
+
+  result<void> acquire(duration patience) {
     if (!lock_) return {};
     auto held = lock_->acquire(patience, stop_);
-    if (!held) {
-      if (held.error().code == errc::storage_lost) lost_ = held.error();
-      return held;
-    }
-    if (!same_file(path_, file_)) {
-      lock_->release();
-      lost_ = error{
-          errc::storage_lost,
-          cat(path_,
-              " was removed or replaced while in use; what is written now would be lost. Restart on the right file")};
-      return *lost_;
-    }
-    return {};
+    if (!held && held.error().code == errc::storage_lost) lost_ = held.error();
+    return held;
+  }
+
+  // The file that we have open must still be what the path names.
+  result<void> find_again() {
+    if (in_memory() || same_file(path_, file_)) return {};
+    lost_ = error{
+        errc::storage_lost,
+        cat(path_,
+            " was removed or replaced while in use; what is written now would be lost. Restart on the right file")};
+    return *lost_;
   }
 
   void unlock() {
@@ -346,6 +445,10 @@ private:
     return std::all_of(x.sent.begin(), x.sent.end(), [](const auto& s) {
       return machine::only_looks(s.what.what()) || machine::may_find_nothing(s.what.what());
     });
+  }
+
+  static bool has_only_looks(const embedded_steps& x) {
+    return std::all_of(x.sent.begin(), x.sent.end(), [](const auto& s) { return machine::only_looks(s.what.what()); });
   }
 
   // Answers the batch from one snapshot, without the lock, when none of it would change anything.
@@ -368,6 +471,7 @@ private:
   // Of what was come upon. Where it cannot be done it stays, and `transact` said why; the next reader finds it again.
   void put_aside_later(const embedded_steps& x) {
     if (x.broken.empty()) return;
+    if (only_looks()) return machine::leave_broken(x.broken);
     embedded_steps aside;
     machine::put_aside(aside, x.broken);
     if (!lock(short_patience)) return;
@@ -387,6 +491,7 @@ private:
   void recover(const failure& f) {
     log::error("store ", path_, ": ", f.message);
     roll_back();
+    if (is_of_file(f)) stop_writing(f.message);
     // After a failed write or fsync nothing this connection believes about the file can be trusted.
     if ((f.code & 0xff) == SQLITE_IOERR) close();
   }
@@ -397,18 +502,49 @@ private:
     db_.reset();
   }
 
+  // What is written to a damaged file may cost what could be recovered of it; it can be looked at still.
+  void stop_writing(const std::string& why) {
+    if (damaged_) return;
+    damaged_ = error{errc::storage_damaged,
+                     cat(path_, " is damaged (", printable(why, 300),
+                         "), and nothing is written any more. End every process on it, keep a copy of it and its -wal, "
+                         "and try `sqlite3 FILE .recover | sqlite3 NEW`")};
+  }
+
+  void log_grew(int pages) {
+    if (pages < at_checkpoint_) at_checkpoint_ = copied_ = 0;  // it has begun anew
+    pages_in_log_ = pages;
+  }
+
   void checkpoint() {
     if (auto held = lock(patience_with_others); !held) return;  // the log grows on; the next commit asks again
     int in_log = 0, copied = 0;
     const int code = sqlite3_wal_checkpoint_v2(db_->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
-    if (code != SQLITE_OK && code != SQLITE_BUSY)
-      log::error("store ", path_, ": checkpoint: ", sqlite3_errmsg(db_->handle()));
-    pages_in_log_ = 0;
     unlock();
+    if (code != SQLITE_OK && code != SQLITE_BUSY) {
+      const failure f{code, sqlite3_errmsg(db_->handle()), true};
+      log::error("store ", path_, ": checkpoint: ", f.message);
+      if (is_of_file(f)) stop_writing(f.message);
+    }
+    // A log that was copied begins anew with the next commit, unless somebody reads what stands in it.
+    if (at_checkpoint_ > 0 && in_log > at_checkpoint_) tell_of_long_log(in_log);
+    at_checkpoint_ = std::max(in_log, pages_in_log_);
+    copied_ = std::max(copied, 0);
+  }
+
+  void tell_of_long_log(int pages) {
+    const auto now = std::chrono::steady_clock::now();
+    if (pages < long_log_pages || (told_of_log_ && now - *told_of_log_ < between_warnings)) return;
+    told_of_log_ = now;
+    log::warn("store ", path_, ": its log (-wal) holds ", pages / 256,
+              " MiB and cannot be cut back while some process reads the store without an end; it goes on growing");
   }
 
   std::string path_;
   std::uint32_t max_pages_;
+  const mode_t file_mode_;
+  const bool is_local_;
+  const open_mode mode_;
   const clock& clock_;
   std::atomic<bool> stop_{false};
   std::unique_ptr<file_lock> lock_;
@@ -417,19 +553,28 @@ private:
   std::unique_ptr<script_engine> engine_;
   std::optional<error> lost_;
   int file_ = -1;
-  int pages_in_log_ = 0;
+  bool was_open_ = false;  // from then on it is there, or lost
+  std::optional<error> damaged_;
+  int pages_in_log_ = 0;   // of 4 KiB
+  int at_checkpoint_ = 0;  // so many were in it at the last one, if it has not begun anew since
+  int copied_ = 0;         // of these
+  std::optional<std::chrono::steady_clock::time_point> told_of_log_;
   std::string instant_;         // of all that one transaction does
   bool waited_long_ = false;    // for the lock
   bool waited_before_ = false;  // when the same was asked with others
   bool made_work_ = false;
   bool wrote_work_ = false;  // with the last transaction that wrote
   sluice::durability durability_ = durability::volatile_;
+  std::once_flag checks_;
+  std::string found_;  // by the check, when `has_found_`
+  std::atomic<bool> has_found_{false};
+  std::jthread checking_;
 };
 
 }  // namespace
 
-result<std::unique_ptr<store>> open(const std::string& path, std::uint32_t max_pages, const clock& clock) {
-  auto made = std::make_unique<sqlite_store>(path, max_pages, clock);
+result<std::unique_ptr<store>> open(place where, open_mode mode, const clock& clock) {
+  auto made = std::make_unique<sqlite_store>(std::move(where), mode, clock);
   if (auto opened = made->open(); !opened) return opened.error();
   return std::unique_ptr<store>(std::move(made));
 }

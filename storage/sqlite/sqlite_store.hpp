@@ -5,7 +5,13 @@
 
 namespace sluice::storage::sqlite {
 
-// `path`: a file, or ":memory:". `max_pages`: 0, or the most pages of 4 KiB that the store may hold.
-result<std::unique_ptr<store>> open(const std::string& path, std::uint32_t max_pages, const clock& clock);
+struct place {
+  std::string path;             // a file, or ":memory:"
+  std::uint32_t max_pages = 0;  // 0, or the most pages of 4 KiB that the store may hold
+  std::uint32_t mode = 0600;    // of a file that is made
+  bool is_local = false;        // whoever names it knows that no other machine has its file system
+};
+
+result<std::unique_ptr<store>> open(place where, open_mode mode, const clock& clock);
 
 }  // namespace sluice::storage::sqlite

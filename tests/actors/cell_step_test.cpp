@@ -10,7 +10,6 @@ namespace sluice::test {
 namespace {
 
 using namespace sluice::actors;
-using how = admission;
 
 constexpr time_point noon(std::chrono::hours(12));
 
@@ -44,7 +43,7 @@ cell_step step(const storage::cell_view& cell, const std::vector<cell_ask>& want
 
 std::size_t granted(const cell_step& s) {
   return static_cast<std::size_t>(
-      std::count_if(s.each.begin(), s.each.end(), [](const auto& v) { return v.what == how::granted; }));
+      std::count_if(s.each.begin(), s.each.end(), [](const auto& v) { return v.what == admission::granted; }));
 }
 
 }  // namespace
@@ -89,7 +88,7 @@ TEST_CASE("a line whose last waiter is woken needs no opening any more") {
 TEST_CASE("who must not be parked is told when to ask again") {
   const auto s = step(seen(), asks(5, false));
   CHECK(granted(s) == 4);
-  CHECK(s.each[4].what == how::later);
+  CHECK(s.each[4].what == admission::later);
   CHECK(s.each[4].after == 1h);
   CHECK(s.swap.parks.empty());
 }

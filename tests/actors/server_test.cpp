@@ -213,7 +213,7 @@ TEST_CASE("filters wrap the run and may replace its outcome and learn what was s
     }
     void elect(election& e) override {
       add("elect");
-      if (e.chosen.what == outcome::kind::failed) e.chosen = outcome::succeeded("forgiven");
+      if (e.chosen.what == run_end::failed) e.chosen = outcome::succeeded("forgiven");
     }
     void applied(const job&, const outcome& stored) override { add("applied:" + stored.text); }
   };

@@ -415,6 +415,42 @@ TEST_CASE("the waiters of a paused queue stay until it is resumed") {
   CHECK(w.becomes(second, job_state::succeeded));
 }
 
+TEST_CASE("a permit for a job whose queue has no free worker goes to another queue by the next sweep") {
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
+  w.options.throttlers = {semaphore("api", 1)};
+  w.options.jobs["hold"].throttle = {"semaphore:api"};
+  w.options.queues["other"] = {1, 256, {}, {}};
+  auto release = std::make_shared<std::atomic<bool>>(false);
+  auto make_room = std::make_shared<std::atomic<bool>>(false);
+  const auto until = [&](const std::string& type, const std::shared_ptr<std::atomic<bool>>& told) {
+    w.handlers.handle(type, [told](job_context& c) {
+      while (!*told && !c.stop_requested())
+        std::this_thread::yield();
+    });
+  };
+  until("hold", release);
+  until("long", make_room);
+  w.start();
+  const auto first = w.enqueue("hold");
+  REQUIRE(eventually([&] { return w.left_over() == "semaphore:api 1/0; "; }));
+  const auto second = w.enqueue("hold", "{}", "other");
+  REQUIRE(w.becomes(second, job_state::throttled));
+  const auto busy = w.enqueue("long", "{}", "other");
+  REQUIRE(w.becomes(busy, job_state::processing));
+  const auto third = w.enqueue("hold");
+  REQUIRE(w.becomes(third, job_state::throttled));
+  const auto released = std::chrono::steady_clock::now();
+  *release = true;
+  REQUIRE(w.becomes(first, job_state::succeeded));
+  CHECK(w.becomes(third, job_state::succeeded));
+  CHECK(std::chrono::steady_clock::now() - released < w.options.lease / 2);
+  CHECK(w.get(busy).state == job_state::processing);
+  CHECK_FALSE(is_final(w.get(second).state));
+  *make_room = true;
+  CHECK(w.becomes(second, job_state::succeeded));
+  CHECK(w.left_over().empty());
+}
+
 TEST_CASE("a window that opens while its waiters' queue is paused lets them in once it is resumed") {
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {fixed_window("github", 2, 1s)};
@@ -502,6 +538,34 @@ TEST_CASE("a throttler of the user's is a pure function over a cell") {
   CHECK(starts.back() - starts.front() >= 5 * 200ms - 100ms);
 }
 
+TEST_CASE("a job whose limiter keeps more than a store takes is put off and says so") {
+  class hoarder final : public limiter {
+  public:
+    limiter_step take(std::string_view, time_point now, std::span<const limiter_request> wanted) const override {
+      limiter_step step{std::string(storage::longest_state + 1, 'x'), now - 1h, now + 1h, {}};
+      for (const auto& w : wanted)
+        step.each.push_back({w.count, {}});
+      return step;
+    }
+    std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
+  };
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
+  w.options.jobs["call"].throttle = {"custom:hoarder"};
+  w.handlers.limit("hoarder", std::make_shared<hoarder>());
+  w.body("call");
+  w.body("plain");
+  w.start();
+  const auto kept = w.enqueue("call");
+  REQUIRE(w.becomes(kept, job_state::scheduled));
+  const auto why = w.client->explain(kept);
+  REQUIRE(why.ok());
+  CHECK(why->reason == explain_reason::deferred);
+  CHECK(why->text.find("too_large") != std::string::npos);
+  CHECK(why->text.find("custom:hoarder") != std::string::npos);
+  CHECK(w.becomes(w.enqueue("plain"), job_state::succeeded));
+  CHECK(w.bodies.runs() == 1);
+}
+
 TEST_CASE("an actor of the host is a throttler beside built-in ones and its death costs no permit") {
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {semaphore("api", 3)};
@@ -516,8 +580,7 @@ TEST_CASE("an actor of the host is a throttler beside built-in ones and its deat
                 (void)a;
                 const bool in = inside->load() < 2;
                 if (in) ++*inside, ++*let_in;
-                verdicts.push_back(in ? throttle_verdict{}
-                                      : throttle_verdict{throttle_verdict::how::later, duration(20ms), {}});
+                verdicts.push_back(in ? throttle_verdict{} : throttle_verdict{admission::later, duration(20ms), {}});
               }
               return verdicts;
             },

@@ -98,7 +98,7 @@ TEST_CASE_METHOD(run, "the watch filter watches the whole run by its type") {
   about.type = job_type("send_email");
   watch_filter filter;
   CHECK(filter.around(context, [](job_context&) { return outcome::succeeded("42"); }).text == "42");
-  CHECK(filter.around(context, [](job_context&) { return outcome::failed("no"); }).what == outcome::kind::failed);
+  CHECK(filter.around(context, [](job_context&) { return outcome::failed("no"); }).what == run_end::failed);
   CHECK_THROWS_AS(filter.around(context, [](job_context&) -> outcome { throw stopped{}; }), stopped);
   const auto parts = context.take_watched();
   REQUIRE(parts.size() == 1);

@@ -1,5 +1,6 @@
 // Cells and their lines, definitions, and what people are shown of throttlers.
 #include "storage/contract.hpp"
+#include "storage/side_door.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -112,6 +113,25 @@ ON_EACH_STORE("A state is kept byte for byte") {
   if (w.survives_reopen) w.reopen();
   CHECK(cell(w, window).state == state);
   CHECK(one_throttler(w, window).state == state);
+}
+
+ON_EACH_STORE("A state of more than a MiB is refused and changes nothing") {
+  const std::string longest(storage::longest_state, 's');
+  const auto a = started(w, "a");
+  auto r = swapping(w, window, longest + 's');
+  r.parks = {{start_of(a), window}};
+  CHECK(refusal(w, r) == errc::too_large);
+  CHECK(cell(w, window).version == 0);
+  CHECK(get(w, "a").state == job_state::processing);
+  const std::vector<storage::request> some = {r, enqueue_of("beside")};
+  const auto told = w.store().apply(some);
+  CHECK(code_of(told.at(0)) == errc::too_large);
+  CHECK(code_of(told.at(1)) == errc::none);
+  CHECK(get(w, "beside").state == job_state::enqueued);
+  r.state = longest;
+  CHECK(swap(w, r).cell.state == longest);
+  CHECK(get(w, "a").state == job_state::throttled);
+  audit(w);
 }
 
 ON_EACH_STORE("A swap is carried out only within the time it was made for") {
@@ -416,6 +436,82 @@ ON_EACH_STORE("Lines that stand still hide none that opens from a promotion") {
   audit(w);
 }
 
+ON_EACH_STORE("A line that opens while nobody serves its queue has no opening until a sweep finds its queue served") {
+  defer(w, window, started(w, "a"));
+  REQUIRE(open_at(w, window, window, w.clock.now() + 1h).swapped);
+  w.clock.advance(2h);
+  const auto told = promote(w);
+  CHECK(told.open.empty());
+  CHECK_FALSE(told.next_in.has_value());
+  CHECK_FALSE(one_throttler(w, window).about.next_at.has_value());
+  CHECK(rouse(w) == 0);
+  CHECK(promote(w).open.empty());
+  beat(w, serving("s1", {"default:1"}));
+  CHECK(rouse(w) == 0);
+  CHECK(w.store().made_work());
+  CHECK(one_throttler(w, window).about.next_at == w.clock.now());
+  CHECK(promote(w).open == names{window});
+  rouse(w);
+  CHECK_FALSE(w.store().made_work());
+  audit(w);
+}
+
+ON_EACH_STORE("A line whose queue was paused when it opened is told of as soon as its queue goes on") {
+  defer(w, news, {started(w, "a", "q")}, news + "/k");
+  defer(w, window, started(w, "b"));
+  REQUIRE(open_at(w, news, news + "/k", w.clock.now() + 1s).swapped);
+  pause(w, "q");
+  w.clock.advance(2s);
+  CHECK(promote(w).open.empty());
+  CHECK_FALSE(one_throttler(w, news + "/k").about.next_at.has_value());
+  pause(w, "q", false);
+  CHECK(promote(w).open == names{news});  // the other line is not of this queue
+  audit(w);
+}
+
+ON_EACH_STORE("A sweep finds a line that nobody looks at and leaves an opening that is still to come") {
+  defer(w, news, {started(w, "a")}, news + "/k");  // no opening comes with it
+  defer(w, window, started(w, "b"));
+  REQUIRE(open_at(w, window, window, w.clock.now() + 5s).swapped);
+  CHECK(promote(w).open.empty());
+  CHECK(rouse(w) == 0);
+  CHECK(w.store().made_work());
+  const auto told = promote(w);
+  CHECK(told.open == names{news});
+  CHECK(one_throttler(w, window).about.next_at == w.clock.now() + 5s);
+  audit(w);
+}
+
+TEMPLATE_TEST_CASE("However many lines stand still one that opens is told of and so are they when their queue runs",
+                   "[contract]", harmed_file_world, harmed_redis_world) {
+  constexpr int lines = 100'000, looked_at = 10'000;  // in one step
+  TestType w;
+  for (int n = 0; n < lines;) {
+    std::vector<names> some;
+    for (const int end = n + looked_at; n < end; ++n) {
+      const auto still = cat("fixed_window:still-", n);
+      some.push_back({"SADD", "waits:" + still, "silent"});
+      some.push_back({"ZADD", "waiting", "0", still});
+      some.push_back({"ZADD", "next_checks", std::to_string(micros(w.clock.now() - 1s)), still});
+    }
+    w.commands(some);
+  }
+  defer(w, window, started(w, "live"));
+  REQUIRE(open_at(w, window, window, w.clock.now()).swapped);
+  for (int step = 0; step < lines / looked_at; ++step) {
+    const auto told = promote(w);
+    REQUIRE(told.open.empty());
+    REQUIRE(told.next_in == duration(0));  // it goes on at once
+  }
+  CHECK(promote(w).open == names{window});
+  CHECK(promote(w).next_in == storage::look_again);
+  CHECK(w.command({"ZCARD", "next_checks"}) == "1");
+  beat(w, serving("s1", {"silent:1"}));
+  rouse(w);
+  CHECK(w.command({"ZCARD", "next_checks"}) == std::to_string(lines + 1));
+  CHECK(promote(w).open.size() == 1'000);
+}
+
 ON_EACH_STORE("A swap tells who of those it lets in may run no more") {
   const auto runs = started(w, "a");
   const auto waits = started(w, "b");
@@ -493,6 +589,7 @@ ON_EACH_STORE("A promotion tells which cells may be looked at again until a swap
   w.clock.advance(1h);
   CHECK(promote(w).open.empty());  // nobody serves its queue, and nobody could be woken
   beat(w, serving("s1", {"default:1"}));
+  rouse(w);
   CHECK(promote(w).open == names{window});
   SECTION("moved on") {
     REQUIRE(open_at(w, window, window, w.clock.now() + 5s).swapped);
@@ -735,6 +832,28 @@ ON_EACH_STORE("One throttler is shown with the first of its holders and waiters"
   CHECK(in_words(told.holders) == names{"b"});
   CHECK(told.waiters == std::vector{job_id("w1")});
   audit(w);
+}
+
+ON_EACH_STORE("Those before a job are counted up to ten thousand") {
+  const auto last = storage::most_counted + 5;
+  const auto id = [](std::uint64_t n) { return cat("j", n); };
+  for (std::uint64_t n = 0; n <= last;) {
+    names some;
+    while (some.size() < 1'000 && n <= last)
+      some.push_back(id(n++));
+    put_all(w, some);
+  }
+  CHECK(explain(w, id(7)).before == 7);
+  CHECK(explain(w, id(storage::most_counted)).before == storage::most_counted);
+  CHECK(explain(w, id(last)).before == storage::most_counted + 1);
+  // The first gives them all its permit to wait for.
+  REQUIRE(take(w, claim_one(w), {m}) == "granted");
+  while (claim(w, {.permits = {{"work", {{m}, true}}}}).jobs.empty() && counts(w).enqueued > 0) {
+  }
+  REQUIRE(counts(w).throttled == last);
+  CHECK(explain(w, id(1)).before == 0);
+  CHECK(explain(w, id(storage::most_counted + 1)).before == storage::most_counted);
+  CHECK(explain(w, id(last)).before == storage::most_counted + 1);
 }
 
 ON_EACH_STORE("Of a waiting job is told what it waits for") {

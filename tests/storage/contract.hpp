@@ -10,6 +10,7 @@
 
 #include "core/job_state.hpp"
 #include "core/text.hpp"
+#include "storage/in_words.hpp"
 #include "storage/settle_apart.hpp"
 #include "support/catch.hpp"
 #include "support/worlds.hpp"
@@ -28,7 +29,6 @@ namespace sluice::test {
   static void scenario_##line(world& w)
 
 using namespace std::chrono_literals;
-using names = std::vector<std::string>;
 
 // One request alone; an error of the whole request ends the test.
 inline storage::enqueue_answer ask(world& w, const storage::enqueue_request& r) {
@@ -284,25 +284,6 @@ inline std::uint64_t count_of(const queue_counts& q, job_state state) {
   return 0;
 }
 
-// Permits, in words that are easy to compare: "granted", "stale", or "parked", "busy" and "undefined" with a resource.
-inline std::string in_words(const storage::take_answer::one& one) {
-  switch (one.what) {
-    case admission::granted: return "granted";
-    case admission::parked: return "parked " + one.resource;
-    case admission::later: return "busy " + one.resource;
-    case admission::refused: return "undefined " + one.resource;
-    case admission::gone: return "stale";
-    case admission::rejected: break;
-  }
-  return "?";
-}
-inline names in_words(const std::vector<storage::take_answer::one>& each) {
-  names all;
-  for (const auto& one : each)
-    all.push_back(in_words(one));
-  return all;
-}
-
 struct take_words {
   bool strict = false;
   bool park = true;
@@ -350,13 +331,6 @@ inline storage::change_answer undefine(world& w, const std::string& resource) {
 
 inline storage::throttler_answer one_throttler(world& w, const std::string& resource, std::uint32_t limit = 20) {
   return w.ask<storage::throttler_answer>(storage::throttler_request{resource, limit});
-}
-// "a" runs with its permit, "a reserved" was woken with it, "a kept" has it without running.
-inline names in_words(const std::vector<storage::throttler_answer::holder>& holders) {
-  names all;
-  for (const auto& h : holders)
-    all.push_back(h.id.value + (h.reserved ? " reserved" : h.fence.value == 0 ? " kept" : ""));
-  return all;
 }
 // By id, since those of the same instant are told of in any order.
 inline names holders(world& w, const std::string& resource) {
@@ -439,11 +413,6 @@ inline sluice::fence lock(world& w, const std::string& resource, const lock_word
   CHECK(told.now->holder == words.holder);
   return told.now->fence;
 }
-inline std::string in_words(const std::optional<lock_holder>& held) {
-  if (!held) return "free";
-  return cat("held by ", held->holder, " fence ", held->fence.value, " until ", micros(held->until), " left ",
-             held->left.count());
-}
 inline std::string who_holds(world& w, const std::string& resource) {
   return in_words(ask(w, storage::lock_request{storage::lock_request::act::look, resource}).now);
 }
@@ -467,20 +436,6 @@ inline storage::settle_answer apart(world& w, const storage::settle_request& r) 
   return std::get<storage::settle_answer>(storage::settle_apart(w.store(), r, std::get<error>(refused[0])).told);
 }
 
-// All that the store says about a job, to see that nothing of it changed.
-inline std::string portrait(const job& j) {
-  std::ostringstream out;
-  const auto time = [](const std::optional<time_point>& at) { return at ? micros(*at) : -1; };
-  out << j.id.value << ' ' << j.type.value << ' ' << j.queue.value << ' ' << j.args << ' ' << name_of(j.state)
-      << " attempt " << j.attempt << " losses " << j.losses << " fence " << j.fence.value << " line " << j.line
-      << " server " << j.server << " reason " << j.reason << " result " << j.result << " due " << time(j.due_at)
-      << " started " << time(j.started_at) << " lease " << time(j.lease_until) << " finished " << time(j.finished_at);
-  if (j.progress) out << " progress " << j.progress->done << ' ' << j.progress->text;
-  for (const auto& h : j.history)
-    out << " [" << h.fence.value << ' ' << h.attempt << ' ' << h.cause << ' ' << h.server << ' ' << h.error << ' '
-        << micros(h.started) << ' ' << micros(h.ended) << ']';
-  return out.str();
-}
 inline std::string portrait(world& w) {
   std::string all;
   for (const auto& j : list(w))

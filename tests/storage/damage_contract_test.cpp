@@ -467,6 +467,68 @@ ON_HARMED_STORES("An end that meets harm costs those that came with it nothing")
   audit(w);
 }
 
+ON_HARMED_STORES("Where no number can be drawn nothing starts, what ends goes on, and nothing is lost") {
+  const std::string number = GENERATE("4503599627370496", "9007199254740993", "nonsense", "", "-1", "1.5", "17e14");
+  CAPTURE(number);
+  TestType w;
+  const std::string m = "mutex:m";
+  const auto holds = holding(w, "holds", {m});
+  parked(w, "waits", {m});
+  const auto fails = started(w, "fails"), again = started(w, "again"), back = started(w, "back");
+  REQUIRE(settle(w, started(w, "done")) == errc::none);
+  REQUIRE(put(w, {.id = "late", .delay = 1s}) == errc::none);
+  put_all(w, {"ready", "gone"});
+  const auto held = lock(w, "printer");
+  const auto drawn = w.command({"GET", "number"});
+  w.clock.advance(2s);
+  const auto before = portrait(w);
+
+  w.command({"SET", "number", number});
+  for (const storage::request& r : std::vector<storage::request>{
+           enqueue_of("new"), claiming({.free = 5}), storage::promote_request{},
+           storage::requeue_request{job_id("done")}, storage::settle_request{{ended(back, how::given_back)}, {}},
+           storage::settle_request{{ended(back, how::retry)}, {}},
+           storage::reap_request{{{start_of(back), 0, 30s, false}}, 3}, storage::take_request{{wanting(back, {m})}},
+           taking("scanner")})
+    CHECK(refusal(w, r) == errc::storage_damaged);
+  CHECK(portrait(w) == before);
+  CHECK(*w.store().audit() == names{w.key("number") + " is behind all that can be drawn, or no number"});
+
+  CHECK(put(w, {.id = "later", .delay = 1h}) == errc::none);
+  CHECK(renew(w, back) == errc::none);
+  CHECK(ask(w, renewing("printer", held)).code == errc::none);
+  CHECK(remove(w, "gone").code == errc::none);
+  storage::settle_request r;
+  r.starts = {ended(holds, how::succeeded), ended(back, how::given_back), ended(fails, how::failed),
+              ended(again, how::retry, 1h)};
+  r.next = claiming({.free = 5});
+  const auto told = apart(w, r);
+  CHECK(told.each == std::vector{errc::none, errc::storage_damaged, errc::none, errc::none});
+  CHECK(told.next.jobs.empty());
+  CHECK(get(w, "waits").state == job_state::throttled);
+  CHECK(holders(w, m).empty());
+  CHECK(counts(w).quarantined == 0);
+
+  w.command({"SET", "number", drawn});
+  CHECK(rouse(w) == 1);
+  CHECK(settle(w, back, how::given_back) == errc::none);
+  CHECK(promote(w).moved == 1);
+  const auto got = claim(w, {.free = 9});
+  CHECK(ids(got) == names{"waits", "back", "ready", "late"});
+  for (const auto& one : got.jobs)
+    CHECK(one.job.fence > back.fence);
+  audit(w);
+}
+
+ON_HARMED_STORES("Numbers are drawn up to two to the fifty-second") {
+  TestType w;
+  put_all(w, {"a"});
+  w.command({"SET", "number", "4503599627370495"});
+  CHECK(claim_one(w).fence.value == 4'503'599'627'370'496);
+  CHECK(refusal(w, enqueue_of("b")) == errc::storage_damaged);
+  CHECK(get(w, "a").state == job_state::processing);
+}
+
 ON_HARMED_STORES("The audit goes through all there is, however much that is") {
   TestType w;
   names all;

@@ -2,15 +2,12 @@
 #include <random>
 
 #include "storage/contract.hpp"
-#include "storage/sqlite/keyspace.hpp"
-#include "storage/sqlite/schema.hpp"
+#include "storage/keyspace_world.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
 using storage::sqlite::command_answer;
 using storage::sqlite::command_error;
-using storage::sqlite::database;
-using storage::sqlite::keyspace;
 
 namespace {
 
@@ -62,25 +59,13 @@ std::string words_of(const command_answer& a, std::size_t unordered) {
   return in_order(std::move(parts), unordered);
 }
 
-struct beside {
+struct beside : keyspace_world {
   redis_server redis;
-  database db{":memory:"};
-  std::unique_ptr<keyspace> keys;
 
-  beside() {
-    storage::sqlite::make_tables(db);
-    keys = std::make_unique<keyspace>(db, prefix);
-    begin();
-  }
+  beside() : keyspace_world(prefix) { begin(); }
 
-  void begin() {
-    db.execute("BEGIN IMMEDIATE");
-    keys->begin();
-    keys->begin_script(true, true);
-  }
   void commit() {
-    keys->flush();
-    db.execute("COMMIT");
+    keyspace_world::commit();
     begin();
   }
 
@@ -224,23 +209,15 @@ TEST_CASE("Commands over SQLite answer as Redis does", "[sqlite][redis]") {
 namespace {
 
 // A keyspace whose rows a test may harm.
-struct harmed {
-  database db{":memory:"};
-  std::unique_ptr<keyspace> keys;
-
-  harmed() {
-    storage::sqlite::make_tables(db);
-    keys = std::make_unique<keyspace>(db, prefix);
-  }
+struct harmed : keyspace_world {
+  harmed() : keyspace_world(prefix) {}
 
   // In a transaction of its own. Texts of an answer stand behind one another.
   std::string command(std::vector<std::string> words, bool may_write = true) {
     words[1] = prefix + ":" + words[1];
     const std::vector<std::string_view> seen(words.begin(), words.end());
     command_answer answer;
-    db.execute("BEGIN IMMEDIATE");
-    keys->begin();
-    keys->begin_script(may_write, true);
+    begin(may_write);
     keys->call(seen, answer);
     if (may_write) keys->flush();
     db.execute("COMMIT");

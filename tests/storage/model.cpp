@@ -186,7 +186,6 @@ errc model::settle_one(const storage::settlement& end) {
   remember(*j, end.cause, succeeded_now ? "" : end.text, end.waited);
   j->settled = end.start.fence;
   j->seen.reason = end.reason;
-  j->requeued = false;
   j->seen.result = succeeded_now ? end.text : "";
   if (end.progress) j->seen.progress = end.progress;
   if (end.failure) ++j->failures;
@@ -288,7 +287,6 @@ errc model::reap_one(const storage::expired_lease& seen, std::uint32_t max_losse
   if (!j || j->renewals != seen.renewals) return errc::stale_fence;
   remember(*j, "lost", stores_words, duration::zero());
   j->seen.reason = stores_words;
-  j->requeued = false;
   j->seen.attempt -= 1;
   j->seen.losses += 1;
   j->seen.losses >= max_losses ? move(*j, failed) : to_tail(*j);
@@ -369,16 +367,14 @@ std::uint32_t model::prune_state(job_state state, const retention_rule& rule, st
 storage::change_answer model::apply(const storage::requeue_request& r) {
   auto* j = find(r.id);
   if (!j) return {errc::not_found, ""};
-  if (j->seen.state == enqueued && j->requeued) return {};  // asked again
-  if (j->seen.state == enqueued || j->seen.state == processing || j->seen.state == throttled)
-    return {errc::illegal_transition, ""};
+  if (j->seen.state == enqueued) return {};
+  if (j->seen.state == processing || j->seen.state == throttled) return {errc::illegal_transition, ""};
   if (is_final(j->seen.state)) {  // afresh, with all its attempts
     j->failures = 0;
     j->seen.attempt = 0;
     j->seen.losses = 0;
   }
   j->seen.reason = stores_words;
-  j->requeued = true;
   j->seen.result.clear();
   to_tail(*j);
   return {};
@@ -390,7 +386,6 @@ storage::change_answer model::apply(const storage::remove_request& r) {
   if (j->seen.state == deleted) return {};
   if (j->seen.state == processing) remember(*j, "deleted", stores_words, duration::zero());
   j->seen.reason = stores_words;
-  j->requeued = false;
   move(*j, deleted);
   give_back(*j);
   pass_on_freed();
@@ -400,7 +395,7 @@ storage::change_answer model::apply(const storage::remove_request& r) {
 storage::done_answer model::apply(const storage::pause_request& r) {
   if (r.paused) paused_.insert(r.queue.value);
   else paused_.erase(r.queue.value);
-  if (!r.paused) apply(storage::rouse_request{});
+  if (!r.paused) rouse_lines([&](const known_job& j) { return j.seen.queue == r.queue; });
   return {};
 }
 model::known_job* model::find(const job_id& id) {

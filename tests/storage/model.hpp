@@ -4,7 +4,7 @@
 // It leaves open what the contract leaves open: fences are taken from the store's answers, of jobs that ended in the
 // same instant the store says which it pruned, and the store's own words (reasons, errors) only have to be there. Every
 // queue is served. Jobs and locks are in model.cpp, permits in model_permits.cpp, cells and windows in model_cells.cpp,
-// what is compared in model_look.cpp.
+// what is compared in model_look.cpp and in_words.cpp.
 #pragma once
 
 #include <functional>
@@ -22,14 +22,8 @@ inline const names cell_names = {"fixed_window:f", "sliding_window:v", "dynamic_
 inline const names cell_lines = {"fixed_window:f", "sliding_window:v", "dynamic_window:d/x", "dynamic_window:d/y",
                                  "custom:door"};
 
-// What stands for the store's own words: only that there are some is promised.
-inline const std::string stores_words = "(the store's words)";
-
 // Where a job waits for a cell.
 std::string line_for(const std::string& cell, const job_id& id);
-
-// Everything an answer says, to compare. Leases are put in order, since theirs is not promised.
-std::string in_words(const storage::answer& a);
 
 class model {
 public:
@@ -60,7 +54,6 @@ private:
     std::uint64_t renewals = 0;
     duration lease{0};
     std::uint64_t place = 0;                  // in its line
-    bool requeued = false;                    // by hand, and nothing has been said of it since
     std::uint64_t first = 0;                  // its number in the lines of resources; 0: admitted since
     std::uint32_t vain = 0;                   // wakes that ended in parking again
     std::map<std::string, time_point> slots;  // by resource: good until then
@@ -134,6 +127,7 @@ private:
   void park(known_job& j, const std::string& resource, const names& free);
   void wait_in(known_job& j, const std::string& resource);
   void pass_on_lapsed(const storage::promote_request& r);
+  std::uint64_t rouse_lines(const std::function<bool(const known_job&)>& is_one);
   void give_back(known_job& j);  // its start ended
   void pass_on_freed();
   names permits_of(const known_job& j) const;
@@ -145,7 +139,7 @@ private:
   void forget_window(const std::string& cell, bool was_defined);
   void count(const storage::swap_request& r);  // whom a window lets in
   void open_at(const storage::swap_request::opening& o, time_point until);
-  names open_cells(const storage::promote_request& r) const;
+  names open_cells(const storage::promote_request& r);
   bool stands_still(const std::string& resource) const;  // all who wait there are of queues that do not run
   std::uint64_t waiting_in(const std::string& resource, bool running) const;
   void remember(known_job& j, const std::string& cause, const std::string& why, duration waited);

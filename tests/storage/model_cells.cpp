@@ -88,15 +88,23 @@ void model::open_at(const storage::swap_request::opening& o, time_point until) {
   else openings_[o.resource] = o.at ? *o.at : stands_still(o.resource) ? until : clock_.now();
 }
 
-names model::open_cells(const storage::promote_request& r) const {
+// A line that stands still when it opens loses its opening, unless enough others are in front of it.
+names model::open_cells(const storage::promote_request& r) {
   std::vector<std::pair<time_point, std::string>> lines;
   for (const auto& [line, at] : openings_)
-    if (at <= clock_.now() && !stands_still(line)) lines.emplace_back(at, line);
+    if (at <= clock_.now()) lines.emplace_back(at, line);
   std::sort(lines.begin(), lines.end());
-  lines.resize(std::min<std::size_t>(lines.size(), r.limit));
   std::set<std::string> cells;
-  for (const auto& [at, line] : lines)
+  std::uint32_t open = 0;
+  for (const auto& [at, line] : lines) {
+    if (open == r.limit) break;
+    if (stands_still(line)) {
+      openings_.erase(line);
+      continue;
+    }
     cells.insert(line.substr(0, line.find('/')));
+    ++open;
+  }
   return {cells.begin(), cells.end()};
 }
 

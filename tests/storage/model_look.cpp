@@ -1,4 +1,4 @@
-// What stores and the model say, in words that are easy to compare.
+// How a store and the model look, in words that are easy to compare.
 #include "core/text.hpp"
 #include "storage/model.hpp"
 
@@ -6,83 +6,6 @@ namespace sluice::test {
 namespace {
 
 using enum job_state;
-
-// The words of programs start with "said"; all others are the store's, of which only is promised that there are some.
-void forget_words(std::string& text) {
-  if (!text.empty() && !text.starts_with("said")) text = stores_words;
-}
-
-std::string face(job j) {
-  forget_words(j.reason);
-  for (auto& h : j.history)
-    forget_words(h.error);
-  return portrait(j);
-}
-
-std::string in_words(const std::vector<errc>& each) {
-  std::string text;
-  for (const auto code : each)
-    text += cat(name_of(code), " ");
-  return text;
-}
-
-std::string in_words(const names& has) {
-  std::string text;
-  for (const auto& resource : has)
-    text += " has " + resource;
-  return text;
-}
-
-std::string in_words(const std::optional<duration>& d) { return d ? cat(d->count(), " us") : "never"; }
-
-std::string in_words(const storage::claim_answer& a) {
-  std::string text = cat(a.jobs.size(), " jobs");
-  for (const auto& one : a.jobs)
-    text += cat("\n  ", face(one.job), " failures ", one.failures, in_words(one.admitted));
-  return text;
-}
-
-std::string in_words(const storage::cell_view& c) {
-  auto text = cat("version ", c.version, " state ", c.state, " at ", micros(c.now), " definition ", c.definition);
-  for (const auto& l : c.lines)
-    text += cat(" [", l.resource, ' ', l.waiting, ']');
-  return text;
-}
-
-std::string in_words(const storage::promote_answer& p) {
-  auto open = p.open;
-  std::sort(open.begin(), open.end());
-  auto text = cat(p.moved, " moved, next in ", in_words(p.next_in));
-  for (const auto& cell : open)
-    text += cat(", ", cell, " opens");
-  return text;
-}
-
-std::string in_words(const storage::swap_answer& s) {
-  auto text = cat(s.swapped ? "swapped" : "not swapped", ", ", s.woken, " woken");
-  for (const auto& one : test::in_words(s.parked))
-    text += ", " + one;
-  return cat(text, ", lets in ", in_words(s.let_in), in_words(s.cell));
-}
-
-std::string in_words(const storage::expired_answer& a) {
-  names leases;
-  for (const auto& l : a.leases)
-    leases.push_back(cat("\n  ", l.start.id.value, " fence ", l.start.fence.value, " renewals ", l.renewals, " lease ",
-                         l.lease.count(), l.clock_went_back ? " clock went back" : ""));
-  std::sort(leases.begin(), leases.end());
-  std::string text = "next in " + in_words(a.next_in);
-  for (const auto& l : leases)
-    text += l;
-  return text;
-}
-
-template <class... Fs>
-struct overloaded : Fs... {
-  using Fs::operator()...;
-};
-template <class... Fs>
-overloaded(Fs...) -> overloaded<Fs...>;
 
 // What `look` says beside the jobs themselves.
 struct overview {
@@ -137,34 +60,6 @@ std::string in_words(const overview& o) {
 
 }  // namespace
 
-std::string in_words(const storage::answer& a) {
-  return std::visit(
-      overloaded{
-          [](const error& e) { return "error " + to_string(e); },
-          [](const storage::claim_answer& c) { return in_words(c); },
-          [](const storage::settle_answer& s) { return in_words(s.each) + "then " + in_words(s.next); },
-          [](const storage::promote_answer& p) { return in_words(p); },
-          [](const storage::cell_answer& c) { return in_words(c.cell); },
-          [](const storage::swap_answer& s) { return in_words(s); },
-          [](const storage::expired_answer& e) { return in_words(e); },
-          [](const storage::prune_answer& p) { return cat(p.removed, " removed", p.more ? ", more" : ""); },
-          [](const storage::change_answer& c) { return std::string(name_of(c.code)); },
-          [](const storage::lock_answer& l) { return cat(name_of(l.code), ", then ", in_words(l.now)); },
-          [](const storage::rouse_answer& r) { return cat(r.woken, " woken, then ", r.next); },
-          [](const storage::define_answer& d) { return cat("definition ", static_cast<int>(d.what)); },
-          [](const storage::take_answer& t) {
-            std::string text;
-            for (const auto& one : test::in_words(t.each))
-              text += one + "; ";
-            return text;
-          },
-          [](const auto& other) {
-            if constexpr (requires(std::vector<errc> codes) { codes = other.each; }) return in_words(other.each);
-            else return std::string("done");
-          },
-      },
-      a);
-}
 std::string model::look() const {
   std::vector<const known_job*> all;
   for (const auto& [id, j] : jobs_)

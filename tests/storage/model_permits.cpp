@@ -91,13 +91,24 @@ storage::change_answer model::apply(const storage::undefine_request& r) {
 }
 
 storage::rouse_answer model::apply(const storage::rouse_request&) {
+  return {rouse_lines([](const known_job&) { return true; }), ""};
+}
+
+// Those in which such a job waits. Nobody looks at the line of a cell that has no opening: it gets one while somebody
+// waits there whose queue runs.
+std::uint64_t model::rouse_lines(const std::function<bool(const known_job&)>& is_one) {
   std::set<std::string> lines;
-  for (const auto* j : where([](const known_job& j) { return j.seen.state == throttled; }))
+  for (const auto* j : where([&](const known_job& j) { return j.seen.state == throttled && is_one(j); }))
     lines.insert(j->seen.line);
-  storage::rouse_answer answer;
-  for (const auto& resource : lines)
-    answer.woken += pass_on(resource);
-  return answer;
+  std::uint64_t woken = 0;
+  for (const auto& resource : lines) {
+    woken += pass_on(resource);
+    const bool of_cell = std::find(cell_lines.begin(), cell_lines.end(), resource) != cell_lines.end();
+    if (!of_cell || !waited_for(resource) || openings_.contains(resource)) continue;
+    openings_[resource] = clock_.now();
+    moved_openings_ = true;
+  }
+  return woken;
 }
 
 std::optional<std::uint64_t> model::limit_of(const std::string& resource) const {

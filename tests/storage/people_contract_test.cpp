@@ -65,14 +65,35 @@ ON_EACH_STORE("A requeued scheduled job is ready now and keeps what it has used"
   audit(w);
 }
 
-ON_EACH_STORE("A requeue is refused where there is nothing to bring back, and changes nothing") {
+ON_EACH_STORE("To requeue a job that is enqueued already is fine and changes nothing, wherever it waits") {
+  put_suspect(w, "suspect");
+  put_all(w, {"woken", "last"});
+  REQUIRE(put(w, {.id = "aside", .type = "mail"}) == errc::none);
+  REQUIRE(settle(w, claim_one(w), how::given_back) == errc::none);
+  const auto last = claim(w, {.free = 2});
+  REQUIRE(ids(last) == names{"woken", "last"});
+  REQUIRE(claim(w).jobs.empty());  // meets the one that it does not know
+  REQUIRE(settle(w, last.jobs[1].job, how::failed) == errc::none);
+  REQUIRE(settle(w, last.jobs[0].job, how::given_back) == errc::none);
+  REQUIRE(requeue(w, "last").code == errc::none);
+  put_all(w, {"new"});
+  const auto before = portrait(w);
+  for (const auto* id : {"suspect", "woken", "aside", "last", "new"}) {
+    CHECK(requeue(w, id).code == errc::none);
+    CHECK_FALSE(w.store().made_work());
+  }
+  CHECK(portrait(w) == before);
+  CHECK(ids(claim(w, {.free = 9, .suspect_too = true, .types = "work mail"})) ==
+        names{"woken", "suspect", "aside", "last", "new"});
+  audit(w);
+}
+
+ON_EACH_STORE("A requeue of a job that runs is refused, and changes nothing") {
   one_of_each(w);
   const auto before = portrait(w);
-  for (const auto* id : {"enqueued", "processing"}) {
-    const auto refused = requeue(w, id);
-    CHECK(refused.code == errc::illegal_transition);
-    CHECK(refused.message.find(id) != std::string::npos);
-  }
+  const auto refused = requeue(w, "processing");
+  CHECK(refused.code == errc::illegal_transition);
+  CHECK(refused.message.find("processing") != std::string::npos);
   CHECK(requeue(w, "nobody").code == errc::not_found);
   CHECK_FALSE(w.store().made_work());
   CHECK(portrait(w) == before);
@@ -225,6 +246,15 @@ ON_EACH_STORE("Queues are told of with their counts, also empty and paused ones"
   CHECK(told[1].queue == queue_name("empty"));
   CHECK(told[1].paused);
   audit(w);
+}
+
+ON_EACH_STORE("A queue that nobody knows is not made by resuming it") {
+  pause(w, "nobody", false);
+  CHECK(queues(w).empty());
+  pause(w, "later");
+  pause(w, "later", false);
+  REQUIRE(queues(w).size() == 1);
+  CHECK_FALSE(queues(w)[0].paused);
 }
 
 ON_EACH_STORE("A server lives from its first word to its last") {

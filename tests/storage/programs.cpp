@@ -65,6 +65,7 @@ std::string permits_in_words(const command& c) {
   }
   return text;
 }
+duration reservation_of(const command& c) { return c.flag ? 5s : 30s; }
 bool pauses(const command& c) { return c.flag && c.more < 2; }
 names ids_of(const command& c) {
   names both = {at(job_names, c.job)};
@@ -97,7 +98,9 @@ std::string words_for(const command& c) {
                  c.amount > 0 ? "; " + claim() : "");
     case verb::renew: return cat("renew ", both, start, " for ", format_duration(leases[c.time]));
     case verb::progress: return cat("progress of ", both, start);
-    case verb::promote: return cat("promote ", c.amount == 0 ? all_of_them : number(c.amount));
+    case verb::promote:
+      return cat("promote ", c.amount == 0 ? all_of_them : number(c.amount), ", reservations last ",
+                 format_duration(reservation_of(c)));
     case verb::look: return "look for lost leases";
     case verb::reap:
       return cat("reap ", c.flag ? "what was seen" : cat(both, start, " renewed ", c.amount, " times"), ", ",
@@ -269,7 +272,8 @@ storage::request crowd::request(const command& c) {
       return r;
     }
     case verb::promote:
-      return storage::promote_request{c.amount == 0 ? all_of_them : number(c.amount), lapses_alone() ? 30s : 10'000h};
+      return storage::promote_request{c.amount == 0 ? all_of_them : number(c.amount),
+                                      lapses_alone() ? reservation_of(c) : 10'000h};
     case verb::look: return storage::expired_request{};
     case verb::reap: {
       storage::reap_request r;

@@ -7,7 +7,6 @@
 
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
-#include "storage/in_full.hpp"
 #include "storage/programs.hpp"
 
 using namespace sluice;
@@ -178,7 +177,7 @@ bool repeats_its_answer(const storage::request& r) {
   if (const auto* t = std::get_if<storage::take_request>(&r)) return t->starts.size() == 1;
   return !std::holds_alternative<storage::define_request>(r) && !std::holds_alternative<storage::rouse_request>(r) &&
          !std::holds_alternative<storage::promote_request>(r) && !std::holds_alternative<storage::prune_request>(r) &&
-         !std::holds_alternative<storage::reap_request>(r) && !std::holds_alternative<storage::requeue_request>(r);
+         !std::holds_alternative<storage::reap_request>(r);
 }
 
 void repeats_change_nothing(world& w, const program& p) {

@@ -2,26 +2,20 @@
 #include <limits>
 
 #include "storage/contract.hpp"
-#include "storage/sqlite/schema.hpp"
+#include "storage/keyspace_world.hpp"
 #include "storage/sqlite/script_engine.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
 using storage::sqlite::command_error;
-using storage::sqlite::database;
-using storage::sqlite::keyspace;
 using storage::sqlite::script_engine;
 
 namespace {
 
-struct engine_world {
-  database db{":memory:"};
-  std::unique_ptr<keyspace> keys;
+struct engine_world : keyspace_world {
   std::unique_ptr<script_engine> engine;
 
-  explicit engine_world(script_engine::bounds most = {20'000'000, 64 * 1024}) {
-    storage::sqlite::make_tables(db);
-    keys = std::make_unique<keyspace>(db, "{p}");
+  explicit engine_world(script_engine::bounds most = {20'000'000, 64 * 1024}) : keyspace_world("{p}") {
     engine = std::make_unique<script_engine>(*keys, "{p}", most);
   }
 
@@ -32,9 +26,7 @@ struct engine_world {
     for (const auto& word : arguments)
       c.add(word);
     int compiled = 0;
-    db.execute("BEGIN IMMEDIATE");
-    keys->begin();
-    keys->begin_script(true, true);
+    begin();
     try {
       engine->run_text({c, "1", "", "tried", text, compiled}, read);
     } catch (...) {
@@ -42,8 +34,7 @@ struct engine_world {
       db.execute("ROLLBACK");
       throw;
     }
-    keys->flush();
-    db.execute("COMMIT");
+    commit();
   }
   std::string text(const std::string& script, const std::vector<std::string>& arguments = {}) {
     std::string answer;

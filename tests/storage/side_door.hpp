@@ -17,15 +17,18 @@ public:
   explicit side_door(const std::string& path) : db_(path), keys_(db_, prefix) {}
 
   // Its answer, if it is one text or number.
-  std::string command(std::vector<std::string> words) {
-    words.at(1) = std::string(prefix).append(":").append(words[1]);
-    const std::vector<std::string_view> seen(words.begin(), words.end());
+  std::string command(std::vector<std::string> words) { return commands({std::move(words)}); }
+  // In one step; the answer of the last.
+  std::string commands(std::vector<std::vector<std::string>> all) {
     storage::sqlite::command_answer answer;
     try {
       db_.execute("BEGIN IMMEDIATE");
       keys_.begin();
       keys_.begin_script(true, true);
-      keys_.call(seen, answer);
+      for (auto& words : all) {
+        words.at(1) = std::string(prefix).append(":").append(words[1]);
+        keys_.call(std::vector<std::string_view>(words.begin(), words.end()), answer);
+      }
       keys_.flush();
       db_.execute("COMMIT");
     } catch (const storage::sqlite::command_error& e) {
@@ -58,6 +61,7 @@ struct harmed_file_world : sqlite_file_world {
 
   static std::string key(const std::string& name) { return "{sluice}:" + name; }
   std::string command(std::vector<std::string> words) { return door.command(std::move(words)); }
+  void commands(std::vector<std::vector<std::string>> all) { door.commands(std::move(all)); }
 };
 
 struct harmed_redis_world : redis_world {
@@ -67,6 +71,22 @@ struct harmed_redis_world : redis_world {
     const auto told = server().command(words);
     if (told.is_error()) throw std::runtime_error(told.text);
     return told.type == reply_type::integer ? std::to_string(told.integer) : told.text;
+  }
+  // In one step: each is its number of words, and these.
+  void commands(const std::vector<std::vector<std::string>>& all) {
+    std::vector<std::string> asked = {"EVAL",
+                                      "local at = 1 "
+                                      "while ARGV[at] do "
+                                      "  redis.call(unpack(ARGV, at + 1, at + ARGV[at])) "
+                                      "  at = at + 1 + ARGV[at] "
+                                      "end",
+                                      "0"};
+    for (const auto& words : all) {
+      asked.push_back(std::to_string(words.size()));
+      for (std::size_t i = 0; i < words.size(); ++i)
+        asked.push_back(i == 1 ? key(words[i]) : words[i]);
+    }
+    if (const auto told = server().command(asked); told.is_error()) throw std::runtime_error(told.text);
   }
 };
 

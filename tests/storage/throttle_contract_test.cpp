@@ -691,11 +691,11 @@ ON_EACH_STORE("A reservation that nobody claims passes on and its job goes to th
   parked(w, "d", {m});
   REQUIRE(settle(w, a) == errc::none);
   REQUIRE(holders(w, m) == names{"b reserved"});
-  w.clock.advance(30s - 1us);
+  w.clock.advance(5s - 1us);
   serve(w);
-  promote(w);
+  CHECK(promote(w).next_in == duration(1us));
   CHECK(holders(w, m) == names{"b reserved"});
-  w.clock.advance(2us);
+  w.clock.advance(1us);
   promote(w);
   CHECK(w.store().made_work());
   CHECK(holders(w, m) == names{"c reserved"});

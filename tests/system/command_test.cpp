@@ -1,4 +1,6 @@
 // The `sluice` command as its users meet it.
+#include <sqlite3.h>
+
 #include "support/catch.hpp"
 #include "system/work_world.hpp"
 
@@ -89,6 +91,24 @@ TEST_CASE("wrong words are exit 2 and refusals are exit 1 with the reason on std
     CHECK(w.sluice(empty).exit_code == 2);
 }
 
+TEST_CASE("a delay beyond its range is refused with the range") {
+  work_world w;
+  CHECK(w.sluice({"enqueue", "default", "noop", "{}", "--in", "3650d"}).exit_code == 0);
+  const auto said = w.sluice({"enqueue", "default", "noop", "{}", "--in", "3651d"});
+  CHECK(said.exit_code == 2);
+  CHECK(said.err.find("0s to 3650d") != std::string::npos);
+}
+
+TEST_CASE("a queue that nobody knows cannot be resumed and is not made by it") {
+  work_world w;
+  const auto said = w.sluice({"resume", "nosuch"});
+  CHECK(said.exit_code == 1);
+  CHECK(said.err.find("no queue nosuch is known") != std::string::npos);
+  CHECK(w.sluice({"queues", "--json"}).out.empty());
+  CHECK(w.sluice({"pause", "later"}).exit_code == 0);  // before its first job
+  CHECK(w.sluice({"resume", "later"}).exit_code == 0);
+}
+
 TEST_CASE("output that cannot be written is exit 1") {
   work_world w;
   const auto to_full = SLUICE_PROGRAM " enqueue default noop '{}' --store " + w.folder.url() + " > /dev/full";
@@ -124,9 +144,12 @@ TEST_CASE("requeue and delete and pause and resume do what they say") {
   w.enqueue({work_world::exec("exit 0", "a"), work_world::exec("exit 0", "b")});
   CHECK(w.sluice({"delete", "a"}).exit_code == 0);
   CHECK(w.get("a").state == job_state::deleted);
-  CHECK(w.sluice({"requeue", "a"}).exit_code == 0);
-  CHECK(w.sluice({"requeue", "a"}).exit_code == 0);  // it waits because of that
-  CHECK(w.sluice({"requeue", "b"}).exit_code == 1);
+  for (const auto* id : {"a", "a", "b"}) {  // fine also for a job that is enqueued already
+    const auto said = w.sluice({"requeue", id});
+    CHECK(said.exit_code == 0);
+    CHECK(said.out == std::string(id) + " enqueued\n");
+  }
+  CHECK(w.sluice({"requeue", "nobody"}).exit_code == 1);
   CHECK(w.sluice({"pause", "default"}).exit_code == 0);
   auto p = w.work();
   CHECK(w.sluice({"servers"}).out.find(std::to_string(p.pid())) != std::string::npos);
@@ -269,6 +292,24 @@ TEST_CASE("a server whose store is removed says so and ends with exit 1") {
   std::filesystem::remove(w.folder.file("jobs.db.lock"));
   CHECK(p.exit_code(20s) == 1);
   CHECK(p.log().find("storage_lost") != std::string::npos);
+}
+
+TEST_CASE("a server whose file turns out to be damaged says so and ends with exit 1") {
+  work_world w(nlohmann::json{{"sweep_interval", "200ms"}, {"grace", "0s"}});
+  {
+    sqlite3* db = nullptr;
+    REQUIRE(sqlite3_open(w.folder.file("jobs.db").c_str(), &db) == SQLITE_OK);
+    // A page that belongs to nothing: only who looks at everything finds it.
+    CHECK(sqlite3_exec(db,
+                       "CREATE TABLE extra(x); INSERT INTO extra VALUES(1); PRAGMA writable_schema=ON; "
+                       "DELETE FROM sqlite_master WHERE name='extra'",
+                       nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(db);
+  }
+  process p({SLUICE_PROGRAM, "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
+  CHECK(p.exit_code(30s) == 1);
+  CHECK(p.log().find("storage_damaged") != std::string::npos);
+  CHECK(p.log().find("never used") != std::string::npos);
 }
 
 }  // namespace sluice::test

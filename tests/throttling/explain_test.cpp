@@ -146,6 +146,10 @@ TEST_CASE("an enqueued job is explained by who is before it, or that nobody is f
   s.before = 12;
   says(s, explain_reason::behind, "behind 12 jobs of queue default");
   CHECK(explain(s, now).before == 12);
+  s.before = storage::most_counted;
+  says(s, explain_reason::behind, "behind 10000 jobs of queue default");
+  s.before = storage::most_counted + 1;
+  says(s, explain_reason::behind, "behind more than 10,000 jobs of queue default");
   s.found->line = "type:mail";
   says(s, explain_reason::unknown_type, "no server that serves queue default knows its type mail");
   s.found->line = "suspect";
@@ -159,6 +163,8 @@ TEST_CASE("who waits for a permit is told who has one") {
   says(held({}, 0), explain_reason::waits, what + "; it is next");
   says(held({"a"}, 1, 1), explain_reason::waits, what + ", held by a; 1 waits before it");
   says(held({"a", "b"}, 2, 3), explain_reason::waits, what + ", held by a and b; 3 wait before it");
+  says(held({"a"}, 1, storage::most_counted + 1), explain_reason::waits,
+       what + ", held by a; more than 10,000 wait before it");
   says(held({"a", "b", "c"}, 3), explain_reason::waits, what + ", held by a, b and c; it is next");
   says(held({"a", "b", "c", "d"}, 4), explain_reason::waits, what + ", held by a, b and 2 more; it is next");
   says(held({"a", "b"}, 100), explain_reason::waits, what + ", held by a, b and 98 more; it is next");

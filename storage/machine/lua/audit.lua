@@ -9,13 +9,10 @@ local findings, besides = {}, {}
 local function wrong(...) findings[#findings + 1] = table.concat({...}) end
 local function look_besides(kind, at) besides[#besides + 1], besides[#besides + 2] = kind, at end
 
--- Whether a fence, a place or a version was ever drawn. Not asked when the number itself cannot be read.
-local most_drawn = 4503599627370496  -- 2^52
-local said_number = stored[2] or '0'
-local is_number = match(said_number, '^%d+$')
-local function was_drawn(n) return not is_number or tonumber(n) <= last_number end
+-- Whether a fence, a place or a version was ever drawn. Behind what is no number everything was.
+local function was_drawn(n) return tonumber(n) <= last_number end
 local function is_place(score) return score >= 1 and score % 1 == 0 and was_drawn(score) end
-local function is_instant(score) return score >= 0 and score < 2 * most_drawn and score % 1 == 0 end
+local function is_instant(score) return score >= 0 and score < 2 ^ 53 and score % 1 == 0 end
 
 -- The lines of its queue and type that a job is in: kinds and scores. That a line holds only jobs of its own is looked
 -- at with the lines.
@@ -361,8 +358,7 @@ function look.keys(its)
 end
 
 if what == 'all' then
-  if not is_number then wrong('the last number that was drawn, ', said_number, ', cannot be read')
-  elseif last_number > most_drawn then wrong('the last number that was drawn, ', said_number, ', is beyond 2^52') end
+  if not can_draw then wrong(number_key, ' is behind all that can be drawn, or no number') end
   local names = {}
   for _, some in ipairs({hashes, sorted_sets, sets}) do
     for name in pairs(some) do names[#names + 1] = name end

@@ -2,10 +2,10 @@
 -- A person's word about one job.
 -- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6], for remove: cause, error and time waited of a
 -- start that runs, as in a past.
--- Answer: none, or woke when others were woken; not_found or damaged; or the state's line when it does not allow that,
--- e.g. processing; "throttled RESOURCE".
--- Invariant: the job moves from one line to one other, as docs/job_lifecycle.md draws it; who is deleted has no
--- permits.
+-- Answer: none, or work when somebody has work by it; not_found or damaged; or why its state does not allow that:
+-- processing, or "throttled RESOURCE".
+-- Invariants: the job moves from one line to one other, as docs/job_lifecycle.md draws it, or is where it should be and
+-- nothing changes; who is deleted has no permits.
 begin_freeing()
 local id = ARGV[4]
 local record = call('HGET', jobs, id)
@@ -20,12 +20,14 @@ if not at or not p then
   finish(woken > 0)
   return 'damaged'
 end
-local ready = is_enqueued(at.kind)
 local target, score, row
 if ARGV[3] == 'requeue' then
-  if ready and p.reason == ARGV[5] then return 'none' end  -- asked again
-  if ready or at.kind == 'processing' then return at.kind end
-  if at.kind == 'throttled' then return 'throttled ' .. (throttling().admission_of(id) or throttling().no_admission).at end
+  if is_enqueued(at.kind) then return 'none' end
+  if at.kind == 'processing' then return at.kind end
+  if at.kind == 'throttled' then
+    local a = throttling().admission_of(id) or throttling().no_admission
+    return 'throttled ' .. a.at
+  end
   if at.kind ~= 'scheduled' then  -- a final job starts afresh, with all its attempts
     p.failures, p.attempt, p.losses = 0, 0, 0
   end
@@ -50,5 +52,6 @@ call('HSET', past, id, write_past(p))
 call('ZADD', target, score, id)
 if at.kind == 'scheduled' then refresh_due(at.queue) end
 if ARGV[3] == 'remove' then throttling().forget_job(id, row) end
-finish(ARGV[3] == 'requeue' or woken > 0)
-return woken > 0 and 'woke' or 'none'
+local made_work = ARGV[3] == 'requeue' or woken > 0
+finish(made_work)
+return made_work and 'work' or 'none'

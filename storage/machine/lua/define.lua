@@ -26,7 +26,8 @@ else
     opened = opened + 1
   end
   if call('ZSCORE', waiting, resource) then open(resource) end
-  for _, key in ipairs(call('ZRANGE', waiting, '[' .. resource .. '/', '(' .. resource .. '0', 'BYLEX')) do open(key) end
+  local of_keys = call('ZRANGE', waiting, '[' .. resource .. '/', '(' .. resource .. '0', 'BYLEX')
+  for _, line_of_key in ipairs(of_keys) do open(line_of_key) end
 end
 finish(woken + opened > 0)
 return {before and 'changed' or 'added', woken + opened > 0 and 1 or 0}

@@ -25,10 +25,13 @@ local function add(id, back, queue)
 end
 for _, queue in ipairs(call('ZRANGE', ending, 0, -1)) do
   local processing = line('processing', queue)
-  for _, id in ipairs(call('ZRANGE', processing, '-inf', now_text, 'BYSCORE', 'LIMIT', 0, limit)) do add(id, false, queue) end
+  for _, id in ipairs(call('ZRANGE', processing, '-inf', now_text, 'BYSCORE', 'LIMIT', 0, limit)) do
+    add(id, false, queue)
+  end
   local coming = call('ZRANGE', processing, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
   if coming[2] then next_end = math.min(next_end or now + longest, tonumber(coming[2])) end
-  for _, id in ipairs(call('ZRANGE', processing, '+inf', '(' .. whole(now + slack), 'BYSCORE', 'REV', 'LIMIT', 0, 1000)) do
+  local too_late = '(' .. whole(now + slack)
+  for _, id in ipairs(call('ZRANGE', processing, '+inf', too_late, 'BYSCORE', 'REV', 'LIMIT', 0, 1000)) do
     add(id, true, queue)
   end
   local first = call('ZRANGE', processing, 0, 0, 'WITHSCORES')

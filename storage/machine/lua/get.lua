@@ -9,4 +9,4 @@ if not record then
   return {}
 end
 local at = place_of(id, record) or {kind = 'lost', score = '0'}
-return {id, at.kind, at.score, record, call('HGET', past, id) or '', call('HGET', at.kind == 'throttled' and admission or runs, id) or ''}
+return {id, at.kind, at.score, record, call('HGET', past, id) or '', start_told(id, at.kind)}

@@ -28,13 +28,11 @@ end
 local function read(kind, key, newest_first, want, rows)
   local found, offset = 0, 0
   while found < want do
-    local part
+    local from, part = after_score and exact(after_score), nil
     if newest_first then
-      part = call('ZRANGE', key, after_score and exact(after_score) or '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', offset,
-                  want, 'WITHSCORES')
+      part = call('ZRANGE', key, from or '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, want, 'WITHSCORES')
     else
-      part = call('ZRANGE', key, after_score and exact(after_score) or '-inf', '+inf', 'BYSCORE', 'LIMIT', offset, want,
-                  'WITHSCORES')
+      part = call('ZRANGE', key, from or '-inf', '+inf', 'BYSCORE', 'LIMIT', offset, want, 'WITHSCORES')
     end
     for i = 1, #part, 2 do
       local score = tonumber(part[i + 1])
@@ -62,7 +60,7 @@ for s = 7, #ARGV, 2 do
     local r, n = rows[i], #answer
     answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = (s - 7) / 2, r.id, r.kind, exact(r.score)
     answer[n + 5] = call('HGET', jobs, r.id) or ''
-    answer[n + 6], answer[n + 7] = call('HGET', past, r.id) or '', call('HGET', r.kind == 'throttled' and admission or runs, r.id) or ''
+    answer[n + 6], answer[n + 7] = call('HGET', past, r.id) or '', start_told(r.id, r.kind)
   end
   count = count + math.min(#rows, limit - count)
   after_score, after_id = nil, nil

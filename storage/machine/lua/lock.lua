@@ -1,8 +1,9 @@
 -- Writes, and its answer is a promise.
 -- Takes, renews, releases or looks at a lock.
--- ARGV[3]: take, renew, release or look; [4]: resource; [5]: fence; [6]: lease in microseconds; [7]: token; [8]: holder.
--- Answer: 0 fine, 1 stale, 2 held by another; then, when somebody holds it, fence, end of the lease, what is left of it,
--- and holder.
+-- ARGV[3]: take, renew, release or look; [4]: resource; [5]: fence; [6]: lease in microseconds; [7]: token; [8]:
+-- holder.
+-- Answer: 0 fine, 1 stale, 2 held by another; then, when somebody holds it, fence, end of the lease, what is left of
+-- it, and holder.
 -- Invariants: a lock has an end and the other way round; fences grow. A lock that cannot be read is held until its end.
 -- Freeing and holding pass when memory is out; taking does not.
 local what, resource, fence, lease = ARGV[3], ARGV[4], ARGV[5], ARGV[6]

@@ -7,6 +7,25 @@
 local most_open = 10000    -- lines looked at, those that stand still included
 begin_freeing()
 local limit = tonumber(ARGV[3])
+-- Which lines may be looked at again. Those that stand still leave, whatever their number: they would stay in front of
+-- all that open later. A resume, or a rouse, puts them back when one of their queues runs again.
+local open, seen, still, open_lines, read = {}, {}, {}, 0, 0
+while open_lines < limit and read < most_open do
+  local some = call('ZRANGE', next_checks, '-inf', now_text, 'BYSCORE', 'LIMIT', read, limit)
+  for _, resource in ipairs(some) do
+    if open_lines == limit then break end
+    if has_runnable_waiter(resource) then
+      local cell = cell_of(resource)
+      open_lines = open_lines + 1
+      if not seen[cell] then open[#open + 1] = cell end
+      seen[cell] = true
+    else
+      still[#still + 1] = resource
+    end
+  end
+  read = read + #some
+  if #some < limit then break end
+end
 local looked_at = call('ZRANGE', due, '-inf', now_text, 'BYSCORE')
 local function before(a, b) return a.at < b.at or (a.at == b.at and by_bytes(a.id, b.id)) end
 -- The oldest of all lines, read in growing parts: however many queues there are, some twice the limit is read.
@@ -31,6 +50,10 @@ while #parts > 0 do
   parts, share = unread, 2 * share
 end
 local moved = math.min(#found, limit)
+local reservation_lasts = tonumber(ARGV[4])
+local last_lapsed = whole(now - reservation_lasts)
+local lapsed = call('ZRANGE', reserved, '-inf', last_lapsed, 'BYSCORE', 'LIMIT', 0, limit)
+if moved + #lapsed > 0 then may_draw() end
 if moved > 0 then
   local ids, leaving, entering = {}, grouped(), grouped()
   for i = 1, moved do ids[i] = found[i].id end
@@ -47,8 +70,7 @@ if moved > 0 then
 end
 for _, queue in ipairs(looked_at) do refresh_due(queue) end
 
-local reservation_lasts = tonumber(ARGV[4])
-for _, member in ipairs(call('ZRANGE', reserved, '-inf', whole(now - reservation_lasts), 'BYSCORE', 'LIMIT', 0, limit)) do
+for _, member in ipairs(lapsed) do
   local resource, behind = text_at(member, 1)
   local id = resource and sub(member, behind)
   local a = id and admission_of(id)
@@ -70,6 +92,7 @@ for _, member in ipairs(call('ZRANGE', reserved, '-inf', whole(now - reservation
     pass_on(resource)
   end
 end
+many('ZREM', next_checks, still)
 finish(moved + woken > 0)
 
 local next_in
@@ -78,20 +101,7 @@ local function first_of(key) return tonumber(call('ZRANGE', key, 0, 0, 'WITHSCOR
 local first_due, first_reserved = first_of(due), first_of(reserved)
 if first_due then sooner(first_due) end
 if first_reserved then sooner(first_reserved + reservation_lasts) end
-local open, seen, open_lines, read = {}, {}, 0, 0
-while open_lines < limit and read < most_open do
-  local some = call('ZRANGE', next_checks, '-inf', now_text, 'BYSCORE', 'LIMIT', read, limit)
-  for _, resource in ipairs(some) do
-    local cell = cell_of(resource)
-    if open_lines < limit and not has_no_runnable_waiter(resource) then  -- it stays open until one of their queues runs again
-      open_lines = open_lines + 1
-      if not seen[cell] then open[#open + 1] = cell end
-      seen[cell] = true
-    end
-  end
-  read = read + #some
-  if #some < limit then break end
-end
+if #still > 0 and read >= most_open then sooner(now) end  -- there may be more behind them
 if #open > 0 then sooner(now + look_again) end  -- a line that nobody looks at makes nobody run in circles
 local coming = call('ZRANGE', next_checks, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
 if coming[2] then sooner(tonumber(coming[2])) end

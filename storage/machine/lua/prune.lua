@@ -1,7 +1,8 @@
 -- Writes, or finds nothing to do.
 -- Removes final jobs beyond their retention, oldest first, servers silent for too long, and locks whose lease has been
 -- over for a day.
--- ARGV[3]: at most so many of each state. ARGV[4]: servers whose last beat is older than so many microseconds go (empty: none).
+-- ARGV[3]: at most so many of each state. ARGV[4]: servers whose last beat is older than so many microseconds go
+-- (empty: none).
 -- Then for failed, succeeded and deleted: the age in microseconds and the number that are kept, each empty for any.
 -- Answer: how many were removed, and 1 when there is more to do.
 for _, key in ipairs({jobs, past, locks, servers, claims}) do call('HLEN', key) end
@@ -37,8 +38,8 @@ for k, kind in ipairs(final_kinds) do
   end
 end
 
--- Locks are forgotten here when nobody took or released them; not at once, so that a clock that was set ahead takes none
--- from a holder who renews it yet.
+-- Locks are forgotten here when nobody took or released them; not at once, so that a clock that was set ahead takes
+-- none from a holder who renews it yet.
 local lock_kept = 86400000000
 local over = call('ZRANGE', lock_ends, '-inf', whole(now - lock_kept), 'BYSCORE', 'LIMIT', 0, limit)
 many('HDEL', locks, over)

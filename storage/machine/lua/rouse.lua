@@ -1,7 +1,9 @@
 -- Writes, or finds nothing to do.
--- Wakes whoever fits and was not woken.
+-- Wakes whoever fits and was not woken, and has lines of cells looked at again that nobody looks at although somebody
+-- waits there whose queue runs.
 -- ARGV[3]: look at so many resources at most; ARGV[4]: those behind this one.
--- Answer: how many were woken; the resource behind which it goes on, or empty when that was all.
+-- Answer: how many were woken; the resource behind which it goes on, or empty when that was all; 1 when there is work
+-- for others.
 begin_freeing()
 check_throttlers()
 local limit = math.max(1, tonumber(ARGV[3]))
@@ -9,7 +11,7 @@ local from = ARGV[4] == '' and '-' or '(' .. ARGV[4]
 local found = call('ZRANGE', waiting, from, '+', 'BYLEX', 'LIMIT', 0, limit)
 local last_one, more = ARGV[4], #found == limit
 for _, resource in ipairs(found) do
-  local got = pass_on(resource)
+  local got = rouse_line(resource)
   if got == most_woken then  -- there may be more in this line
     more = true
     break
@@ -22,5 +24,6 @@ for _, resource in ipairs(found) do
 end
 -- With scores in it that are not alike the list has no order, and pages of it might go on for ever.
 if woken == 0 and not by_bytes(ARGV[4], last_one) then more = false end
-finish(woken > 0)
-return {woken, more and last_one or ''}
+local made_work = woken + reopened > 0
+finish(made_work)
+return {woken, more and last_one or '', made_work and 1 or 0}

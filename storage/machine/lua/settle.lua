@@ -34,7 +34,8 @@ local function common_of(rest)
     if claimed then queue, place = text_at(rest, place) end
     if queue then permits, place = text_at(rest, place) end
     if permits then server = sub(rest, place) end
-    c = permits and {claimed = claimed, queue = queue, permits = permits, server = server, processing = sorted(line('processing', queue)),
+    c = permits and {claimed = claimed, queue = queue, permits = permits, server = server,
+                     processing = sorted(line('processing', queue)),
                      middle = ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server), lines = {}, ended = 0} or false
     some_took = some_took or (c and permits ~= '')
     common[rest] = c
@@ -118,8 +119,8 @@ for _, group in ipairs(groups) do
         changes = changes + 2
         if p then
           remember(p, fence, attempt, c.claimed, c.server, ended_how[i])
-          changed[changes] = counted .. ' ' .. losses .. ' ' .. fence .. ' ' .. p.failures + failure .. ' ' .. p.n .. ' ' ..
-                             said[i] .. (group.reports and '' or text(p.reported)) .. p.history
+          changed[changes] = counted .. ' ' .. losses .. ' ' .. fence .. ' ' .. p.failures + failure .. ' ' ..
+                             p.n .. ' ' .. said[i] .. (group.reports and '' or text(p.reported)) .. p.history
         else
           changed[changes] = counted .. ' 0 ' .. fence .. ' ' .. failure .. ' 1 ' .. said[i] ..
                              (group.reports and '' or '0:') .. text(fence .. ' ' .. attempt .. c.middle .. ended_how[i])
@@ -137,6 +138,7 @@ if next(has_admission) then
   end
   had = admissions_if_any(admitted)
 end
+if ARGV[at] then may_draw() end  -- for the claim
 each_list(leaving, 'ZREM')
 many('HDEL', runs, ended)
 many('HSET', past, changed)

@@ -12,7 +12,9 @@ local name, at = ARGV[3], 8
 check_throttlers()
 local version, from = match(call('HGET', limiters, name) or '', '^(%d+) ()')
 version = version or '0'
-if version ~= ARGV[4] or now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then return {0, 0, 0, {}, '', cell_view(name)} end
+if version ~= ARGV[4] or now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then
+  return {0, 0, 0, {}, '', cell_view(name)}
+end
 
 local function list_of(size, count)
   local list = {}
@@ -31,6 +33,7 @@ at = at + 1
 local let_in = list_of(2, tonumber(ARGV[at - 1]))
 local moved = list_of(2, (#ARGV - at + 1) / 2)
 
+if #wakes + #parks > 0 then may_draw() end
 call('HSET', limiters, name, whole(version + 1) .. ' ' .. text(ARGV[5]))
 local told_parks = {}
 for i, asked in ipairs(parks) do
@@ -62,11 +65,15 @@ for _, asked in ipairs(wakes) do
   end)
 end
 for _, o in ipairs(moved) do
-  -- A line has an opening exactly while somebody waits there. Those whose queues do not run are looked at again when this
+  -- A line has an opening only while somebody waits there. Those whose queues do not run are looked at again when this
   -- step is over; those of whom this step does not know that their queues run again, at once.
   local instant = o[2]
-  if instant == '' then instant = has_no_runnable_waiter(o[1]) and ARGV[7] or now_text end
-  if call('ZSCORE', waiting, o[1]) then call('ZADD', next_checks, instant, o[1]) else call('ZREM', next_checks, o[1]) end
+  if instant == '' then instant = has_runnable_waiter(o[1]) and now_text or ARGV[7] end
+  if call('ZSCORE', waiting, o[1]) then
+    call('ZADD', next_checks, instant, o[1])
+  else
+    call('ZREM', next_checks, o[1])
+  end
 end
 local made_work = woken > 0 or #moved > 0  -- timers look when the next line opens
 finish(made_work)

@@ -1,11 +1,11 @@
 -- Writes, and its answer is a promise.
 -- Changes a schedule when it is as it was read, and enqueues what is due of it.
 -- ARGV[3]: name; [4]: the version that was read, 0 for none; [5]: the record, empty to remove it; [6]: the instant at
--- which it is due next, or empty; [7]: its place as "offset span number", or empty; [8]: empty, or the largest number of
--- all places, for which this one was chosen: then it is given a number of its own; [9]: allow, skip or queue_one;
+-- which it is due next, or empty; [7]: its place as "offset span number", or empty; [8]: empty, or the largest number
+-- of all places, for which this one was chosen: then it is given a number of its own; [9]: allow, skip or queue_one;
 -- [10]: how many jobs, then the instant of each, and then each as enqueue.lua has them.
--- Answer: 1 when it was changed; now; 1 when the schedule is there; how it stands, see schedule_view.lua; for each job e
--- (enqueued), t (its id was there) or o (it would overlap).
+-- Answer: 1 when it was changed; now; 1 when the schedule is there; how it stands, see schedule_view.lua; for each job
+-- e (enqueued), t (its id was there) or o (it would overlap).
 -- Invariants: a name is in `firing` and `places` only with a schedule. Of an occurrence that is enqueued, the schedule
 -- has moved on in the same step.
 local name, version, record, next_at, place, among, rule =
@@ -19,7 +19,9 @@ local before = schedule_of(name)
 if (before and before.version or '0') ~= version then return told(0, '') end
 if among ~= '' then
   local largest = 0
-  for _, one in ipairs(call('HVALS', even_places)) do largest = math.max(largest, tonumber(match(one, '^%d+ %d+ (%d+)$') or '0')) end
+  for _, one in ipairs(call('HVALS', even_places)) do
+    largest = math.max(largest, tonumber(match(one, '^%d+ %d+ (%d+)$') or '0'))
+  end
   if largest ~= tonumber(among) then return told(0, '') end
 end
 if record == '' then
@@ -70,6 +72,7 @@ while made > runs_remembered do
   runs, made = rest or '', made - 1
 end
 
+may_draw()
 local _, stored = store_new(at)
 call('HSET', schedules, name, whole(draw(1)) .. ' ' .. whole(made) .. ' ' .. text(record) .. runs)
 if next_at ~= '' then call('ZADD', firing, next_at, name) else call('ZREM', firing, name) end

@@ -23,6 +23,7 @@ while ARGV[at] do
   end
 end
 check_throttlers()
+may_draw()
 call('HLEN', admission)
 local rows, had = many('HMGET', runs, ids), admissions_of(ids)
 
@@ -111,7 +112,9 @@ local function decide(id, fence, group, row)
   local missing = plain and group.wants or {}
   for _, resource in ipairs(group.wants) do
     if not is_defined(resource) then return 'u', resource end
-    if not plain and not has_permit(a, resource) and not (took and has_permit(took, resource)) then missing[#missing + 1] = resource end
+    if not plain and not has_permit(a, resource) and not (took and has_permit(took, resource)) then
+      missing[#missing + 1] = resource
+    end
   end
   for i, resource in ipairs(missing) do
     if not has_room(resource) then

@@ -4,7 +4,8 @@ local most_lines = 1000
 local function cell_view(name)
   local stored = call('HGET', limiters, name) or ''
   local version, from = match(stored, '^(%d+) ()')
-  local view = {version or '0', from and text_at(stored, from) or '', now_text, call('HGET', definitions, name) or '', {}}
+  local view = {version or '0', from and text_at(stored, from) or '', now_text,
+                call('HGET', definitions, name) or '', {}}
   local lines = view[5]
   local function add(resource)
     local n = 0

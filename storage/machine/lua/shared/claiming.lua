@@ -1,13 +1,13 @@
 -- Takes the first ready jobs of a queue: its front line, then all its others oldest first.
--- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds, the
--- number of known types, these, the number of types that start at once, these, the number of types whose permits are
--- taken, and for each: it, 1 when it may be parked, the number of its resources, these.
+-- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds,
+-- the number of known types, these, the number of types that start at once, these, the number of types whose permits
+-- are taken, and for each: it, 1 when it may be parked, the number of its resources, these.
 -- Answer: how many jobs are work for others; what claimed jobs have of throttlers already, see
 -- `permits_told`; how many were parked; 1 when a suspect waits still; then for each job id, end of its lease, record,
 -- past or empty, start.
 -- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
--- moves to its type's line; no suspect stays in the front or the main line; an op that got something answers the same when
--- it comes again. A record that cannot be read is put aside.
+-- moves to its type's line; no suspect stays in the front or the main line; an op that got something answers the same
+-- when it comes again. A record that cannot be read is put aside.
 local most_moved = 1000  -- jobs that one claim looks at and does not take
 local most_types = 1000  -- lines of types that a claim asks for by their names in the store, not by those that it knows
 
@@ -63,11 +63,13 @@ local function claim(at)
   end
   if most == 0 then return {0} end
 
-  mark_served(queue)
   local owner = text(queue) .. server
   local mark = lane .. ' ' .. owner
   local before = call('HGET', claims, mark)
-  if before and (tonumber(before) or 0) >= tonumber(op) then return claimed_before(server, queue, op) end
+  local is_asked_again = before and (tonumber(before) or 0) >= tonumber(op)
+  if not is_asked_again then may_draw() end
+  mark_served(queue)
+  if is_asked_again then return claimed_before(server, queue, op) end
   call('SADD', queues, queue)
   if call('SISMEMBER', paused, queue) == 1 then return {0} end
 
@@ -86,8 +88,8 @@ local function claim(at)
     end
     return found
   end
-  -- What keeps a newcomer from its permits, if anything does; and whether half of each is free. How many more find that,
-  -- when nobody else takes of these, is kept as plan.roomy.
+  -- What keeps a newcomer from its permits, if anything does; and whether half of each is free. How many more find
+  -- that, when nobody else takes of these, is kept as plan.roomy.
   local function look_at(plan)
     plan.rooms = plan.rooms or rooms_for(plan)
     local busy, roomy, alone = nil, most_moved, true

@@ -6,7 +6,7 @@ local runs = P .. ':runs'              -- hash: id -> the start that runs now
 local quarantine = P .. ':quarantine'  -- hash: id -> bytes that could not be read
 local queues = P .. ':queues'          -- set: every queue that ever held a job
 local paused = P .. ':paused'          -- set: queues that start nothing
-local claims = P .. ':claims'          -- hash: "lane ", queue as "length:bytes", server -> number of its last claim that got something
+local claims = P .. ':claims'          -- hash: "lane ", queue as "length:bytes", server -> the last op that got some
 local servers = P .. ':servers'        -- hash: id -> what a server said of itself, last beat first
 local due = P .. ':due'                -- sorted set: queue -> the earliest instant in its scheduled line
 local ending = P .. ':ending'          -- sorted set: queue -> no later than the first end of its leases
@@ -31,7 +31,8 @@ local firing = P .. ':firing'            -- sorted set: name -> the instant at w
 local even_places = P .. ':places'     -- hash: name -> the part of its minute that an evenly staggered one keeps
 local channel = P .. ':work'           -- told whenever there may be work
 
--- Who has a permit of a resource, but for those in `claim_permits`: hash: id -> "kind fence since". Resources hold any bytes.
+-- Who has a permit of a resource, but for those in `claim_permits`: hash: id -> "kind fence since". Resources hold any
+-- bytes.
 local function holders(resource) return P .. ':holders:' .. resource end
 -- Who waits for it: a sorted set of ids for each queue, by the number of their first parking; and the set of queues.
 local function wait_line(queue, resource) return P .. ':wait:' .. queue .. '/' .. resource end

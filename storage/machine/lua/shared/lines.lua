@@ -54,7 +54,11 @@ local function lines_of(queue)
   return kinds, keys
 end
 -- All waiting lines but the throttled one.
-local function is_enqueued(kind) return kind == 'ready' or kind == 'front' or kind == 'suspect' or sub(kind, 1, 5) == 'type:' end
+local function is_enqueued(kind)
+  return kind == 'ready' or kind == 'front' or kind == 'suspect' or sub(kind, 1, 5) == 'type:'
+end
+-- The start of a job that runs, or the admission of one that is throttled; empty when it has none.
+local function start_told(id, kind) return call('HGET', kind == 'throttled' and admission or runs, id) or '' end
 local function place_at(id, queue, kind, key)
   local score = call('ZSCORE', key, id)
   return score and {kind = kind, key = key, score = whole(tonumber(score)), queue = queue}

@@ -1,10 +1,17 @@
 -- The number that only grows, which fences and places in line are drawn from; and what stands at the ends of a script.
 
--- What is no text is an error here, and nothing before.
-local last_number = tonumber(stored[2] or call('GET', number_key) or '') or 0
+-- What is no text is an error here, and nothing before; behind what is no number there is none.
+local last_number = tonumber(match(stored[2] or call('GET', number_key) or '0', '^%d+$')) or math.huge
+-- A double counts by ones up to 2^53, and no step draws as many as are left then.
+local can_draw = math.max(last_number, now) < 2 ^ 52
+-- For whoever writes before it draws: raises now.
+local function may_draw()
+  if not can_draw then error('no number can be drawn, by what stands in :number or by the clock') end
+end
 local is_drawn = false
 -- The first of n numbers that nobody ever drew before, also when lost writes took the last one back.
 local function draw(n)
+  may_draw()
   local first = math.max(last_number + 1, now)
   last_number = first + n - 1
   is_drawn = true

@@ -1,15 +1,14 @@
 -- What jobs have of throttlers: their admissions, and who holds permits. storage/admission.hpp says what these mean.
 -- Invariants: a job's admission names exactly the resources that hold an entry of it, and the one line it stands in;
--- `claim_permits` counts the starts whose rows name a resource; `busy`, `waiting` and the sets of queues name exactly what
--- is not empty; `reserved` has each entry of that kind.
+-- `claim_permits` counts the starts whose rows name a resource; `busy`, `waiting` and the sets of queues name exactly
+-- what is not empty; `reserved` has each entry of that kind.
 --
 -- An entry is "kind fence since". held: of the start with that fence; strict: the job's own until it is final;
 -- reserved: a woken job's that was not claimed yet; kept: a waiting job's that was woken in vain too often.
 
-
--- An admission: "arrival failed_wakeups fence n m ", then as "length:bytes" the resource it waits for, the n resources it
--- has, and m times a slot: "until " and its resource. arrival is the number of its first parking (0: none), failed_wakeups
--- how many wakes ended in parking again, fence that of the start that was parked last.
+-- An admission: "arrival failed_wakeups fence n m ", then as "length:bytes" the resource it waits for, the n resources
+-- it has, and m times a slot: "until " and its resource. arrival is the number of its first parking (0: none),
+-- failed_wakeups how many wakes ended in parking again, fence that of the start that was parked last.
 local admissions_read = {}  -- by text, since most of a batch are; so nobody changes what was read
 local no_admission = {arrival = 0, failed_wakeups = 0, fence = '0', at = '', held = {}, slots = {}}
 local function read_admission(value)
@@ -34,8 +33,8 @@ local function read_admission(value)
   return a
 end
 local function write_admission(a)
-  local parts = {whole(a.arrival) .. ' ' .. a.failed_wakeups .. ' ' .. a.fence .. ' ' .. #a.held .. ' ' .. #a.slots .. ' ' ..
-                 text(a.at)}
+  local parts = {whole(a.arrival) .. ' ' .. a.failed_wakeups .. ' ' .. a.fence .. ' ' ..
+                 #a.held .. ' ' .. #a.slots .. ' ' .. text(a.at)}
   for _, resource in ipairs(a.held) do parts[#parts + 1] = text(resource) end
   for _, slot in ipairs(a.slots) do parts[#parts + 1] = whole(slot.until_) .. ' ' .. text(slot.resource) end
   return table.concat(parts)
@@ -115,6 +114,10 @@ end
 local function entry_of(resource, id)
   local kind, _, since = match(call('HGET', holders(resource), id) or '', '^(%a+) (%d+) (%d+)$')
   return kind or 'held', since or now_text
+end
+-- What is no such thing is a cell, or a line of one.
+local function hands_out_permits(resource)
+  return sub(resource, 1, 6) == 'mutex:' or sub(resource, 1, 10) == 'semaphore:'
 end
 -- "KIND:NAME/KEY" is a line of the cell "KIND:NAME".
 local function cell_of(resource) return match(resource, '^[^/]*') end

@@ -29,8 +29,9 @@ local function queue_of(record)
   return at and (name_at(record, at))
 end
 
--- A start: "fence attempt has started lease renewals op ", then as "length:bytes" the queue and the permits that its claim
--- took (each "length:bytes" again), then the server. has: 1 a past, 2 an admission, 3 both; 0 when surely neither.
+-- A start: "fence attempt has started lease renewals op ", then as "length:bytes" the queue and the permits that its
+-- claim took (each "length:bytes" again), then the server. has: 1 a past, 2 an admission, 3 both; 0 when surely
+-- neither.
 local function read_start(row)
   local fence, attempt, has, started, lease, renewals, op, at =
     match(row, '^(%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%d+) ()')
@@ -42,8 +43,8 @@ local function read_start(row)
           renewals = renewals, op = op, queue = queue, permits = permits, server = sub(row, at)}
 end
 local function write_start(s)
-  return s.fence .. ' ' .. s.attempt .. ' ' .. s.has .. ' ' .. s.started .. ' ' .. s.lease .. ' ' .. s.renewals .. ' ' ..
-         s.op .. ' ' .. text(s.queue) .. text(s.permits) .. s.server
+  return s.fence .. ' ' .. s.attempt .. ' ' .. s.has .. ' ' .. s.started .. ' ' .. s.lease .. ' ' ..
+         s.renewals .. ' ' .. s.op .. ' ' .. text(s.queue) .. text(s.permits) .. s.server
 end
 
 -- The past: "attempt losses settled failures n ", then as "length:bytes" each the reason, the result, the reported
@@ -75,7 +76,8 @@ end
 -- An ended start: "fence attempt claimed ended ", then as "length:bytes" its server, the cause and the error, and last
 -- how many microseconds it waited for its body to begin.
 local function remember(p, fence, attempt, claimed, server, how)
-  p.history = p.history .. text(fence .. ' ' .. attempt .. ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server) .. how)
+  local ended = fence .. ' ' .. attempt .. ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server) .. how
+  p.history = p.history .. text(ended)
   p.n = p.n + 1
   while p.n > history_limit do
     local _, behind = text_at(p.history, 1)

@@ -1,6 +1,6 @@
 -- How schedules are read.
--- The value of a schedule: "version n ", its record as "length:bytes", and then its runs: for each of the n jobs that it
--- made last the id as "length:bytes" and "instant ". Of a place: "offset span number".
+-- The value of a schedule: "version n ", its record as "length:bytes", and then its runs: for each of the n jobs that
+-- it made last the id as "length:bytes" and "instant ". Of a place: "offset span number".
 local function read_schedule(value)
   local version, n, at = match(value, '^(%d+) (%d+) ()')
   if not version then return nil end
@@ -19,8 +19,8 @@ local function schedule_of(name)
   if not value then return nil end
   return read_schedule(value) or {version = '0', n = 0, record = value, runs = ''}
 end
--- As an answer: name, version, record, the instant at which it is due or empty, its place or empty, and its runs. A name
--- without a schedule has an empty record.
+-- As an answer: name, version, record, the instant at which it is due or empty, its place or empty, and its runs. A
+-- name without a schedule has an empty record.
 local function schedule_view(name)
   local s = schedule_of(name) or {version = '0', record = '', runs = ''}
   local at = call('ZSCORE', firing, name)

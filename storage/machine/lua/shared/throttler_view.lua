@@ -33,7 +33,8 @@ local function throttler_view(resource, limit)
   end)
   for i = 1, math.min(#held, limit) do
     local h, n = held[i], #first
-    first[n + 1], first[n + 2], first[n + 3], first[n + 4] = h.id, whole(h.fence), h.kind == 'reserved' and 1 or 0, whole(h.since)
+    first[n + 1], first[n + 2] = h.id, whole(h.fence)
+    first[n + 3], first[n + 4] = h.kind == 'reserved' and 1 or 0, whole(h.since)
   end
   for _, queue in ipairs(call('SMEMBERS', waits(resource))) do
     rows = call('ZRANGE', wait_line(queue, resource), 0, limit - 1, 'WITHSCORES')

@@ -12,13 +12,12 @@ local function queue_runs(queue)
   return known_to_run[queue]
 end
 
--- True when a line has waiters and none of their queues runs: nobody can be woken now.
-local function has_no_runnable_waiter(resource)
-  local queues_of_it = call('SMEMBERS', waits(resource))
-  for _, queue in ipairs(queues_of_it) do
-    if queue_runs(queue) then return false end
+-- Somebody waits whose queue runs. Otherwise the line stands still: nobody there can be woken now.
+local function has_runnable_waiter(resource)
+  for _, queue in ipairs(call('SMEMBERS', waits(resource))) do
+    if queue_runs(queue) then return true end
   end
-  return #queues_of_it > 0
+  return false
 end
 
 local function enqueue_waiter(id, queue, resource, arrival)
@@ -60,16 +59,18 @@ local function first_waiters(resource, count)
   return found
 end
 
--- Moves them to their queues' front lines, a suspect to its tail; `give` changes the admission of each.
+-- Moves them to their queues' front lines, a suspect to its tail; `give` changes the admission of each. Nobody is woken
+-- while there are no places to give: what has ended has ended all the same, and a rouse goes on.
 local function wake_first(resource, count, give)
-  local found, ids = first_waiters(resource, count), {}
+  local found, ids = can_draw and first_waiters(resource, count) or {}, {}
   if #found == 0 then return 0 end
   for i, w in ipairs(found) do ids[i] = w.id end
   local pasts, had = many('HMGET', past, ids), admissions_of(ids)
   local leaving, entering, changed, from = grouped(), grouped(), {}, {}
   local place = draw(#found)
   for i, w in ipairs(found) do
-    local losses = tonumber(match(pasts[i] or '', '^%d+ (%d+) ') or '0')  -- who claims it will see that it cannot be read
+    -- Who claims one whose past cannot be read will see that.
+    local losses = tonumber(match(pasts[i] or '', '^%d+ (%d+) ') or '0')
     local a = copy_of(had[w.id] or no_admission)
     a.at = ''
     give(a, w.id)
@@ -105,6 +106,18 @@ local function pass_on(resource)
     many('ZADD', reserved, since)
   end
   return got
+end
+
+-- Makes up for what a line that is waited for has missed: its permit goes to whoever fits, and a line of a cell that
+-- has stood still, or lost its opening, is looked at again.
+local reopened = 0
+local function rouse_line(resource)
+  if hands_out_permits(resource) then return pass_on(resource) end
+  if has_runnable_waiter(resource) and not call('ZSCORE', next_checks, resource) then
+    call('ZADD', next_checks, now_text, resource)
+    reopened = reopened + 1
+  end
+  return 0
 end
 
 -- Ends what these jobs have. What is strict stays with a job that is not final, for no start; the rest goes back and
