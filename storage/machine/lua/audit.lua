@@ -14,6 +14,16 @@ local function was_drawn(n) return tonumber(n) <= last_number end
 local function is_place(score) return score >= 1 and score % 1 == 0 and was_drawn(score) end
 local function is_instant(score) return score >= 0 and score < 2 ^ 53 and score % 1 == 0 end
 
+-- Whether this is so many texts, one behind the other, and nothing else; any number of them when none is said.
+local function are_texts(s, n)
+  local at, found = 1, 0
+  while at and at <= #s do
+    local _, behind = text_at(s, at)
+    at, found = behind, found + 1
+  end
+  return at and found == (n or found)
+end
+
 -- The lines of its queue and type that a job is in: kinds and scores. That a line holds only jobs of its own is looked
 -- at with the lines.
 local function kinds_of(id, record, queue)
@@ -45,7 +55,9 @@ local function exists(id) return call('HEXISTS', jobs, id) == 1 end
 local function look_at_start(id, queue, row, has_past)
   if not row then return wrong('job ', id, ' is processing without a start') end
   local start = read_start(row)
-  if not start then return wrong('job ', id, ' has a start that cannot be read') end
+  if not start or not are_texts(start.permits) then
+    return wrong('job ', id, ' has a start that cannot be read')
+  end
   for _, resource in ipairs(permits_in(start.permits)) do
     if call('HEXISTS', claim_permits, resource) == 0 then
       wrong('job ', id, ' took ', resource, ' but does not hold it')
@@ -98,7 +110,7 @@ function look.jobs(id, record)
   local queue = queue_of(record)
   if not queue then return wrong('job ', id, ' has a record that cannot be read') end
   local p = read_past(call('HGET', past, id))
-  if not p then wrong('job ', id, ' has a past that cannot be read')
+  if not p or not are_texts(p.history, p.n) then wrong('job ', id, ' has a past that cannot be read')
   elseif not was_drawn(p.settled) then wrong('job ', id, ' has a past with a fence that was never drawn') end
   local kinds, scores = kinds_of(id, record, queue)
   if #kinds == 0 then wrong('job ', id, ' is in no line') end
@@ -120,7 +132,9 @@ function look.past(id) look_for_job('a past', id) end
 function look.admission(id, value)
   if not exists(id) then return look_for_job('an admission', id) end
   local a = read_admission(value)
-  if not a then return wrong('job ', id, ' has an admission that cannot be read') end
+  if not a or write_admission(a) ~= value then
+    return wrong('job ', id, ' has an admission that cannot be read')
+  end
   local start = read_start(call('HGET', runs, id) or '')
   if start and (start.has == '0' or start.has == '1') then
     wrong('job ', id, ' has an admission that its start does not know of')
@@ -200,7 +214,10 @@ local function look_at_order(resource, score)
   if tonumber(score) ~= 0 then wrong(resource, ' is not listed as ', what, ' by its name') end
 end
 function look.busy(resource, score)
-  if held_of(resource) <= 0 then wrong(resource, ' is listed as busy and is not') end
+  local held = call('HLEN', holders(resource)) + (counted(resource) or 1)  -- what is no count is told of by itself
+  if held == 0 then wrong(resource, ' is listed as busy and is not') end
+  local is_plain = sub(resource, 1, 6) == 'mutex:' and call('HEXISTS', definitions, resource) == 0
+  if is_plain and held > 1 then wrong(resource, ' is held by ', held, ', which is more than one') end
   look_at_order(resource, score)
 end
 function look.waiting(resource, score)
@@ -218,6 +235,11 @@ function look.next_checks(resource, at)
   elseif not is_instant(tonumber(at)) then wrong('the line of ', resource, ' opens at no instant') end
 end
 
+function look.definitions(resource)
+  if sub(resource, 1, 10) == 'semaphore:' and call('HEXISTS', limits, resource) == 0 then
+    wrong(resource, ' is defined and has no limit')
+  end
+end
 function look.limits(resource, permits)
   if call('HEXISTS', definitions, resource) == 0 then wrong(resource, ' has a limit and no definition')
   elseif not match(permits, '^%d+$') then wrong(resource, ' has a limit that cannot be read') end
@@ -227,9 +249,7 @@ function look.configs(resource)
 end
 function look.limiters(cell, value)
   local at = match(value, '^%d+ ()')
-  local _, behind = nil, nil
-  if at then _, behind = text_at(value, at) end
-  if behind ~= #value + 1 then wrong('cell ', cell, ' cannot be read') end
+  if not at or not are_texts(sub(value, at), 1) then wrong('cell ', cell, ' cannot be read') end
 end
 
 function look.locks(resource, value)
@@ -293,11 +313,7 @@ function look.claims(mark, op)
 end
 function look.servers(id, said)
   local at = match(said, '^%d+ %d+ %-?%d+ %d+ ()')
-  while at and at <= #said do
-    local _, behind = text_at(said, at)
-    at = behind
-  end
-  if not at then wrong('server ', id, ' cannot be read') end
+  if not at or not are_texts(sub(said, at)) then wrong('server ', id, ' cannot be read') end
 end
 
 -- Any line of a queue, by its key.
@@ -320,6 +336,10 @@ function look.quarantined(id, at)
   elseif not is_instant(tonumber(at)) then wrong('job ', id, ' is in quarantine at no instant') end
 end
 
+function look.quarantine(id, bytes)
+  if not are_texts(bytes, 3) then wrong('what is in quarantine of job ', id, ' cannot be read') end
+end
+
 -- Keys of which there are many, by the word behind the prefix: as what each is looked at.
 local many_of = {holders = 'holders', wait = 'wait', waits = 'waits', type = 'line', quarantined = 'quarantined'}
 for _, kind in ipairs(line_kinds) do many_of[kind] = 'line' end
@@ -327,12 +347,13 @@ for _, kind in ipairs(line_kinds) do many_of[kind] = 'line' end
 -- Keys that there is one of, by what each is looked at, if it is.
 local hashes = {jobs = jobs, runs = runs, past = past, admission = admission, claim_permits = claim_permits,
                 locks = locks, places = even_places, schedules = schedules, limits = limits, configs = configs,
-                limiters = limiters, claims = claims, servers = servers}
+                limiters = limiters, claims = claims, servers = servers, definitions = definitions,
+                quarantine = quarantine}
 local sorted_sets = {busy = busy, waiting = waiting, reserved = reserved, next_checks = next_checks,
                      lock_ends = lock_ends, firing = firing, due = due, ending = ending, served = served}
 local sets = {queues = queues, paused = paused}
 local function is_only_one(its)
-  for _, one in ipairs({hashes, sorted_sets, sets, {quarantine, definitions, number_key, schema}}) do
+  for _, one in ipairs({hashes, sorted_sets, sets, {number_key, schema}}) do
     for _, known in pairs(one) do
       if its == known then return true end
     end
