@@ -56,6 +56,7 @@ private:
   struct waiting_order {
     std::vector<storage::request> asked;
     answered told;
+    std::size_t weight = 0;
   };
   void submit(std::uint64_t number, const waiting_order& order);
 
@@ -65,6 +66,7 @@ private:
   bool closed_ = false;
   std::uint64_t last_order_ = 0;
   std::map<std::uint64_t, waiting_order> waiting_;
+  std::size_t waiting_weight_ = 0;
 };
 
 // Enqueues, looks at jobs, and tells observers of ends.

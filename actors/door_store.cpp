@@ -3,14 +3,17 @@
 namespace sluice::actors {
 namespace {
 
-// What the store has not answered yet, in this process; a host that sends faster is told so.
+// By weight, what the store has not answered yet, in this process; a host that sends faster is told so.
 constexpr std::size_t most_waiting = 100'000;
 
 }  // namespace
 
 void door_store::ask(std::vector<storage::request> asked, answered told) {
   auto& order = waiting_[++last_order_];
-  order = {std::move(asked), std::move(told)};
+  order = {std::move(asked), std::move(told), 0};
+  for (const auto& r : order.asked)
+    order.weight += storage::weight(r);
+  waiting_weight_ += order.weight;
   if (store_ || closed_) submit(last_order_, order);
 }
 
@@ -38,7 +41,7 @@ void door_store::submit(std::uint64_t number, const waiting_order& order) {
 
 std::optional<error> door_store::cannot_ask() const {
   if (closed_) return error{errc::not_running, "the server has stopped"};
-  if (waiting_.size() >= most_waiting)
+  if (waiting_weight_ >= most_waiting)
     return error{errc::overloaded, "too much is waiting for the store in this process"};
   return std::nullopt;
 }
@@ -47,6 +50,7 @@ void door_store::applied(std::uint64_t number, std::vector<storage::answer>& ans
   const auto found = waiting_.find(number);
   if (found == waiting_.end()) return;  // asked twice, answered twice
   const auto told = std::move(found->second.told);
+  waiting_weight_ -= found->second.weight;
   waiting_.erase(found);
   told(answers);
 }
@@ -68,6 +72,7 @@ void door_store::close() {
 }
 
 void door_store::give_up(const error& why) {
+  waiting_weight_ = 0;
   for (auto& [number, order] : std::exchange(waiting_, {})) {
     std::vector<storage::answer> answers(order.asked.size(), storage::answer(why));
     order.told(answers);

@@ -10,6 +10,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr std::size_t most_ended_bytes = 4 * 1024 * 1024;  // in one order, so that renewals do not wait long
+
 ended_start never_begun(const start_ptr& start, const std::string& why) {
   return {start, given_back({start->about.id, start->about.fence}, why), outcome::give_back(why)};
 }
@@ -118,8 +120,13 @@ std::vector<ended_start> pool::take_ended(std::size_t at_least, std::size_t at_m
     return {};
   }
   worth_telling_ = 1;
-  if (out_tray_.size() <= at_most) return std::exchange(out_tray_, {});
-  const auto end = out_tray_.begin() + static_cast<std::ptrdiff_t>(at_most);
+  std::size_t some = 0, bytes = 0;
+  for (; some < out_tray_.size() && some < at_most; ++some) {
+    bytes += storage::bytes_of(out_tray_[some].settlement);
+    if (some > 0 && bytes > most_ended_bytes) break;
+  }
+  if (some == out_tray_.size()) return std::exchange(out_tray_, {});
+  const auto end = out_tray_.begin() + static_cast<std::ptrdiff_t>(some);
   std::vector<ended_start> first(std::make_move_iterator(out_tray_.begin()), std::make_move_iterator(end));
   out_tray_.erase(out_tray_.begin(), end);
   return first;

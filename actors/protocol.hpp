@@ -22,6 +22,7 @@ using answers_ptr = std::shared_ptr<std::vector<storage::answer>>;
 using submit_atom = caf::atom_constant<caf::atom("submit")>;
 using applied_atom = caf::atom_constant<caf::atom("applied")>;
 using hint_atom = caf::atom_constant<caf::atom("hint")>;
+using hinted_atom = caf::atom_constant<caf::atom("hinted")>;
 using listen_atom = caf::atom_constant<caf::atom("listen")>;
 using ended_atom = caf::atom_constant<caf::atom("ended")>;
 using pump_atom = caf::atom_constant<caf::atom("pump")>;
@@ -61,17 +62,28 @@ struct admission_verdict {
 using verdicts_ptr = std::shared_ptr<const std::vector<admission_verdict>>;
 using names_ptr = std::shared_ptr<const std::vector<std::string>>;
 
-// Whoever wants to know that there may be new work.
+// Who of those that look for new work should look.
+using hint_ptr = std::shared_ptr<const storage::hint>;
+
+// Looks for the work of one queue.
 using hinted_actor = caf::typed_actor<caf::reacts_to<hint_atom>>;
+// Reads each hint itself.
+using hint_reader_actor = caf::typed_actor<caf::reacts_to<hint_atom, hint_ptr>>;
 
 // The STORAGE ACTOR hands requests to the store's runner and spreads hints.
 using storage_actor = caf::typed_actor<
     // Apply these; the order says who is told.
     caf::reacts_to<submit_atom, order_ptr>,
-    // From the runner: there may be new work. Passed on to all who listen.
+    // There may be new work for anybody.
     caf::reacts_to<hint_atom>,
-    // From now on the sender of this is told of hints.
-    caf::reacts_to<listen_atom, hinted_actor>>;
+    // The runner gave a hint. Passed on to those whom it concerns.
+    caf::reacts_to<hinted_atom>,
+    // From the store: of the queues that were looked at, these have jobs that wait.
+    caf::reacts_to<hint_atom, names_ptr>,
+    // From now on this actor is told of work in that queue, instead of who was told before.
+    caf::reacts_to<listen_atom, std::string, hinted_actor>,
+    // From now on this actor is told of every hint.
+    caf::reacts_to<listen_atom, hint_reader_actor>>;
 
 // Whoever is told what became of claimed starts.
 using judged_actor = caf::typed_actor<caf::reacts_to<judged_atom, verdicts_ptr>>;
@@ -136,8 +148,8 @@ using worker_actor = caf::typed_actor<
 
 // The TICKER does what is due because time passed.
 using ticker_actor = caf::typed_actor<
-    // Somebody may have scheduled something earlier than we knew.
-    caf::reacts_to<hint_atom>,
+    // Somebody may have scheduled something earlier than we knew, or will claim.
+    caf::reacts_to<hint_atom, hint_ptr>,
     // Its own timer; only the latest one counts.
     caf::reacts_to<duty_atom, std::uint64_t>, caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
     caf::reacts_to<store_atom, storage_actor>,
@@ -161,8 +173,8 @@ using door_actor = server_actor::extend<
 
 // The ROOT keeps all of them alive: whoever dies is replaced.
 using root_actor = caf::typed_actor<
-    // Spread to the supervisors; new queues that match a pattern get theirs.
-    caf::reacts_to<hint_atom>,
+    // New queues that match a pattern get their supervisors.
+    caf::reacts_to<hint_atom, hint_ptr>,
     // From the ticker, every sweep interval.
     caf::reacts_to<sweep_atom>,
     // The names of the queues that exist, for the patterns.
@@ -181,3 +193,4 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::answers_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::asks_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::verdicts_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::names_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::hint_ptr)

@@ -52,10 +52,16 @@ struct root_state {
     last_replacement = steady_clock::now();
     if (!store) {
       store = spawn_storage(self, e);
-      if (has_patterns) caf::anon_send(store, listen_atom::value, hinted_actor(root_actor(self)));
-      for (auto& [key, q] : queues)
-        if (q.supervisor) introduce(q.supervisor);
-      if (ticker) introduce(ticker);
+      if (has_patterns) caf::anon_send(store, listen_atom::value, hint_reader_actor(root_actor(self)));
+      for (auto& [key, q] : queues) {
+        if (!q.supervisor) continue;
+        caf::anon_send(store, listen_atom::value, key, hinted_actor(q.supervisor));
+        caf::anon_send(q.supervisor, store_atom::value, store);
+      }
+      if (ticker) {
+        caf::anon_send(store, listen_atom::value, hint_reader_actor(ticker));
+        caf::anon_send(ticker, store_atom::value, store);
+      }
       if (gate) caf::anon_send(gate, store_atom::value, store);
       if (door) caf::anon_send(door, store_atom::value, store);
     }
@@ -69,12 +75,6 @@ struct root_state {
     for (auto& [key, q] : queues)
       if (!q.supervisor) q.supervisor = spawn_supervisor(self, e, q.desk, store, gate);
     if (!ticker) ticker = spawn_ticker(self, e, store, root_actor(self), gate);
-  }
-
-  template <class Actor>
-  void introduce(const Actor& to) {
-    caf::anon_send(store, listen_atom::value, hinted_actor(to));
-    caf::anon_send(to, store_atom::value, store);
   }
 
   void down(const caf::actor_addr& who) {
@@ -94,11 +94,17 @@ struct root_state {
     look_for_queues();
   }
 
+  void hinted(const storage::hint& of) {
+    if (!has_patterns || e->quiet) return;
+    if (of.all_queues) look_for_queues();
+    else serve_matching(of.queues);
+  }
+
   // Patterns: which queues are there now?
   void look_for_queues() {
     if (!has_patterns || e->quiet) return;
     auto order = std::make_shared<store_order>();
-    order->asked.emplace_back(storage::queues_request{});
+    order->asked.emplace_back(storage::queue_names_request{});
     order->done = [me = root_actor(self), number = ++look](answers_ptr answers) {
       caf::anon_send(me, applied_atom::value, number, std::move(answers));
     };
@@ -106,17 +112,22 @@ struct root_state {
   }
 
   void found_queues(const std::vector<storage::answer>& answers) {
-    const auto* found = std::get_if<storage::queues_answer>(&answers.at(0));
-    if (!found) return;  // the next sweep asks again
-    for (const auto& counts : found->queues) {
-      const auto& found_name = counts.queue.value;
-      if (queues.contains(found_name)) continue;
-      const auto* options = options_for(e->options.queues, found_name);
+    // Else the next sweep asks again.
+    if (const auto* found = std::get_if<storage::names_answer>(&answers.at(0))) serve_matching(found->names);
+  }
+
+  template <class Names>
+  void serve_matching(const Names& names) {
+    bool more = false;
+    for (const std::string& named : names) {
+      if (queues.contains(named)) continue;
+      const auto* options = options_for(e->options.queues, named);
       if (!options) continue;
-      log::info("queue ", found_name, " matches a pattern: it gets a pool of ", options->workers, " workers");
-      queues[found_name].desk = make_desk(found_name, *options);
+      log::info("queue ", named, " matches a pattern: it gets a pool of ", options->workers, " workers");
+      queues[named].desk = make_desk(named, *options);
+      more = true;
     }
-    replace_missing();
+    if (more) replace_missing();
   }
 
   void overdue(const std::string& queue, std::uint64_t f) {
@@ -156,7 +167,7 @@ root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, en
   self->state.door = std::move(door);
   self->state.start_up();
   return {
-      [self](hint_atom) { self->state.look_for_queues(); },
+      [self](hint_atom, const hint_ptr& of) { self->state.hinted(*of); },
       [self](sweep_atom) { self->state.sweep(); },
       [self](applied_atom, std::uint64_t number, const answers_ptr& answers) {
         if (number == self->state.look) self->state.found_queues(*answers);

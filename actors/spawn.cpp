@@ -21,6 +21,8 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<su
   s.e = std::move(e);
   s.desk = std::move(desk);
   s.store = std::move(store);
+  // Before it asks for the first time: no job may come between that and its being told.
+  caf::anon_send(s.store, listen_atom::value, s.desk->pool->queue.value, hinted_actor(supervisor_actor(self)));
   s.start_up();
   s.use(gate);
   return {
@@ -42,9 +44,8 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<su
 supervisor_actor spawn_supervisor(caf::local_actor* parent, engine_ptr e, queue_desk_ptr desk, storage_actor store,
                                   gate_actor gate) {
   enlist(e);
-  auto made = parent->system().spawn(supervisor, std::move(e), std::move(desk), store, std::move(gate));
+  auto made = parent->system().spawn(supervisor, std::move(e), std::move(desk), std::move(store), std::move(gate));
   parent->monitor(made);
-  caf::anon_send(store, listen_atom::value, hinted_actor(made));
   return made;
 }
 

@@ -196,7 +196,8 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   }
   if (std::erase(desk->refused, order) > 0) return refused_again(*order, std::move(still));
   keep_refused(std::move(still), 1);
-  if (order->wanted > 0 && (claimed.jobs.size() >= order->wanted || claimed.parked >= storage::most_parked))
+  if (order->wanted > 0 &&
+      (claimed.jobs.size() >= order->wanted || claimed.parked >= storage::most_parked || claimed.cut))
     look = true;
   take_claimed(*order, claimed);
   if (order->wanted > 0) desk->pool->claim_answered();

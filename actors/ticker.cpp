@@ -18,7 +18,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t most_fired = 1'000;      // jobs in one order, or few more
 constexpr std::ptrdiff_t most_reaped = 1'000;  // in one step of the store
 constexpr auto after_refusal = std::chrono::seconds(1);
-constexpr auto behind_claims = std::chrono::milliseconds(1);  // of a hint's two looks the one for work goes first
+constexpr auto behind_claims = std::chrono::milliseconds(1);  // of a hint's looks those for work go first
 
 struct ticker_state {
   static inline const char* name = "ticker";
@@ -207,9 +207,9 @@ struct ticker_state {
     set_timer();
   }
 
-  void hinted() {
+  void hinted(const storage::hint& of) {
     const auto now = steady_clock::now();
-    agenda->at(duty::promote, now + behind_claims);
+    if (of.timers) agenda->at(duty::promote, now + behind_claims);
     agenda->at(duty::look_for_lost, now + e->options.lease);  // whoever claims that work may be lost with it
     tick();
   }
@@ -250,7 +250,7 @@ ticker_actor::behavior_type ticker(ticker_actor::stateful_pointer<ticker_state> 
   s.e = std::move(e);
   s.tick();
   return {
-      [self](hint_atom) { self->state.hinted(); },
+      [self](hint_atom, const hint_ptr& of) { self->state.hinted(*of); },
       [self](duty_atom, std::uint64_t which) { self->state.timer_fired(which); },
       [self](applied_atom, std::uint64_t number, const answers_ptr& answers) { self->state.applied(number, *answers); },
       [self](store_atom, const storage_actor& other) { self->state.use(other); },
@@ -265,7 +265,7 @@ ticker_actor spawn_ticker(caf::local_actor* parent, engine_ptr e, storage_actor 
   enlist(e);
   auto made = parent->system().spawn(ticker, std::move(e), store, std::move(root), std::move(gate));
   parent->monitor(made);
-  caf::anon_send(store, listen_atom::value, hinted_actor(made));
+  caf::anon_send(store, listen_atom::value, hint_reader_actor(made));
   return made;
 }
 

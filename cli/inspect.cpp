@@ -41,6 +41,7 @@ int enqueue(client& store, const command& c) {
 int list(client& store, const command& c) {
   job_query query;
   query.queue = queue_name(c.queue);
+  query.with_args = c.json;
   if (!c.state.empty()) {
     query.state = parse_job_state(c.state);
     if (!query.state)

@@ -52,7 +52,11 @@ public:
     if (bytes.size() < 1 + sizeof sum) return;
     const auto body = bytes.substr(0, bytes.size() - sizeof sum);
     std::memcpy(&sum, bytes.data() + body.size(), sizeof sum);
-    if (body[0] != version || sum != fnv1a(body, fnv1a(id.value))) return;
+    if (sum == fnv1a(body, fnv1a(id.value))) *this = reader(body, version);
+  }
+
+  reader(std::string_view body, char version) {
+    if (body.empty() || body[0] != version) return;
     rest_ = body.substr(1);
     good_ = true;
   }
@@ -147,8 +151,9 @@ std::string encode(const job_id& id, const job_content& content) {
   return std::move(out).sealed(id);
 }
 
-std::optional<job_content> decode_content(const job_id& id, std::string_view bytes) {
-  reader in(id, bytes, content_version);
+namespace {
+
+std::optional<job_content> read_content(reader in) {
   job_content content;
   content.type.value = in.text();
   content.queue.value = in.text();
@@ -162,6 +167,16 @@ std::optional<job_content> decode_content(const job_id& id, std::string_view byt
   content.created_at = in.time();
   if (!in.finished()) return std::nullopt;
   return content;
+}
+
+}  // namespace
+
+std::optional<job_content> decode_content(const job_id& id, std::string_view bytes) {
+  return read_content(reader(id, bytes, content_version));
+}
+
+std::optional<job_content> decode_unsealed(std::string_view body) {
+  return read_content(reader(body, content_version));
 }
 
 std::string encode(const std::string& name, const schedule_record& record) {

@@ -9,8 +9,8 @@
 namespace sluice::storage {
 namespace {
 
-constexpr std::size_t max_batch_weight = 2'000;                // elements in one commit: bounds how long others wait
-constexpr std::size_t max_waiting_weight = 100'000;            // elements that callers may have waiting
+constexpr std::size_t max_batch_weight = 2'000;      // in one commit, up to 8 MiB: bounds how long others wait
+constexpr std::size_t max_waiting_weight = 100'000;  // that callers may have waiting, up to 400 MiB
 constexpr auto between_looks = std::chrono::milliseconds(20);  // while the store is away
 
 // Two spellings of one file are one store.
@@ -20,17 +20,24 @@ std::string identity_of(const std::string& url) {
   return name.starts_with(":memory:") ? name : real_name(name);
 }
 
+// What is large weighs as much as many that are small.
+std::size_t heavy(std::size_t bytes) { return bytes / 4'096; }
+
 }  // namespace
 
 std::size_t weight(const request& r) {
   if (const auto* e = std::get_if<enqueue_request>(&r)) {
     std::size_t sum = 1 + e->jobs.size();
     for (const auto& job : e->jobs)
-      sum += job.record.size() / 16'384;  // a large job weighs as many small ones
+      sum += heavy(job.record.size());
     return sum;
   }
-  if (const auto* s = std::get_if<settle_request>(&r))
-    return 1 + s->starts.size() + (s->next ? s->next->free + s->next->ahead : 0);
+  if (const auto* s = std::get_if<settle_request>(&r)) {
+    std::size_t sum = 1 + s->starts.size() + (s->next ? s->next->free + s->next->ahead : 0);
+    for (const auto& end : s->starts)
+      sum += heavy(bytes_of(end));
+    return sum;
+  }
   if (const auto* c = std::get_if<claim_request>(&r)) return 1 + c->free + c->ahead;
   if (const auto* n = std::get_if<renew_request>(&r)) return 1 + n->starts.size();
   if (const auto* p = std::get_if<progress_request>(&r)) return 1 + p->starts.size();
@@ -41,7 +48,12 @@ std::size_t weight(const request& r) {
       sum += wake.count;
     return sum;
   }
-  if (const auto* f = std::get_if<swap_schedule_request>(&r)) return 1 + f->enqueue.size();
+  if (const auto* f = std::get_if<swap_schedule_request>(&r)) {
+    std::size_t sum = 1 + f->enqueue.size();
+    for (const auto& o : f->enqueue)
+      sum += heavy(o.job.record.size());
+    return sum;
+  }
   return 1;
 }
 
@@ -224,7 +236,7 @@ void runner::carry_out(store& in, const orders& taken) {
     for (auto& r : order->asked)
       batch.push_back(std::move(r));
   auto got = in.apply(batch);
-  bool made_work = in.made_work();
+  auto made_work = in.made_work();
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const auto* refused = std::get_if<error>(&got[i]);
     const auto* ends = std::get_if<settle_request>(&batch[i]);
@@ -232,7 +244,7 @@ void runner::carry_out(store& in, const orders& taken) {
       continue;
     auto apart = settle_apart(in, *ends, *refused);
     got[i] = std::move(apart.told);
-    made_work = made_work || apart.made_work;
+    made_work.add(apart.made_work);
   }
   auto next = got.begin();
   for (auto& order : taken) {
@@ -242,7 +254,7 @@ void runner::carry_out(store& in, const orders& taken) {
     done(answers(std::make_move_iterator(next), std::make_move_iterator(end)));
     next = end;
   }
-  if (made_work) tell_listeners();
+  if (made_work) tell_listeners(made_work);
 }
 
 // What is asked waits for the store to come back, but not for ever: who waited long is told.
@@ -265,18 +277,18 @@ void runner::wait_for_store(const error& why) {
   changed_.wait_for(hold, between_looks, [&] { return stopping_; });
 }
 
-void runner::tell_listeners() {
+void runner::tell_listeners(const hint& who) {
   std::lock_guard hold(listeners_mutex_);
-  for (const auto& hint : listeners_)
-    hint();
+  for (const auto& told : listeners_)
+    told(who);
 }
 
-std::unique_ptr<runner::subscription> runner::subscribe(listener hint) {
+std::unique_ptr<runner::subscription> runner::subscribe(listener told) {
   auto made = std::make_unique<subscription>();
   std::lock_guard hold(listeners_mutex_);
   made->from = this;
-  made->at = listeners_.insert(listeners_.end(), std::move(hint));
-  if (!watch_) watch_ = store_->watch_others([this] { tell_listeners(); });
+  made->at = listeners_.insert(listeners_.end(), std::move(told));
+  if (!watch_) watch_ = store_->watch_others([this](const hint& who) { tell_listeners(who); });
   return made;
 }
 

@@ -19,7 +19,7 @@ public:
   using requests = std::vector<request>;
   using answers = std::vector<answer>;
   using answered = std::function<void(answers)>;
-  using listener = std::function<void()>;
+  using listener = std::function<void(const hint&)>;
 
   // `time`: the store's clock, kept as long as the store when it is not the process's own.
   explicit runner(std::unique_ptr<store> opened, std::shared_ptr<const clock> time = nullptr);
@@ -38,7 +38,7 @@ public:
   // unknown_outcome.
   answers call(requests asked, steady_point deadline);
 
-  // `hint` is called, from any thread, when there may be new work. It must not block.
+  // `told` is called, from any thread, when there may be new work. It must not block.
   class subscription {
   public:
     ~subscription();
@@ -48,7 +48,7 @@ public:
     runner* from = nullptr;
     std::list<listener>::iterator at;
   };
-  std::unique_ptr<subscription> subscribe(listener hint);
+  std::unique_ptr<subscription> subscribe(listener told);
 
   // Whether what is marked `beside` may be applied by two at a time.
   bool has_two_ways() const { return second_ != nullptr; }
@@ -85,7 +85,7 @@ private:
   orders take(who me);
   void carry_out(store& in, const orders& taken);
   void wait_for_store(const error& why);
-  void tell_listeners();
+  void tell_listeners(const hint& who);
 
   std::shared_ptr<const clock> time_;  // outlives the store
   std::unique_ptr<store> store_;

@@ -52,7 +52,7 @@ public:
 private:
   answer ask(request r) {
     auto told = std::move(in_.apply({&r, 1}).front());
-    made_work_ = made_work_ || in_.made_work();
+    made_work_.add(in_.made_work());
     return told;
   }
   void mark(std::size_t from, std::size_t to, errc code) {
@@ -66,7 +66,7 @@ private:
   settle_answer answer_;
   std::optional<error> failed_;
   int refused_ = 0;
-  bool made_work_ = false;
+  hint made_work_;
 };
 
 }  // namespace

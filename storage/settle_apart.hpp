@@ -15,7 +15,7 @@ inline constexpr int most_refused_tries = 16;
 struct settled_apart {
   // As for `settle_request`; an error when nobody can say.
   answer told;
-  bool made_work = false;  // a store's `made_work`, of all of it
+  hint made_work;  // a store's `made_work`, of all of it
 };
 
 // For a request that the store has refused as a whole with `why`, which concerns one end. What it did in part is

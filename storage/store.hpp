@@ -24,6 +24,7 @@
 #include "core/clock.hpp"
 #include "core/pipeline.hpp"
 #include "storage/admission.hpp"
+#include "storage/hint.hpp"
 #include "storage/locks.hpp"
 #include "storage/schedules.hpp"
 
@@ -42,17 +43,18 @@ struct enqueue_answer {
 inline constexpr std::uint32_t suspect_from = 2;
 inline constexpr bool is_suspect(std::uint32_t losses) { return losses >= suspect_from; }
 
-// Takes the first ready jobs of a queue: its front line, then its others by age. A job whose type is
-// not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that
-// may not be taken now stays where it is. Claims of one lane of (server, queue) come one after the other, and `op`
-// grows within it; those of two lanes come in any order.
-// Permits in the claim: a type in `permits` gets what stands there in the same step, all or nothing; a job that lacks
-// one is parked as by `take_request`, or claimed without any when it may not wait. One that was woken, and one whose
-// semaphore is not defined, is claimed as it is.
+// Takes the first ready jobs of a queue, `most_told_bytes` of them: its front line, then its others by age. A job whose
+// type is not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that may
+// not be taken now stays where it is. Claims of one lane of (server, queue) come one after the other, and `op` grows
+// within it; those of two lanes come in any order. Permits in the claim: a type in `permits` gets what stands there in
+// the same step, all or nothing; a job that lacks one is parked as by `take_request`, or claimed without any when it
+// may not wait. One that was woken, and one whose semaphore is not defined, is claimed as it is.
 struct claim_permits {
   std::vector<std::string> resources;  // in the order of names, each once; relaxed ones
   bool park = true;
 };
+// What one answer carries of jobs: their records, pasts and starts; the first of them is told however large it is.
+inline constexpr std::uint32_t most_told_bytes = 4194304;
 using permits_by_type = std::map<std::string, claim_permits, std::less<>>;
 struct claim_request {
   server_id server;
@@ -79,6 +81,7 @@ struct claim_answer {
   std::vector<claimed_job> jobs;
   std::uint32_t parked = 0;    // jobs that lacked a permit; at most `most_parked`, then a claim may find more
   bool suspect_waits = false;  // one stands ready in the queue that this claim did not take
+  bool cut = false;            // at `most_told_bytes`: more may be claimed at once
 };
 
 // Ends one start. none, or stale_fence when the start is no longer the job's current one.
@@ -96,6 +99,8 @@ struct settlement {
   std::optional<progress_report> progress{};  // the last that it said: what was sent of it may come too late
   std::vector<watched_part> watched{};
 };
+// Of its texts.
+inline std::size_t bytes_of(const settlement& end) { return end.text.size() + end.reason.size(); }
 struct settle_request {
   std::vector<settlement> starts;
   std::optional<claim_request> next;  // in the same step
@@ -219,6 +224,7 @@ struct get_answer {
 struct list_request {
   job_query query;
 };
+// Ends at `most_told_bytes`, too.
 struct list_answer {
   job_page page;
 };
@@ -226,17 +232,26 @@ struct queues_request {};
 struct queues_answer {
   std::vector<queue_counts> queues;
 };
+struct queue_names_request {};
+// Which of these queues have jobs that wait to be claimed, by whoever knows their types.
+struct ready_request {
+  std::vector<std::string> queues;
+};
+struct names_answer {
+  std::vector<std::string> names;
+};
 struct servers_request {};
 struct servers_answer {
   std::vector<server_info> servers;
 };
 
-using request = std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request,
-                             promote_request, expired_request, reap_request, prune_request, requeue_request,
-                             remove_request, pause_request, beat_request, leave_request, get_request, list_request,
-                             queues_request, servers_request, take_request, cell_request, swap_request, define_request,
-                             undefine_request, throttlers_request, throttler_request, rouse_request, explain_request,
-                             lock_request, schedules_request, schedule_request, due_request, swap_schedule_request>;
+using request =
+    std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request, promote_request,
+                 expired_request, reap_request, prune_request, requeue_request, remove_request, pause_request,
+                 beat_request, leave_request, get_request, list_request, queues_request, queue_names_request,
+                 ready_request, servers_request, take_request, cell_request, swap_request, define_request,
+                 undefine_request, throttlers_request, throttler_request, rouse_request, explain_request, lock_request,
+                 schedules_request, schedule_request, due_request, swap_schedule_request>;
 
 // Nothing to say but that it happened.
 struct done_answer {};
@@ -245,9 +260,9 @@ struct done_answer {};
 using answer =
     std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer, promote_answer,
                  expired_answer, reap_answer, prune_answer, change_answer, done_answer, beat_answer, get_answer,
-                 list_answer, queues_answer, servers_answer, take_answer, cell_answer, swap_answer, define_answer,
-                 throttlers_answer, throttler_answer, rouse_answer, explain_answer, lock_answer, schedules_answer,
-                 schedule_answer, due_answer, swap_schedule_answer>;
+                 list_answer, queues_answer, names_answer, servers_answer, take_answer, cell_answer, swap_answer,
+                 define_answer, throttlers_answer, throttler_answer, rouse_answer, explain_answer, lock_answer,
+                 schedules_answer, schedule_answer, due_answer, swap_schedule_answer>;
 
 // The order in which jobs of all states are listed.
 inline constexpr job_state listing_order[] = {job_state::processing, job_state::enqueued,  job_state::scheduled,
@@ -262,7 +277,7 @@ inline constexpr std::uint32_t largest_page = 200;
 // How long a store waits for another process to let go before it answers storage_busy.
 inline constexpr duration patience_with_others = std::chrono::seconds(5);
 
-// How much work a request is, for bounding batches.
+// How much work a request is, by number and by bytes, for bounding batches.
 std::size_t weight(const request& r);
 
 // Tells that other processes may have made work. Its thread ends with it.
@@ -279,15 +294,15 @@ public:
   // for the store, each is carried out alone, so that it costs the others nothing.
   virtual std::vector<answer> apply(std::span<const request> batch) = 0;
 
-  // True when the last `apply` made a job ready or due, so that sleepers should look.
-  virtual bool made_work() const = 0;
+  // Whom the last `apply` gave work, in this process too; nobody when it made no job ready or due.
+  virtual const hint& made_work() const = 0;
 
   // Housekeeping that nobody should wait for; the runner calls it after the answers are out.
   virtual void tidy() = 0;
 
-  // Calls `hint` from a thread of its own whenever another process may have made work. Null when
+  // Calls `told` from a thread of its own whenever another process may have made work. Null when
   // there is no other process.
-  virtual std::unique_ptr<watch> watch_others(std::function<void()> hint) = 0;
+  virtual std::unique_ptr<watch> watch_others(std::function<void(const hint&)> told) = 0;
 
   virtual sluice::durability durability() const = 0;
   // What decides it, for people.

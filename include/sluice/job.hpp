@@ -140,8 +140,10 @@ struct job_query {
   queue_name queue{};                ///< Empty: all.
   std::uint32_t limit = 50;          ///< 1 to 200.
   std::string after{};               ///< `job_page::next` of the page before.
+  bool with_args = true;             ///< False: args and results stay where they are, and are told as empty.
 };
 
+/// A page ends at 4 MiB, too: it may hold fewer jobs than were asked for and not be the last.
 struct job_page {
   std::vector<job> jobs;
   std::string next;  ///< Empty: this was the last page.

@@ -83,7 +83,7 @@ void put_aside(steps& x, const std::vector<steps::broken_record>& broken) {
     c.add(b.id).add(b.record).add(b.past);
   }
   x.send(
-      std::move(c), [](const item&) {}, [](const error&) {});
+      std::move(c), [&x](const item& reply) { x.made_work.add_words(reply.text()); }, [](const error&) {});
 }
 
 }  // namespace sluice::storage::machine

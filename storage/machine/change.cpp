@@ -6,9 +6,8 @@
 namespace sluice::storage::machine {
 namespace {
 
-change_answer read_change(steps& x, const job_id& id, std::string_view said) {
-  if (said == "work") x.made_work = true;
-  if (said == "none" || said == "work") return {};
+change_answer read_change(const job_id& id, std::string_view said) {
+  if (said == "done") return {};
   if (said == "not_found") return {errc::not_found, words::no_job(id)};
   if (said == "damaged") return {errc::damaged_record, words::damaged_job(id)};
   constexpr std::string_view throttled = "throttled ";
@@ -20,7 +19,12 @@ change_answer read_change(steps& x, const job_id& id, std::string_view said) {
 void send(steps& x, call c, const job_id& id, answer& into) {
   into = change_answer{};
   x.send(
-      std::move(c), [&x, &id, &into](const item& reply) { into = read_change(x, id, reply.text()); }, fails(into));
+      std::move(c),
+      [&x, &id, &into](const item& reply) {
+        into = read_change(id, reply[0].text());
+        x.made_work.add_words(reply[1].text());
+      },
+      fails(into));
 }
 
 }  // namespace
@@ -43,7 +47,7 @@ void ask(steps& x, const pause_request& r, answer& into) {
   call c(script::pause);
   c.add(r.queue.value).add(r.paused ? "1" : "0");
   x.send(
-      std::move(c), [&x, &r](const item&) { x.made_work = x.made_work || !r.paused; }, fails(into));
+      std::move(c), [&x](const item& reply) { x.made_work.add_words(reply.text()); }, fails(into));
 }
 
 }  // namespace sluice::storage::machine

@@ -57,7 +57,7 @@ void ask(steps& x, std::span<const enqueue_part> together) {
         [&x, some](const item& reply) {
           for (std::size_t i = 0; i < some.size() && i < reply.size(); ++i) {
             const auto stored = reply[i].text();
-            if (stored.empty()) x.made_work = true;
+            if (stored.empty()) made_work(x, *some[i].job);
             if (auto* filled = filling<enqueue_answer>(*some[i].into))
               filled->each[some[i].at] = compare(x, *some[i].job, stored);
           }

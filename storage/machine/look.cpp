@@ -27,6 +27,12 @@ std::optional<cursor> parse_cursor(std::string_view text) {
   return cursor{state, std::string(colon.ptr + 1, dash.ptr), std::string(dash.ptr + 1, end)};
 }
 
+void read_names(const item& reply, answer& into) {
+  auto* filled = filling<names_answer>(into);
+  for (std::size_t i = 0; filled && i < reply.size(); ++i)
+    filled->names.emplace_back(reply[i].text());
+}
+
 }  // namespace
 
 errc read_one(steps& x, const item& reply, std::optional<known_job>& into) {
@@ -67,21 +73,28 @@ void ask(steps& x, const list_request& r, answer& into) {
   states.erase(states.begin(), states.begin() + static_cast<std::ptrdiff_t>(first));
 
   call c(script::list);
-  c.add(r.query.queue.value).add(limit + 1).add(after ? after->score : "").add(after ? after->id : "");
+  c.add(r.query.queue.value)
+      .add(limit + 1)
+      .add(after ? after->score : "")
+      .add(after ? after->id : "")
+      .add(r.query.with_args ? "1" : "0");
   for (const auto state : states)
     c.add(name_of(state)).add(is_final(state) ? "1" : "0");
   x.send(
       std::move(c),
-      [&x, &into, limit, first](const item& reply) {
+      [&x, &r, &into, limit, first](const item& reply) {
         auto* filled = filling<list_answer>(into);
         if (!filled) return;
         constexpr auto values = 1 + told_size;
         const auto count = reply.size() / values;
-        for (std::size_t i = 0; i < count && i < limit; ++i) {
+        const bool cut = reply.size() % values != 0;
+        const auto shown = std::min<std::size_t>(count, limit);
+        for (std::size_t i = 0; i < shown; ++i) {
           const auto told = told_at(reply, i * values + 1);
-          if (auto known = read_job(told)) filled->page.jobs.push_back(std::move(known->about));
-          else damaged(x, told);
-          if (i + 1 == limit && count > limit)
+          auto known = r.query.with_args ? read_job(told) : read_job_without_args(told);
+          if (known) filled->page.jobs.push_back(std::move(known->about));
+          else if (r.query.with_args) damaged(x, told);
+          if (i + 1 == shown && (count > limit || cut))
             filled->page.next = std::to_string(first + static_cast<std::size_t>(reply[i * values].number()))
                                     .append(":")
                                     .append(told.score)
@@ -118,6 +131,21 @@ void ask(steps& x, const queues_request&, answer& into) {
                   [](const queue_counts& a, const queue_counts& b) { return a.queue.value < b.queue.value; });
       },
       fails(into));
+}
+
+void ask(steps& x, const queue_names_request&, answer& into) {
+  into = names_answer{};
+  x.send(
+      call(script::queue_names), [&](const item& reply) { read_names(reply, into); }, fails(into));
+}
+
+void ask(steps& x, const ready_request& r, answer& into) {
+  into = names_answer{};
+  call c(script::ready);
+  for (const auto& queue : r.queues)
+    c.add(queue);
+  x.send(
+      std::move(c), [&](const item& reply) { read_names(reply, into); }, fails(into));
 }
 
 }  // namespace sluice::storage::machine

@@ -44,8 +44,8 @@ void ask(steps& x, const reap_request& r, answer& into) {
     x.send(
         std::move(c),
         [&x, &r, &into, from](const item& reply) {
-          const auto codes = reply.text();
-          if (codes.find_first_of("02") != std::string_view::npos) x.made_work = true;
+          const auto codes = reply[0].text();
+          x.made_work.add_words(reply[1].text());
           auto* filled = filling<reap_answer>(into);
           if (!filled) return;
           read_codes(codes, filled->each, from);

@@ -242,9 +242,10 @@ std::optional<server_info> read_server(std::string_view id, std::string_view sai
   return in.good() ? std::optional(std::move(info)) : std::nullopt;
 }
 
-std::optional<known_job> read_job(const told_job& told) {
+namespace {
+
+std::optional<known_job> read_job(const told_job& told, std::optional<job_content> content) {
   const job_id id{std::string(told.id)};
-  auto content = decode_content(id, told.record);
   auto past = read_past(told.past);
   const auto state = state_of(told.kind);
   if (!content || !past || !state) return std::nullopt;
@@ -294,6 +295,16 @@ std::optional<known_job> read_job(const told_job& told) {
     if (told.kind.starts_with("type:")) whole.reason = words::type_unknown;
   }
   return known;
+}
+
+}  // namespace
+
+std::optional<known_job> read_job(const told_job& told) {
+  return read_job(told, decode_content(job_id(std::string(told.id)), told.record));
+}
+
+std::optional<known_job> read_job_without_args(const told_job& told) {
+  return read_job(told, decode_unsealed(told.record));
 }
 
 }  // namespace sluice::storage::machine

@@ -40,6 +40,8 @@ struct known_job {
   std::vector<std::string> took;  // permits that the claim of its start took, by name
 };
 std::optional<known_job> read_job(const told_job& told);
+// Of a record that was told with empty args and without its checksum.
+std::optional<known_job> read_job_without_args(const told_job& told);
 
 struct known_start {
   std::uint64_t fence = 0;

@@ -146,8 +146,13 @@ void ask(steps& x, const swap_schedule_request& r, answer& into) {
         filled->row = read_found(reply, 2);
         for (const char code : reply[4].text())
           filled->each.push_back(code == 'e' ? how::enqueued : code == 't' ? how::there : how::overlaps);
-        const bool enqueued = std::count(filled->each.begin(), filled->each.end(), how::enqueued) > 0;
-        if (enqueued || (filled->swapped && r.enqueue.empty() && r.next_at)) x.made_work = true;
+        bool enqueued = false;
+        for (std::size_t i = 0; i < filled->each.size() && i < r.enqueue.size(); ++i) {
+          if (filled->each[i] != how::enqueued) continue;
+          made_work(x, r.enqueue[i].job);
+          enqueued = true;
+        }
+        if (r.next_at && (enqueued || (filled->swapped && r.enqueue.empty()))) x.made_work.timers = true;
       },
       fails(into));
 }

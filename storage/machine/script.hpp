@@ -26,6 +26,8 @@ enum class script : std::uint8_t {
   get,
   list,
   queues,
+  queue_names,
+  ready,
   put_aside,
   mark,
   take,

@@ -25,6 +25,16 @@ void add_start(call& c, const settlement& end) {
   c.add(write_ended(end));
 }
 
+// How many from there are one call: of a number and of bytes.
+std::size_t part_of(const std::vector<settlement>& all, std::size_t from) {
+  std::size_t n = 0, bytes = 0;
+  for (; from + n < all.size() && n < jobs_a_script; ++n) {
+    bytes += bytes_of(all[from + n]);
+    if (n > 0 && bytes > bytes_a_script) break;
+  }
+  return n;
+}
+
 // Runs of alike ends, in the order they came, since answers are by place.
 void add(call& c, const settlement* from, const settlement* to) {
   std::vector<std::pair<const settlement*, std::size_t>> groups;
@@ -47,25 +57,19 @@ void ask(steps& x, const settle_request& r, answer& into) {
   const auto count = r.starts.size();
   std::size_t from = 0;
   do {
-    const auto some = std::min(jobs_a_script, count - from);
+    const auto some = part_of(r.starts, from);
     const bool claims = r.next && r.next->free + r.next->ahead > 0 && from + some == count;
     call c(script::settle);
     add(c, r.starts.data() + from, r.starts.data() + from + some);
     if (claims) add(c, *r.next);
     x.send(
         std::move(c),
-        [&x, &r, &into, from, claims](const item& reply) {
+        [&x, &into, from, claims](const item& reply) {
           auto* filled = filling<settle_answer>(into);
           if (!filled || reply.size() == 0) return;
-          auto codes = reply[0].text();
-          if (codes.ends_with('w')) {
-            x.made_work = true;
-            codes.remove_suffix(1);
-          }
-          read_codes(codes, filled->each, from);
-          for (std::size_t i = 0; i < codes.size(); ++i)
-            if (codes[i] == '0' && goes_on(r.starts[from + i].end)) x.made_work = true;
+          read_codes(reply[0].text(), filled->each, from);
           if (claims) read_claim(x, reply, 1, filled->next);
+          else x.made_work.add_words(reply[1].text());
         },
         fails(into));
     from += some;

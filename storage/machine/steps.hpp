@@ -8,6 +8,7 @@
 
 #include <sluice/error.hpp>
 
+#include "storage/hint.hpp"
 #include "storage/machine/call.hpp"
 #include "storage/machine/reply.hpp"
 
@@ -21,7 +22,7 @@ public:
   // them is called, once, before the store answers the batch.
   virtual void send(call c, std::function<void(const item&)> read, std::function<void(const error&)> failed) = 0;
 
-  bool made_work = false;  // work that this process should look for
+  hint made_work;  // what this process should look for
 
   // Records that could not be read, as they stood; they are put aside when the batch is over.
   struct broken_record {

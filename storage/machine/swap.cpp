@@ -59,7 +59,7 @@ void ask(steps& x, const swap_request& r, answer& into) {
         if (!filled || reply.size() < 6) return;
         filled->swapped = reply[0].number() != 0;
         filled->woken = static_cast<std::uint64_t>(reply[1].number());
-        x.made_work = x.made_work || reply[2].number() != 0;
+        x.made_work.add_words(reply[2].text());
         const auto parks = reply[3];
         for (std::size_t i = 0; i + 2 <= parks.size(); i += 2)
           filled->parked.push_back(

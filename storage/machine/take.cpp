@@ -45,7 +45,7 @@ void ask(steps& x, const take_request& r, answer& into) {
         std::move(c),
         [&x, &into, from](const item& reply) {
           if (reply.size() < 3) return;
-          x.made_work = x.made_work || reply[1].number() > 0;
+          x.made_work.add_words(reply[1].text());
           auto* filled = filling<take_answer>(into);
           if (!filled) return;
           std::size_t named = 0;

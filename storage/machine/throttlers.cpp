@@ -53,7 +53,7 @@ void ask(steps& x, const define_request& r, answer& into) {
         if (!filled || reply.size() < 2) return;
         const auto said = reply[0].text();
         filled->what = said == "added" ? how::added : said == "changed" ? how::changed : how::unchanged;
-        x.made_work = x.made_work || reply[1].number() > 0;
+        x.made_work.add_words(reply[1].text());
       },
       fails(into));
 }
@@ -111,7 +111,7 @@ void ask(steps& x, const rouse_request& r, answer& into) {
         if (!filled || reply.size() < 3) return;
         filled->woken = static_cast<std::uint64_t>(reply[0].number());
         filled->next = reply[1].text();
-        x.made_work = x.made_work || reply[2].number() != 0;
+        x.made_work.add_words(reply[2].text());
       },
       fails(into));
 }

@@ -19,24 +19,26 @@ struct enqueue_part {
   const enqueue_request* request;
   answer* into;
 };
-void ask(steps& x, std::span<const enqueue_part> together);   // enqueue.cpp
-void ask(steps& x, const claim_request& r, answer& into);     // claim.cpp
-void ask(steps& x, const settle_request& r, answer& into);    // settle.cpp
-void ask(steps& x, const renew_request& r, answer& into);     // renew.cpp
-void ask(steps& x, const progress_request& r, answer& into);  // progress.cpp
-void ask(steps& x, const promote_request& r, answer& into);   // promote.cpp
-void ask(steps& x, const expired_request& r, answer& into);   // reap.cpp
-void ask(steps& x, const reap_request& r, answer& into);      // reap.cpp
-void ask(steps& x, const prune_request& r, answer& into);     // prune.cpp
-void ask(steps& x, const requeue_request& r, answer& into);   // change.cpp
-void ask(steps& x, const remove_request& r, answer& into);    // change.cpp
-void ask(steps& x, const pause_request& r, answer& into);     // change.cpp
-void ask(steps& x, const beat_request& r, answer& into);      // servers.cpp
-void ask(steps& x, const leave_request& r, answer& into);     // servers.cpp
-void ask(steps& x, const servers_request& r, answer& into);   // servers.cpp
-void ask(steps& x, const get_request& r, answer& into);       // look.cpp
-void ask(steps& x, const list_request& r, answer& into);      // look.cpp
-void ask(steps& x, const queues_request& r, answer& into);    // look.cpp
+void ask(steps& x, std::span<const enqueue_part> together);      // enqueue.cpp
+void ask(steps& x, const claim_request& r, answer& into);        // claim.cpp
+void ask(steps& x, const settle_request& r, answer& into);       // settle.cpp
+void ask(steps& x, const renew_request& r, answer& into);        // renew.cpp
+void ask(steps& x, const progress_request& r, answer& into);     // progress.cpp
+void ask(steps& x, const promote_request& r, answer& into);      // promote.cpp
+void ask(steps& x, const expired_request& r, answer& into);      // reap.cpp
+void ask(steps& x, const reap_request& r, answer& into);         // reap.cpp
+void ask(steps& x, const prune_request& r, answer& into);        // prune.cpp
+void ask(steps& x, const requeue_request& r, answer& into);      // change.cpp
+void ask(steps& x, const remove_request& r, answer& into);       // change.cpp
+void ask(steps& x, const pause_request& r, answer& into);        // change.cpp
+void ask(steps& x, const beat_request& r, answer& into);         // servers.cpp
+void ask(steps& x, const leave_request& r, answer& into);        // servers.cpp
+void ask(steps& x, const servers_request& r, answer& into);      // servers.cpp
+void ask(steps& x, const get_request& r, answer& into);          // look.cpp
+void ask(steps& x, const list_request& r, answer& into);         // look.cpp
+void ask(steps& x, const queues_request& r, answer& into);       // look.cpp
+void ask(steps& x, const queue_names_request& r, answer& into);  // look.cpp
+void ask(steps& x, const ready_request& r, answer& into);        // look.cpp
 
 void ask(steps& x, const take_request& r, answer& into);        // take.cpp
 void ask(steps& x, const cell_request& r, answer& into);        // swap.cpp
@@ -84,6 +86,12 @@ errc read_one(steps& x, const item& reply, std::optional<known_job>& into);  // 
 // Writes a claim's arguments, and reads its answer from `from` on.
 void add(call& c, const claim_request& r);                                           // claim.cpp
 void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& into);  // claim.cpp
+
+// What a new job is to do for others.
+inline void made_work(steps& x, const prepared_job& job) {
+  if (job.delay > duration::zero()) x.made_work.timers = true;
+  else x.made_work.add_queue(job.queue.value);
+}
 
 // A failure of the whole request. Of several, the one that may have happened stands.
 inline std::function<void(const error&)> fails(answer& into) {

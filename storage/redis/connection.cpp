@@ -127,6 +127,7 @@ bool connection::read_some() {
     broken_ = n == 0 ? "it closed the connection" : std::strerror(errno);
     return false;
   }
+  received_ += static_cast<std::uint64_t>(n);
   if (redisReaderFeed(context_->reader, buffer.data(), static_cast<std::size_t>(n)) != REDIS_OK) {
     broken_ = context_->reader->errstr;
     return false;

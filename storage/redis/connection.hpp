@@ -73,6 +73,7 @@ public:
   // Bytes posted, and of these handed to the kernel: a command that ends behind `sent` was never seen by Redis.
   std::uint64_t posted() const { return posted_; }
   std::uint64_t sent() const { return sent_; }
+  std::uint64_t received() const { return received_; }
   // Nothing more can come.
   bool is_broken() const { return !broken_.empty(); }
   // The other side has closed, or has said something that nobody asked for.
@@ -90,6 +91,7 @@ private:
   std::size_t out_at_ = 0;
   std::uint64_t posted_ = 0;
   std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
   std::string broken_;  // why nothing more comes
 };
 

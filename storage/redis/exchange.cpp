@@ -109,16 +109,20 @@ void exchange::lose(const std::string& why) {
   steps_.clear();
 }
 
+result<owned_reply> exchange::next(steady_point deadline) {
+  return connection_.next(deadline + time_for(connection_.received() - received_before_));
+}
+
 bool exchange::collect(steady_point deadline, std::deque<step>& again) {
   bool stay = true;
   // With replicas to wait for, a write is acknowledged only when they have it.
   std::vector<std::pair<step, owned_reply>> waiting;
   while (!steps_.empty()) {
     std::string not_loaded;
-    auto got = connection_.next(deadline);
+    auto got = next(deadline);
     if (got && steps_.front().loads) {
       if (got->root().is_error()) not_loaded = got->root().text();
-      got = connection_.next(deadline);
+      got = next(deadline);
     }
     if (!got) {
       for (auto& [s, reply] : waiting)
@@ -150,11 +154,11 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     s.failed({why.code, cat("Redis: ", printable(reply.text(), 300))});
   }
   if (replicas_ > 0) {
-    auto got = connection_.next(deadline);  // of the mark, without which WAIT may have nothing to wait for
-    if (got && mark_loads_) got = connection_.next(deadline);
+    auto got = next(deadline);  // of the mark, without which WAIT may have nothing to wait for
+    if (got && mark_loads_) got = next(deadline);
     const bool marked = got && !got->root().is_error();
     if (!marked) loaded_.reset(static_cast<std::size_t>(machine::script::mark));
-    if (got) got = connection_.next(deadline);  // of WAIT
+    if (got) got = next(deadline);  // of WAIT
     const bool enough = marked && got && got->root().number() >= static_cast<std::int64_t>(replicas_);
     const auto why = got ? cat("fewer than ", replicas_, " replicas have it yet ", printable(got->root().text(), 200))
                          : got.error().message;

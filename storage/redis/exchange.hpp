@@ -9,6 +9,9 @@
 
 namespace sluice::storage::redis {
 
+// How long so many bytes may take: 1 MiB a second is the slowest link of use.
+inline duration time_for(std::uint64_t bytes) { return duration(static_cast<std::int64_t>(bytes)); }
+
 class exchange final : public machine::steps {
 public:
   using loaded_scripts = std::bitset<machine::script_count>;
@@ -20,7 +23,8 @@ public:
         loaded_(loaded),
         prefix_(std::move(prefix)),
         instant_(std::move(instant)),
-        token_(std::move(token)) {}
+        token_(std::move(token)),
+        received_before_(c.received()) {}
 
   // Nothing is read before `finish`.
   void send(machine::call c, std::function<void(const machine::item&)> read,
@@ -28,7 +32,7 @@ public:
   // Replicas that must have what was sent so far.
   void wait_for_replicas(std::uint32_t count, duration patience);
 
-  // Reads all answers. False when the connection is of no more use.
+  // Reads all answers; what comes of them puts the deadline off. False when the connection is of no more use.
   bool finish(steady_point deadline);
 
   std::string why_not_stay;  // when the connection is of no more use
@@ -48,11 +52,13 @@ private:
   bool load(machine::script s);
   void post(step s);
   bool collect(steady_point deadline, std::deque<step>& again);
+  result<owned_reply> next(steady_point deadline);
   void lose(const std::string& why);
 
   connection& connection_;
   loaded_scripts& loaded_;
   std::string prefix_, instant_, token_;
+  std::uint64_t received_before_;
   std::deque<step> steps_;
   std::uint32_t replicas_ = 0;
   bool mark_loads_ = false;

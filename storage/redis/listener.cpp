@@ -22,8 +22,8 @@ constexpr auto ping_every = 5s;
 
 class listener final : public watch {
 public:
-  listener(location where, std::string token, std::function<void()> hint)
-      : where_(std::move(where)), token_(std::move(token)), hint_(std::move(hint)), thread_([this] { run(); }) {}
+  listener(location where, std::string token, std::function<void(const hint&)> told)
+      : where_(std::move(where)), token_(std::move(token)), told_(std::move(told)), thread_([this] { run(); }) {}
 
   ~listener() override {
     {
@@ -58,7 +58,7 @@ private:
       refused_ = true;
       return false;
     }
-    hint_();  // for what was said before we listened
+    told_(hint::for_everybody());  // for what was said before we listened
     auto silent_since = steady_clock::now();
     bool pinged = false;
     while (!stop_.is_set()) {
@@ -67,7 +67,7 @@ private:
         silent_since = steady_clock::now();
         pinged = false;
         const auto said = got->root();
-        if (said.size() == 3 && said[0].text() == "message" && said[2].text() != token_) hint_();
+        if (said.size() == 3 && said[0].text() == "message") hear(said[2].text());
         continue;
       }
       if (pinged || c.is_broken()) break;
@@ -78,9 +78,18 @@ private:
     return true;
   }
 
+  // Who said it, and a hint.
+  void hear(std::string_view said) const {
+    const auto who = said.substr(0, said.find(' '));
+    if (who == token_) return;
+    hint meant;
+    meant.add_words(said.substr(std::min(who.size() + 1, said.size())));
+    told_(meant ? meant : hint::for_everybody());
+  }
+
   const location where_;
   const std::string token_;
-  const std::function<void()> hint_;
+  const std::function<void(const hint&)> told_;
   stop_signal stop_{0ms};
   bool refused_ = false;
   std::mutex mutex_;
@@ -90,8 +99,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<watch> listen(location where, std::string token, std::function<void()> hint) {
-  return std::make_unique<listener>(std::move(where), std::move(token), std::move(hint));
+std::unique_ptr<watch> listen(location where, std::string token, std::function<void(const hint&)> told) {
+  return std::make_unique<listener>(std::move(where), std::move(token), std::move(told));
 }
 
 }  // namespace sluice::storage::redis

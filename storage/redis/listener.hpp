@@ -6,7 +6,7 @@
 
 namespace sluice::storage::redis {
 
-// Calls `hint` for what others than `token` made, and whenever it listens again after it could not.
-std::unique_ptr<watch> listen(location where, std::string token, std::function<void()> hint);
+// Calls `told` for what others than `token` made, and for everybody whenever it listens again after it could not.
+std::unique_ptr<watch> listen(location where, std::string token, std::function<void(const hint&)> told);
 
 }  // namespace sluice::storage::redis

@@ -17,8 +17,7 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto connect_patience = 2s;
-constexpr auto answer_patience = 5s;  // for a whole batch, and a second more for each
-constexpr std::size_t bytes_a_second = 10 * 1024 * 1024;
+constexpr auto answer_patience = 5s;  // for a whole batch, and longer by its bytes
 constexpr auto replica_patience = 1s;
 constexpr auto slice_patience = 10s;  // for a slice of an audit
 constexpr std::chrono::milliseconds first_pause = 50ms;
@@ -51,7 +50,7 @@ public:
 
   std::vector<answer> apply(std::span<const request> batch) override {
     std::vector<answer> answers(batch.size());
-    made_work_ = false;
+    made_work_ = {};
     if (auto up = ready(); !up) {
       answers.assign(batch.size(), up.error());
       return answers;
@@ -60,8 +59,7 @@ public:
     auto x = start_exchange();
     const auto joined = machine::ask_all(x, batch, answers);
     if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
-    const auto deadline =
-        steady_clock::now() + answer_patience + std::chrono::seconds((link_->at->posted() - posted) / bytes_a_second);
+    const auto deadline = steady_clock::now() + answer_patience + time_for(link_->at->posted() - posted);
     bool stay = x.finish(deadline);
     made_work_ = x.made_work;
     if (stay) stay = ask_alone(joined, deadline);
@@ -72,11 +70,11 @@ public:
     return answers;
   }
 
-  bool made_work() const override { return made_work_; }
+  const hint& made_work() const override { return made_work_; }
   void tidy() override {}
 
-  std::unique_ptr<watch> watch_others(std::function<void()> hint) override {
-    return listen(where_, token_, std::move(hint));
+  std::unique_ptr<watch> watch_others(std::function<void(const hint&)> told) override {
+    return listen(where_, token_, std::move(told));
   }
 
   sluice::durability durability() const override { return durability_; }
@@ -109,7 +107,7 @@ private:
       machine::ask(x, {&part, 1});
       if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
       if (!x.finish(deadline)) return false;
-      made_work_ = made_work_ || x.made_work;
+      made_work_.add(x.made_work);
     }
     return true;
   }
@@ -196,7 +194,9 @@ private:
     }
     auto x = start_exchange();
     machine::put_aside(x, broken);
-    return x.finish(deadline);
+    const bool stay = x.finish(deadline);
+    made_work_.add(x.made_work);
+    return stay;
   }
 
   void drop(const std::string& why) {
@@ -238,7 +238,7 @@ private:
   std::optional<std::string> told_;  // the last trouble that was logged, until an answer came
   steady_point next_try_{};
   std::chrono::milliseconds pause_{0};
-  bool made_work_ = false;
+  hint made_work_;
   sluice::durability durability_ = durability::volatile_;
   std::string settings_;
 };

@@ -118,7 +118,17 @@ result<void> file_lock::acquire(duration patience, const std::atomic<bool>& stop
 void file_lock::release() noexcept { ::flock(lock_, LOCK_UN); }
 
 void file_lock::touch() noexcept {
-  if (::pwrite(lock_, "!", 1, 0) < 0) return;  // a lost hint is found by the sweep
+  std::int64_t all = 0;
+  if (::pread(lock_, &all, sizeof all, 0) < 0) all = 0;
+  ++all;
+  ++touches_;  // before it is written: who is told of it must find it to be ours
+  if (::pwrite(lock_, &all, sizeof all, 0) < 0) --touches_;  // a lost hint is found by the sweep
+}
+
+std::int64_t file_lock::told_by_others() const noexcept {
+  std::int64_t all = 0;
+  if (::pread(lock_, &all, sizeof all, 0) < 0) return 0;
+  return all - touches_;
 }
 
 }  // namespace sluice::storage::sqlite

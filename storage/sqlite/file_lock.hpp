@@ -27,8 +27,10 @@ public:
   result<void> acquire(duration patience, const std::atomic<bool>& stop);
   void release() noexcept;
 
-  // Tells the other processes that there may be work.
+  // Tells the other processes that there may be work: FILE.lock counts how often anybody did. With the lock held.
   void touch() noexcept;
+  // How often others did, or a little less while we do: then it is written to once more. Any thread.
+  std::int64_t told_by_others() const noexcept;
 
   const std::string& path() const { return lock_path_; }
 
@@ -40,6 +42,7 @@ private:
   std::string turn_path_;
   int lock_ = -1;
   int turn_ = -1;
+  std::atomic<std::int64_t> touches_{0};
 };
 
 // True while `path` still names the file that `fd` is open on.

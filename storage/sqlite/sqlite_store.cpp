@@ -115,7 +115,7 @@ public:
 
   std::vector<answer> apply(std::span<const request> batch) override {
     std::vector<answer> answers(batch.size());
-    made_work_ = false;
+    made_work_ = {};
     const auto fail_all = [&](const error& e) {
       answers.assign(batch.size(), answer(e));
       return answers;
@@ -134,15 +134,22 @@ public:
     return answers;
   }
 
-  bool made_work() const override { return made_work_; }
+  const hint& made_work() const override { return made_work_; }
 
   void tidy() override {
     if (pages_in_log_ - at_checkpoint_ < checkpoint_after_pages || !db_ || lost_) return;
     checkpoint();
   }
 
-  std::unique_ptr<watch> watch_others(std::function<void()> hint) override {
-    return lock_ ? watch_file(lock_->path(), std::move(hint)) : nullptr;
+  // Of what others wrote nothing is known but that they did. Where this process wrote too, it was told already.
+  std::unique_ptr<watch> watch_others(std::function<void(const hint&)> told) override {
+    if (!lock_) return nullptr;
+    return watch_file(lock_->path(), [this, told = std::move(told), heard = lock_->told_by_others()]() mutable {
+      const auto now = lock_->told_by_others();
+      if (now <= heard) return;
+      heard = now;
+      told(hint::for_everybody());
+    });
   }
 
   sluice::durability durability() const override { return durability_; }
@@ -251,7 +258,6 @@ private:
       keys_->flush();
     });
     if (!wrong && published && lock_) lock_->touch();
-    wrote_work_ = !wrong && published;
     return wrong;
   }
 
@@ -301,14 +307,14 @@ private:
 
   std::vector<answer> one_by_one(std::span<const request> batch) {
     std::vector<answer> answers;
-    bool work = false;
+    hint work;
     waited_before_ = waited_long_;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       answers.push_back(std::move(apply(batch.subspan(i, 1)).front()));
-      work = work || made_work_;
+      work.add(made_work_);
     }
     waited_before_ = false;
-    made_work_ = work;
+    made_work_ = std::move(work);
     return answers;
   }
 
@@ -475,8 +481,7 @@ private:
     embedded_steps aside;
     machine::put_aside(aside, x.broken);
     if (!lock(short_patience)) return;
-    write(aside);
-    made_work_ = made_work_ || wrote_work_;
+    if (!write(aside)) made_work_.add(aside.made_work);
   }
 
   void roll_back() {
@@ -562,8 +567,7 @@ private:
   std::string instant_;         // of all that one transaction does
   bool waited_long_ = false;    // for the lock
   bool waited_before_ = false;  // when the same was asked with others
-  bool made_work_ = false;
-  bool wrote_work_ = false;  // with the last transaction that wrote
+  hint made_work_;
   sluice::durability durability_ = durability::volatile_;
   std::once_flag checks_;
   std::string found_;  // by the check, when `has_found_`

@@ -117,4 +117,22 @@ TEST_CASE("A start whose lease is over does not begin", "[pool]") {
   CHECK(ids(w.wait_for_ends(2)) == names{"a succeeded", "late given_back"});
 }
 
+TEST_CASE("ends with large results are taken in parts of 4 MiB") {
+  pool_world p(1);
+  std::vector<start_ptr> starts;
+  starts.reserve(10);
+  for (int i = 0; i < 10; ++i)
+    starts.push_back(p.start("j" + std::to_string(i)));
+  p->hold(starts);
+  for (const auto& start : starts) {
+    settled_outcome end;
+    end.settlement.text = std::string(1024 * 1024, 'r');
+    p->turn_away(start, std::move(end));
+  }
+  CHECK(p->take_ended(1, SIZE_MAX).size() == 4);
+  CHECK(p->take_ended(1, 3).size() == 3);
+  CHECK(p->take_ended(1, SIZE_MAX).size() == 3);
+  CHECK(p->take_ended(1, SIZE_MAX).empty());
+}
+
 }  // namespace sluice::test

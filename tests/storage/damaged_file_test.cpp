@@ -4,6 +4,7 @@
 
 #include <sluice/log.hpp>
 
+#include "core/log.hpp"
 #include "storage/contract.hpp"
 #include "storage/side_door.hpp"
 #include "support/process.hpp"
@@ -42,8 +43,13 @@ public:
       std::lock_guard hold(mutex_);
       all_.append(line).append("\n");
     });
+    set_log_level(log_level::warn);
   }
-  ~logged() { set_log_sink({}); }
+  ~logged() {
+    set_log_level(log_level::off);
+    log::flush(std::chrono::seconds(10));
+    set_log_sink({});
+  }
 
   int count(const std::string& words) {
     std::lock_guard hold(mutex_);

@@ -108,6 +108,10 @@ struct teller {
     }
     return text;
   }
+  std::string operator()(storage::names_answer of) const {
+    std::sort(of.names.begin(), of.names.end());
+    return listed("names ", of.names);
+  }
   std::string operator()(const storage::throttlers_answer& t) const {
     auto text = cat("page before ", t.next);
     for (const auto& row : t.throttlers)

@@ -72,7 +72,7 @@ void goes_with_the_model(world& w, const program& p, std::unique_ptr<storage::st
   const auto commit = [&](requests& batch, int connection) {
     auto& store = connection == 0 ? w.store() : *other;
     const auto answers = store.apply(batch);
-    const bool made_work = store.made_work();
+    const bool made_work{store.made_work()};
     for (std::size_t i = 0; i < batch.size(); ++i) {
       agree(in_words(expected.carry_out(batch[i], answers.at(i))), in_words(answers.at(i)));
       people.remember(batch[i], answers[i]);
@@ -135,7 +135,7 @@ void both_answer_alike(world& w, const program& p) {
         throw std::runtime_error(
             cat("request ", i + 1, " of ", batch.size(), ", Redis answers\n", by_redis, "\nand SQLite\n", by_sqlite));
     }
-    if (w.store().made_work() != beside.made_work()) throw std::runtime_error("only one of them says it made work");
+    if (w.store().made_work() != beside.made_work()) throw std::runtime_error("they say differently who has work");
     return answers;
   };
   const auto serve_beside = [&] {

@@ -50,10 +50,10 @@ public:
     gate_.pass(batch.size());
     return inner_->apply(batch);
   }
-  bool made_work() const override { return inner_->made_work(); }
+  const storage::hint& made_work() const override { return inner_->made_work(); }
   void tidy() override { inner_->tidy(); }
-  std::unique_ptr<storage::watch> watch_others(std::function<void()> hint) override {
-    return inner_->watch_others(std::move(hint));
+  std::unique_ptr<storage::watch> watch_others(std::function<void(const storage::hint&)> told) override {
+    return inner_->watch_others(std::move(told));
   }
   sluice::durability durability() const override { return inner_->durability(); }
   std::string settings() const override { return inner_->settings(); }
@@ -80,9 +80,9 @@ public:
     way_.passing.pass(batch.size());
     return std::vector<storage::answer>(batch.size(), storage::done_answer{});
   }
-  bool made_work() const override { return true; }
+  const storage::hint& made_work() const override { return everybody_; }
   void tidy() override {}
-  std::unique_ptr<storage::watch> watch_others(std::function<void()>) override { return nullptr; }
+  std::unique_ptr<storage::watch> watch_others(std::function<void(const storage::hint&)>) override { return nullptr; }
   sluice::durability durability() const override { return durability::volatile_; }
   std::string settings() const override { return {}; }
   void stop_waiting() override { way_.passing.set(true); }
@@ -94,15 +94,16 @@ public:
 
 private:
   way_in& way_;
+  const storage::hint everybody_ = storage::hint::for_everybody();
 };
 
 class two_way_store final : public storage::store {
 public:
   two_way_store(gate& g, way_in& w) : inner_(g), way_(w) {}
   std::vector<storage::answer> apply(std::span<const storage::request> batch) override { return inner_.apply(batch); }
-  bool made_work() const override { return inner_.made_work(); }
+  const storage::hint& made_work() const override { return inner_.made_work(); }
   void tidy() override { inner_.tidy(); }
-  std::unique_ptr<storage::watch> watch_others(std::function<void()>) override { return nullptr; }
+  std::unique_ptr<storage::watch> watch_others(std::function<void(const storage::hint&)>) override { return nullptr; }
   sluice::durability durability() const override { return inner_.durability(); }
   std::string settings() const override { return inner_.settings(); }
   void stop_waiting() override { inner_.stop_waiting(); }
@@ -181,7 +182,7 @@ TEST_CASE("What may go beside does so while the first thread is busy, and passes
   std::promise<void> hint;
   {
     runner r(std::make_unique<two_way_store>(g, way));
-    auto listens = r.subscribe([&] { hint.set_value(); });
+    auto listens = r.subscribe([&](const storage::hint&) { hint.set_value(); });
     const auto note = [&](int n) { return [&order, n](const runner::answers&) { order.push_back(n); }; };
     r.submit({get_of("x")}, note(0), true);  // nobody is busy: the first thread takes it
     g.wait_entered(1);
@@ -323,9 +324,9 @@ TEST_CASE("Listeners are told of new work, once each commit, until they leave", 
   int first = 0, second = 0;
   {
     runner r(std::make_unique<gated_store>(g));
-    const auto listens = r.subscribe([&] { ++first; });
+    const auto listens = r.subscribe([&](const storage::hint&) { ++first; });
     {
-      const auto leaves = r.subscribe([&] { ++second; });
+      const auto leaves = r.subscribe([&](const storage::hint&) { ++second; });
       r.call({get_of("a")}, soon());
       r.call({enqueue_of("a")}, soon());
       r.call({get_of("a")}, soon());  // behind the hint of the commit before
@@ -344,7 +345,7 @@ TEST_CASE("A runner on a file hears of work of other processes", "[runner]") {
   std::mutex mutex;
   std::condition_variable told;
   bool hinted = false;
-  const auto listens = (*r)->subscribe([&] {
+  const auto listens = (*r)->subscribe([&](const storage::hint&) {
     const std::lock_guard hold(mutex);
     hinted = true;
     told.notify_all();

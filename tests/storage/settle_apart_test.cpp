@@ -26,9 +26,9 @@ public:
       told.push_back(one(r));
     return told;
   }
-  bool made_work() const override { return false; }
+  const storage::hint& made_work() const override { return nobody_; }
   void tidy() override {}
-  std::unique_ptr<storage::watch> watch_others(std::function<void()>) override { return nullptr; }
+  std::unique_ptr<storage::watch> watch_others(std::function<void(const storage::hint&)>) override { return nullptr; }
   sluice::durability durability() const override { return durability::volatile_; }
   std::string settings() const override { return {}; }
   result<void> ready() override { return {}; }
@@ -36,6 +36,8 @@ public:
   void stop_waiting() override {}
 
 private:
+  const storage::hint nobody_{};
+
   storage::answer one(const storage::request& r) {
     if (++asked == goes_away_at) return error{errc::storage_unavailable, "away"};
     const error full{errc::storage_full, "no room"};

@@ -177,7 +177,7 @@ TEST_CASE("A store is told when another one made work", "[sqlite]") {
   std::mutex mutex;
   std::condition_variable told;
   int hints = 0;
-  const auto watch = one.store().watch_others([&] {
+  const auto watch = one.store().watch_others([&](const storage::hint&) {
     const std::lock_guard hold(mutex);
     ++hints;
     told.notify_all();
@@ -193,5 +193,5 @@ TEST_CASE("A store is told when another one made work", "[sqlite]") {
     std::unique_lock hold(mutex);
     CHECK(told.wait_for(hold, 10s, [&] { return hints > 0; }));
   }
-  CHECK_FALSE(sqlite_memory_world().store().watch_others([] {}));
+  CHECK_FALSE(sqlite_memory_world().store().watch_others([](const storage::hint&) {}));
 }

@@ -2,14 +2,14 @@
 -- A person's word about one job.
 -- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6], for remove: cause, error and time waited of a
 -- start that runs, as in a past.
--- Answer: none, or work when somebody has work by it; not_found or damaged; or why its state does not allow that:
--- processing, or "throttled RESOURCE".
+-- Answer: done, not_found or damaged; or why its state does not allow that: processing, or "throttled RESOURCE". Then
+-- the hint.
 -- Invariants: the job moves from one line to one other, as docs/job_lifecycle.md draws it, or is where it should be and
 -- nothing changes; who is deleted has no permits.
 begin_freeing()
 local id = ARGV[4]
 local record = call('HGET', jobs, id)
-if not record then return 'not_found' end
+if not record then return {'not_found', ''} end
 local at = place_of(id, record)
 local p = read_past(call('HGET', past, id))
 if not at or not p then
@@ -17,24 +17,24 @@ if not at or not p then
   if was_scheduled then sorted(due) end
   put_aside(id, at and at.key, at and at.queue or queue_of(record) or 'default')
   if was_scheduled then refresh_due(at.queue) end
-  finish(woken > 0)
-  return 'damaged'
+  return {'damaged', finish()}
 end
 local target, score, row
 if ARGV[3] == 'requeue' then
-  if is_enqueued(at.kind) then return 'none' end
-  if at.kind == 'processing' then return at.kind end
+  if is_enqueued(at.kind) then return {'done', ''} end
+  if at.kind == 'processing' then return {at.kind, ''} end
   if at.kind == 'throttled' then
     local a = throttling().admission_of(id) or throttling().no_admission
-    return 'throttled ' .. a.at
+    return {'throttled ' .. a.at, ''}
   end
   if at.kind ~= 'scheduled' then  -- a final job starts afresh, with all its attempts
     p.failures, p.attempt, p.losses = 0, 0, 0
   end
   p.result = ''
+  has_work(at.queue)
   target, score = sorted(tail(at.queue, p.losses)), whole(draw(1))
 else
-  if at.kind == 'deleted' then return 'none' end
+  if at.kind == 'deleted' then return {'done', ''} end
   row = at.kind == 'processing' and call('HGET', runs, id)
   local start = row and read_start(row)
   if start then
@@ -52,6 +52,4 @@ call('HSET', past, id, write_past(p))
 call('ZADD', target, score, id)
 if at.kind == 'scheduled' then refresh_due(at.queue) end
 if ARGV[3] == 'remove' then throttling().forget_job(id, row) end
-local made_work = ARGV[3] == 'requeue' or woken > 0
-finish(made_work)
-return made_work and 'work' or 'none'
+return {'done', finish()}

@@ -1,15 +1,15 @@
 -- Writes, and its answer is a promise.
 -- Adds or changes a definition.
 -- ARGV[3]: resource; [4]: text; [5]: permits, or empty; [6]: the configuration that says so, or empty.
--- Answer: unchanged, added or changed; 1 when there is work for others.
+-- Answer: unchanged, added or changed; the hint.
 -- Invariants: who fits under a higher limit is woken; what waits in lines of a cell is looked at again; a changed
 -- definition makes a new version of the cell.
 check_throttlers()
 local resource, said, permits, config = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-if config ~= '' and call('HGET', configs, resource) == config then return {'unchanged', 0} end
+if config ~= '' and call('HGET', configs, resource) == config then return {'unchanged', ''} end
 local before, limit_before = call('HGET', definitions, resource), call('HGET', limits, resource) or ''
 if config ~= '' then call('HSET', configs, resource, config) end
-if before == said and limit_before == permits then return {'unchanged', 0} end
+if before == said and limit_before == permits then return {'unchanged', ''} end
 call('HSET', definitions, resource, said)
 if permits == '' then call('HDEL', limits, resource) else call('HSET', limits, resource, permits) end
 -- What was decided by the old one is not carried out any more.
@@ -17,17 +17,15 @@ if before and permits == '' then
   local version, rest = match(call('HGET', limiters, resource) or '0 0:', '^(%d+)( .*)$')
   if version then call('HSET', limiters, resource, whole(version + 1) .. rest) end
 end
-local opened = 0
 if limit_of(resource) then
   pass_on(resource)
 else
   local function open(line_of_it)
     call('ZADD', next_checks, now_text, line_of_it)
-    opened = opened + 1
+    has_work('@')
   end
   if call('ZSCORE', waiting, resource) then open(resource) end
   local of_keys = call('ZRANGE', waiting, '[' .. resource .. '/', '(' .. resource .. '0', 'BYLEX')
   for _, line_of_key in ipairs(of_keys) do open(line_of_key) end
 end
-finish(woken + opened > 0)
-return {before and 'changed' or 'added', woken + opened > 0 and 1 or 0}
+return {before and 'changed' or 'added', finish()}

@@ -6,5 +6,5 @@
 local at = {}
 for i = 3, #ARGV, 4 do at[#at + 1] = i end
 local answer, stored = store_new(at)
-if stored then finish(true) end
+if stored then finish() end
 return answer

@@ -38,6 +38,6 @@ for _, queue in ipairs(call('ZRANGE', ending, 0, -1)) do
   if first[2] then call('ZADD', ending, first[2], queue) else call('ZREM', ending, queue) end
 end
 for _, b in ipairs(broken) do put_aside(b[1], line('processing', b[2]), b[2]) end
-if #broken > 0 then finish(woken > 0) end
+if #broken > 0 then finish() end
 if next_end then answer[1] = whole(next_end - now) end
 return answer

@@ -1,11 +1,14 @@
 -- Reads.
 -- A page of jobs: state after state, and within one the waiting in the order they will go, the final newest first.
 -- ARGV[3]: queue, or empty for all. ARGV[4]: at most so many. ARGV[5], ARGV[6]: the score and id behind which the first
--- state goes on, both empty at its beginning. From 7: states, each as its name followed by 1 when the newest is first.
+-- state goes on, both empty at its beginning. ARGV[7]: 1 when args and results are told, too. From 8: states, each as
+-- its name followed by 1 when the newest is first.
 -- Answer: for each job the place of its state among those asked, then id, line, score, record, past or empty, and
--- its start or, of a throttled job, its admission. Scores are told so that a page goes on behind any of them.
+-- its start or, of a throttled job, its admission. Scores are told so that a page goes on behind any of them. One value
+-- more at the end when the page was cut at its bytes.
 local function exact(score) return format('%.17g', score) end
 local limit, after_score, after_id = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local with_args = ARGV[7] == '1'
 local all = ARGV[3] ~= '' and {ARGV[3]} or call('SMEMBERS', queues)
 table.sort(all, by_bytes)
 
@@ -48,8 +51,28 @@ local function read(kind, key, newest_first, want, rows)
   end
 end
 
-local answer, count = {}, 0
-for s = 7, #ARGV, 2 do
+-- A record with empty args, and without its checksum, which is over them.
+local function without_args(record)
+  local _, at = name_at(record, 2)
+  if at then _, at = name_at(record, at) end
+  local from, length, digit = at, 0, 1
+  while at do
+    local n = byte(record, at)
+    if not n then return '' end
+    at, length, digit = at + 1, length + n % 128 * digit, digit * 128
+    if n < 128 then return sub(record, 1, from - 1) .. '\0' .. sub(record, at + length, -9) end
+  end
+  return ''
+end
+local function without_result(value)
+  local p = read_past(value)
+  if not p or p.result == '' then return value end
+  p.result = ''
+  return write_past(p)
+end
+
+local answer, count, bytes = {}, 0, 0
+for s = 8, #ARGV, 2 do
   local newest_first, rows = ARGV[s + 1] == '1', {}
   for _, l in ipairs(lines_in(ARGV[s])) do read(l[1], l[2], newest_first, limit - count, rows) end
   table.sort(rows, function(a, b)
@@ -58,9 +81,15 @@ for s = 7, #ARGV, 2 do
   end)
   for i = 1, math.min(#rows, limit - count) do
     local r, n = rows[i], #answer
-    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = (s - 7) / 2, r.id, r.kind, exact(r.score)
-    answer[n + 5] = call('HGET', jobs, r.id) or ''
-    answer[n + 6], answer[n + 7] = call('HGET', past, r.id) or '', start_told(r.id, r.kind)
+    local record, before = call('HGET', jobs, r.id) or '', call('HGET', past, r.id) or ''
+    if not with_args then record, before = without_args(record), without_result(before) end
+    bytes = bytes + #record + #before
+    if n > 0 and bytes > most_told_bytes then
+      answer[n + 1] = 1
+      return answer
+    end
+    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = (s - 8) / 2, r.id, r.kind, exact(r.score)
+    answer[n + 5], answer[n + 6], answer[n + 7] = record, before, start_told(r.id, r.kind)
   end
   count = count + math.min(#rows, limit - count)
   after_score, after_id = nil, nil

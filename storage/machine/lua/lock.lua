@@ -32,7 +32,7 @@ if what == 'take' then
   if until_ <= now then
     held = {fence = whole(draw(1)), token = ARGV[7], holder = ARGV[8]}
     write(held, lease)
-    finish(false)
+    finish()
     return answer(0)
   end
   if held.lease ~= '' and until_ > now + held.lease + clock_slack then write(held, held.lease) end

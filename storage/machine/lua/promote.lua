@@ -1,8 +1,8 @@
 -- Writes, or finds nothing to do.
 -- Moves due jobs to the tails of their queues, oldest first, and passes on what was reserved too long.
 -- ARGV[3]: at most so many of each. ARGV[4]: for how many microseconds something stays reserved.
--- Answer: how many were moved; in how many microseconds the next is due (empty: there is none; 0: more are due); 1 when
--- waiters were woken; the cells with a line to look at; in how many microseconds the next schedule is due, or empty.
+-- Answer: how many were moved; in how many microseconds the next is due (empty: there is none; 0: more are due); the
+-- hint; the cells with a line to look at; in how many microseconds the next schedule is due, or empty.
 -- Invariant: `due` names each queue that has scheduled jobs, with the earliest. Passes when memory is out.
 local most_open = 10000    -- lines looked at, those that stand still included
 begin_freeing()
@@ -62,6 +62,7 @@ if moved > 0 then
   for i = 1, moved do
     local f = found[i]
     local p = read_past(pasts[i]) or {losses = 0}  -- who claims it will see that it cannot be read
+    has_work(f.queue)
     add_one(leaving, sorted(line('scheduled', f.queue)), f.id)
     add_two(entering, sorted(tail(f.queue, p.losses)), whole(place + i - 1), f.id)
   end
@@ -93,7 +94,7 @@ for _, member in ipairs(lapsed) do
   end
 end
 many('ZREM', next_checks, still)
-finish(moved + woken > 0)
+local hint = finish()
 
 local next_in
 local function sooner(instant) next_in = math.min(next_in or longest, math.max(0, instant - now)) end
@@ -106,5 +107,5 @@ if #open > 0 then sooner(now + look_again) end  -- a line that nobody looks at m
 local coming = call('ZRANGE', next_checks, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
 if coming[2] then sooner(tonumber(coming[2])) end
 local schedule_due = first_of(firing)
-return {moved, next_in and whole(next_in) or '', woken > 0 and 1 or 0, open,
+return {moved, next_in and whole(next_in) or '', hint, open,
         schedule_due and whole(math.min(longest, math.max(0, schedule_due - now))) or ''}

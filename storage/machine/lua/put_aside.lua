@@ -2,9 +2,8 @@
 -- Moves records that could not be read into quarantine.
 -- ARGV from 3, for each: id, and its record and past as they were read (no past: it was not looked at); who was
 -- changed since stays.
--- Answer: how many were moved.
+-- Answer: the hint.
 begin_freeing()
-local moved = 0
 for i = 3, #ARGV, 3 do
   local id = ARGV[i]
   local record, before = call('HGET', jobs, id) or '', call('HGET', past, id) or ''
@@ -13,8 +12,6 @@ for i = 3, #ARGV, 3 do
     if at and at.kind == 'scheduled' then sorted(due) end
     put_aside(id, at and at.key, at and at.queue or queue_of(record) or 'default')
     if at and at.kind == 'scheduled' then refresh_due(at.queue) end
-    moved = moved + 1
   end
 end
-finish(woken > 0)
-return moved
+return finish()

@@ -3,7 +3,7 @@
 -- ARGV[3]: losses at which a job is failed. ARGV[4], ARGV[5]: the reason, with %d for the number: of the start when the
 -- job goes back, of the losses when it is failed. ARGV[6]: cause, error and time waited of the start, as in a past.
 -- From 7, for each start: id, fence, renewals.
--- Answer: a digit for each start (0 taken, 1 stale, 2 taken and failed for good).
+-- Answer: a digit for each start (0 taken, 1 stale, 2 taken and failed for good); the hint.
 -- Invariants: as for settle; the job waits in its queue again, from its second loss on as a suspect, or is failed; its
 -- permits go back and on. Passes when memory is out.
 begin_freeing()
@@ -36,6 +36,7 @@ for i, id in ipairs(ids) do
       changed[#changed + 1] = id
       changed[#changed + 1] = write_past(p)
       add_one(leaving, sorted(processing), id)
+      if not give_up then has_work(start.queue) end
       local target = give_up and line('failed', start.queue) or tail(start.queue, p.losses)
       add_two(entering, sorted(target), whole(give_up and now or draw(1)), id)
     end
@@ -49,5 +50,4 @@ many('HSET', past, changed)
 each_list(entering, 'ZADD')
 for _, b in ipairs(broken) do put_aside(b.id, b.key, b.queue) end
 give_back_if_any(ended, had, took, is_final)
-finish(#ended + woken > 0)
-return table.concat(codes)
+return {table.concat(codes), finish()}

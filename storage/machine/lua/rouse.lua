@@ -2,8 +2,7 @@
 -- Wakes whoever fits and was not woken, and has lines of cells looked at again that nobody looks at although somebody
 -- waits there whose queue runs.
 -- ARGV[3]: look at so many resources at most; ARGV[4]: those behind this one.
--- Answer: how many were woken; the resource behind which it goes on, or empty when that was all; 1 when there is work
--- for others.
+-- Answer: how many were woken; the resource behind which it goes on, or empty when that was all; the hint.
 begin_freeing()
 check_throttlers()
 local limit = math.max(1, tonumber(ARGV[3]))
@@ -22,8 +21,7 @@ for _, resource in ipairs(found) do
     break
   end
 end
+if reopened > 0 then has_work('@') end
 -- With scores in it that are not alike the list has no order, and pages of it might go on for ever.
 if woken == 0 and not by_bytes(ARGV[4], last_one) then more = false end
-local made_work = woken + reopened > 0
-finish(made_work)
-return {woken, more and last_one or '', made_work and 1 or 0}
+return {woken, more and last_one or '', finish()}

@@ -4,8 +4,7 @@
 -- given_back, deferred); 1 when that is a failed run, else 0; the delay in microseconds of those that are retried or
 -- deferred; 1 when they report progress, else 0; and for each start: id; fence; the reason, the result and the report,
 -- if any, each as "length:bytes"; cause, error and time waited, as in a past. Then the claim, if any: see claim.lua.
--- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before), and a w when others have work with who was
--- woken; then the claim's.
+-- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before); the hint; then the rest of the claim's.
 -- Invariants: only the current start ends; it leaves `runs` and its lease, and its job enters one line; what has
 -- ended changes no more; its permits go back and on. Passes when memory is out.
 begin_freeing()
@@ -61,19 +60,24 @@ local plain = not next(has_admission)  -- nobody has more than what its claim to
 if some_took then throttling().check_throttlers() end
 local ended_commons = {}
 
-local codes, made_work = {}, false
+local codes = {}
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
 local earliest, done, took = {}, {}, {}  -- took: see give_back
 local ends, changes = 0, 0
 
+local goes_on = {given_back = true, retry = true, deferred = true}
 local function target_of(how, delay, losses, c)
   if (how == 'retry' or how == 'deferred') and delay > 0 then
     sorted(due)
+    has_work('@')
     earliest[c.queue] = math.min(earliest[c.queue] or now + delay, now + delay)
     return line('scheduled', c.queue), whole(now + delay)
   end
-  if how == 'given_back' and not is_suspect(losses) then return line('front', c.queue), whole(draw(1)) end
-  if how == 'given_back' or how == 'retry' or how == 'deferred' then return tail(c.queue, losses), whole(draw(1)) end
+  if goes_on[how] then
+    has_work(c.queue)
+    local first = how == 'given_back' and not is_suspect(losses)
+    return first and line('front', c.queue) or tail(c.queue, losses), whole(draw(1))
+  end
   local key = c.lines[how] or line(how, c.queue)
   c.lines[how] = key
   return key, now_text
@@ -82,8 +86,7 @@ end
 for _, group in ipairs(groups) do
   local how, failure = group.how, group.failure
   local uncounted = how == 'given_back' or how == 'deferred'
-  local goes_on = uncounted or how == 'retry'
-  group.goes_on = goes_on
+  group.goes_on = goes_on[how]
   for i = group.from, group.to do
     local id, fence, c = ids[i], fences[i], commons[i]
     local before = looked[id]
@@ -110,7 +113,6 @@ for _, group in ipairs(groups) do
         ended[ends] = id
         add_one(leaving, c.processing, id)
         local target, score = target_of(how, group.delay, losses, c)
-        made_work = made_work or goes_on
         add_two(entering, sorted(target), score, id)
 
         -- A start that was given back or deferred does not count as a run.
@@ -158,13 +160,11 @@ if next(had) then
 end
 give_back_if_any(ended, had, took, is_final)
 
-local answer = {''}
+local answer = {table.concat(codes), ''}
 if ARGV[at] then
   keep_number()  -- the ends are stored, whatever becomes of the claim
   local got = claim(at)
   for i = 1, #got do answer[i + 1] = got[i] end
-  made_work = made_work or got[1] > 0
 end
-answer[1] = table.concat(codes) .. (woken > 0 and 'w' or '')
-finish(made_work or woken > 0)
+answer[2] = finish()
 return answer

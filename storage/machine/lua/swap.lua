@@ -4,7 +4,7 @@
 -- ARGV[3]: cell; [4]: version that was read; [5]: new state; [6], [7]: the span in microseconds, without its end. Then
 -- the number of wakes, each as resource and count; the number of parks, each as id, fence and resource; the number of
 -- those let in, each as id and fence; and the openings, each as resource and instant, or empty for none.
--- Answer: 1 when it was changed; how many were woken; 1 when there is work for others; for each park a letter (p
+-- Answer: 1 when it was changed; how many were woken; the hint; for each park a letter (p
 -- parked, s stale) and the resource; for each let in a digit (1 stale); the cell afterwards, see cell_view.lua.
 -- Invariants: all or nothing, by version and time; a start is parked as by take.
 begin_freeing()
@@ -13,7 +13,7 @@ check_throttlers()
 local version, from = match(call('HGET', limiters, name) or '', '^(%d+) ()')
 version = version or '0'
 if version ~= ARGV[4] or now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then
-  return {0, 0, 0, {}, '', cell_view(name)}
+  return {0, 0, '', {}, '', cell_view(name)}
 end
 
 local function list_of(size, count)
@@ -75,6 +75,5 @@ for _, o in ipairs(moved) do
     call('ZREM', next_checks, o[1])
   end
 end
-local made_work = woken > 0 or #moved > 0  -- timers look when the next line opens
-finish(made_work)
-return {1, slots, made_work and 1 or 0, told_parks, table.concat(codes), cell_view(name)}
+if #moved > 0 then has_work('@') end  -- timers look when the next line opens
+return {1, slots, finish(), told_parks, table.concat(codes), cell_view(name)}

@@ -79,5 +79,6 @@ if next_at ~= '' then call('ZADD', firing, next_at, name) else call('ZREM', firi
 if place == '' then call('HDEL', even_places, name)
 elseif among ~= '' then call('HSET', even_places, name, match(place, '^%d+ %d+ ') .. whole(draw(1)))
 else call('HSET', even_places, name, place) end
-finish(stored or (count == 0 and next_at ~= ''))
+if next_at ~= '' and (stored or count == 0) then has_work('@') end
+finish()
 return told(1, table.concat(codes))

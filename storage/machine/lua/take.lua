@@ -2,7 +2,7 @@
 -- Gives permits to starts, or parks them; each alone, in the order they come.
 -- ARGV from 3, for each group of alike starts: their number; s when what they get is strict, else empty; 1 when they
 -- may be parked, else 0; the number of resources, these; then for each start id, fence.
--- Answer: a letter for each start (g granted, p parked, b busy, u undefined, s stale); 1 when others were woken; for
+-- Answer: a letter for each start (g granted, p parked, b busy, u undefined, s stale); the hint; for
 -- each that is p, b or u the resource.
 -- Invariants: a start gets all or none; nobody gets what somebody waits for whose queue runs; who is parked leaves
 -- `runs` and its lease, and its past stays as it was. Passes when memory is out.
@@ -138,5 +138,4 @@ for i, id in ipairs(ids) do
   letters[i], resources[#resources + 1] = decide(id, fences[i], group_of[i], rows[i])
 end
 write_grants()
-finish(woken > 0)
-return {table.concat(letters), woken > 0 and 1 or 0, resources}
+return {table.concat(letters), finish(), resources}

@@ -2,14 +2,16 @@
 -- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds,
 -- the number of known types, these, the number of types that start at once, these, the number of types whose permits
 -- are taken, and for each: it, 1 when it may be parked, the number of its resources, these.
--- Answer: how many jobs are work for others; what claimed jobs have of throttlers already, see
--- `permits_told`; how many were parked; 1 when a suspect waits still; then for each job id, end of its lease, record,
--- past or empty, start.
+-- Answer: a place for the hint; what claimed jobs have of throttlers already, see `permits_told`; how many were parked;
+-- 1 when a suspect waits still; 1 when more may be claimed at once, as it was cut at its bytes; then for each job id,
+-- end of its lease, record, past or empty, start.
 -- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
 -- moves to its type's line; no suspect stays in the front or the main line; an op that got something answers the same
 -- when it comes again. A record that cannot be read is put aside.
 local most_moved = 1000  -- jobs that one claim looks at and does not take
 local most_types = 1000  -- lines of types that a claim asks for by their names in the store, not by those that it knows
+local few_at_first = 32  -- are read at once, and while they are large
+local small_record = 16384
 
 local function suspect_waits(queue, passed)
   return (passed or call('EXISTS', line('suspect', queue)) == 1) and 1 or 0
@@ -25,7 +27,7 @@ local function claimed_before(server, queue, op)
     end
   end
   table.sort(found, function(a, b) return a.fence < b.fence end)
-  local answer, ids_found, has_already = {0, '', 0, suspect_waits(queue)}, {}, {}
+  local answer, ids_found, has_already = {'', '', 0, suspect_waits(queue), 0}, {}, {}
   for i, f in ipairs(found) do ids_found[i] = f.id end
   local had = admissions_if_any(ids_found)
   for i, f in ipairs(found) do
@@ -61,7 +63,7 @@ local function claim(at)
     plans[ARGV[place]] = plan
     place = place + 3 + #plan.wants
   end
-  if most == 0 then return {0} end
+  if most == 0 then return {''} end
 
   local owner = text(queue) .. server
   local mark = lane .. ' ' .. owner
@@ -71,13 +73,15 @@ local function claim(at)
   mark_served(queue)
   if is_asked_again then return claimed_before(server, queue, op) end
   call('SADD', queues, queue)
-  if call('SISMEMBER', paused, queue) == 1 then return {0} end
+  if call('SISMEMBER', paused, queue) == 1 then return {''} end
 
   -- Looking: what is taken, what is moved aside, what cannot be read. Of jobs, nothing is written before all is known.
   local ids, records, pasts, attempts, permits, has = {}, {}, {}, {}, {}, {}  -- of those taken
   local leaving, aside, broken, strays, parks, full, looked = grouped(), {}, {}, {}, {}, false, 0
   local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
   local passed_suspect = false
+  local bytes, cut = 0, false  -- of those taken
+  local slice = few_at_first
 
   local function rooms_for(plan)
     local found = {}
@@ -140,6 +144,12 @@ local function claim(at)
       add_one(leaving, from.key, id)
       return
     end
+    local size = #record + #(before_it or '')
+    if #ids > 0 and bytes + size > most_told_bytes then
+      cut, full = true, true
+      return
+    end
+    bytes = bytes + size
     if suspect then suspect_too = false end
     if from.of_woken then from_woken = from_woken + 1 end
     local n = #ids + 1
@@ -156,7 +166,7 @@ local function claim(at)
 
   -- The next of some lines, at most as many as are wanted: ids, and the line of each.
   local function first_of(lines)
-    local wanted = most - #ids
+    local wanted = math.min(most - #ids, slice)
     local found, from = {}, {}
     if #lines == 1 then
       local only = lines[1]
@@ -181,6 +191,9 @@ local function claim(at)
       local found, from = first_of(lines)
       if #found == 0 then return end
       local found_records, found_pasts = many('HMGET', jobs, found), many('HMGET', past, found)
+      local read = 0
+      for i = 1, #found do read = read + #(found_records[i] or '') end
+      slice = read < #found * small_record and most_moved or few_at_first
       -- Who was never started and waits in the main line has nothing to do with a throttler yet.
       local may_have = {}
       for i, id in ipairs(found) do
@@ -216,7 +229,9 @@ local function claim(at)
     end
     drain(lines)
   end
-  if #ids + #aside + #broken + #strays + #parks == 0 then return {0, '', 0, suspect_waits(queue, passed_suspect)} end
+  if #ids + #aside + #broken + #strays + #parks == 0 then
+    return {'', '', 0, suspect_waits(queue, passed_suspect), 0}
+  end
 
   -- Writing.
   local processing = sorted(line('processing', queue))
@@ -225,6 +240,7 @@ local function claim(at)
   if #parks > 0 then sorted(line('throttled', queue)) end
   call('SCARD', types_of(queue))
   local entering, new_types = grouped(), {}
+  if #aside > 0 then has_work(queue) end  -- for who knows their types
   for _, a in ipairs(aside) do
     add_two(entering, sorted(type_line(queue, a[2])), whole(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
     add_one(leaving, a[3], a[1])
@@ -239,10 +255,12 @@ local function claim(at)
   many('SADD', types_of(queue), new_types)
   for _, b in ipairs(broken) do put_aside(b[1], b[2], queue) end
 
-  woken = woken - math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
+  local own = math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
+  woken = woken - own
+  woken_in[queue] = (woken_in[queue] or 0) - own
   if #parks > 0 then throttling().park_fresh(queue, parks) end
 
-  local answer, answered = {#aside, '', #parks, suspect_waits(queue, passed_suspect)}, 4
+  local answer, answered = {'', '', #parks, suspect_waits(queue, passed_suspect), cut and 1 or 0}, 5
   if #ids > 0 then
     -- Their starts: the first of their fences.
     local fence, rows, leases = draw(#ids), {}, {}
@@ -274,6 +292,5 @@ local function claim(at)
   end
   if #overtaken > 0 then table.sort(overtaken, by_bytes) end
   for _, resource in ipairs(overtaken) do throttling().pass_on(resource) end
-  answer[1] = answer[1] + woken
   return answer
 end

@@ -29,7 +29,7 @@ local lock_ends = P .. ':lock_ends'    -- sorted set: resource -> the instant at
 local schedules = P .. ':schedules'      -- hash: name -> a schedule
 local firing = P .. ':firing'            -- sorted set: name -> the instant at which the schedule is due next
 local even_places = P .. ':places'     -- hash: name -> the part of its minute that an evenly staggered one keeps
-local channel = P .. ':work'           -- told whenever there may be work
+local channel = P .. ':work'           -- told who may have work: who asked, and a hint as `finish` has it
 
 -- Who has a permit of a resource, but for those in `claim_permits`: hash: id -> "kind fence since". Resources hold any
 -- bytes.

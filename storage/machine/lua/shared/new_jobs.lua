@@ -40,11 +40,17 @@ local function store_new(at)
   local first = tails > 0 and draw(tails) or 0
   for queue, keys in pairs(known) do
     local list = placed.of[keys.ready]
-    if list then for i = 1, #list, 2 do list[i] = whole(first + list[i] - 1) end end
+    if list then
+      has_work(queue)
+      for i = 1, #list, 2 do list[i] = whole(first + list[i] - 1) end
+    end
   end
   call('SADD', queues, unpack(queue_list))  -- first: it looks at the type too, and a queue without jobs does no harm
   many('HSET', jobs, records)
   each_list(placed, 'ZADD')
-  for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', whole(instant), queue) end
+  for queue, instant in pairs(earliest) do
+    call('ZADD', due, 'LT', whole(instant), queue)
+    has_work('@')
+  end
   return answer, true
 end

@@ -1,4 +1,4 @@
--- The number that only grows, which fences and places in line are drawn from; and what stands at the ends of a script.
+-- The number that only grows, which fences and places in line are drawn from.
 
 -- What is no text is an error here, and nothing before; behind what is no number there is none.
 local last_number = tonumber(match(stored[2] or call('GET', number_key) or '0', '^%d+$')) or math.huge
@@ -25,11 +25,4 @@ local function begin_freeing() call('HDEL', runs, '') end
 local function keep_number()
   if is_drawn then call('SET', number_key, whole(last_number)) end
   is_drawn = false
-end
-
--- The last writes of a script.
-local function finish(made_work)
-  keep_number()
-  -- Who may not publish is heard by the sweep.
-  if made_work then redis.pcall('PUBLISH', channel, ARGV[2]) end
 end

@@ -1,4 +1,29 @@
--- Who was woken by this step: of those that waited, and by queue; without those that it has claimed itself.
+-- Who has work by this step, and how others hear of it.
 
+-- Of those that waited, how many were woken, and by queue; without those that the step has claimed itself.
 local woken = 0
 local woken_in = {}
+
+-- Who should look: queues by name, and as @ the timers, when something may fall due sooner than they know.
+local hinted = {}
+local function has_work(whom) hinted[whom] = true end
+
+local most_named = 8  -- in one hint
+-- The last writes of a script. Answers the hint that others were given: words with spaces between, * for every queue;
+-- empty for nobody.
+local function finish()
+  keep_number()
+  for queue, n in pairs(woken_in) do
+    if n > 0 then
+      has_work(queue)
+      has_work('@')  -- what is reserved for them lapses
+    end
+  end
+  local words = {}
+  for whom in pairs(hinted) do words[#words + 1] = whom end
+  if #words == 0 then return '' end
+  local hint = #words > most_named and '@ *' or table.concat(words, ' ')
+  -- Who may not publish is heard by the sweep.
+  redis.pcall('PUBLISH', channel, ARGV[2] .. ' ' .. hint)
+  return hint
+end

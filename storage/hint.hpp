@@ -1,0 +1,44 @@
+// Who should look, since something changed: the supervisors of queues that got work, and the timers, when something
+// may fall due sooner than they know.
+#pragma once
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace sluice::storage {
+
+struct hint {
+  std::set<std::string, std::less<>> queues{};
+  bool all_queues = false;
+  bool timers = false;
+
+  static hint for_everybody() { return {{}, true, true}; }
+
+  bool operator==(const hint&) const = default;
+  explicit operator bool() const { return all_queues || timers || !queues.empty(); }
+
+  void add_queue(std::string_view name) {
+    if (!queues.contains(name)) queues.emplace(name);
+  }
+
+  void add(const hint& other) {
+    queues.insert(other.queues.begin(), other.queues.end());
+    all_queues = all_queues || other.all_queues;
+    timers = timers || other.timers;
+  }
+
+  // As a script says it (machine/lua/shared/woken.lua): names with spaces between, * for all queues, @ for the timers.
+  void add_words(std::string_view words) {
+    while (!words.empty()) {
+      const auto word = words.substr(0, words.find(' '));
+      words.remove_prefix(std::min(word.size() + 1, words.size()));
+      if (word == "*") all_queues = true;
+      else if (word == "@") timers = true;
+      else if (!word.empty()) add_queue(word);
+    }
+  }
+};
+
+}  // namespace sluice::storage

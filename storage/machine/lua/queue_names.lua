@@ -1,0 +1,3 @@
+-- Reads.
+-- Answer: the names of all queues.
+return call('SMEMBERS', queues)
