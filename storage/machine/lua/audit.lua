@@ -214,7 +214,7 @@ local function look_at_order(resource, score)
   if tonumber(score) ~= 0 then wrong(resource, ' is not listed as ', what, ' by its name') end
 end
 function look.busy(resource, score)
-  local held = call('HLEN', holders(resource)) + (counted(resource) or 1)  -- what is no count is told of by itself
+  local held = call('HLEN', holders(resource)) + (said_count(resource) or 1)  -- what is no count is told of by itself
   if held == 0 then wrong(resource, ' is listed as busy and is not') end
   local is_plain = sub(resource, 1, 6) == 'mutex:' and call('HEXISTS', definitions, resource) == 0
   if is_plain and held > 1 then wrong(resource, ' is held by ', held, ', which is more than one') end

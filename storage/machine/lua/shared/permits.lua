@@ -137,7 +137,7 @@ local function remove_entries(resource, ids)
   close_unheld(resource)
 end
 -- What its count says; nothing when that cannot be read.
-local function counted(resource)
+local function said_count(resource)
   local said = call('HGET', claim_permits, resource)
   return not said and 0 or (#said < 16 and tonumber(match(said, '^%d+$'))) or nil
 end
@@ -153,11 +153,11 @@ local function claims_of(resource)
   return n
 end
 local function held_of(resource)
-  return call('HLEN', holders(resource)) + (counted(resource) or claims_of(resource))
+  return call('HLEN', holders(resource)) + (said_count(resource) or claims_of(resource))
 end
 -- A count that cannot be read is made anew; true when it could not.
 local function recount(resource)
-  if counted(resource) then return false end
+  if said_count(resource) then return false end
   call('HSET', claim_permits, resource, whole(claims_of(resource)))
   return true
 end

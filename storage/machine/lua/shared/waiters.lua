@@ -209,7 +209,7 @@ local function count_anew()
     end
   end
   for resource, n in pairs(counts) do
-    count_claimed(resource, n - (counted(resource) or 0))
+    count_claimed(resource, n - (said_count(resource) or 0))
     pass_on(resource)
   end
 end
