@@ -1,6 +1,7 @@
 #include "storage/machine/audit.hpp"
 
 #include <deque>
+#include <set>
 
 #include "core/text.hpp"
 
@@ -19,9 +20,13 @@ struct place {
 
 result<std::vector<std::string>> audit(const asking& ask) {
   std::vector<std::string> findings;
+  std::set<std::string> told;  // a scan may come upon something twice
+  const auto tell = [&](std::string finding) {
+    if (findings.size() < most_findings && told.insert(finding).second) findings.push_back(std::move(finding));
+  };
   std::deque<place> left;
   left.push_back({"all", ""});
-  for (; !left.empty(); left.pop_front()) {
+  for (; !left.empty() && findings.size() < most_findings; left.pop_front()) {
     std::string cursor = "0";
     do {
       call c(script::audit);
@@ -31,13 +36,18 @@ result<std::vector<std::string>> audit(const asking& ask) {
         if (reply.size() < 3) return;
         cursor = reply[0].text();
         for (std::size_t i = 0; i < reply[1].size(); ++i)
-          findings.push_back(printable(reply[1][i].text(), 500));
+          tell(printable(reply[1][i].text(), 500));
         for (std::size_t i = 0; i + 2 <= reply[2].size(); i += 2)
           left.push_back({std::string(reply[2][i].text()), std::string(reply[2][i + 1].text())});
       });
-      if (!asked) return asked.error();
+      if (asked) continue;
+      // A key of another type than it should be: what else there is can be looked at all the same.
+      if (asked.error().code != errc::storage_damaged || left.front().what == "all") return asked.error();
+      tell(printable(cat(left.front().what, " ", left.front().key, " cannot be looked at: ", asked.error().message),
+                     500));
     } while (cursor != "0" && findings.size() < most_findings);
   }
+  if (findings.size() >= most_findings) findings.emplace_back("there may be more; nothing else was looked at");
   return findings;
 }
 

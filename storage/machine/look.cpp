@@ -1,6 +1,7 @@
 // Reading: get, list, queues. Nothing here writes.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "storage/machine/transitions.hpp"
 
@@ -9,20 +10,21 @@ namespace {
 
 constexpr std::size_t values_a_queue = 10;
 
-// Where a page ended: "STATE:SCORE-ID".
+// Where a page ended: "STATE:SCORE-ID". Any score: a page that began anew at one that nobody wrote would never end.
 struct cursor {
   std::size_t state;
   std::string score, id;
 };
 
 std::optional<cursor> parse_cursor(std::string_view text) {
-  const auto colon = text.find(':');
-  const auto dash = text.find('-', colon == std::string_view::npos ? 0 : colon);
-  if (colon == std::string_view::npos || dash == std::string_view::npos) return std::nullopt;
-  cursor c{0, std::string(text.substr(colon + 1, dash - colon - 1)), std::string(text.substr(dash + 1))};
-  const auto read = std::from_chars(text.data(), text.data() + colon, c.state);
-  const bool digits = !c.score.empty() && c.score.find_first_not_of("0123456789") == std::string::npos;
-  return read.ec == std::errc{} && read.ptr == text.data() + colon && digits ? std::optional(c) : std::nullopt;
+  const auto* const end = text.data() + text.size();
+  std::size_t state = 0;
+  const auto colon = std::from_chars(text.data(), end, state);
+  if (colon.ec != std::errc{} || colon.ptr == end || *colon.ptr != ':') return std::nullopt;
+  double score = 0;
+  const auto dash = std::from_chars(colon.ptr + 1, end, score);
+  if (dash.ec != std::errc{} || dash.ptr == end || *dash.ptr != '-' || std::isnan(score)) return std::nullopt;
+  return cursor{state, std::string(colon.ptr + 1, dash.ptr), std::string(dash.ptr + 1, end)};
 }
 
 void read_names(const item& reply, answer& into) {

@@ -160,9 +160,9 @@ public:
 
   result<std::vector<std::string>> audit() override {
     if (lost_) return *lost_;
-    if (!db_)
-      if (auto again = reopen(); !again) return again.error();
     return machine::audit([&](machine::call c, const std::function<void(const machine::item&)>& read) -> result<void> {
+      if (!db_)
+        if (auto again = reopen(); !again) return again.error();
       const auto wrong = transact("BEGIN", [&] { run({std::move(c), read, {}}, false); });
       return wrong ? result<void>(wrong->what) : result<void>();
     });

@@ -198,7 +198,7 @@ TEST_CASE("audit names what was harmed by hand, and exits 1") {
       {"a broken start", {"HSET", "P:runs", "running", "x"}, "job running has a start that cannot be read"},
       {"a broken record", {"HSET", "P:jobs", "a", ""}, "job a has a record that cannot be read"},
       {"a broken past", {"HSET", "P:past", "a", "x"}, "job a has a past that cannot be read"},
-      {"a fence never drawn", {"SET", "P:number", "1"}, "job running has a fence that was never drawn"},
+      {"a number that is none", {"SET", "P:number", "x"}, "P:number is behind all that can be drawn, or no number"},
       {"leases not looked at", {"DEL", "P:ending"}, "queue default has leases that nobody looks at"},
       {"due jobs not looked at", {"DEL", "P:due"}, "queue default has due jobs that nobody looks at"}};
   int stores = 0;

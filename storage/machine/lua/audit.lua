@@ -3,60 +3,116 @@
 -- ARGV[3]: what is looked at: all at first, then whatever an answer named; [4]: its key, as it was named; [5]: 0, then
 -- the cursor of the last answer; [6]: about how many are looked at.
 -- Answer: the cursor, 0 at the end; what is wrong, as sentences; what is to be looked at besides, each as what and key.
+-- Each of them costs the same however much is stored, but for `claim_permits`, which are held against all that runs.
 local what, key = ARGV[3], ARGV[4]
 local findings, besides = {}, {}
 local function wrong(...) findings[#findings + 1] = table.concat({...}) end
 local function look_besides(kind, at) besides[#besides + 1], besides[#besides + 2] = kind, at end
 
--- The kinds of the lines of a queue that a job is in. That a line holds jobs of its own queue only is looked at with
--- the lines.
-local function kinds_of(id, queue)
-  local found, kinds, lines = {}, lines_of(queue)
-  for i, its in ipairs(lines) do
-    if call('ZSCORE', its, id) then found[#found + 1] = kinds[i] end
+-- Whether a fence, a place or a version was ever drawn. Behind what is no number everything was.
+local function was_drawn(n) return tonumber(n) <= last_number end
+local function is_place(score) return score >= 1 and score % 1 == 0 and was_drawn(score) end
+local function is_instant(score) return score >= 0 and score < 2 ^ 53 and score % 1 == 0 end
+
+-- Whether this is so many texts, one behind the other, and nothing else; any number of them when none is said.
+local function are_texts(s, n)
+  local at, found = 1, 0
+  while at and at <= #s do
+    local _, behind = text_at(s, at)
+    at, found = behind, found + 1
   end
-  return found
+  return at and found == (n or found)
 end
 
-local function look_at_start(id, queue, row)
+-- The lines of its queue and type that a job is in: kinds and scores. That a line holds only jobs of its own is looked
+-- at with the lines.
+local function kinds_of(id, record, queue)
+  local kinds, scores = {}, {}
+  local function look_in(kind, its)
+    local score = call('ZSCORE', its, id)
+    if score then kinds[#kinds + 1], scores[#scores + 1] = kind, tonumber(score) end
+  end
+  for _, kind in ipairs(line_kinds) do look_in(kind, line(kind, queue)) end
+  local its_type = type_of(record)
+  look_in('type:' .. its_type, type_line(queue, its_type))
+  return kinds, scores
+end
+local function is_final(kind)
+  for _, final in ipairs(final_kinds) do
+    if kind == final then return true end
+  end
+  return false
+end
+
+-- Nothing when it cannot be read, which is told of once, with the admissions.
+local function admission_in(id)
+  local value = call('HGET', admission, id)
+  if not value then return no_admission end
+  return read_admission(value)
+end
+local function exists(id) return call('HEXISTS', jobs, id) == 1 end
+
+local function look_at_start(id, queue, row, has_past)
   if not row then return wrong('job ', id, ' is processing without a start') end
   local start = read_start(row)
-  for _, resource in ipairs(start and permits_in(start.permits) or {}) do
+  if not start or not are_texts(start.permits) then
+    return wrong('job ', id, ' has a start that cannot be read')
+  end
+  for _, resource in ipairs(permits_in(start.permits)) do
     if call('HEXISTS', claim_permits, resource) == 0 then
       wrong('job ', id, ' took ', resource, ' but does not hold it')
     end
   end
-  if not start then wrong('job ', id, ' has a start that cannot be read')
-  elseif start.queue ~= queue then wrong('job ', id, ' runs for queue ', start.queue, ' in the line of ', queue)
-  elseif tonumber(start.fence) > last_number then wrong('job ', id, ' has a fence that was never drawn') end
-  if not call('ZSCORE', ending, queue) then wrong('queue ', queue, ' has leases that nobody looks at') end
+  if start.queue ~= queue then wrong('job ', id, ' runs for queue ', start.queue, ' in the line of ', queue) end
+  if not was_drawn(start.fence) then wrong('job ', id, ' has a fence that was never drawn') end
+  if has_past and (start.has == '0' or start.has == '2') then
+    wrong('job ', id, ' has a past that its start does not know of')
+  end
+end
+
+local function look_at_waiter(id, queue, arrival)
+  local a = admission_in(id)
+  if not a then return end
+  local score = a.at ~= '' and call('ZSCORE', wait_line(queue, a.at), id)
+  if not score then return wrong('job ', id, ' is throttled and waits in no line') end
+  if tonumber(score) ~= a.arrival or arrival ~= a.arrival then
+    wrong('job ', id, ' waits at another place than it was given')
+  end
 end
 
 -- A job that is in one line.
-local function look_at_state(id, queue, kind)
-  local row = call('HGET', runs, id)
-  if kind == 'processing' then look_at_start(id, queue, row)
+local function look_at_state(id, queue, kind, score, losses)
+  local row, has_past = call('HGET', runs, id), call('HEXISTS', past, id) == 1
+  if kind == 'processing' then look_at_start(id, queue, row, has_past)
   elseif row then wrong('job ', id, ' has a start but is ', kind) end
-  local a = read_admission(call('HGET', admission, id) or '') or no_admission
-  if kind == 'throttled' and (a.at == '' or not call('ZSCORE', wait_line(queue, a.at), id)) then
-    wrong('job ', id, ' is throttled and waits in no line')
-  end
-  if kind ~= 'throttled' and a.at ~= '' then wrong('job ', id, ' waits for ', a.at, ' but is ', kind) end
-  if kind == 'scheduled' then
-    local first, told = call('ZRANGE', line('scheduled', queue), 0, 0, 'WITHSCORES'), call('ZSCORE', due, queue)
-    if not told or tonumber(told) ~= tonumber(first[2]) then
-      wrong('queue ', queue, ' has due jobs that nobody looks at')
+  if kind == 'throttled' then look_at_waiter(id, queue, score)
+  else
+    local a = admission_in(id)
+    if a and a.at ~= '' then wrong('job ', id, ' waits for ', a.at, ' but is ', kind) end
+    if a and a ~= no_admission and is_final(kind) then
+      wrong('job ', id, ' is ', kind, ' and has to do with a throttler')
     end
+  end
+  if kind == 'throttled' or is_enqueued(kind) then
+    if not is_place(score) then wrong('job ', id, ' has a place that was never drawn') end
+  elseif not is_instant(score) then wrong('job ', id, ' is ', kind, ' at no instant') end
+  if losses and is_suspect(losses) and (kind == 'ready' or kind == 'front') then
+    wrong('job ', id, ' is a suspect but is ', kind)
+  elseif losses and not is_suspect(losses) and kind == 'suspect' then
+    wrong('job ', id, ' is in the line of suspects and was not lost so often')
   end
 end
 
--- What is looked at: given each of it, with what a hash has under it.
+-- What is looked at: given each of it, with what a hash has under it, or its score.
 local look = {}
 
 function look.jobs(id, record)
   local queue = queue_of(record)
   if not queue then return wrong('job ', id, ' has a record that cannot be read') end
-  local kinds = kinds_of(id, queue)
+  local p = read_past(call('HGET', past, id))
+  if not p or not are_texts(p.history, p.n) then wrong('job ', id, ' has a past that cannot be read')
+  elseif not was_drawn(p.settled) then wrong('job ', id, ' has a past with a fence that was never drawn') end
+  local kinds, scores = kinds_of(id, record, queue)
   if #kinds == 0 then wrong('job ', id, ' is in no line') end
   if #kinds > 1 then
     local names = {}
@@ -64,34 +120,32 @@ function look.jobs(id, record)
     table.sort(names, by_bytes)
     wrong('job ', id, ' is in several lines: ', table.concat(names, ', '))
   end
-  if not read_past(call('HGET', past, id)) then wrong('job ', id, ' has a past that cannot be read') end
-  if #kinds == 1 then look_at_state(id, queue, kinds[1]) end
+  if #kinds == 1 then look_at_state(id, queue, kinds[1], scores[1], p and p.losses) end
 end
 
 local function look_for_job(name, id)
-  if call('HEXISTS', jobs, id) == 0 then wrong('there is ', name, ' of job ', id, ', which does not exist') end
+  if not exists(id) then wrong('there is ', name, ' of job ', id, ', which does not exist') end
 end
 function look.runs(id) look_for_job('a start', id) end
 function look.past(id) look_for_job('a past', id) end
 
 function look.admission(id, value)
-  local a, record = read_admission(value), call('HGET', jobs, id)
-  if not a then wrong('job ', id, ' has an admission that cannot be read') end
+  if not exists(id) then return look_for_job('an admission', id) end
+  local a = read_admission(value)
+  if not a or write_admission(a) ~= value then
+    return wrong('job ', id, ' has an admission that cannot be read')
+  end
   local start = read_start(call('HGET', runs, id) or '')
   if start and (start.has == '0' or start.has == '1') then
     wrong('job ', id, ' has an admission that its start does not know of')
   end
-  look_for_job('an admission', id)
-  for _, resource in ipairs(a and a.held or {}) do
+  for _, resource in ipairs(a.held) do
     if call('HEXISTS', holders(resource), id) == 0 then
       wrong('job ', id, ' has ', resource, ' but does not hold it')
     end
   end
-  local queue = a and record and queue_of(record)
-  for _, kind in ipairs(queue and kinds_of(id, queue) or {}) do
-    for _, final in ipairs(final_kinds) do
-      if kind == final then wrong('job ', id, ' is ', kind, ' and has to do with a throttler') end
-    end
+  if not (was_drawn(a.fence) and was_drawn(a.arrival)) then
+    wrong('job ', id, ' has an admission with a number that was never drawn')
   end
 end
 
@@ -106,35 +160,41 @@ local function count_of(resource)
   end
   return took[resource] or 0
 end
-function look.claim_permits(resource, counted)
-  local n, found = tonumber(counted) or 0, count_of(resource)
-  if n ~= found then wrong(resource, ' is counted as taken by ', n, ' starts, and ', found, ' took it') end
-  if n > 0 and not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
+function look.claim_permits(resource, said)
+  local found = count_of(resource)
+  if said ~= whole(found) then wrong(resource, ' is counted as taken by ', said, ' starts, and ', found, ' took it')
+  elseif found == 0 then wrong(resource, ' is counted as taken, and no start took it') end
+  if found > 0 and not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
 end
 
 function look.holders(id, value)
   local resource = sub(key, #holders('') + 1)
+  if not exists(id) then return wrong(resource, ' is held by job ', id, ', which does not exist') end
   local kind, fence = match(value, '^(%a+) (%d+) %d+$')
-  local start = read_start(call('HGET', runs, id) or '')
-  local runs_so, runs_not = start and start.fence == fence, fence == '0' and not start
+  local row = call('HGET', runs, id)
+  local start = row and read_start(row)
+  local runs_so = start and start.fence == fence
+  local of_no_start = fence == '0' and not start
   local good
-  if kind == 'held' then good = runs_so
-  elseif kind == 'strict' then good = runs_so or runs_not
-  elseif kind == 'kept' then good = runs_not
-  elseif kind == 'reserved' then good = runs_not and call('ZSCORE', reserved, reservation(resource, id)) end
+  if row and not start then good = kind  -- told of with the job
+  elseif kind == 'held' then good = runs_so
+  elseif kind == 'strict' then good = runs_so or of_no_start
+  elseif kind == 'kept' then good = of_no_start
+  elseif kind == 'reserved' then good = of_no_start and call('ZSCORE', reserved, reservation(resource, id)) end
   if not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
-  if call('HEXISTS', jobs, id) == 0 then wrong(resource, ' is held by job ', id, ', which does not exist') end
-  if not has_permit(read_admission(call('HGET', admission, id) or '') or no_admission, resource) then
-    wrong(resource, ' is held by job ', id, ', of which it is not known')
-  end
+  local a = admission_in(id)
+  if a and not has_permit(a, resource) then wrong(resource, ' is held by job ', id, ', of which it is not known') end
   if not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
 end
 
+-- The queue and the resource in the name of a line of waiters.
+local function waited_in(its) return match(its, '^([^/]*)/(.*)$', #wait_line('', '')) end
 function look.wait(id)
-  local queue, resource = match(sub(key, #P + 7), '^([^/]*)/(.*)$')
+  local queue, resource = waited_in(key)
   if not queue then return end
-  local a = read_admission(call('HGET', admission, id) or '') or no_admission
-  if a.at ~= resource or not call('ZSCORE', line('throttled', queue), id) then
+  local a = admission_in(id)
+  if not exists(id) then wrong('job ', id, ' is in the line of ', resource, ' but does not exist')
+  elseif a and (a.at ~= resource or not call('ZSCORE', line('throttled', queue), id)) then
     wrong('job ', id, ' is in the line of ', resource, ' but does not wait for it')
   end
   if call('SISMEMBER', waits(resource), queue) == 0 or not call('ZSCORE', waiting, resource) then
@@ -149,105 +209,198 @@ function look.waits(queue)
   end
 end
 
-function look.busy(resource)
-  if held_of(resource) <= 0 then wrong(resource, ' is listed as busy and is not') end
+-- Lists by name have no scores.
+local function look_at_order(resource, score)
+  if tonumber(score) ~= 0 then wrong(resource, ' is not listed as ', what, ' by its name') end
 end
-function look.waiting(resource)
+function look.busy(resource, score)
+  local held = call('HLEN', holders(resource)) + (said_count(resource) or 1)  -- what is no count is told of by itself
+  if held == 0 then wrong(resource, ' is listed as busy and is not') end
+  local is_plain = sub(resource, 1, 6) == 'mutex:' and call('HEXISTS', definitions, resource) == 0
+  if is_plain and held > 1 then wrong(resource, ' is held by ', held, ', which is more than one') end
+  look_at_order(resource, score)
+end
+function look.waiting(resource, score)
   if call('EXISTS', waits(resource)) == 0 then wrong(resource, ' is listed as waiting and is not') end
+  look_at_order(resource, score)
 end
-function look.reserved(member)
+function look.reserved(member, since)
   local resource, behind = text_at(member, 1)
   if not resource or entry_of(resource, sub(member, behind)) ~= 'reserved' then
     wrong(member, ' is listed as reserved and is not')
+  elseif not is_instant(tonumber(since)) then wrong(member, ' is reserved since no instant') end
+end
+function look.next_checks(resource, at)
+  if not call('ZSCORE', waiting, resource) then wrong('the line of ', resource, ' opens and nobody waits in it')
+  elseif not is_instant(tonumber(at)) then wrong('the line of ', resource, ' opens at no instant') end
+end
+
+function look.definitions(resource)
+  if sub(resource, 1, 10) == 'semaphore:' and call('HEXISTS', limits, resource) == 0 then
+    wrong(resource, ' is defined and has no limit')
   end
+end
+function look.limits(resource, permits)
+  if call('HEXISTS', definitions, resource) == 0 then wrong(resource, ' has a limit and no definition')
+  elseif not match(permits, '^%d+$') then wrong(resource, ' has a limit that cannot be read') end
+end
+function look.configs(resource)
+  if call('HEXISTS', definitions, resource) == 0 then wrong(resource, ' has a configuration and no definition') end
+end
+function look.limiters(cell, value)
+  local at = match(value, '^%d+ ()')
+  if not at or not are_texts(sub(value, at), 1) then wrong('cell ', cell, ' cannot be read') end
 end
 
 function look.locks(resource, value)
   local fence, at = match(value, '^(%d+) %d+ ()')
   if not fence or not text_at(value, at) then wrong('lock ', resource, ' cannot be read')
-  elseif tonumber(fence) > last_number then wrong('lock ', resource, ' has a fence that was never drawn') end
+  elseif not was_drawn(fence) then wrong('lock ', resource, ' has a fence that was never drawn') end
   if not call('ZSCORE', lock_ends, resource) then wrong('lock ', resource, ' is held and has no end') end
 end
-function look.lock_ends(resource)
-  if call('HEXISTS', locks, resource) == 0 then wrong('lock ', resource, ' has an end and nobody holds it') end
+function look.lock_ends(resource, at)
+  if call('HEXISTS', locks, resource) == 0 then wrong('lock ', resource, ' has an end and nobody holds it')
+  elseif not is_instant(tonumber(at)) then wrong('lock ', resource, ' ends at no instant') end
 end
 
-local function look_for_schedule(name)
-  if call('HEXISTS', schedules, name) == 0 then wrong('schedule ', name, ' is in ', what, ' but is not there') end
+function look.schedules(name, value)
+  local s = read_schedule(value)
+  local rest, n = s and s.runs, 0
+  while rest and rest ~= '' and n < runs_remembered do
+    local _, behind = first_run(rest)
+    rest, n = behind, n + 1
+  end
+  if rest ~= '' or n ~= s.n then return wrong('schedule ', name, ' cannot be read') end
+  if not was_drawn(s.version) then wrong('schedule ', name, ' has a version that was never drawn') end
 end
-look.firing, look.places = look_for_schedule, look_for_schedule
+local function look_for_schedule(name)
+  local is_there = call('HEXISTS', schedules, name) == 1
+  if not is_there then wrong('schedule ', name, ' is in ', what, ' but is not there') end
+  return is_there
+end
+function look.firing(name, at)
+  if look_for_schedule(name) and not is_instant(tonumber(at)) then wrong('schedule ', name, ' is due at no instant') end
+end
+function look.places(name, value)
+  if not look_for_schedule(name) then return end
+  local number = match(value, '^%d+ %d+ (%d+)$')
+  if not number then wrong('schedule ', name, ' has a place that cannot be read')
+  elseif not was_drawn(number) then wrong('schedule ', name, ' has a place that was never drawn') end
+end
+
+function look.queues(queue)
+  local first, told = call('ZRANGE', line('scheduled', queue), 0, 0, 'WITHSCORES')[2], call('ZSCORE', due, queue)
+  if first and not (told and tonumber(told) == tonumber(first)) then
+    wrong('queue ', queue, ' has due jobs that nobody looks at')
+  elseif told and not first then wrong('queue ', queue, ' is listed as due and has nothing scheduled') end
+  first, told = call('ZRANGE', line('processing', queue), 0, 0, 'WITHSCORES')[2], call('ZSCORE', ending, queue)
+  if first and (not told or tonumber(told) > tonumber(first)) then
+    wrong('queue ', queue, ' has leases that nobody looks at')
+  end
+end
+local function look_for_queue(queue)
+  if call('SISMEMBER', queues, queue) == 0 then wrong('queue ', queue, ' is in ', what, ' but is not known') end
+end
+look.due, look.ending, look.paused = look_for_queue, look_for_queue, look_for_queue
+function look.served(queue, until_)
+  if not is_instant(tonumber(until_)) then wrong('queue ', queue, ' is served until no instant') end
+end
+function look.claims(mark, op)
+  local at = match(mark, '^%d+ ()')
+  if not at or not text_at(mark, at) or not match(op, '^%d+$') then
+    wrong('the last claim of ', mark, ' cannot be read')
+  end
+end
+function look.servers(id, said)
+  local at = match(said, '^%d+ %d+ %-?%d+ %d+ ()')
+  if not at or not are_texts(sub(said, at)) then wrong('server ', id, ' cannot be read') end
+end
 
 -- Any line of a queue, by its key.
+local own_lines = {}  -- by queue: the keys of its lines, but for those of types
 function look.line(id)
   local record = call('HGET', jobs, id)
   if not record then return wrong('job ', id, ' is in ', key, ' but does not exist') end
   local queue = queue_of(record)
   if not queue then return end
-  local _, lines = lines_of(queue)
-  for _, its in ipairs(lines) do
-    if its == key then return end
+  if not own_lines[queue] then
+    own_lines[queue] = {}
+    for _, kind in ipairs(line_kinds) do own_lines[queue][line(kind, queue)] = true end
   end
-  wrong('job ', id, ' is in ', key, ', which is not of its queue')
+  if not own_lines[queue][key] and key ~= type_line(queue, type_of(record)) then
+    wrong('job ', id, ' is in ', key, ', which is not of its queue')
+  end
+end
+function look.quarantined(id, at)
+  if call('HEXISTS', quarantine, id) == 0 then wrong('job ', id, ' is in ', key, ' without its bytes')
+  elseif not is_instant(tonumber(at)) then wrong('job ', id, ' is in quarantine at no instant') end
+end
+
+function look.quarantine(id, bytes)
+  if not are_texts(bytes, 3) then wrong('what is in quarantine of job ', id, ' cannot be read') end
 end
 
 -- Keys of which there are many, by the word behind the prefix: as what each is looked at.
-local many_of = {holders = 'holders', wait = 'wait', waits = 'waits'}
-for _, kind in ipairs({'ready', 'front', 'suspect', 'type', 'scheduled', 'processing', 'throttled', 'succeeded',
-                       'failed', 'deleted'}) do
-  many_of[kind] = 'line'
-end
+local many_of = {holders = 'holders', wait = 'wait', waits = 'waits', type = 'line', quarantined = 'quarantined'}
+for _, kind in ipairs(line_kinds) do many_of[kind] = 'line' end
 
-local known
-local function read_known()
-  known = {}
-  for _, its in ipairs({jobs, past, runs, quarantine, queues, paused, claims, servers, number_key, due, ending, schema,
-                        admission, claim_permits, limits, definitions, configs, limiters, busy, waiting, reserved,
-                        next_checks, served, locks, lock_ends, schedules, firing, even_places}) do
-    known[its] = true
+-- Keys that there is one of, by what each is looked at, if it is.
+local hashes = {jobs = jobs, runs = runs, past = past, admission = admission, claim_permits = claim_permits,
+                locks = locks, places = even_places, schedules = schedules, limits = limits, configs = configs,
+                limiters = limiters, claims = claims, servers = servers, definitions = definitions,
+                quarantine = quarantine}
+local sorted_sets = {busy = busy, waiting = waiting, reserved = reserved, next_checks = next_checks,
+                     lock_ends = lock_ends, firing = firing, due = due, ending = ending, served = served}
+local sets = {queues = queues, paused = paused}
+local function is_only_one(its)
+  for _, one in ipairs({hashes, sorted_sets, sets, {number_key, schema}}) do
+    for _, known in pairs(one) do
+      if its == known then return true end
+    end
   end
-  for _, queue in ipairs(call('SMEMBERS', queues)) do
-    local _, lines = lines_of(queue)
-    for _, its in ipairs(lines) do known[its] = true end
-    known[types_of(queue)], known[line('quarantined', queue)] = true, true
+  return false
+end
+local function is_of_a_queue(kind, rest)
+  local queue = rest
+  if kind == 'type' or kind == 'wait' then
+    local its, behind = match(rest, '^([^/]*)/(.*)$')
+    if kind == 'wait' then return its end
+    if not its or call('SISMEMBER', types_of(its), behind) == 0 then return false end
+    queue = its
   end
+  return (many_of[kind] or kind == 'types') and call('SISMEMBER', queues, queue) == 1
 end
 function look.keys(its)
-  if not known then read_known() end
-  local kind = many_of[match(its, '^(%l+):', #P + 2) or '']
-  if kind then look_besides(kind, its) end
+  local kind, rest = match(its, '^(%l+):(.*)$', #P + 2)
+  if many_of[kind or ''] then look_besides(many_of[kind], its) end
   -- What comes with a resource is looked at by itself.
-  if not known[its] and (not kind or kind == 'line') then wrong('key ', its, ' belongs to nobody') end
+  if kind == 'holders' or kind == 'waits' then return end
+  if not (kind and is_of_a_queue(kind, rest)) and not is_only_one(its) then wrong('key ', its, ' belongs to nobody') end
 end
 
 if what == 'all' then
   if not can_draw then wrong(number_key, ' is behind all that can be drawn, or no number') end
-  look_besides('jobs', jobs)
-  look_besides('runs', runs)
-  look_besides('past', past)
-  look_besides('admission', admission)
-  look_besides('claim_permits', claim_permits)
-  look_besides('locks', locks)
-  look_besides('places', even_places)
-  look_besides('busy', busy)
-  look_besides('waiting', waiting)
-  look_besides('reserved', reserved)
-  look_besides('lock_ends', lock_ends)
-  look_besides('firing', firing)
+  local names = {}
+  for _, some in ipairs({hashes, sorted_sets, sets}) do
+    for name in pairs(some) do names[#names + 1] = name end
+  end
+  table.sort(names, by_bytes)
+  for _, name in ipairs(names) do look_besides(name, hashes[name] or sorted_sets[name] or sets[name]) end
   look_besides('keys', '')
   return {'0', findings, besides}
 end
 
-local of_hash = {jobs = true, runs = true, past = true, admission = true, claim_permits = true, locks = true,
-                 places = true, holders = true}
+local with_values = hashes[what] or what == 'holders'
 local slice
 if what == 'keys' then
   -- Only our own: what a pattern would read otherwise is escaped.
   slice = call('SCAN', ARGV[5], 'MATCH', P:gsub('[*?%[%]\\]', '\\%0') .. ':*', 'COUNT', ARGV[6])
 else
-  slice = call(of_hash[what] and 'HSCAN' or what == 'waits' and 'SSCAN' or 'ZSCAN', key, ARGV[5], 'COUNT', ARGV[6])
+  slice = call(with_values and 'HSCAN' or (sets[what] or what == 'waits') and 'SSCAN' or 'ZSCAN', key, ARGV[5], 'COUNT',
+               ARGV[6])
 end
 local cursor, found = slice[1], slice[2]
-if what == 'keys' or what == 'waits' then
+if what == 'keys' or what == 'waits' or sets[what] then
   for _, one in ipairs(found) do look[what](one) end
 else
   for i = 1, #found, 2 do look[what](found[i], found[i + 1]) end

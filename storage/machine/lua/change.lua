@@ -13,7 +13,10 @@ if not record then return {'not_found', ''} end
 local at = place_of(id, record)
 local p = read_past(call('HGET', past, id))
 if not at or not p then
+  local was_scheduled = at and at.kind == 'scheduled'
+  if was_scheduled then sorted(due) end
   put_aside(id, at and at.key, at and at.queue or queue_of(record) or 'default')
+  if was_scheduled then refresh_due(at.queue) end
   return {'damaged', finish()}
 end
 local target, score, row

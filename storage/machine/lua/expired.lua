@@ -29,7 +29,7 @@ for _, queue in ipairs(call('ZRANGE', ending, 0, -1)) do
     add(id, false, queue)
   end
   local coming = call('ZRANGE', processing, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-  if coming[2] then next_end = math.min(next_end or math.huge, tonumber(coming[2])) end
+  if coming[2] then next_end = math.min(next_end or now + longest, tonumber(coming[2])) end
   local too_late = '(' .. whole(now + slack)
   for _, id in ipairs(call('ZRANGE', processing, '+inf', too_late, 'BYSCORE', 'REV', 'LIMIT', 0, 1000)) do
     add(id, true, queue)

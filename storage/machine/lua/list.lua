@@ -4,7 +4,9 @@
 -- state goes on, both empty at its beginning. ARGV[7]: 1 when args and results are told, too. From 8: states, each as
 -- its name followed by 1 when the newest is first.
 -- Answer: for each job the place of its state among those asked, then id, line, score, record, past or empty, and
--- its start or, of a throttled job, its admission. One value more at the end when the page was cut at its bytes.
+-- its start or, of a throttled job, its admission. Scores are told so that a page goes on behind any of them. One value
+-- more at the end when the page was cut at its bytes.
+local function exact(score) return format('%.17g', score) end
 local limit, after_score, after_id = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local with_args = ARGV[7] == '1'
 local all = ARGV[3] ~= '' and {ARGV[3]} or call('SMEMBERS', queues)
@@ -29,7 +31,7 @@ end
 local function read(kind, key, newest_first, want, rows)
   local found, offset = 0, 0
   while found < want do
-    local from, part = after_score and whole(after_score), nil
+    local from, part = after_score and exact(after_score), nil
     if newest_first then
       part = call('ZRANGE', key, from or '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, want, 'WITHSCORES')
     else
@@ -86,7 +88,7 @@ for s = 8, #ARGV, 2 do
       answer[n + 1] = 1
       return answer
     end
-    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = (s - 8) / 2, r.id, r.kind, whole(r.score)
+    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = (s - 8) / 2, r.id, r.kind, exact(r.score)
     answer[n + 5], answer[n + 6], answer[n + 7] = record, before, start_told(r.id, r.kind)
   end
   count = count + math.min(#rows, limit - count)

@@ -97,7 +97,7 @@ many('ZREM', next_checks, still)
 local hint = finish()
 
 local next_in
-local function sooner(instant) next_in = math.min(next_in or math.huge, math.max(0, instant - now)) end
+local function sooner(instant) next_in = math.min(next_in or longest, math.max(0, instant - now)) end
 local function first_of(key) return tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) end
 local first_due, first_reserved = first_of(due), first_of(reserved)
 if first_due then sooner(first_due) end
@@ -108,4 +108,4 @@ local coming = call('ZRANGE', next_checks, '(' .. now_text, '+inf', 'BYSCORE', '
 if coming[2] then sooner(tonumber(coming[2])) end
 local schedule_due = first_of(firing)
 return {moved, next_in and whole(next_in) or '', hint, open,
-        schedule_due and whole(math.max(0, schedule_due - now)) or ''}
+        schedule_due and whole(math.min(longest, math.max(0, schedule_due - now))) or ''}

@@ -9,6 +9,7 @@ for i = 3, #ARGV, 3 do
   local record, before = call('HGET', jobs, id) or '', call('HGET', past, id) or ''
   if record == ARGV[i + 1] and (ARGV[i + 2] == '' or before == ARGV[i + 2]) then
     local at = place_of(id, record)
+    if at and at.kind == 'scheduled' then sorted(due) end
     put_aside(id, at and at.key, at and at.queue or queue_of(record) or 'default')
     if at and at.kind == 'scheduled' then refresh_due(at.queue) end
   end

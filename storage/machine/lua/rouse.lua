@@ -22,4 +22,6 @@ for _, resource in ipairs(found) do
   end
 end
 if reopened > 0 then has_work('@') end
+-- With scores in it that are not alike the list has no order, and pages of it might go on for ever.
+if woken == 0 and not by_bytes(ARGV[4], last_one) then more = false end
 return {woken, more and last_one or '', finish()}

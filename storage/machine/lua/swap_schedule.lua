@@ -43,7 +43,8 @@ end
 local runs, made = before and before.runs or '', before and math.min(before.n, runs_remembered) or 0
 if rule ~= 'allow' then
   local id, rest = first_run(runs)
-  while id do
+  for _ = 1, made do
+    if not id then break end
     local its = call('HGET', jobs, id)
     local place_now = its and place_of(id, its)
     if place_now then occupy(place_now.kind) end

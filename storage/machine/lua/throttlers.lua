@@ -13,7 +13,9 @@ for _, resource in ipairs(call('HKEYS', definitions)) do
   if by_bytes(after, resource) then add(resource) end
 end
 for _, key in ipairs({busy, waiting}) do
-  for _, resource in ipairs(call('ZRANGE', key, '(' .. after, '+', 'BYLEX', 'LIMIT', 0, limit + 1)) do add(resource) end
+  for _, resource in ipairs(call('ZRANGE', key, '(' .. after, '+', 'BYLEX', 'LIMIT', 0, limit + 1)) do
+    if by_bytes(after, resource) then add(resource) end  -- it is in order by name while all its scores are alike
+  end
 end
 table.sort(all, by_bytes)
 local answer = {#all > limit and all[limit] or ''}

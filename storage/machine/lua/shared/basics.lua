@@ -29,6 +29,8 @@ if not now then
   now = t[1] * 1000000 + t[2]
 end
 local now_text = whole(now)
+-- How long one may be told to wait, whatever a score says: a longer time is no whole number.
+local longest = 4503599627370496  -- 2^52 microseconds
 
 -- A key that will be written as a sorted set: raises now, before the first write, when it is something else.
 local is_sorted = {}

@@ -21,8 +21,10 @@ local function cell_view(name)
     for _, resource in ipairs(some) do
       if #lines < 2 * most_lines then add(resource) end
     end
-    if #some < most_lines then break end
-    behind = '(' .. some[#some]
+    local last = some[#some]
+    -- While all scores are alike it is in order by name; else this might go round for ever.
+    if #some < most_lines or not by_bytes(sub(behind, 2), last) then break end
+    behind = '(' .. last
   end
   return view
 end

@@ -3,12 +3,13 @@
 -- the number of known types, these, the number of types that start at once, these, the number of types whose permits
 -- are taken, and for each: it, 1 when it may be parked, the number of its resources, these.
 -- Answer: a place for the hint; what claimed jobs have of throttlers already, see `permits_told`; how many were parked;
--- 1 when a suspect waits still; 1 when more may be claimed at once, since it was cut at its bytes; then for each job id,
+-- 1 when a suspect waits still; 1 when more may be claimed at once, as it was cut at its bytes; then for each job id,
 -- end of its lease, record, past or empty, start.
 -- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
--- moves to its type's line; an op that got something answers the same when it comes again. A record that cannot be
--- read is put aside.
+-- moves to its type's line; no suspect stays in the front or the main line; an op that got something answers the same
+-- when it comes again. A record that cannot be read is put aside.
 local most_moved = 1000  -- jobs that one claim looks at and does not take
+local most_types = 1000  -- lines of types that a claim asks for by their names in the store, not by those that it knows
 local few_at_first = 32  -- are read at once, and while they are large
 local small_record = 16384
 
@@ -67,7 +68,7 @@ local function claim(at)
   local owner = text(queue) .. server
   local mark = lane .. ' ' .. owner
   local before = call('HGET', claims, mark)
-  local is_asked_again = before and tonumber(before) >= tonumber(op)
+  local is_asked_again = before and (tonumber(before) or 0) >= tonumber(op)
   if not is_asked_again then may_draw() end
   mark_served(queue)
   if is_asked_again then return claimed_before(server, queue, op) end
@@ -76,7 +77,7 @@ local function claim(at)
 
   -- Looking: what is taken, what is moved aside, what cannot be read. Of jobs, nothing is written before all is known.
   local ids, records, pasts, attempts, permits, has = {}, {}, {}, {}, {}, {}  -- of those taken
-  local leaving, aside, broken, parks, full, looked = grouped(), {}, {}, {}, false, 0
+  local leaving, aside, broken, strays, parks, full, looked = grouped(), {}, {}, {}, {}, false, 0
   local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
   local passed_suspect = false
   local bytes, cut = 0, false  -- of those taken
@@ -118,8 +119,10 @@ local function claim(at)
       return
     end
     local suspect = is_suspect(losses)
-    if suspect and not suspect_too then  -- it stays where it is
+    if suspect and not suspect_too then
       passed_suspect = true
+      -- One in a main line has a past that was harmed; any other stays where it is.
+      if from.of_new or from.of_woken then strays[#strays + 1] = {id, from.key} end
       return
     end
     if not known[kind] then
@@ -212,12 +215,23 @@ local function claim(at)
     if suspect_too and call('EXISTS', line('suspect', queue)) == 1 then
       lines[2] = {key = sorted(line('suspect', queue)), seen = 0, suspects = true}
     end
-    for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
-      if known[name] then lines[#lines + 1] = {key = sorted(type_line(queue, name)), seen = 0, of_type = true} end
+    local function add_type(name)
+      lines[#lines + 1] = {key = sorted(type_line(queue, name)), seen = 0, of_type = true}
+    end
+    if call('SCARD', types_of(queue)) <= most_types then
+      for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
+        if known[name] then add_type(name) end
+      end
+    else
+      for name in pairs(known) do
+        if call('SISMEMBER', types_of(queue), name) == 1 then add_type(name) end
+      end
     end
     drain(lines)
   end
-  if #ids + #aside + #broken + #parks == 0 then return {'', '', 0, suspect_waits(queue, passed_suspect), 0} end
+  if #ids + #aside + #broken + #strays + #parks == 0 then
+    return {'', '', 0, suspect_waits(queue, passed_suspect), 0}
+  end
 
   -- Writing.
   local processing = sorted(line('processing', queue))
@@ -231,6 +245,10 @@ local function claim(at)
     add_two(entering, sorted(type_line(queue, a[2])), whole(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
     add_one(leaving, a[3], a[1])
     new_types[#new_types + 1] = a[2]
+  end
+  for _, s in ipairs(strays) do
+    add_two(entering, sorted(line('suspect', queue)), call('ZSCORE', s[2], s[1]), s[1])
+    add_one(leaving, s[2], s[1])
   end
   each_list(leaving, 'ZREM')
   each_list(entering, 'ZADD')

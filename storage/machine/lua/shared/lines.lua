@@ -39,11 +39,13 @@ local function all_runs()
   return found
 end
 
+-- The kinds of lines that each queue may have, but for those of types.
+local line_kinds = {'processing', 'ready', 'front', 'suspect', 'scheduled', 'throttled', 'failed', 'succeeded',
+                    'deleted'}
 -- Every line that a queue may have now, with the names of its kinds; type lines as type:NAME.
 local function lines_of(queue)
   local kinds, keys = {}, {}
-  for _, kind in ipairs({'processing', 'ready', 'front', 'suspect', 'scheduled', 'throttled', 'failed', 'succeeded',
-                         'deleted'}) do
+  for _, kind in ipairs(line_kinds) do
     kinds[#kinds + 1], keys[#keys + 1] = kind, line(kind, queue)
   end
   for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
@@ -57,20 +59,31 @@ local function is_enqueued(kind)
 end
 -- The start of a job that runs, or the admission of one that is throttled; empty when it has none.
 local function start_told(id, kind) return call('HGET', kind == 'throttled' and admission or runs, id) or '' end
-local function place_in(id, queue)
-  local kinds, keys = lines_of(queue)
+local function place_at(id, queue, kind, key)
+  local score = call('ZSCORE', key, id)
+  return score and {kind = kind, key = key, score = whole(tonumber(score)), queue = queue}
+end
+local function place_in(id, queue, kinds, keys)
   for i, key in ipairs(keys) do
-    local score = call('ZSCORE', key, id)
-    if score then return {kind = kinds[i], key = key, score = whole(tonumber(score)), queue = queue} end
+    local found = place_at(id, queue, kinds[i], key)
+    if found then return found end
   end
 end
--- Where a job is: its line and its score there. A record that is damaged may name a wrong queue.
+-- Where a job is: its line and its score there. A record that is damaged may name a wrong queue and type: only then are
+-- all lines looked at.
 local function place_of(id, record)
   local home = record and queue_of(record)
-  local found = home and place_in(id, home)
-  if found then return found end
+  if home then
+    for _, kind in ipairs(line_kinds) do
+      local found = place_at(id, home, kind, line(kind, home))
+      if found then return found end
+    end
+    local its_type = type_of(record)
+    local found = place_at(id, home, 'type:' .. its_type, type_line(home, its_type))
+    if found then return found end
+  end
   for _, queue in ipairs(call('SMEMBERS', queues)) do
-    found = place_in(id, queue)
+    local found = place_in(id, queue, lines_of(queue))
     if found then return found end
   end
 end

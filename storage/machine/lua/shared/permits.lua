@@ -107,7 +107,7 @@ end
 -- How many may have it; nothing when it is not defined, or no such thing as a permit.
 local function limit_of(resource)
   local said = call('HGET', limits, resource)
-  if said then return tonumber(said) or 0 end
+  if said then return tonumber(match(said, '^%d+$') or '0') end
   return sub(resource, 1, 6) == 'mutex:' and 1 or nil
 end
 
@@ -116,7 +116,9 @@ local function entry_of(resource, id)
   return kind or 'held', since or now_text
 end
 -- What is no such thing is a cell, or a line of one.
-local function hands_out_permits(resource) return sub(resource, 1, 6) == 'mutex:' or sub(resource, 1, 10) == 'semaphore:' end
+local function hands_out_permits(resource)
+  return sub(resource, 1, 6) == 'mutex:' or sub(resource, 1, 10) == 'semaphore:'
+end
 -- "KIND:NAME/KEY" is a line of the cell "KIND:NAME".
 local function cell_of(resource) return match(resource, '^[^/]*') end
 local function reservation(resource, id) return text(resource) .. id end
@@ -134,23 +136,47 @@ local function remove_entries(resource, ids)
   many('HDEL', holders(resource), ids)
   close_unheld(resource)
 end
--- Of those whose rows name them.
+-- What its count says; nothing when that cannot be read.
+local function said_count(resource)
+  local said = call('HGET', claim_permits, resource)
+  return not said and 0 or (#said < 16 and tonumber(match(said, '^%d+$'))) or nil
+end
+-- How many starts took it, by their rows.
+local function claims_of(resource)
+  local n = 0
+  for _, its in ipairs(all_runs()) do
+    local start = read_start(its.row)
+    for _, one in ipairs(start and permits_in(start.permits) or {}) do
+      if one == resource then n = n + 1 end
+    end
+  end
+  return n
+end
+local function held_of(resource)
+  return call('HLEN', holders(resource)) + (said_count(resource) or claims_of(resource))
+end
+-- A count that cannot be read is made anew; true when it could not.
+local function recount(resource)
+  if said_count(resource) then return false end
+  call('HSET', claim_permits, resource, whole(claims_of(resource)))
+  return true
+end
+-- Of those whose rows name them. The rows have changed already.
 local function count_claimed(resource, by)
-  local n = call('HINCRBY', claim_permits, resource, by)
+  local is_new = recount(resource)
+  local n = call('HINCRBY', claim_permits, resource, is_new and 0 or by)
   if n <= 0 then
     call('HDEL', claim_permits, resource)
     close_unheld(resource)
-  elseif n == by then
+  elseif is_new or n == by then
     call('ZADD', busy, 0, resource)
   end
-end
-local function held_of(resource)
-  return call('HLEN', holders(resource)) + (call('HGET', claim_permits, resource) or 0)
 end
 -- Gives what its claim took entries of its own, for whatever is not the plain end of a start. The row is the caller's.
 local function spill_permits(id, start)
   local held = permits_in(start.permits)
   for _, resource in ipairs(held) do
+    recount(resource)  -- the row says still that it took it
     add_entries(resource, {id, 'held ' .. start.fence .. ' ' .. start.started})
     count_claimed(resource, -1)
   end

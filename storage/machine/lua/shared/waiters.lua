@@ -108,8 +108,8 @@ local function pass_on(resource)
   return got
 end
 
--- Makes up for what a line that is waited for has missed: its permit goes to whoever fits, and a line of a cell that has
--- stood still, or lost its opening, is looked at again.
+-- Makes up for what a line that is waited for has missed: its permit goes to whoever fits, and a line of a cell that
+-- has stood still, or lost its opening, is looked at again.
 local reopened = 0
 local function rouse_line(resource)
   if hands_out_permits(resource) then return pass_on(resource) end
@@ -194,8 +194,12 @@ local function end_alike(alike)
   for _, resource in ipairs(order) do pass_on(resource) end
 end
 
--- The rows of starts count what was taken, whatever was counted so far: one of them could not be read.
+-- The rows of starts count what was taken, whatever was counted so far: one of them could not be read. Once is enough
+-- for all of a step, since such rows count for nothing.
+local is_counted_anew = false
 local function count_anew()
+  if is_counted_anew then return end
+  is_counted_anew = true
   local counts = {}
   for _, resource in ipairs(call('HKEYS', claim_permits)) do counts[resource] = 0 end
   for _, its in ipairs(all_runs()) do
@@ -205,7 +209,7 @@ local function count_anew()
     end
   end
   for resource, n in pairs(counts) do
-    count_claimed(resource, n - (call('HGET', claim_permits, resource) or 0))
+    count_claimed(resource, n - (said_count(resource) or 0))
     pass_on(resource)
   end
 end
