@@ -12,6 +12,8 @@ ON_HARMED_STORES("Suspects in a main line make way for those behind them") {
   TestType w;
   names suspects;
   std::vector<names> harms;
+  suspects.reserve(1'200);
+  harms.reserve(1'200);
   for (int i = 0; i < 1'200; ++i) {  // more than one claim looks at
     suspects.push_back(cat("s", i));
     harms.push_back({"HSET", "past", suspects.back(), "2 2 0 0 0 0:0:0:"});
@@ -53,6 +55,7 @@ ON_HARMED_STORES("A claim finds the line of its type among thousands") {
   REQUIRE(put(w, {.id = "a", .type = "other"}) == errc::none);
   REQUIRE(claim(w).jobs.empty());
   std::vector<names> harms;
+  harms.reserve(3'000);
   for (int i = 0; i < 3'000; ++i)
     harms.push_back({"SADD", "types:default", cat("type", i)});
   w.commands(harms);

@@ -1,0 +1,299 @@
+// Every kind of key that there is (docs/store_layout.md), harmed by bytes that nobody of us wrote: whoever asks is
+// answered, and jobs of another queue run.
+#include <random>
+
+#include "storage/contract.hpp"
+#include "storage/side_door.hpp"
+#include "support/measure.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+const std::string window = "fixed_window:w";
+const names resources = {"mutex:m", "mutex:n", "mutex:c", "semaphore:s", window};
+const names stocked_ids = {"fired",    "done", "failed", "gone", "lost",  "alien", "holds", "waits",
+                           "windowed", "runs", "took",   "had",  "woken", "ready", "later", "broken"};
+
+// Starts that run.
+struct stock {
+  job holds, runs, took, other;
+};
+
+// What a request was answered, if it was not refused.
+template <class Answer>
+std::optional<Answer> told(world& w, const storage::request& r) {
+  auto answers = w.store().apply({&r, 1});
+  auto* found = std::get_if<Answer>(&answers.at(0));
+  return found ? std::optional(std::move(*found)) : std::nullopt;
+}
+
+storage::swap_request changed_window(world& w) {
+  storage::swap_request r;
+  r.cell = window;
+  if (const auto read = told<storage::cell_answer>(w, storage::cell_request{window})) r.version = read->cell.version;
+  r.state = "state";
+  r.from = w.clock.now();
+  r.until = w.clock.now() + 1h;
+  return r;
+}
+storage::swap_schedule_request changed_schedule(world& w, const std::string& fires) {
+  storage::swap_schedule_request r;
+  r.name = "nightly";
+  const auto read = told<storage::schedule_answer>(w, storage::schedule_request{"nightly"});
+  if (read && read->row) r.version = read->row->version;
+  r.record = "record";
+  r.next_at = w.clock.now() + 1min;
+  r.overlap = overlap_rule::queue_one;
+  r.enqueue.push_back({w.clock.now(), prepared({.id = fires})});
+  return r;
+}
+
+// A job in each line, and something under each key.
+template <class World>
+stock stocked(World& w) {
+  stock s;
+  REQUIRE(define(w, "semaphore:s", 1) == defined::added);
+  REQUIRE(define(w, {.resource = window, .text = "any", .permits = std::nullopt, .config = "any"}) == defined::added);
+  beat(w, serving("s1", {"default", "other"}));
+  lock(w, "printer");
+  auto nightly = changed_schedule(w, "fired");
+  nightly.place = storage::schedule_place{0s, 60s};
+  nightly.among = 0;
+  REQUIRE(w.template ask<storage::swap_schedule_answer>(nightly).swapped);
+  put_all(w, {"done"});
+  REQUIRE(settle(w, claim_one(w), how::retry, 1h) == errc::none);  // "fired"
+  REQUIRE(settle(w, claim_one(w)) == errc::none);
+  REQUIRE(settle(w, started(w, "failed"), how::failed) == errc::none);
+  started(w, "gone");
+  REQUIRE(remove(w, "gone").code == errc::none);
+  put_suspect(w, "lost");
+  REQUIRE(put(w, {.id = "alien", .type = "alien"}) == errc::none);
+  REQUIRE(claim(w).jobs.empty());
+  s.holds = holding(w, "holds", {"mutex:n"});
+  REQUIRE(take(w, s.holds, {"semaphore:s"}, {.strict = true}) == "granted");
+  parked(w, "waits", {"mutex:n"});
+  const auto windowed = started(w, "windowed");
+  auto r = changed_window(w);
+  r.parks = {{start_of(windowed), window}};
+  r.openings = {{window, w.clock.now() + 1s}};
+  REQUIRE(swap(w, r).parked.at(0).what == admission::parked);
+  s.runs = started(w, "runs");
+  put_all(w, {"took"});
+  s.took = claim_one(w, {.permits = {{"work", {{"mutex:c"}}}}});
+  const auto had = holding(w, "had", {"mutex:m"});
+  parked(w, "woken", {"mutex:m"});
+  REQUIRE(settle(w, had) == errc::none);
+  put_all(w, {"broken", "ready"});
+  w.command({"HSET", "jobs", "broken", ""});
+  REQUIRE(look(w, "broken").code == errc::damaged_record);
+  REQUIRE(put(w, {.id = "later", .delay = 1h}) == errc::none);
+  for (const auto* id : {"o1", "o2", "o3"})
+    REQUIRE(put(w, {.id = id, .queue = "other"}) == errc::none);
+  s.other = claim_one(w, {.queue = "other"});
+  pause(w, "idle");
+  REQUIRE(w.store().audit().value() == names{});
+  return s;
+}
+
+// A key, and what stands in it that may be harmed.
+struct kind_of_key {
+  std::string command, key;
+  names members;
+};
+
+const std::vector<kind_of_key>& all_keys() {
+  static const std::vector<kind_of_key> all = [] {
+    std::vector<kind_of_key> found;
+    const auto add = [&](const std::string& command, const names& keys, const names& members) {
+      for (const auto& key : keys)
+        found.push_back({command, key, members});
+    };
+    add("HSET", {"jobs", "past", "runs", "admission", "quarantine"}, stocked_ids);
+    add("HSET", {"holders:mutex:n", "holders:mutex:m", "holders:semaphore:s"}, stocked_ids);
+    add("HSET", {"claim_permits", "definitions", "limits", "configs", "limiters"}, resources);
+    add("HSET", {"claims"}, {"0 7:defaults1"});
+    add("HSET", {"servers"}, {"s1"});
+    add("HSET", {"locks"}, {"printer"});
+    add("HSET", {"schedules", "places"}, {"nightly"});
+    for (const auto* line : {"ready", "front", "suspect", "throttled", "scheduled", "processing", "succeeded", "failed",
+                             "deleted", "quarantined"})
+      add("ZADD", {cat(line, ":default")}, stocked_ids);
+    add("ZADD", {"type:default/alien", "wait:default/mutex:n", "wait:default/" + window}, stocked_ids);
+    add("ZADD", {"due", "ending", "served"}, {"default"});
+    add("ZADD", {"busy", "waiting", "next_checks"}, resources);
+    add("ZADD", {"reserved"}, {"7:mutex:mwoken", "11:semaphore:sholds"});
+    add("ZADD", {"lock_ends"}, {"printer"});
+    add("ZADD", {"firing"}, {"nightly"});
+    add("SADD", {"queues", "paused", "waits:mutex:n", "waits:" + window}, {"default"});
+    add("SADD", {"types:default"}, {"work"});
+    return found;
+  }();
+  return all;
+}
+
+// Digits, spaces and colons more often than others: they are what values are read by.
+char any_byte(std::mt19937_64& random) {
+  constexpr std::string_view likely = "0123456789 :";
+  return random() % 2 == 0 ? likely[random() % likely.size()] : static_cast<char>(random());
+}
+std::string any_bytes(std::mt19937_64& random) {
+  std::string bytes(random() % 40, ' ');
+  for (auto& b : bytes)
+    b = any_byte(random);
+  return bytes;
+}
+std::string spoilt(std::string bytes, std::mt19937_64& random) {
+  if (bytes.empty()) return any_bytes(random);
+  for (auto n = random() % 4; n > 0; --n)
+    bytes[random() % bytes.size()] = any_byte(random);
+  if (random() % 5 == 0) bytes.resize(random() % bytes.size());
+  if (random() % 5 == 0) bytes += any_bytes(random);
+  if (random() % 5 == 0) bytes.insert(random() % (bytes.size() + 1), "999999999");
+  return bytes;
+}
+std::string any_score(std::mt19937_64& random) {
+  static const names odd = {
+      "0", "-1", "0.5", "1", "inf", "-inf", "1e300", "-1e300", "1780000000000000", "1e18", "9007199254740993"};
+  return random() % 3 == 0 ? std::to_string(random() >> 11) : odd[random() % odd.size()];
+}
+
+template <class World>
+void harm(World& w, const kind_of_key& k, std::mt19937_64& random) {
+  const auto member = random() % 4 == 0 ? any_bytes(random) : k.members[random() % k.members.size()];
+  if (k.command == "HSET") w.command({"HSET", k.key, member, spoilt(w.command({"HGET", k.key, member}), random)});
+  else if (k.command == "ZADD") w.command({"ZADD", k.key, any_score(random), member});
+  else w.command({"SADD", k.key, member});
+}
+
+void check_answers(world& w, const std::vector<storage::request>& all) {
+  const auto answers = w.store().apply(all);
+  REQUIRE(answers.size() == all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    INFO("request " << i << ", of kind " << all[i].index());
+    const auto code = code_of(answers[i]);
+    CHECK((code == errc::none || code == errc::storage_damaged));
+  }
+}
+
+// Asks for page after page until one is refused, or `turn` says that it was the last.
+template <class Answer, class Request, class Turn>
+void check_pages(world& w, Request r, Turn turn) {
+  for (int pages = 0; pages < 200; ++pages) {
+    const auto page = told<Answer>(w, r);
+    if (!page || !turn(*page, r)) return;
+  }
+  FAIL("pages without end");
+}
+
+void check_looks(world& w) {
+  std::vector<storage::request> all = {
+      storage::queues_request{},  storage::queue_names_request{}, storage::ready_request{{"default", "other"}},
+      storage::servers_request{}, storage::schedules_request{},   storage::schedule_request{"nightly"},
+      storage::due_request{},     storage::cell_request{window}};
+  for (const auto& id : stocked_ids) {
+    all.emplace_back(storage::get_request{job_id(id)});
+    all.emplace_back(storage::explain_request{job_id(id)});
+  }
+  for (const auto& resource : resources)
+    all.emplace_back(storage::throttler_request{resource, 20});
+  check_answers(w, all);
+
+  storage::list_request jobs;
+  jobs.query.limit = 2;
+  check_pages<storage::list_answer>(w, jobs, [](const auto& page, auto& r) {
+    r.query.after = page.page.next;
+    return !r.query.after.empty();
+  });
+  check_pages<storage::throttlers_answer>(w, storage::throttlers_request{2, ""}, [](const auto& page, auto& r) {
+    r.after = page.next;
+    return !r.after.empty();
+  });
+}
+
+void check_steps(world& w, const stock& s) {
+  check_answers(
+      w, {enqueue_of("new"), storage::renew_request{{start_of(s.runs), start_of(s.holds), start_of(s.took)}, 30s},
+          storage::progress_request{{{start_of(s.runs), {0.5, "half"}}}}, storage::requeue_request{job_id("failed")},
+          storage::requeue_request{job_id("later")}, storage::remove_request{job_id("ready")},
+          storage::remove_request{job_id("waits")}, storage::pause_request{queue_name("default"), false},
+          storage::beat_request{serving("s1", {"default"})}, storage::promote_request{},
+          storage::take_request{{wanting(s.runs, {"mutex:n"}), wanting(s.took, {"semaphore:s"})}}, taking("printer"),
+          storage::lock_request{storage::lock_request::act::look, "printer"}});
+  auto opened = changed_window(w);
+  opened.wakes = {{window, 3}};
+  opened.openings = {{window, w.clock.now() + 1s}};
+  storage::settle_request ends{{ended(s.runs, how::retry), ended(s.holds, how::succeeded), ended(s.took, how::failed)},
+                               claiming({.free = 2, .suspect_too = true})};
+  check_answers(w, {opened, changed_schedule(w, "fired again"), ends});
+  for (int round = 0; round < 3; ++round) {
+    w.clock.advance(1min);
+    const auto lost = told<storage::expired_answer>(w, storage::expired_request{});
+    if (lost) check_answers(w, {storage::reap_request{lost->leases, 3}});
+    check_answers(
+        w, {storage::promote_request{},
+            claiming({.free = 20, .suspect_too = true, .types = "work alien", .permits = {{"work", {{"mutex:c"}}}}})});
+  }
+  check_pages<storage::rouse_answer>(w, storage::rouse_request{2, ""}, [](const auto& page, auto& r) {
+    r.after = page.next;
+    return !r.after.empty();
+  });
+  storage::prune_request prune;
+  prune.retention.succeeded = prune.retention.failed = prune.retention.deleted = {duration(1s), 1};
+  prune.server_age = 1s;
+  check_answers(w, {storage::define_request{"semaphore:s", "other", 2, "other"}, storage::undefine_request{window},
+                    prune, storage::leave_request{server_id("s1")}});
+}
+
+// Of another queue than the one that was harmed.
+void check_other_queue(world& w, const stock& s) {
+  CHECK(put(w, {.id = "o4", .queue = "other"}) == errc::none);
+  CHECK(settle(w, s.other) == errc::none);
+  CHECK(ids(claim(w, {.free = 9, .queue = "other"})) == names{"o2", "o3", "o4"});
+}
+
+constexpr double patience = 20;  // seconds, for all that a test asks of one store
+
+}  // namespace
+
+#define ON_HARMED_STORES(name) TEMPLATE_TEST_CASE(name, "[contract]", harmed_file_world, harmed_redis_world)
+
+ON_HARMED_STORES("Whatever bytes stand under a key everybody is answered and another queue runs") {
+  for (std::size_t i = 0; i < all_keys().size(); ++i) {
+    const auto& k = all_keys()[i];
+    CAPTURE(k.key);
+    TestType w;
+    const auto s = stocked(w);
+    std::mt19937_64 random(i);
+    for (int n = 0; n < 10; ++n)
+      harm(w, k, random);
+    const auto from = std::chrono::steady_clock::now();
+    CHECK(w.store().audit().ok());
+    check_other_queue(w, s);
+    check_looks(w);
+    check_steps(w, s);
+    CHECK(w.store().audit().ok());
+    CHECK(seconds_since(from) < patience);
+  }
+}
+
+ON_HARMED_STORES("Whatever key is of the wrong type everybody is answered") {
+  // What any claim reads, or any end.
+  const std::set<std::string> of_all = {"jobs", "past", "runs", "claims", "ending", "served", "queues", "paused"};
+  for (const auto& k : all_keys()) {
+    CAPTURE(k.key);
+    TestType w;
+    const auto s = stocked(w);
+    w.command({"DEL", k.key});
+    w.command({"SET", k.key, "a text"});
+    const auto from = std::chrono::steady_clock::now();
+    const auto found = w.store().audit();
+    REQUIRE(found.ok());
+    CHECK_FALSE(found->empty());
+    if (!of_all.contains(k.key)) check_other_queue(w, s);
+    check_looks(w);
+    check_steps(w, s);
+    CHECK(seconds_since(from) < patience);
+  }
+}
