@@ -33,7 +33,7 @@ ON_HARMED_STORES("Pages of jobs go on behind scores that nobody wrote") {
   TestType w;
   names all;
   for (const auto* score : {"-inf", "-1e300", "-1", "0.25", "0.5", "9007199254740993", "1e300", "inf"}) {
-    all.push_back(cat("at ", score));
+    all.push_back(cat("at:", all.size()));
     REQUIRE(put(w, {.id = all.back(), .delay = 1h}) == errc::none);
     w.command({"ZADD", "scheduled:default", score, all.back()});
   }

@@ -226,7 +226,7 @@ void check_steps(world& w, const stock& s) {
   opened.openings = {{window, w.clock.now() + 1s}};
   storage::settle_request ends{{ended(s.runs, how::retry), ended(s.holds, how::succeeded), ended(s.took, how::failed)},
                                claiming({.free = 2, .suspect_too = true})};
-  check_answers(w, {opened, changed_schedule(w, "fired again"), ends});
+  check_answers(w, {opened, changed_schedule(w, "fired-again"), ends});
   for (int round = 0; round < 3; ++round) {
     w.clock.advance(1min);
     const auto lost = told<storage::expired_answer>(w, storage::expired_request{});
