@@ -56,6 +56,11 @@ enum class effect : std::uint8_t {
   promises,          // writes, and whoever asked takes the answer for a promise
 };
 
+// Of what is stored: the keys and the values (docs/store_layout.md). Every script begins with a look at it.
+inline constexpr std::uint64_t layout = 4;
+// The first that was released: those before it are not raised.
+inline constexpr std::uint64_t first_layout = 4;
+
 // Made when the program is built: cmake/lua_scripts.cmake.
 struct linked_script {
   std::string_view name;  // of its file
