@@ -44,6 +44,7 @@ enum class script : std::uint8_t {
   schedule,
   due_schedules,
   swap_schedule,
+  raise,
   audit,  // the last
 };
 inline constexpr std::size_t script_count = static_cast<std::size_t>(script::audit) + 1;
@@ -68,7 +69,16 @@ struct linked_script {
   std::string_view hash;  // SHA-1 of the text, by which Redis knows it
   std::string_view text;
 };
-const linked_script& of(script s);
+
+// What one version of Sluice knows. There is one, but in tests of how two get on.
+struct edition {
+  std::uint64_t layout = 0;
+  std::array<linked_script, script_count> scripts{};
+
+  const linked_script& of(script s) const { return scripts[static_cast<std::size_t>(s)]; }
+};
+const edition& ours();
+inline const linked_script& of(script s) { return ours().of(s); }
 
 inline bool only_looks(script s) { return of(s).does == effect::reads; }
 inline bool may_find_nothing(script s) { return of(s).does == effect::may_find_nothing; }
