@@ -39,7 +39,8 @@ public:
   }
 
   /// Opens the store and begins to work. Nothing runs when it answers an error: invalid_argument (an
-  /// option, or a handler that is an actor), storage_*, io_error.
+  /// option, or a handler that is an actor), storage_*, io_error. storage_older with names: servers of an older version
+  /// work on the store; start again when they have ended, and the store is raised (docs/upgrading.md).
   result<void> start();
 
   /// Claims nothing new; running jobs go on. Undone only by stop and start.
