@@ -141,7 +141,10 @@ std::optional<result<void>> start_after_older(server& s, const std::string& url)
     const auto looked = storage::raise_layout(url);
     if (looked && looked->waits_for.empty()) continue;  // they ended just now
     if (!looked && !waiting_helps(looked.error().code)) return started;
-    if (looked && told != started.error().message) log::info("waiting: ", told = started.error().message);
+    if (const auto& why = started.error().message; told != why) {
+      log::info("waiting: ", why);
+      told = why;
+    }
     const int got = next_signal(waited_signals(), std::chrono::steady_clock::now() + between_starts);
     if (got == SIGTERM || got == SIGINT) return std::nullopt;
   }

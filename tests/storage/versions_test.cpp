@@ -13,8 +13,8 @@ namespace machine = sluice::storage::machine;
 namespace {
 
 std::string hash_in(harmed_file_world& /*unused*/, const std::string& /*text*/) { return {}; }
-std::string hash_in(harmed_redis_world& w, const std::string& text) {
-  return w.server().command({"SCRIPT", "LOAD", text}).text;
+std::string hash_in(harmed_redis_world& /*unused*/, const std::string& text) {
+  return harmed_redis_world::server().command({"SCRIPT", "LOAD", text}).text;
 }
 
 // What a script without arguments is told.
@@ -39,7 +39,7 @@ std::string said_to(harmed_file_world& w, const machine::edition& known, machine
 std::string said_to(harmed_redis_world& w, const machine::edition& known, machine::script s) {
   auto prefix = w.key("");
   prefix.pop_back();
-  return w.server().command({"EVAL", std::string(known.of(s).text), "1", prefix, "", ""}).text;
+  return harmed_redis_world::server().command({"EVAL", std::string(known.of(s).text), "1", prefix, "", ""}).text;
 }
 
 // All that is stored, in some words.
@@ -58,7 +58,7 @@ std::string stored_in(harmed_file_world& w) {
   return all;
 }
 std::string stored_in(harmed_redis_world& w) {
-  return w.server()
+  return harmed_redis_world::server()
       .command({"EVAL",
                 "local all, said = redis.call('KEYS', ARGV[1]), '' "
                 "table.sort(all) "
