@@ -134,7 +134,7 @@ bool engine::configures(std::string_view resource) const {
 result<engine_ptr> open_engine(const server_options& options, const handler_registry& handlers,
                                const filter_list& filters) {
   if (auto fine = check(options); !fine) return fine.error();
-  auto opened = storage::open_runner(options.storage);
+  auto opened = storage::open_server_runner(options.storage);
   if (!opened) return opened.error();
   if ((*opened)->durability() < options.require_durability)
     return bad(cat("the store ", log::redact(options.storage), " is ", name_of((*opened)->durability()), " (",

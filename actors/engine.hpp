@@ -12,6 +12,7 @@
 #include "actors/pool.hpp"
 #include "actors/type_table.hpp"
 #include "actors/watch_list.hpp"
+#include "core/log.hpp"
 #include "storage/runner.hpp"
 
 namespace sluice::actors {
@@ -64,6 +65,7 @@ struct engine : std::enable_shared_from_this<engine> {
     const auto tell = on_fatal_;
     hold.unlock();
     if (tell) tell(why);
+    else log::error("the server cannot go on: ", to_string(why));
   }
   void on_fatal(const std::function<void(const error&)>& told) {
     std::unique_lock hold(fatal_mutex_);

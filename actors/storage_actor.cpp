@@ -6,8 +6,12 @@
 namespace sluice::actors {
 namespace {
 
-// A damaged key is not: what does not touch it goes on.
-bool may_be_for_good(errc code) { return code == errc::storage_lost || code == errc::storage_damaged; }
+// Whether a server that hears this can work no more. A store of another layout belongs to another version now; a
+// damaged key is no reason: what does not touch it goes on.
+bool is_for_good(errc code, const storage::runner& of) {
+  if (code == errc::storage_newer || code == errc::storage_older) return true;
+  return (code == errc::storage_lost || code == errc::storage_damaged) && of.has_failed_for_good();
+}
 
 // Fewer are told to look than asked about first.
 constexpr std::size_t few_queues = 4;
@@ -46,8 +50,8 @@ struct storage_state {
   void submit(const order_ptr& order) {
     auto done = [weak = std::weak_ptr<engine>(e), done = std::move(order->done)](std::vector<storage::answer> answers) {
       for (const auto& a : answers)
-        if (const auto* failed = std::get_if<error>(&a); failed && may_be_for_good(failed->code))
-          if (const auto alive = weak.lock(); alive && alive->runner->has_failed_for_good()) alive->fatal(*failed);
+        if (const auto* failed = std::get_if<error>(&a))
+          if (const auto alive = weak.lock(); alive && is_for_good(failed->code, *alive->runner)) alive->fatal(*failed);
       done(std::make_shared<std::vector<storage::answer>>(std::move(answers)));
     };
     e->runner->submit(std::move(order->asked), std::move(done), order->beside);

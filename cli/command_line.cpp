@@ -178,6 +178,10 @@ parsed parse(int argc, char** argv) {
 
   store_command("audit", "Looks at all that is stored and tells what should not be; exit 1 on a finding");
 
+  store_command("upgrade",
+                "Raises a store that an older version made to this one's layout (docs/upgrading.md), once no server "
+                "works on it; fine when it has that already");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

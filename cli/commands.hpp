@@ -14,6 +14,7 @@ int throttle(const command& c);
 // recurring list, set, remove, trigger, pause, resume
 int recurring_jobs(const command& c);
 int audit(const command& c);
+int upgrade(const command& c);
 int show_cron(const command& c);
 
 }  // namespace sluice::cli

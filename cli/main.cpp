@@ -18,6 +18,7 @@ int carry_out(const sluice::cli::command& c) {
   if (c.name == "check") return check(c);
   if (c.name == "work") return work(c);
   if (c.name == "audit") return audit(c);
+  if (c.name == "upgrade") return upgrade(c);
   if (c.name.starts_with("recurring")) return recurring_jobs(c);
   if (c.name == "cron") return show_cron(c);
   if (c.name.starts_with("throttler") || c.name == "explain") return throttle(c);

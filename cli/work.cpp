@@ -32,6 +32,7 @@ constexpr auto watchdog = 5s;
 // `timeout` and some supervisors signal the process and then its group: that is one request to stop.
 constexpr auto same_request = 500ms;
 constexpr auto log_patience = 500ms;
+constexpr auto between_starts = 1s;
 constexpr int done_signal = SIGUSR2;  // our own word to the waiting main thread
 
 std::optional<config::loaded> read(const command& c) {
@@ -130,6 +131,25 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
   return code;
 }
 
+// While servers of an older version work on the store it cannot be raised for us: waits until they have ended, and
+// tells for whom. Answers how the start ended; none: we were told to stop meanwhile.
+std::optional<result<void>> start_after_older(server& s, const std::string& url) {
+  std::string told;
+  for (;;) {
+    auto started = s.start();
+    if (started || started.error().code != errc::storage_older) return started;
+    const auto looked = storage::raise_layout(url);
+    if (looked && looked->waits_for.empty()) continue;  // they ended just now
+    if (!looked && !waiting_helps(looked.error().code)) return started;
+    if (const auto& why = started.error().message; told != why) {
+      log::info("waiting: ", why);
+      told = why;
+    }
+    const int got = next_signal(waited_signals(), std::chrono::steady_clock::now() + between_starts);
+    if (got == SIGTERM || got == SIGINT) return std::nullopt;
+  }
+}
+
 }  // namespace
 
 int check(const command& c) {
@@ -170,7 +190,9 @@ int work(const command& c) {
     fatal = true;
     ::kill(::getpid(), done_signal);
   });
-  if (const auto started = s.start(); !started) {
+  const auto tried = start_after_older(s, got->options.storage);
+  if (!tried) return log::info("stopped"), 0;
+  if (const auto& started = *tried; !started) {
     if (c.log_from == log_level::off)  // a program that starts nothing says why
       std::fprintf(stderr, "sluice: cannot start: %s\n", printable(log::redact(to_string(started.error()))).c_str());
     else log::error("cannot start: ", to_string(started.error()));

@@ -127,7 +127,9 @@ function(link_lua_scripts header)
     read_effect(${file} effect)
     read_lua(${file} text)
     read_words("${text}" words)
-    list(APPEND words stored)  # what every script begins with
+    if(NOT script STREQUAL "raise")  # which is for stores of another layout
+      list(APPEND words stored)  # what every script begins with
+    endif()
     foreach(i IN LISTS LAST)
       if(name_${i} IN_LIST words)
         string(PREPEND text "${text_${i}}")

@@ -63,6 +63,19 @@ result<sqlite::place> parse_sqlite(const std::string& url) {
   return parsed;
 }
 
+constexpr std::string_view memory = ":memory:";
+
+bool in_memory(const sqlite::place& where) { return where.path.starts_with(memory); }
+
+error none_in_memory(const std::string& url) {
+  return {errc::not_found, cat("there is no store ", url, ": one in memory is of the process that made it")};
+}
+
+const clock& wall() {
+  static const system_clock one;
+  return one;
+}
+
 bool is_redis(const std::string& url) { return url.starts_with("redis") && url.find('\0') == std::string::npos; }
 
 }  // namespace
@@ -76,21 +89,43 @@ result<void> check_url(const std::string& url) {
   return parsed ? result<void>() : result<void>(parsed.error());
 }
 
-result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time, open_mode mode) {
+result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time, open_mode mode,
+                                          const machine::edition* known) {
+  const auto& scripts = known ? *known : machine::ours();
   if (is_redis(url)) {
     auto where = redis::parse_url(url);
     if (!where) return where.error();
-    return redis::open(std::move(*where), time, mode);
+    return redis::open(std::move(*where), time, mode, scripts);
   }
   auto parsed = parse_sqlite(url);
   if (!parsed) return parsed.error();
-  static const system_clock wall;
-  if (parsed->path.starts_with(":memory:")) {
-    if (mode != open_mode::may_make)
-      return error{errc::not_found, cat("there is no store ", url, ": one in memory is of the process that made it")};
-    parsed->path = ":memory:";
+  if (in_memory(*parsed)) {
+    if (mode != open_mode::may_make) return none_in_memory(url);
+    parsed->path = memory;
   }
-  return sqlite::open(std::move(*parsed), mode, time ? *time : wall);
+  return sqlite::open(std::move(*parsed), mode, time ? *time : wall(), scripts);
+}
+
+result<raising> raise_layout(const std::string& url, const clock* time, const machine::edition* known) {
+  const auto& scripts = known ? *known : machine::ours();
+  if (is_redis(url)) {
+    auto where = redis::parse_url(url);
+    if (!where) return where.error();
+    return redis::raise_layout(std::move(*where), time, scripts);
+  }
+  auto parsed = parse_sqlite(url);
+  if (!parsed) return parsed.error();
+  if (in_memory(*parsed)) return none_in_memory(url);
+  return sqlite::raise_layout(std::move(*parsed), time ? *time : wall(), scripts);
+}
+
+error waits_for_servers(const std::string& url, const raising& said) {
+  std::string names;
+  for (const auto& one : said.waits_for)
+    names += cat(names.empty() ? "" : ", ", printable(one, 200));
+  return {errc::storage_older,
+          cat("the store ", log::redact(url), " has layout ", said.from, " and waits to be raised to ", said.to,
+              " for servers that run with layout ", said.from, ": ", names)};
 }
 
 }  // namespace sluice::storage

@@ -297,10 +297,11 @@ runner::subscription::~subscription() {
   from->listeners_.erase(at);
 }
 
-result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time, open_mode mode) {
+result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time, open_mode mode,
+                                            const machine::edition* known) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<runner>> open;
-  if (auto known = check_url(url); !known) return known.error();
+  if (auto named = check_url(url); !named) return named.error();
   auto path = identity_of(url);
   if (mode == open_mode::only_look && !path.starts_with(":memory:")) path += " to look";
   std::lock_guard hold(mutex);
@@ -309,11 +310,21 @@ result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_
     if (time) return error{errc::invalid_argument, "the store is open already, and goes by another clock"};
     return shared;
   }
-  auto made = open_store(url, time.get(), mode);
+  auto made = open_store(url, time.get(), mode, known);
   if (!made) return made.error();
   auto fresh = std::make_shared<runner>(std::move(*made), std::move(time));
   open[path] = fresh;
   return fresh;
+}
+
+result<std::shared_ptr<runner>> open_server_runner(const std::string& url, std::shared_ptr<const clock> time,
+                                                   const machine::edition* known) {
+  auto opened = open_runner(url, time, open_mode::may_make, known);
+  if (opened || opened.error().code != errc::storage_older) return opened;
+  const auto raised = raise_layout(url, time.get(), known);
+  if (!raised) return raised.error();
+  if (!raised->waits_for.empty()) return waits_for_servers(url, *raised);
+  return open_runner(url, std::move(time), open_mode::may_make, known);
 }
 
 }  // namespace sluice::storage

@@ -114,6 +114,11 @@ private:
 // With a `time` of the caller's the store must not be open yet (invalid_argument), and goes by it for whoever
 // opens the URL while anybody uses it. What is opened to look only is apart from what may write.
 result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time = nullptr,
-                                            open_mode mode = open_mode::may_make);
+                                            open_mode mode = open_mode::may_make,
+                                            const machine::edition* known = nullptr);
+// The same for a server, which also raises a store of an older layout when it is the first of its version and no other
+// works there. storage_older names those that do: ask again when they have ended.
+result<std::shared_ptr<runner>> open_server_runner(const std::string& url, std::shared_ptr<const clock> time = nullptr,
+                                                   const machine::edition* known = nullptr);
 
 }  // namespace sluice::storage

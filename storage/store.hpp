@@ -30,6 +30,10 @@
 
 namespace sluice::storage {
 
+namespace machine {
+struct edition;  // machine/script.hpp; null for this program's own
+}
+
 // Stores new jobs at the tail of their queues, or as scheduled. Per job: none, id_conflict.
 struct enqueue_request {
   std::vector<prepared_job> jobs;
@@ -337,7 +341,21 @@ public:
 // must outlive it. By `mode` a store that is not there is made, or not_found; and one that is only looked at is opened
 // without its lock and never written: what would write is invalid_argument, and what cannot be read stays where it is.
 result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time = nullptr,
-                                          open_mode mode = open_mode::may_make);
+                                          open_mode mode = open_mode::may_make,
+                                          const machine::edition* known = nullptr);
+
+// What came of raising the layout of a store.
+struct raising {
+  std::uint64_t from = 0, to = 0;      // one number when nothing was to be done
+  std::vector<std::string> waits_for;  // names of servers that work on it with the older layout: nothing was done
+};
+// Raises a store that an older Sluice made to the layout of this one, in one step, when no server works on it. Nothing
+// else does. storage_newer; storage_older when it is too old; not_found; and as `open_store`.
+result<raising> raise_layout(const std::string& url, const clock* time = nullptr,
+                             const machine::edition* known = nullptr);
+
+// What is said of a store that is not raised yet: whom it waits for.
+error waits_for_servers(const std::string& url, const raising& said);
 
 // Whether a URL names a store, without opening it. The error says what is allowed.
 result<void> check_url(const std::string& url);

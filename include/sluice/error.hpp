@@ -31,7 +31,8 @@ enum class errc : std::uint8_t {
   storage_unavailable,  ///< The store did not answer; nothing was stored. Waiting may help.
   storage_lost,         ///< The store's file was removed or replaced under us. Restart is needed.
   storage_damaged,      ///< The store is damaged, or not one of Sluice's; nothing was touched.
-  storage_newer,        ///< The store was written by a newer version; nothing was touched.
+  storage_newer,        ///< The store has the layout of a newer version; nothing was touched. Restart with that one.
+  storage_older,        ///< The store has the layout of an older version and was not raised yet; nothing was touched.
   unknown_outcome,      ///< The store failed while committing: it may or may not have happened.
   overloaded,           ///< Too much is waiting for the store in this process. Waiting may help.
   timed_out,            ///< The deadline passed first.

@@ -39,7 +39,8 @@ public:
   }
 
   /// Opens the store and begins to work. Nothing runs when it answers an error: invalid_argument (an
-  /// option, or a handler that is an actor), storage_*, io_error.
+  /// option, or a handler that is an actor), storage_*, io_error. storage_older with names: servers of an older version
+  /// work on the store; start again when they have ended, and the store is raised (docs/upgrading.md).
   result<void> start();
 
   /// Claims nothing new; running jobs go on. Undone only by stop and start.
@@ -53,7 +54,8 @@ public:
   void give_up_unfinished();
 
   /// `told` is called at most once a start, from any thread, when the server can no longer work (its store
-  /// was removed, say). It must be quick and not call back into the server: stop it from elsewhere.
+  /// was removed, or a newer version raised its layout). It must be quick and not call back into the server: stop it
+  /// from elsewhere.
   void on_fatal(const std::function<void(const error&)>& told);
 
 private:

@@ -60,11 +60,16 @@ std::optional<error> unknown_layout(std::string_view said, std::string_view stor
 
 error layout_error(std::string_view store, std::uint64_t found, std::uint64_t known) {
   if (found > known)
-    return {errc::storage_newer,
-            cat(store, " has layout ", found, "; this version knows up to ", known, ": use a newer Sluice")};
-  return {errc::storage_damaged,
-          cat(store, " has layout ", found, ", of a Sluice before its first release; this version knows layout ", known,
-              ". It was left as it is: finish its jobs with the older version, or name another store")};
+    return {errc::storage_newer, cat(store, " has layout ", found, ", of a newer Sluice; this version knows layout ",
+                                     known, ". Nothing was touched: end this program and start it with the newer one")};
+  if (found < first_layout)
+    return {errc::storage_older,
+            cat(store, " has layout ", found, ", of a Sluice before its first release; this version knows layout ",
+                known, ". It was left as it is: finish its jobs with the older version, or name another store")};
+  return {errc::storage_older,
+          cat(store, " has layout ", found, ", of an older Sluice; this version knows layout ", known,
+              ". It was left as it is: `sluice upgrade` raises it, and so does the first server of this version when "
+              "none of the older works on it any more")};
 }
 
 void leave_broken(const std::vector<steps::broken_record>& broken) {

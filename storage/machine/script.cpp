@@ -4,14 +4,14 @@
 
 namespace sluice::storage::machine {
 
-const linked_script& of(script s) {
-  static const auto all = [] {
-    std::array<linked_script, script_count> made;
+const edition& ours() {
+  static const auto made = [] {
+    edition all{layout, {}};
     for (std::size_t i = 0; i < script_count; ++i)
-      made[i] = linked(static_cast<script>(i));
-    return made;
+      all.scripts[i] = linked(static_cast<script>(i));
+    return all;
   }();
-  return all[static_cast<std::size_t>(s)];
+  return made;
 }
 
 }  // namespace sluice::storage::machine

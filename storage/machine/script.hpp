@@ -44,6 +44,7 @@ enum class script : std::uint8_t {
   schedule,
   due_schedules,
   swap_schedule,
+  raise,
   audit,  // the last
 };
 inline constexpr std::size_t script_count = static_cast<std::size_t>(script::audit) + 1;
@@ -56,6 +57,11 @@ enum class effect : std::uint8_t {
   promises,          // writes, and whoever asked takes the answer for a promise
 };
 
+// Of what is stored: the keys and the values (docs/store_layout.md). Every script begins with a look at it.
+inline constexpr std::uint64_t layout = 4;
+// The first that was released: those before it are not raised.
+inline constexpr std::uint64_t first_layout = 4;
+
 // Made when the program is built: cmake/lua_scripts.cmake.
 struct linked_script {
   std::string_view name;  // of its file
@@ -63,7 +69,16 @@ struct linked_script {
   std::string_view hash;  // SHA-1 of the text, by which Redis knows it
   std::string_view text;
 };
-const linked_script& of(script s);
+
+// What one version of Sluice knows. There is one, but in tests of how two get on.
+struct edition {
+  std::uint64_t layout = 0;
+  std::array<linked_script, script_count> scripts{};
+
+  const linked_script& of(script s) const { return scripts[static_cast<std::size_t>(s)]; }
+};
+const edition& ours();
+inline const linked_script& of(script s) { return ours().of(s); }
 
 inline bool only_looks(script s) { return of(s).does == effect::reads; }
 inline bool may_find_nothing(script s) { return of(s).does == effect::may_find_nothing; }

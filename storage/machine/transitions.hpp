@@ -80,6 +80,10 @@ inline void damaged(steps& x, const told_job& told) {
 error layout_error(std::string_view store, std::uint64_t found, std::uint64_t known);
 std::optional<error> unknown_layout(std::string_view said, std::string_view store);  // batch.cpp
 
+// Raises a store of an older layout. `by_tables`: as its file says; 0: it does not.
+call raise_from(std::uint64_t by_tables);                      // raise.cpp
+raising read_raising(const item& reply, std::uint64_t known);  // raise.cpp
+
 // Reads what the scripts tell of one job, as `get` does. not_found, damaged_record.
 errc read_one(steps& x, const item& reply, std::optional<known_job>& into);  // look.cpp
 

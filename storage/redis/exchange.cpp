@@ -59,7 +59,7 @@ refusal read_refusal(std::string_view text) {
 }  // namespace
 
 std::string exchange::encoded(const machine::call& c) const {
-  command all{"EVALSHA", machine::of(c.what()).hash, "1", prefix_, instant_, token_};
+  command all{"EVALSHA", known_.of(c.what()).hash, "1", prefix_, instant_, token_};
   for (std::size_t i = 0; i < c.size(); ++i)
     all.add(c[i]);
   return all.encoded();
@@ -75,7 +75,7 @@ void exchange::send(machine::call c, std::function<void(const machine::item&)> r
 bool exchange::load(machine::script s) {
   const auto place = static_cast<std::size_t>(s);
   if (loaded_[place]) return false;
-  connection_.post(command{"SCRIPT", "LOAD", machine::of(s).text}.encoded());
+  connection_.post(command{"SCRIPT", "LOAD", known_.of(s).text}.encoded());
   loaded_.set(place);
   return true;
 }

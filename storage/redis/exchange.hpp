@@ -18,8 +18,10 @@ public:
 
   // `loaded`: what Redis is known to have; whatever else is sent is loaded first. `instant` is empty for the clock of
   // Redis.
-  exchange(connection& c, loaded_scripts& loaded, std::string prefix, std::string instant, std::string token)
+  exchange(connection& c, const machine::edition& known, loaded_scripts& loaded, std::string prefix,
+           std::string instant, std::string token)
       : connection_(c),
+        known_(known),
         loaded_(loaded),
         prefix_(std::move(prefix)),
         instant_(std::move(instant)),
@@ -56,6 +58,7 @@ private:
   void lose(const std::string& why);
 
   connection& connection_;
+  const machine::edition& known_;
   loaded_scripts& loaded_;
   std::string prefix_, instant_, token_;
   std::uint64_t received_before_;

@@ -27,11 +27,12 @@ constexpr auto last_words = 1s;  // for what is asked when the program stops alr
 class redis_store final : public store {
 public:
   // `token`: by which the listener of this process knows what it has heard already.
-  redis_store(location where, const clock* time, open_mode mode, std::string token)
+  redis_store(location where, const clock* time, open_mode mode, const machine::edition& known, std::string token)
       : where_(std::move(where)),
         prefix_("{" + where_.prefix + "}"),
         time_(time),
         mode_(mode),
+        known_(known),
         token_(std::move(token)) {}
 
   result<void> ready() override {
@@ -80,7 +81,9 @@ public:
   sluice::durability durability() const override { return durability_; }
   std::string settings() const override { return settings_; }
   void stop_waiting() override { stop_.set(); }
-  std::unique_ptr<store> another() override { return std::make_unique<redis_store>(where_, time_, mode_, token_); }
+  std::unique_ptr<store> another() override {
+    return std::make_unique<redis_store>(where_, time_, mode_, known_, token_);
+  }
 
   result<std::vector<std::string>> audit() override {
     if (auto up = ready(); !up) return up.error();
@@ -100,6 +103,22 @@ public:
     return {};
   }
 
+  // In place of `open`, for a store of which nothing else is asked.
+  result<raising> raise_layout() {
+    raises_ = true;
+    if (auto up = connect(); !up) return up.error();
+    raising said;
+    auto done = ask_one(
+        machine::raise_from(0), [&](const machine::item& reply) { said = machine::read_raising(reply, known_.layout); },
+        steady_clock::now() + slice_patience);
+    if (!done) return done.error();
+    if (said.from == 0) return not_there();
+    if (said.from < said.to && said.waits_for.empty())
+      log::info("raised the store at Redis ", to_string(link_->server), ", database ", where_.db, ", prefix ",
+                where_.prefix, " from layout ", said.from, " to ", said.to);
+    return said;
+  }
+
 private:
   bool ask_alone(const std::vector<machine::enqueue_part>& joined, steady_point deadline) {
     for (const auto& part : machine::spoilt(joined)) {
@@ -113,7 +132,8 @@ private:
   }
 
   exchange start_exchange() {
-    exchange x(*link_->at, loaded_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(), token_);
+    exchange x(*link_->at, known_, loaded_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(),
+               token_);
     x.may_write = mode_ != open_mode::only_look;
     return x;
   }
@@ -143,7 +163,7 @@ private:
   result<void> look_for_scripts(const link& l, steady_point deadline) {
     command look{"SCRIPT", "EXISTS"};
     for (std::size_t i = 0; i < machine::script_count; ++i)
-      look.add(machine::of(static_cast<machine::script>(i)).hash);
+      look.add(known_.of(static_cast<machine::script>(i)).hash);
     l.at->post(look.encoded());
     const auto said = l.at->next(deadline);
     if (!said)
@@ -162,15 +182,22 @@ private:
     return done;
   }
 
+  error not_there() const {
+    return {errc::not_found, cat("there is no store at Redis ", to_string(link_->server), ", database ", where_.db,
+                                 ", prefix ", where_.prefix)};
+  }
+
   result<void> take_up(steady_point deadline) {
+    if (raises_) return {};
     if (mode_ == open_mode::may_make) return make_ours(deadline);
-    const auto layout = ask(*link_->at, {"GET", cat(prefix_, ":schema")}, deadline);
-    if (!layout)
-      return error{errc::storage_unavailable, cat("Redis at ", to_string(link_->server), ": ", layout.error().message)};
-    if (layout->root().text().empty())
-      return error{errc::not_found, cat("there is no store at Redis ", to_string(link_->server), ", database ",
-                                        where_.db, ", prefix ", where_.prefix)};
-    return mode_ == open_mode::only_look ? result<void>() : make_ours(deadline);
+    const auto found = ask(*link_->at, {"GET", cat(prefix_, ":schema")}, deadline);
+    if (!found)
+      return error{errc::storage_unavailable, cat("Redis at ", to_string(link_->server), ": ", found.error().message)};
+    const auto layout = found->root().text();
+    if (layout.empty()) return not_there();
+    if (mode_ != open_mode::only_look) return make_ours(deadline);
+    if (layout == std::to_string(known_.layout)) return {};
+    return *machine::unknown_layout(cat("LAYOUT ", layout, " ", known_.layout), cat("prefix ", prefix_));
   }
 
   // A full Redis still settles what was begun.
@@ -230,6 +257,8 @@ private:
   const std::string prefix_;
   const clock* const time_;
   const open_mode mode_;
+  const machine::edition& known_;
+  bool raises_ = false;
   const std::string token_;
   stop_signal stop_{last_words};
   std::optional<link> link_;
@@ -245,10 +274,14 @@ private:
 
 }  // namespace
 
-result<std::unique_ptr<store>> open(location where, const clock* time, open_mode mode) {
-  auto made = std::make_unique<redis_store>(std::move(where), time, mode, random_token());
+result<std::unique_ptr<store>> open(location where, const clock* time, open_mode mode, const machine::edition& known) {
+  auto made = std::make_unique<redis_store>(std::move(where), time, mode, known, random_token());
   if (auto opened = made->open(); !opened) return opened.error();
   return std::unique_ptr<store>(std::move(made));
+}
+
+result<raising> raise_layout(location where, const clock* time, const machine::edition& known) {
+  return redis_store(std::move(where), time, open_mode::must_exist, known, random_token()).raise_layout();
 }
 
 }  // namespace sluice::storage::redis

@@ -25,7 +25,11 @@ bool is_empty(database& db) { return pragma(db, "SELECT count(*) FROM sqlite_mas
 
 }  // namespace
 
-bool is_made(database& db) { return !is_empty(db) && pragma(db, "PRAGMA user_version") >= layout; }
+bool is_made(database& db) { return !is_empty(db) && layout_of(db) > 0; }
+
+std::uint64_t layout_of(database& db) { return static_cast<std::uint64_t>(pragma(db, "PRAGMA user_version")); }
+
+void say_layout(database& db, std::uint64_t layout) { db.execute(cat("PRAGMA user_version=", layout).c_str()); }
 
 durability configure(database& db, std::uint32_t max_pages, bool may_write) {
   sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -47,12 +51,11 @@ durability configure(database& db, std::uint32_t max_pages, bool may_write) {
   return journal == "wal" && pragma(db, "PRAGMA synchronous") >= full ? durability::power_safe : durability::crash_safe;
 }
 
-result<void> check_schema(database& db, const std::string& name) {
+result<void> check_schema(database& db, const std::string& name, std::uint64_t known) {
   if (is_empty(db) && pragma(db, "PRAGMA application_id") != application_id) return {};
-  const auto version = pragma(db, "PRAGMA user_version");
   if (pragma(db, "PRAGMA application_id") != application_id)
     return error{errc::storage_damaged, cat(name, " is a database, but not one of Sluice's; it was left as it is")};
-  if (version != layout) return machine::layout_error(name, static_cast<std::uint64_t>(version), layout);
+  if (const auto found = layout_of(db); found != known) return machine::layout_error(name, found, known);
   constexpr std::int64_t all = 4;
   if (pragma(db,
              "SELECT count(*) FROM sqlite_master WHERE type='table' AND name IN ('keys', 'fields', 'scores', "
@@ -65,10 +68,11 @@ result<void> check_schema(database& db, const std::string& name) {
 
 void make_tables(database& db) { db.execute(tables); }
 
-void make_schema(database& db) {
+void make_schema(database& db, std::uint64_t layout) {
   if (is_made(db)) return;  // another process was first
   make_tables(db);
-  db.execute(cat("PRAGMA application_id=", application_id, "; PRAGMA user_version=", layout).c_str());
+  db.execute(cat("PRAGMA application_id=", application_id).c_str());
+  say_layout(db, layout);
 }
 
 }  // namespace sluice::storage::sqlite

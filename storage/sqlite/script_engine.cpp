@@ -32,8 +32,8 @@ std::int64_t whole_part(double n) { return n >= -0x1p63 && n < 0x1p63 ? static_c
 
 }  // namespace
 
-script_engine::script_engine(keyspace& keys, std::string_view prefix, bounds most)
-    : keys_(keys), most_(most), state_(luaL_newstate()) {
+script_engine::script_engine(keyspace& keys, std::string_view prefix, bounds most, const machine::edition& known)
+    : keys_(keys), known_(known), most_(most), state_(luaL_newstate()) {
   if (!state_) throw std::bad_alloc();
   luaJIT_setmode(state_, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   for (const auto open : {luaopen_base, luaopen_string, luaopen_table, luaopen_math}) {
@@ -221,7 +221,7 @@ int script_engine::on_run(lua_State* state) {
 
 void script_engine::run(const machine::call& c, std::string_view instant, std::string_view token,
                         const std::function<void(const machine::item&)>& read) {
-  const auto& script = machine::of(c.what());
+  const auto& script = known_.of(c.what());
   run_text({c, instant, token, script.name, script.text, compiled_[static_cast<std::size_t>(c.what())]}, read);
 }
 

@@ -31,7 +31,7 @@ public:
   };
 
   script_engine(keyspace& keys, std::string_view prefix) : script_engine(keys, prefix, bounds()) {}
-  script_engine(keyspace& keys, std::string_view prefix, bounds most);
+  script_engine(keyspace& keys, std::string_view prefix, bounds most, const machine::edition& known = machine::ours());
   ~script_engine();
   script_engine(const script_engine&) = delete;
 
@@ -55,6 +55,7 @@ private:
   [[noreturn]] void raise_failed(std::string_view name);
 
   keyspace& keys_;
+  const machine::edition& known_;
   const bounds most_;
   lua_State* state_;
   std::array<int, machine::script_count> compiled_{};

@@ -71,13 +71,14 @@ error no_store(const std::string& path) {
 
 class sqlite_store final : public store {
 public:
-  sqlite_store(place where, open_mode mode, const clock& clock)
+  sqlite_store(place where, open_mode mode, const clock& clock, const machine::edition& known)
       : path_(std::move(where.path)),
         max_pages_(where.max_pages),
         file_mode_(where.mode),
         is_local_(where.is_local),
         mode_(mode),
-        clock_(clock) {}
+        clock_(clock),
+        known_(known) {}
 
   ~sqlite_store() override {
     checking_ = {};
@@ -111,6 +112,27 @@ public:
     if (!lock) return lock.error();
     lock_ = std::make_unique<file_lock>(std::move(*lock));
     return there ? there : reopen();
+  }
+
+  // In place of `open`, for a store of which nothing else is asked.
+  result<raising> raise_layout() {
+    raises_ = true;
+    if (auto opened = open(); !opened) return opened.error();
+    if (auto held = lock(patience_with_others); !held) return held.error();
+    const letting_go at_the_end{*this};
+    raising said;
+    const auto wrong = transact("BEGIN IMMEDIATE", [&] {
+      const auto by_tables = layout_of(*db_);
+      keys_->begin_script(true, true);
+      engine_->run(machine::raise_from(by_tables), instant_, {},
+                   [&](const machine::item& reply) { said = machine::read_raising(reply, known_.layout); });
+      keys_->flush();
+      if (said.waits_for.empty() && by_tables < known_.layout) say_layout(*db_, known_.layout);
+    });
+    if (wrong) return wrong->what;
+    if (said.from < said.to && said.waits_for.empty())
+      log::info("raised the store ", path_, " from layout ", said.from, " to ", said.to);
+    return said;
   }
 
   std::vector<answer> apply(std::span<const request> batch) override {
@@ -191,6 +213,11 @@ private:
   bool in_memory() const { return path_ == ":memory:"; }
   bool only_looks() const { return mode_ == open_mode::only_look; }
 
+  struct letting_go {
+    sqlite_store& me;
+    ~letting_go() { me.unlock(); }
+  };
+
   // What went wrong. `is_of_one`: the others of a batch may well succeed.
   struct trouble {
     error what;
@@ -247,10 +274,7 @@ private:
 
   // With the lock held, which it lets go.
   std::optional<trouble> write(const embedded_steps& x) {
-    struct letting_go {
-      sqlite_store& me;
-      ~letting_go() { me.unlock(); }
-    } const at_the_end{*this};
+    const letting_go at_the_end{*this};
     bool published = false;
     auto wrong = transact("BEGIN IMMEDIATE", [&] {
       for (const auto& s : x.sent)
@@ -368,7 +392,8 @@ private:
     try {
       db_ = std::make_unique<database>(path_, how);
       // Nothing is written before we know that it is ours.
-      auto ours = check_schema(*db_, path_);
+      auto ours = check_schema(*db_, path_, known_.layout);
+      if (raises_ && !ours && ours.error().code == errc::storage_older) ours = {};
       const bool is_new = ours && !is_made(*db_);
       if (is_new && how != access::make) ours = no_store(path_);
       if (!ours) {
@@ -378,7 +403,7 @@ private:
       durability_ = configure(*db_, max_pages_, how != access::look);
       if (is_new) {
         db_->execute("BEGIN IMMEDIATE");
-        make_schema(*db_);
+        make_schema(*db_, known_.layout);
         db_->execute("COMMIT");
         if (!in_memory()) log::info("made a new store: ", path_);
       }
@@ -401,7 +426,7 @@ private:
         this);
     was_open_ = true;
     keys_ = std::make_unique<keyspace>(*db_, prefix);
-    engine_ = std::make_unique<script_engine>(*keys_, prefix);
+    engine_ = std::make_unique<script_engine>(*keys_, prefix, script_engine::bounds(), known_);
     return {};
   }
 
@@ -567,6 +592,8 @@ private:
   const bool is_local_;
   const open_mode mode_;
   const clock& clock_;
+  const machine::edition& known_;
+  bool raises_ = false;  // opened for nothing else
   std::atomic<bool> stop_{false};
   std::unique_ptr<file_lock> lock_;
   std::unique_ptr<database> db_;
@@ -594,10 +621,14 @@ private:
 
 }  // namespace
 
-result<std::unique_ptr<store>> open(place where, open_mode mode, const clock& clock) {
-  auto made = std::make_unique<sqlite_store>(std::move(where), mode, clock);
+result<std::unique_ptr<store>> open(place where, open_mode mode, const clock& clock, const machine::edition& known) {
+  auto made = std::make_unique<sqlite_store>(std::move(where), mode, clock, known);
   if (auto opened = made->open(); !opened) return opened.error();
   return std::unique_ptr<store>(std::move(made));
+}
+
+result<raising> raise_layout(place where, const clock& clock, const machine::edition& known) {
+  return sqlite_store(std::move(where), open_mode::must_exist, clock, known).raise_layout();
 }
 
 }  // namespace sluice::storage::sqlite

@@ -54,10 +54,10 @@ TEST_CASE("waiting helps against what passes") {
 }
 
 TEST_CASE("waiting does not help against what stays") {
-  for (const auto code :
-       {errc::none, errc::invalid_argument, errc::invalid_config, errc::not_served, errc::too_large, errc::refused,
-        errc::id_conflict, errc::not_found, errc::illegal_transition, errc::stale_fence, errc::damaged_record,
-        errc::storage_lost, errc::storage_damaged, errc::storage_newer, errc::not_running, errc::io_error})
+  for (const auto code : {errc::none, errc::invalid_argument, errc::invalid_config, errc::not_served, errc::too_large,
+                          errc::refused, errc::id_conflict, errc::not_found, errc::illegal_transition,
+                          errc::stale_fence, errc::damaged_record, errc::storage_lost, errc::storage_damaged,
+                          errc::storage_newer, errc::storage_older, errc::not_running, errc::io_error})
     CHECK_FALSE(waiting_helps(code));
 }
 

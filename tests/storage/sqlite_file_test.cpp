@@ -81,7 +81,7 @@ TEST_CASE("A file of another layout is refused and left as it is", "[sqlite]") {
   side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=99");
   CHECK(open_refusal(w.url()) == errc::storage_newer);
   side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=2");
-  CHECK(open_refusal(w.url()) == errc::storage_damaged);  // of before the first release
+  CHECK(open_refusal(w.url()) == errc::storage_older);  // of before the first release
   side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=4");
   w.reopen();
   CHECK(ids(claim(w)) == names{"a"});

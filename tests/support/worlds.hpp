@@ -21,8 +21,9 @@ private:
 // What every world offers. `reopen` closes the store and opens it again; a memory store is empty then.
 class world {
 public:
-  explicit world(std::string url, bool survives_reopening = true)
-      : survives_reopen(survives_reopening), url_(std::move(url)) {
+  // `known`: of another version of Sluice.
+  explicit world(std::string url, bool survives_reopening = true, const storage::machine::edition* known = nullptr)
+      : survives_reopen(survives_reopening), url_(std::move(url)), known_(known) {
     reopen();
   }
   virtual ~world() = default;
@@ -35,7 +36,7 @@ public:
 
   void reopen() {
     store_.reset();
-    auto opened = storage::open_store(url_, &clock);
+    auto opened = storage::open_store(url_, &clock, open_mode::may_make, known_);
     if (!opened) throw std::runtime_error(to_string(opened.error()));
     store_ = std::move(*opened);
   }
@@ -52,6 +53,7 @@ public:
 
 private:
   std::string url_;
+  const storage::machine::edition* known_;
   std::unique_ptr<storage::store> store_;
 };
 

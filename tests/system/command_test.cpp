@@ -26,6 +26,18 @@ double voluntary_switches(pid_t pid) {
   return sum;
 }
 
+// As another version would leave it.
+void raise_by_hand(const std::string& file, int layout) {
+  sqlite3* db = nullptr;
+  REQUIRE(sqlite3_open(file.c_str(), &db) == SQLITE_OK);
+  sqlite3_busy_timeout(db, 10'000);
+  const auto number = std::to_string(layout);
+  const auto sql = "BEGIN IMMEDIATE; UPDATE keys SET text=CAST('" + number +
+                   "' AS BLOB) WHERE name=CAST('{sluice}:schema' AS BLOB); PRAGMA user_version=" + number + "; COMMIT";
+  CHECK(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(db);
+}
+
 }  // namespace
 
 TEST_CASE("enqueue prints an id that show and jobs and queues know") {
@@ -310,6 +322,36 @@ TEST_CASE("a server whose file turns out to be damaged says so and ends with exi
   CHECK(p.exit_code(30s) == 1);
   CHECK(p.log().find("storage_damaged") != std::string::npos);
   CHECK(p.log().find("never used") != std::string::npos);
+}
+
+TEST_CASE("a server whose store is raised by a newer version says so and ends with exit 1") {
+  work_world w(nlohmann::json{{"sweep_interval", "200ms"}, {"grace", "0s"}});
+  auto p = w.work();
+  raise_by_hand(w.folder.file("jobs.db"), 5);
+  CHECK(p.exit_code(20s) == 1);
+  CHECK(p.log().find("storage_newer") != std::string::npos);
+  CHECK(p.log().find("has layout 5") != std::string::npos);
+}
+
+TEST_CASE("upgrade tells which layout a store has and leaves one alone that it cannot raise") {
+  work_world w;
+  w.enqueue({work_world::exec("exit 0", "a")});
+  const auto fine = w.sluice({"upgrade"});
+  CHECK(fine.exit_code == 0);
+  CHECK(fine.out == "the store has layout 4 already\n");
+  CHECK(w.sluice({"upgrade", "--json"}).out == "{\"from\":4,\"to\":4}\n");
+  raise_by_hand(w.folder.file("jobs.db"), 3);
+  const auto older = w.sluice({"upgrade"});
+  CHECK(older.exit_code == 1);
+  CHECK(older.err.find("storage_older") != std::string::npos);
+  raise_by_hand(w.folder.file("jobs.db"), 5);
+  for (const auto& words : {std::vector<std::string>{"upgrade"}, {"jobs"}, {"enqueue", "default", "noop", "{}"}}) {
+    const auto newer = w.sluice(words);
+    CHECK(newer.exit_code == 1);
+    CHECK(newer.err.find("storage_newer") != std::string::npos);
+  }
+  raise_by_hand(w.folder.file("jobs.db"), 4);
+  CHECK(w.get("a").state == job_state::enqueued);
 }
 
 }  // namespace sluice::test

@@ -27,6 +27,7 @@ TEST_CASE("a command that looks or changes says that there is no store and makes
                               {"servers"},
                               {"explain", "a"},
                               {"audit"},
+                              {"upgrade"},
                               {"throttlers"},
                               {"throttler", "show", "semaphore:a"},
                               {"throttler", "remove", "semaphore:a"},

@@ -8,6 +8,7 @@ check_throttlers()
 local resource, said, permits, config = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if config ~= '' and call('HGET', configs, resource) == config then return {'unchanged', ''} end
 local before, limit_before = call('HGET', definitions, resource), call('HGET', limits, resource) or ''
+say_layout()
 if config ~= '' then call('HSET', configs, resource, config) end
 if before == said and limit_before == permits then return {'unchanged', ''} end
 call('HSET', definitions, resource, said)

@@ -31,6 +31,7 @@ end
 if what == 'take' then
   if until_ <= now then
     held = {fence = whole(draw(1)), token = ARGV[7], holder = ARGV[8]}
+    say_layout()
     write(held, lease)
     finish()
     return answer(0)

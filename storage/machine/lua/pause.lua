@@ -6,6 +6,7 @@ begin_freeing()
 -- Nothing is made of a queue that nobody knows by resuming it.
 local known = call('SISMEMBER', queues, ARGV[3]) + call('SISMEMBER', paused, ARGV[3])
 if ARGV[4] == '0' and known == 0 then return '' end
+say_layout()
 call('SADD', queues, ARGV[3])
 if ARGV[4] == '1' then
   call('SADD', paused, ARGV[3])

@@ -34,6 +34,7 @@ local let_in = list_of(2, tonumber(ARGV[at - 1]))
 local moved = list_of(2, (#ARGV - at + 1) / 2)
 
 if #wakes + #parks > 0 then may_draw() end
+say_layout()
 call('HSET', limiters, name, whole(version + 1) .. ' ' .. text(ARGV[5]))
 local told_parks = {}
 for i, asked in ipairs(parks) do

@@ -73,6 +73,7 @@ while made > runs_remembered do
 end
 
 may_draw()
+say_layout()
 local _, stored = store_new(at)
 call('HSET', schedules, name, whole(draw(1)) .. ' ' .. whole(made) .. ' ' .. text(record) .. runs)
 if next_at ~= '' then call('ZADD', firing, next_at, name) else call('ZREM', firing, name) end

@@ -19,6 +19,11 @@ local number_key = P .. ':number'  -- the last fence or place that was drawn
 local layout = '4'
 local stored = call('MGET', schema, number_key)
 if stored[1] and stored[1] ~= layout then return {err = 'LAYOUT ' .. stored[1] .. ' ' .. layout} end
+-- Of whoever puts something into a store that says no layout, since all was thrown away under a program that is
+-- connected: a newer version must not take that for its own.
+local function say_layout()
+  if not stored[1] then call('SET', schema, layout) end
+end
 
 -- A double holds whole numbers below 2^53 exactly, but tostring rounds them to 14 digits.
 local function whole(n) return format('%d', n) end

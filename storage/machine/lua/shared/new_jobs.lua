@@ -45,6 +45,7 @@ local function store_new(at)
       for i = 1, #list, 2 do list[i] = whole(first + list[i] - 1) end
     end
   end
+  say_layout()
   call('SADD', queues, unpack(queue_list))  -- first: it looks at the type too, and a queue without jobs does no harm
   many('HSET', jobs, records)
   each_list(placed, 'ZADD')

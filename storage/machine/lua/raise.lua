@@ -1,0 +1,29 @@
+-- Writes.
+-- Raises the layout of a store that an older Sluice made to ours, in this one step. No other script runs at another
+-- layout than its own; `servers` and `schema` are the same in all.
+-- ARGV[3]: the layout that a file has by its tables, else empty.
+-- Nothing is done while a server lives: with the next step it would have to end. Who was silent for a minute does not
+-- live; the fences of its starts are refused like its steps.
+-- Answer: the layout that was found, empty for no store; then the names of servers that live.
+
+-- How a layout becomes the next one, by its number. None yet: 4 is the first that was released.
+local steps = {}
+
+local found = call('GET', schema) or ARGV[3]
+if found == '' or found == layout then return {found} end
+local from, to = tonumber(match(found, '^%d+$')), tonumber(layout)
+local is_known = from and from < to
+for n = from or 0, to - 1 do is_known = is_known and steps[n] end
+if not is_known then return {err = 'LAYOUT ' .. found .. ' ' .. layout} end
+
+local answer, alive_within = {found}, 60000000
+local rows = call('HGETALL', servers)
+for i = 1, #rows, 2 do
+  local beat, at = match(rows[i + 1], '^(%d+) %d+ %d+ %d+ ()')
+  if beat and tonumber(beat) > now - alive_within then answer[#answer + 1] = text_at(rows[i + 1], at) or rows[i] end
+end
+if #answer > 1 then return answer end
+
+for n = from, to - 1 do steps[n]() end
+call('SET', schema, layout)
+return answer

@@ -1,0 +1,54 @@
+// A server whose store is raised by a newer version while it works.
+#include <atomic>
+
+#include "actors/server_world.hpp"
+#include "storage/side_door.hpp"
+#include "support/catch.hpp"
+
+namespace sluice::test {
+
+TEST_CASE("a server that meets a newer layout calls on_fatal and puts nothing aside") {
+  server_world w;
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  REQUIRE(w.becomes(w.enqueue("noop"), job_state::succeeded));
+  const auto waits = w.enqueue("noop", "{}", "default", std::chrono::hours(1));
+  std::mutex mutex;
+  std::vector<error> told;
+  w.server->on_fatal([&](const error& why) {
+    std::lock_guard hold(mutex);
+    told.push_back(why);
+  });
+
+  side_door door(w.folder.file("jobs.db"));
+  door.command({"SET", "schema", "5"});
+  CHECK(eventually([&] {
+    std::lock_guard hold(mutex);
+    return !told.empty();
+  }));
+  w.server->stop();
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].code == errc::storage_newer);
+  CHECK(told[0].message.find("has layout 5") != std::string::npos);
+  CHECK(told[0].message.find("knows layout 4") != std::string::npos);
+
+  door.command({"SET", "schema", "4"});
+  CHECK(w.get(waits).state == job_state::scheduled);
+  CHECK(w.counts().quarantined == 0);
+}
+
+TEST_CASE("a server that cannot raise an older layout does not start and may be started again") {
+  server_world w;
+  w.handlers.handle("noop", [](job_context&) {});
+  w.enqueue("noop");
+  side_door door(w.folder.file("jobs.db"));
+  door.command({"SET", "schema", "3"});
+  sluice::server server(w.options, w.handlers, w.filters);
+  const auto refused = server.start();
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == errc::storage_older);
+  door.command({"SET", "schema", "4"});
+  CHECK(server.start().ok());
+}
+
+}  // namespace sluice::test

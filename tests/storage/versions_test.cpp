@@ -1,0 +1,269 @@
+// Two versions of Sluice on one store: of one layout they work side by side, of two layouts each leaves the other's
+// store alone.
+#include "storage/versions.hpp"
+#include "storage/contract.hpp"
+#include "storage/runner.hpp"
+#include "storage/side_door.hpp"
+#include "storage/sqlite/script_engine.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+namespace machine = sluice::storage::machine;
+
+namespace {
+
+std::string hash_in(harmed_file_world& /*unused*/, const std::string& /*text*/) { return {}; }
+std::string hash_in(harmed_redis_world& /*unused*/, const std::string& text) {
+  return harmed_redis_world::server().command({"SCRIPT", "LOAD", text}).text;
+}
+
+// What a script without arguments is told.
+std::string said_to(harmed_file_world& w, const machine::edition& known, machine::script s) {
+  constexpr std::string_view prefix = "{sluice}";
+  storage::sqlite::database db(w.folder.file("jobs.db"));
+  storage::sqlite::keyspace keys(db, prefix);
+  storage::sqlite::script_engine engine(keys, prefix, storage::sqlite::script_engine::bounds(), known);
+  std::string said;
+  db.execute("BEGIN IMMEDIATE");
+  keys.begin();
+  keys.begin_script(true, true);
+  try {
+    engine.run(machine::call(s), "", "", [](const machine::item& /*unused*/) {});
+  } catch (const storage::sqlite::command_error& e) {
+    said = e.message;
+  }
+  keys.flush();
+  db.execute("COMMIT");
+  return said;
+}
+std::string said_to(harmed_redis_world& w, const machine::edition& known, machine::script s) {
+  auto prefix = w.key("");
+  prefix.pop_back();
+  return harmed_redis_world::server().command({"EVAL", std::string(known.of(s).text), "1", prefix, "", ""}).text;
+}
+
+// All that is stored, in some words.
+std::string stored_in(harmed_file_world& w) {
+  storage::sqlite::database db(w.folder.file("jobs.db"));
+  std::string all;
+  for (const auto* sql :
+       {"SELECT quote(name)||kind||size||quote(text) FROM keys", "SELECT key||quote(field)||quote(value) FROM fields",
+        "SELECT key||score||quote(member) FROM scores",
+        "SELECT quote(name)||quote(field1)||quote(field2)||quote(field3)||quote(field4)||quote(places) FROM members",
+        "PRAGMA user_version"}) {
+    auto rows = db.prepare(sql);
+    while (rows.step())
+      all += rows.text(0) + "\n";
+  }
+  return all;
+}
+std::string stored_in(harmed_redis_world& w) {
+  return harmed_redis_world::server()
+      .command({"EVAL",
+                "local all, said = redis.call('KEYS', ARGV[1]), '' "
+                "table.sort(all) "
+                "for _, key in ipairs(all) do said = redis.sha1hex(said .. key .. redis.call('DUMP', key)) end "
+                "return said",
+                "0", w.key("*")})
+      .text;
+}
+
+template <class World>
+struct versions_of {
+  World w;  // of this version
+  later_layout_5 later{[this](const std::string& text) { return hash_in(w, text); }};
+  released_layout_4 released;
+
+  result<storage::raising> raise() { return storage::raise_layout(w.url(), &w.clock, &later.known()); }
+  std::shared_ptr<const sluice::clock> time() { return {std::shared_ptr<void>(), &w.clock}; }
+};
+
+error why(world& w, const storage::request& r) {
+  const auto told = w.store().apply({&r, 1}).at(0);
+  const auto* refused = std::get_if<error>(&told);
+  return refused ? *refused : error{};
+}
+
+}  // namespace
+
+#define ON_STORES_OF_VERSIONS(name) TEMPLATE_TEST_CASE(name, "[contract]", harmed_file_world, harmed_redis_world)
+
+ON_STORES_OF_VERSIONS("Every released script refuses a store of a later layout and writes nothing") {
+  versions_of<TestType> v;
+  put_all(v.w, {"a", "b"});
+  claim_one(v.w);
+  REQUIRE(v.raise().ok());
+  const auto before = stored_in(v.w);
+  REQUIRE(v.released.scripts().size() >= 38);
+  for (const auto s : v.released.scripts()) {
+    CAPTURE(machine::of(s).name);
+    CHECK(said_to(v.w, v.released.known(), s).find("LAYOUT 5 4") != std::string::npos);
+  }
+  const bool untouched = stored_in(v.w) == before;
+  CHECK(untouched);
+}
+
+ON_STORES_OF_VERSIONS("Every script of a later layout but the one that raises refuses a store and writes nothing") {
+  versions_of<TestType> v;
+  put_all(v.w, {"a", "b"});
+  claim_one(v.w);
+  beat(v.w, serving("s1", {"default:1"}));
+  const auto before = stored_in(v.w);
+  for (const auto s : v.later.scripts()) {
+    CAPTURE(machine::of(s).name);
+    if (s != machine::script::raise) CHECK(said_to(v.w, v.later.known(), s).find("LAYOUT 4 5") != std::string::npos);
+  }
+  for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::only_look}) {
+    const auto opened = storage::open_store(v.w.url(), &v.w.clock, mode, &v.later.known());
+    REQUIRE_FALSE(opened.ok());
+    CHECK(opened.error().code == errc::storage_older);
+    CHECK(opened.error().message.find("sluice upgrade") != std::string::npos);
+  }
+  const bool untouched = stored_in(v.w) == before;
+  CHECK(untouched);
+}
+
+ON_STORES_OF_VERSIONS("Who is connected while the layout is raised is refused and what it ran is not lost") {
+  versions_of<TestType> v;
+  put_all(v.w, {"a", "b"});
+  const auto a = claim_one(v.w);
+  const auto raised = v.raise();
+  REQUIRE(raised.ok());
+  CHECK(raised->from == 4);
+  CHECK(raised->to == 5);
+  CHECK(raised->waits_for.empty());
+
+  storage::settle_request settles;
+  settles.starts.push_back(ended(a, how::succeeded));
+  const storage::request steps[] = {settles,
+                                    storage::renew_request{{start_of(a)}, 30s},
+                                    claiming({.free = 1}),
+                                    storage::enqueue_request{{prepared({.id = "c"})}},
+                                    storage::get_request{job_id("a")},
+                                    storage::queues_request{},
+                                    storage::beat_request{serving("s1", {"default:1"})}};
+  for (const auto& step : steps) {
+    const auto refused = why(v.w, step);
+    CHECK(refused.code == errc::storage_newer);
+    CHECK(refused.message.find("has layout 5") != std::string::npos);
+    CHECK(refused.message.find("knows layout 4") != std::string::npos);
+  }
+  for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::only_look}) {
+    const auto again = storage::open_store(v.w.url(), &v.w.clock, mode);
+    REQUIRE_FALSE(again.ok());
+    CHECK(again.error().code == errc::storage_newer);
+  }
+
+  world later(v.w.url(), true, &v.later.known());
+  CHECK(counts(later).processing == 1);
+  CHECK(counts(later).quarantined == 0);
+  CHECK(get(later, "a").fence == a.fence);
+  CHECK(settle(later, a) == errc::none);  // the start was taken over
+  CHECK(ids(claim(later)) == names{"b"});
+}
+
+ON_STORES_OF_VERSIONS("A layout is raised only when no server is alive and once") {
+  versions_of<TestType> v;
+  put_all(v.w, {"a"});
+  beat(v.w, serving("s1", {"default:1"}));
+  v.w.clock.advance(50s);
+  beat(v.w, serving("s2", {"default:1"}));
+  const auto before = stored_in(v.w);
+  const auto waits = v.raise();
+  REQUIRE(waits.ok());
+  CHECK(names(waits->waits_for) == names{"s1", "s2"});
+  const bool untouched = stored_in(v.w) == before;
+  CHECK(untouched);
+
+  v.w.clock.advance(20s);  // s1 was killed
+  CHECK(names(v.raise()->waits_for) == names{"s2"});
+  leave(v.w, server_id("s2"));
+  CHECK(v.raise()->waits_for.empty());
+  const auto again = v.raise();
+  REQUIRE(again.ok());
+  CHECK(again->from == 5);
+  CHECK(again->to == 5);
+  CHECK(storage::raise_layout(v.w.url(), &v.w.clock).error().code == errc::storage_newer);
+}
+
+ON_STORES_OF_VERSIONS("The first server alone raises a store and names whom it waits for until then") {
+  versions_of<TestType> v;
+  put_all(v.w, {"a"});
+  beat(v.w, serving("s1", {"default:1"}));
+  const auto open = [&] { return storage::open_server_runner(v.w.url(), v.time(), &v.later.known()); };
+  const auto waits = open();
+  REQUIRE_FALSE(waits.ok());
+  CHECK(waits.error().code == errc::storage_older);
+  CHECK(waits.error().message.ends_with("servers that run with layout 4: s1"));
+  CHECK(refusal(v.w, storage::queues_request{}) == errc::none);
+
+  leave(v.w, server_id("s1"));
+  const auto client = storage::open_runner(v.w.url(), v.time(), open_mode::may_make, &v.later.known());
+  REQUIRE_FALSE(client.ok());  // who only enqueues raises nothing
+  CHECK(client.error().code == errc::storage_older);
+  CHECK(refusal(v.w, storage::queues_request{}) == errc::none);
+  CHECK(open().ok());
+  CHECK(refusal(v.w, storage::queues_request{}) == errc::storage_newer);
+}
+
+ON_STORES_OF_VERSIONS("A layout that nobody knows how to raise is refused and left as it is") {
+  versions_of<TestType> v;
+  put_all(v.w, {"a"});
+  CHECK(storage::raise_layout(v.w.url(), &v.w.clock)->to == 4);
+  v.w.command({"SET", "schema", "3"});
+  const auto before = stored_in(v.w);
+  CHECK(refusal(v.w, storage::queues_request{}) == errc::storage_older);
+  CHECK(v.raise().error().code == errc::storage_older);
+  CHECK(storage::raise_layout(v.w.url(), &v.w.clock).error().code == errc::storage_older);
+  const bool untouched = stored_in(v.w) == before;
+  CHECK(untouched);
+}
+
+ON_STORES_OF_VERSIONS("Whoever puts something into a store that says no layout says it") {
+  TestType w;
+  w.command({"DEL", "schema"});
+  SECTION("a delayed job") { CHECK(put(w, {.id = "a", .delay = 5s}) == errc::none); }
+  SECTION("a queue that is paused") { pause(w, "default"); }
+  SECTION("a beat") { beat(w, serving("s1", {"default:1"})); }
+  CHECK(w.command({"GET", "schema"}) == "4");
+}
+
+ON_STORES_OF_VERSIONS("Versions of one layout go on with what the other began") {
+  versions_of<TestType> v;
+  world released(v.w.url(), true, &v.released.known());
+  const auto pass = [&](duration d) {
+    v.w.clock.advance(d);
+    released.clock.advance(d);
+  };
+  const bool released_first = GENERATE(true, false);
+  CAPTURE(released_first);
+  world& one = released_first ? released : v.w;
+  world& other = released_first ? v.w : released;
+
+  beat(one, serving("s1", {"default:1"}));
+  CHECK(beat(other, serving("s1", {"default:1"})));
+  CHECK(put(one, {.id = "now"}) == errc::none);
+  CHECK(put(one, {.id = "later", .delay = 1s}) == errc::none);
+  const auto first = claim_one(other);
+  CHECK(renew(one, first) == errc::none);
+  CHECK(take(one, first, {"mutex:m"}) == "granted");
+  CHECK(settle(other, first, how::retry, 5s) == errc::none);
+  CHECK(settle(one, first) == errc::stale_fence);
+  pass(10s);
+  promote(other);
+  const auto both = claim(one, {.free = 2});
+  CHECK(ids(both) == names{"later", "now"});
+  pass(31s);
+  for (const auto code : reap(other, expired(other).leases).each)
+    CHECK(code == errc::none);
+  const auto again = claim(one, {.free = 2});
+  REQUIRE(again.jobs.size() == 2);
+  CHECK(take(one, again.jobs[0].job, {"mutex:m"}) == "granted");
+  for (const auto& start : again.jobs)
+    CHECK(settle(other, start.job) == errc::none);
+  CHECK(count_of(counts(one), job_state::succeeded) == 2);
+  CHECK(list(other).size() == 2);
+  const auto found = one.store().audit();
+  REQUIRE(found.ok());
+  CHECK(found->empty());
+}
