@@ -344,4 +344,17 @@ TEST_CASE("a server takes jobs of the queues it serves only, and all tell how du
     CHECK(table.find(word) != std::string::npos);
 }
 
+TEST_CASE("SIGTERM ends a server within its grace though its Redis is gone") {
+  redis_work_world w(json{{"grace", "2s"}}, {.appendonly = "always"});
+  w.enqueue({work_world::exec("sleep 60", "long")});
+  auto p = w.work();
+  REQUIRE(eventually([&] { return w.counts().processing == 1; }));
+  w.redis.kill();
+  p.signal(SIGTERM);
+  CHECK(p.exit_code(5s) == 0);  // the grace, 2 s for the store, and some for a busy machine
+  w.redis.start();
+  auto next = w.work("next.log");
+  CHECK(eventually([&] { return w.get("long").losses == 1; }, 30s));  // what could not be given back was lost
+}
+
 }  // namespace sluice::test
