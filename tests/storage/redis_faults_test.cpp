@@ -1,5 +1,6 @@
 // What faults of a real Redis, and of the way to it, lead to: a truthful answer in bounded time, and nothing lost.
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -758,4 +759,25 @@ TEST_CASE("A Redis that lets nobody run scripts or has no place for us is refuse
     CHECK(why.message.find("max number of clients") != std::string::npos);
   }
   CHECK(put(w, {.id = "a"}) == errc::none);
+}
+
+TEST_CASE("A Redis whose file can grow no more ends and has all that it acknowledged", "[redis]") {
+  fault_world w({.appendonly = "always"});
+  const rlimit most{200'000, 200'000};
+  REQUIRE(::prlimit(w.server.pid(), RLIMIT_FSIZE, &most, nullptr) == 0);
+  names acknowledged;
+  errc code = errc::none;
+  for (int i = 0; i < 5'000 && code == errc::none; ++i) {
+    const auto id = cat("j", i);
+    code = refusal(w, enqueue_of(id));
+    if (code == errc::none) acknowledged.push_back(id);
+  }
+  CHECK(is_away(code));
+  CHECK(eventually([&] { return !w.server.alive(); }));
+  w.server.start();
+  w.reopen();
+  REQUIRE(acknowledged.size() > 10);
+  for (const auto& id : acknowledged)
+    CHECK(is_there(w, id));
+  audit(w);
 }
