@@ -1,6 +1,10 @@
 // The files of a store: whose they are, and which are refused.
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "storage/contract.hpp"
@@ -127,4 +131,59 @@ TEST_CASE("File systems of other machines are known, and those that may be", "[s
   for (const long magic :
        {0xef53L, 0x01021994L, 0x58465342L, 0x9123683eL, 0x794c7630L})  // ext4, tmpfs, XFS, Btrfs, overlay
     CHECK(reach_of(magic) == reach::local);
+}
+
+namespace {
+
+std::set<int> open_files() {
+  std::set<int> all;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    all.insert(std::stoi(entry.path().filename().string()));
+  return all;
+}
+
+// Takes the numbers below 1,100, as connections of a busy host do.
+class many_open_files {
+public:
+  many_open_files() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    auto more = before_;
+    more.rlim_cur = std::min<rlim_t>(more.rlim_max, 4'096);
+    if (more.rlim_cur > before_.rlim_cur) ::setrlimit(RLIMIT_NOFILE, &more);
+    for (int file = 0; file >= 0 && file < 1'100; files_.push_back(file))
+      file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+  ~many_open_files() {
+    for (const int file : files_)
+      ::close(file);
+    ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+  many_open_files(const many_open_files&) = delete;
+
+private:
+  rlimit before_{};
+  std::vector<int> files_;
+};
+
+}  // namespace
+
+ON_EACH_STORE("A store works beyond a thousand open files and leaves none of its own to other programs") {
+  const many_open_files many;
+  const auto before = open_files();
+  REQUIRE(*before.rbegin() >= 1'100);
+  auto opened = storage::open_store(w.url(), &w.clock);
+  REQUIRE(opened.ok());
+  auto& s = **opened;
+  const std::vector<storage::request> work = {enqueue_of("a"), claiming({.free = 1})};
+  const auto answers = s.apply(work);
+  REQUIRE(code_of(answers.at(0)) == errc::none);
+  REQUIRE(ids(std::get<storage::claim_answer>(answers.at(1))) == names{"a"});
+  for (const int file : open_files())
+    if (before.count(file) == 0) {
+      const int flags = ::fcntl(file, F_GETFD);
+      if (flags < 0) continue;  // of the look itself
+      CAPTURE(file);
+      CHECK(file >= 1'000);
+      CHECK((flags & FD_CLOEXEC) != 0);
+    }
 }

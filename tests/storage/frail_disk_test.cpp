@@ -154,6 +154,8 @@ private:
       storage::settlement end;
       end.start = *it.start;
       end.cause = "succeeded";
+      end.text = "42";
+      end.reason = "because";
       const auto told = apply<storage::settle_answer>(storage::settle_request{{end}, {}});
       INFO("job " << id);
       if (told) {

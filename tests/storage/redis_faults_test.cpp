@@ -1,15 +1,18 @@
 // What faults of a real Redis, and of the way to it, lead to: a truthful answer in bounded time, and nothing lost.
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <random>
 #include <thread>
 
 #include <sluice/client.hpp>
 
 #include "storage/contract.hpp"
+#include "storage/machine/transitions.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/measure.hpp"
 
@@ -575,4 +578,206 @@ TEST_CASE("The audit looks at nothing that stands under another prefix", "[redis
   for (const auto* key : {"{sluice2}:orphan", "{sluice}", "sluice:orphan", "orphan", "x{sluice}:orphan"})
     REQUIRE(!w.server.command({"SET", key, "x"}).is_error());
   CHECK(w.store().audit().value() == names{});
+}
+
+TEST_CASE("A job whose end was stored and never answered is run by nobody again", "[redis]") {
+  proxied_world w;
+  const auto j = started(w.beside, "a");
+  w.proxy.cut_after(direction::to_client, 0);
+  CHECK(refusal(w, storage::settle_request{{ended(j, how::succeeded)}, {}}) == errc::unknown_outcome);
+  // Its server is killed before it asks again.
+  w.beside.clock.advance(1h);
+  CHECK(expired(w.beside).leases.empty());
+  CHECK(claim(w.beside).jobs.empty());
+  const auto after = get(w.beside, "a");
+  CHECK(after.state == job_state::succeeded);
+  CHECK(after.history.size() == 1);
+  audit(w.beside);
+}
+
+TEST_CASE("A Redis that is killed and syncs every second has what it was told two seconds before", "[redis]") {
+  fault_world w({.appendonly = "everysec"});
+  names early;
+  for (int i = 0; i < 100; ++i)
+    early.push_back(cat("early", i));
+  put_all(w, early);
+  const auto from = steady_clock::now();
+  int late = 0;
+  CHECK(eventually([&] {
+    CHECK(put(w, {.id = cat("late", late++)}) == errc::none);
+    return seconds_since(from) > 2.5;
+  }));
+  w.server.restart();
+  w.reopen();
+  for (const auto& id : early)
+    CHECK(is_there(w, id));
+  audit(w);
+  CHECK(put(w, {.id = "after"}) == errc::none);
+}
+
+TEST_CASE("A Redis that is killed in the middle of a step has all of it or nothing", "[redis]") {
+  fault_world w({.appendonly = "always"});
+  constexpr std::uint64_t count = 5'000;
+  int parts = 0;
+  for (const auto after : {1ms, 3ms, 6ms, 10ms, 15ms, 25ms}) {
+    CAPTURE(after.count());
+    const auto queue = cat("q", after.count());
+    storage::enqueue_request r;
+    for (std::uint64_t i = 0; i < count; ++i)
+      r.jobs.push_back(prepared({.id = cat(queue, ".", i), .queue = queue}));
+    const storage::request step = std::move(r);
+    std::atomic<bool> asked{false};
+    std::thread nemesis([&] {
+      while (!asked)
+        std::this_thread::yield();
+      const auto from = steady_clock::now();
+      while (steady_clock::now() - from < after)
+        std::this_thread::yield();
+      w.server.kill();
+    });
+    asked = true;
+    const auto code = refusal(w, step);
+    nemesis.join();
+    w.server.start();
+    w.reopen();
+    const auto stored = counts(w, queue).enqueued;
+    CHECK(stored % storage::machine::jobs_a_script == 0);  // each of these is a step
+    if (code == errc::none) CHECK(stored == count);
+    else CHECK(is_away(code));
+    parts += stored > 0 && stored < count;
+  }
+  WARN(parts << " of 6 times some steps were there and others not");
+  audit(w);
+}
+
+TEST_CASE("A Redis that still loads is away, and has all once it has loaded", "[redis]") {
+  fault_world w({.appendonly = "always", .extra_args = {"--key-load-delay", "50"}});
+  names all;
+  for (int i = 0; i < 2'000; ++i)
+    all.push_back(cat("j", i));
+  put_all(w, all);
+  w.server.kill();
+  std::thread restart([&] { w.server.start(); });
+  int loading = 0;
+  CHECK(eventually([&] {
+    const auto got = answer_of(w.store(), enqueue_of("new"));
+    const auto* why = std::get_if<error>(&got);
+    if (!why) return true;
+    CHECK(is_away(why->code));
+    loading += why->message.find("LOADING") != std::string::npos;
+    return false;
+  }));
+  restart.join();
+  CHECK(loading > 0);
+  CHECK(counts(w).enqueued == 2'001);
+  audit(w);
+}
+
+TEST_CASE("A Redis that somebody's script keeps busy is asked again and that script is left alone", "[redis]") {
+  fault_world w({.extra_args = {"--lua-time-limit", "100"}});
+  REQUIRE(put(w, {.id = "a"}) == errc::none);
+  redis_reply ended_by;
+  std::thread somebody([&] { ended_by = w.server.command({"EVAL", "while true do end", "0"}); });
+  CHECK(eventually([&] { return refusal(w, enqueue_of("b")) == errc::storage_busy; }));
+  for (int i = 0; i < 10; ++i)
+    CHECK(is_away(refusal(w, enqueue_of("c"))));
+  CHECK(w.server.command({"SCRIPT", "KILL"}).text == "OK");  // it runs still
+  somebody.join();
+  CHECK(ended_by.is_error());
+  CHECK(eventually([&] { return refusal(w, enqueue_of("c")) == errc::none; }));
+  CHECK(is_there(w, "a"));
+  audit(w);
+}
+
+TEST_CASE("A Redis that cannot write its file takes nothing and all goes on when it can", "[redis]") {
+  fault_world w;
+  put_all(w, {"a", "b"});
+  const auto a = claim_one(w);
+  const auto folder = w.server.command({"CONFIG", "GET", "dir"}).elements.at(1).text;
+  const auto saved = [&](const char* how_it_went) {
+    REQUIRE(!w.server.command({"BGSAVE"}).is_error());
+    REQUIRE(eventually([&] {
+      return w.server.info("rdb_bgsave_in_progress") == "0" && w.server.info("rdb_last_bgsave_status") == how_it_went;
+    }));
+  };
+  w.server.command({"CONFIG", "SET", "save", "3600 1"});
+  std::filesystem::create_directory(folder + "/dump.rdb");
+  saved("err");
+  const auto more = answer_of(w.store(), enqueue_of("c"));
+  const auto* each = std::get_if<storage::enqueue_answer>(&more);
+  CHECK((each ? each->each.at(0) : code_of(more)) != errc::none);
+  CHECK(refusal(w, claiming({.free = 1})) != errc::none);
+  CHECK(refusal(w, storage::settle_request{{ended(a, how::succeeded)}, {}}) != errc::none);
+  CHECK(refusal(w, storage::renew_request{{start_of(a)}, 30s}) != errc::none);
+  CHECK(get(w, "a").state == job_state::processing);
+  audit(w);
+  std::filesystem::remove(folder + "/dump.rdb");
+  saved("ok");
+  CHECK(settle(w, a) == errc::none);
+  CHECK(put(w, {.id = "c"}) == errc::none);
+  CHECK(ids(claim(w, {.free = 2})) == names{"b", "c"});
+  audit(w);
+}
+
+TEST_CASE("A Redis whose append-only file lost its tail has whole steps of it", "[redis]") {
+  const auto lost = GENERATE(1, 9, 120, 700);
+  CAPTURE(lost);
+  namespace fs = std::filesystem;
+  fault_world w({.appendonly = "always"});
+  for (int i = 0; i < 20; ++i)
+    REQUIRE(put(w, {.id = cat("j", i)}) == errc::none);
+  const auto running = jobs_of(claim(w, {.free = 3}));
+  REQUIRE(settle(w, running.at(0)) == errc::none);
+  const auto folder = w.server.command({"CONFIG", "GET", "dir"}).elements.at(1).text;
+  w.server.kill();
+  fs::path last;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.path().extension() == ".aof" && (last.empty() || entry.file_size() > fs::file_size(last)))
+      last = entry.path();
+  REQUIRE(!last.empty());
+  fs::resize_file(last, fs::file_size(last) - static_cast<std::uintmax_t>(lost));
+  w.server.start();
+  w.reopen();
+  audit(w);
+  CHECK(get(w, "j0").state == job_state::processing);  // its end was the last step
+  CHECK(put(w, {.id = "after"}) == errc::none);
+  audit(w);
+}
+
+TEST_CASE("A Redis that lets nobody run scripts or has no place for us is refused with the reason", "[redis]") {
+  fault_world w;
+  SECTION("no scripts") {
+    REQUIRE(!w.server.command({"ACL", "SETUSER", "default", "-@scripting"}).is_error());
+    CHECK(refused_open(w.server.url()).message.find("NOPERM") != std::string::npos);
+    CHECK(refusal(w, enqueue_of("a")) == errc::storage_unavailable);
+    REQUIRE(!w.server.command({"ACL", "SETUSER", "default", "+@all"}).is_error());
+  }
+  SECTION("no place") {
+    REQUIRE(!w.server.command({"CONFIG", "SET", "maxclients", "1"}).is_error());  // the store's own
+    const auto why = refused_open(w.server.url());
+    CHECK(why.code == errc::storage_unavailable);
+    CHECK(why.message.find("max number of clients") != std::string::npos);
+  }
+  CHECK(put(w, {.id = "a"}) == errc::none);
+}
+
+TEST_CASE("A Redis whose file can grow no more ends and has all that it acknowledged", "[redis]") {
+  fault_world w({.appendonly = "always"});
+  const rlimit most{200'000, 200'000};
+  REQUIRE(::prlimit(w.server.pid(), RLIMIT_FSIZE, &most, nullptr) == 0);
+  names acknowledged;
+  errc code = errc::none;
+  for (int i = 0; i < 5'000 && code == errc::none; ++i) {
+    const auto id = cat("j", i);
+    code = refusal(w, enqueue_of(id));
+    if (code == errc::none) acknowledged.push_back(id);
+  }
+  CHECK(is_away(code));
+  CHECK(eventually([&] { return !w.server.alive(); }));
+  w.server.start();
+  w.reopen();
+  REQUIRE(acknowledged.size() > 10);
+  for (const auto& id : acknowledged)
+    CHECK(is_there(w, id));
+  audit(w);
 }

@@ -239,3 +239,24 @@ ON_EACH_STORE("Servers that have been silent too long are forgotten") {
   ask(w, r);
   CHECK(known_servers(w) == names{"new"});
 }
+
+ON_EACH_STORE("Jobs that became due together are moved so many at a time and others are served between") {
+  storage::enqueue_request r;
+  for (int i = 0; i < 2'500; ++i)
+    r.jobs.push_back(prepared({.id = cat("late", i), .delay = 1s}));
+  for (const auto code : ask(w, r).each)
+    REQUIRE(code == errc::none);
+  w.clock.advance(1h);
+  REQUIRE(put(w, {.id = "other", .queue = "other"}) == errc::none);
+  for (const std::uint32_t expected : {1'000U, 1'000U, 500U}) {
+    const auto told = promote(w);
+    CHECK(told.moved == expected);
+    CHECK(told.next_in.has_value() == (expected == 1'000));
+    if (expected == 1'000) CHECK(told.next_in == duration(0));
+    if (const auto got = claim(w, {.queue = "other"}); !got.jobs.empty()) CHECK(ids(got) == names{"other"});
+  }
+  CHECK(get(w, "other").state == job_state::processing);
+  CHECK(promote(w).moved == 0);
+  CHECK(counts(w).enqueued == 2'500);
+  audit(w);
+}

@@ -193,4 +193,42 @@ TEST_CASE("a job that kills its server is failed as lost after three losses and 
     CHECK(w.get("job" + std::to_string(i)).losses <= 2);
 }
 
+TEST_CASE("a server that is stopped for less than its lease loses nothing") {
+  work_world w(nlohmann::json{{"lease", "6s"}, {"sweep_interval", "200ms"}});
+  std::vector<new_job> jobs;
+  for (int i = 0; i < 4; ++i)
+    jobs.push_back(work_world::exec("sleep 2", "job" + std::to_string(i)));
+  w.enqueue(std::move(jobs));
+  auto first = w.work("first.log");
+  REQUIRE(eventually([&] { return w.counts().processing == 4; }));
+  auto second = w.work("second.log");
+  REQUIRE(eventually([&] {
+    first.signal(SIGSTOP);
+    if (!is_locked(w)) return true;
+    first.signal(SIGCONT);
+    return false;
+  }));
+  const auto from = std::chrono::steady_clock::now();
+  eventually([&] { return std::chrono::steady_clock::now() - from >= 2s; });  // it stands still meanwhile
+  first.signal(SIGCONT);
+  REQUIRE(eventually([&] { return w.counts().succeeded == 4; }, 30s));
+  for (int i = 0; i < 4; ++i) {
+    const auto j = w.get("job" + std::to_string(i));
+    CHECK(j.losses == 0);
+    CHECK(j.history.size() == 1);
+  }
+}
+
+TEST_CASE("SIGHUP and SIGPIPE change nothing for a server and SIGINT stops it") {
+  work_world w(nlohmann::json{{"grace", "3s"}});
+  auto p = w.work();
+  for (const int signal : {SIGHUP, SIGPIPE, SIGHUP})
+    p.signal(signal);
+  w.enqueue({work_world::exec("true", "after")});
+  CHECK(eventually([&] { return w.counts().succeeded == 1; }));
+  CHECK(p.alive());
+  p.signal(SIGINT);
+  CHECK(p.exit_code(5s) == 0);
+}
+
 }  // namespace sluice::test

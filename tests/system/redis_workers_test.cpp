@@ -344,4 +344,53 @@ TEST_CASE("a server takes jobs of the queues it serves only, and all tell how du
     CHECK(table.find(word) != std::string::npos);
 }
 
+TEST_CASE("SIGTERM ends a server within its grace though its Redis is gone") {
+  redis_work_world w(json{{"grace", "2s"}}, {.appendonly = "always"});
+  w.enqueue({work_world::exec("sleep 60", "long")});
+  auto p = w.work();
+  REQUIRE(eventually([&] { return w.counts().processing == 1; }));
+  w.redis.kill();
+  p.signal(SIGTERM);
+  CHECK(p.exit_code(5s) == 0);  // the grace, 2 s for the store, and some for a busy machine
+  w.redis.start();
+  auto next = w.work("next.log");
+  CHECK(eventually([&] { return w.get("long").losses == 1; }, 30s));  // what could not be given back was lost
+}
+
+TEST_CASE("a server and an enqueuer whose clocks are a day ahead or behind change nothing on Redis") {
+  redis_work_world w;
+  const auto shift = GENERATE(as<std::string>(), "86400", "-86400");
+  CAPTURE(shift);
+  const auto shifted = [&](std::vector<std::string> argv) {
+    argv.insert(argv.begin(), {"env", "LD_PRELOAD=" SLUICE_SHIFTED_CLOCK, "TEST_CLOCK_SHIFT=" + shift, SLUICE_PROGRAM});
+    return argv;
+  };
+  auto right = w.work("right.log");
+  process wrong(shifted({"work", w.folder.file("sluice.json")}), w.folder.file("wrong.log"));
+  REQUIRE(eventually([&] {
+    const auto all = w.client->servers();
+    return all && all->size() == 2;
+  }));
+  const auto enqueue = [&](const std::string& id, const std::string& in) {
+    const auto done = run(shifted({"enqueue", "default", "noop", "{}", "--in", in, "--id", id, "--store", w.url}),
+                          w.folder.path().string());
+    CHECK(done.exit_code == 0);
+  };
+  enqueue("late", "1h");
+  enqueue("soon", "1s");
+  std::vector<new_job> jobs;
+  for (int i = 0; i < 8; ++i)
+    jobs.push_back(work_world::exec("sleep 4", "job" + std::to_string(i)));  // for two leases, on both
+  w.enqueue(std::move(jobs));
+  REQUIRE(eventually([&] { return w.counts().succeeded == 9; }, 30s));
+  CHECK(w.get("soon").state == job_state::succeeded);
+  CHECK(w.get("late").state == job_state::scheduled);
+  for (int i = 0; i < 8; ++i) {
+    const auto j = w.get("job" + std::to_string(i));
+    CHECK(j.losses == 0);
+    CHECK(j.history.size() == 1);
+  }
+  CHECK(w.sluice({"audit"}).exit_code == 0);
+}
+
 }  // namespace sluice::test
