@@ -2,6 +2,7 @@
 // of them is.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <thread>
@@ -54,6 +55,9 @@ struct engine : std::enable_shared_from_this<engine> {
   suspect_place suspects;  // taken by the one claim or start that may hold one
   std::atomic<std::uint64_t> next_op{1};
 
+  // How often the store refused this server's renewals. Who could not renew then may have been anybody.
+  std::atomic<std::uint64_t> refused_renewals{0};
+
   // Set by a stop: who begins after it does nothing.
   std::atomic<bool> stopped{false};
 
@@ -95,6 +99,11 @@ struct engine : std::enable_shared_from_this<engine> {
 
   // The queue's pool, made when missing.
   std::shared_ptr<pool> pool_of(const std::string& queue, const queue_options& how);
+  // Whether a start is with a pool of this server, be it only its end that is not stored yet.
+  bool holds(sluice::fence f) const {
+    const auto all = pools();
+    return std::any_of(all.begin(), all.end(), [&](const auto& p) { return p->holds(f); });
+  }
   std::vector<std::shared_ptr<pool>> pools() const {
     std::lock_guard hold(mutex_);
     std::vector<std::shared_ptr<pool>> all;

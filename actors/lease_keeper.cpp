@@ -129,9 +129,13 @@ void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<
     request.starts.push_back({start->about.id, start->about.fence});
   std::vector<storage::request> asked;
   asked.emplace_back(std::move(request));
-  e.runner->submit(std::move(asked), [due, now, lease = e.options.lease](std::vector<storage::answer> answers) {
+  const auto told = [due, now, weak = e.weak_from_this(),
+                     lease = e.options.lease](const std::vector<storage::answer>& answers) {
     const auto* renewed = std::get_if<storage::renew_answer>(&answers.at(0));
-    if (!renewed) return log::warn("leases could not be renewed: ", to_string(std::get<error>(answers.at(0))));
+    if (!renewed) {
+      if (const auto alive = weak.lock()) ++alive->refused_renewals;
+      return log::warn("leases could not be renewed: ", to_string(std::get<error>(answers.at(0))));
+    }
     for (std::size_t i = 0; i < due.size(); ++i) {
       const auto& [p, start] = due[i];
       if (renewed->each[i] == errc::none) {
@@ -141,7 +145,8 @@ void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<
       // Settled meanwhile, or taken away: then its body works in vain.
       p->ask_to_stop(start, stop_cause::lost, steady_clock::now());
     }
-  });
+  };
+  e.runner->submit(std::move(asked), told);
 }
 
 }  // namespace sluice::actors

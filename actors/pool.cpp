@@ -93,7 +93,7 @@ bool pool::drop(const start_ptr& start) {
   --admitting_;
   start->now.at = phase::ended;
   held_.erase(start->about.fence);
-  if (held_.empty()) settled_.notify_all();
+  if (draining_ || held_.empty()) settled_.notify_all();
   return true;
 }
 
@@ -149,13 +149,13 @@ bool pool::open_claim() {
 void pool::claim_answered() {
   std::lock_guard hold(mutex_);
   --open_claims_;
-  if (held_.empty()) settled_.notify_all();
+  if (draining_ || held_.empty()) settled_.notify_all();
 }
 
 void pool::release(sluice::fence f) {
   std::lock_guard hold(mutex_);
   held_.erase(f);
-  if (held_.empty()) settled_.notify_all();
+  if (draining_ || held_.empty()) settled_.notify_all();
 }
 
 pool_load pool::load() const {
@@ -267,7 +267,21 @@ void pool::give_back_older(steady_point then) {
 
 bool pool::wait_until_empty(steady_point deadline) {
   std::unique_lock hold(mutex_);
-  return settled_.wait_until(hold, deadline, [&] { return held_.empty() && open_claims_ == 0; });
+  return settled_.wait_until(hold, deadline, [&] {
+    return open_claims_ == 0 &&
+           std::none_of(held_.begin(), held_.end(), [](const auto& one) { return one.second->now.is_waited_for; });
+  });
+}
+
+void pool::wait_no_more_for(const start_ptr& start) {
+  std::lock_guard hold(mutex_);
+  start->now.is_waited_for = false;
+  settled_.notify_all();
+}
+
+bool pool::holds(sluice::fence f) const {
+  std::lock_guard hold(mutex_);
+  return held_.contains(f);
 }
 
 void pool::mute() {

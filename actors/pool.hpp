@@ -38,6 +38,7 @@ struct held_start {
     std::optional<progress_report> progress{};         // the last that the body said
     bool progress_is_new = false;                      // not yet taken
     bool admitted = false;                             // by its throttlers
+    bool is_waited_for = true;                         // by a stop
     std::shared_ptr<const storage::settlement> end{};  // once filed, perhaps not stored; a look copies no result
   } now{};
 };
@@ -143,7 +144,11 @@ public:
   void drain(steady_point now);
   // Gives back what has waited in the run queue since before `then`: bodies became slow.
   void give_back_older(steady_point then);
+  // Nothing is held any more, but ends that are not waited for.
   bool wait_until_empty(steady_point deadline);
+  // The store finds this end's job damaged: it is asked again, and a stop does not wait for it.
+  void wait_no_more_for(const start_ptr& start);
+  bool holds(sluice::fence f) const;
   // Calls nobody back and files no end any more: what was called may be gone.
   void mute();
   // No worker is made any more. Retires all; joins those that end, lets go of those that do not by `deadline`.

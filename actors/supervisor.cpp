@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 constexpr duration first_retry = 50ms;
 constexpr duration last_retry = 5s;
 constexpr std::size_t most_refused = 64;  // ends that a queue keeps, and goes on claiming
+constexpr std::uint64_t claims = 0;       // among numbers of orders: the pause between claims is over
 
 // CAF 0.17 never answers a dropped promise, so no actor of the host is waited for without end.
 constexpr duration answer_patience = 10min;
@@ -113,7 +114,7 @@ bool supervisor_state::ask_store() {
   const auto load = desk->pool->load();
   if (parts) coming += load.ended;  // the next order asks for as many again
   claim_size size;
-  if (!e->quiet && !holds_too_many() && (look || !ended.empty()))
+  if (!e->quiet && !claims_pause && !holds_too_many() && (look || !ended.empty()))
     size = plan_claim(load, desk->pool->options.prefetch, coming);
   if (size.free + size.ahead > 0 && !desk->pool->open_claim()) size = {};
   if (ended.empty() && size.free + size.ahead == 0) return false;
@@ -176,6 +177,9 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   const auto order = order_of(number);
   if (!order) return;  // asked twice, answered twice
   if (const auto* failed = std::get_if<error>(&answers.at(0))) {
+    order->may_be_done = order->may_be_done || failed->code == errc::unknown_outcome;
+    if (order->ending.empty() && !order->may_be_done && storage::concerns_one_end(failed->code))
+      return claim_refused(*order, *failed);
     const auto delay = retry_delay(order->failures++);
     if (order->failures == 1 || order->failures % 16 == 0)
       log::warn("queue ", desk->pool->queue.value, ": the store refused (", to_string(*failed), "); asking again");
@@ -200,12 +204,26 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
       (claimed.jobs.size() >= order->wanted || claimed.parked >= storage::most_parked || claimed.cut))
     look = true;
   take_claimed(*order, claimed);
-  if (order->wanted > 0) desk->pool->claim_answered();
+  if (order->wanted > 0) {
+    desk->pool->claim_answered();
+    refused_claims = 0;
+  }
   desk->orders[order->lane].reset();
   // Without a free worker the next end asks. When the place is taken, whoever gives it back tells us.
   if (order->wanted > 0 && suspect_waits && !order->suspect_reserved &&
       plan_claim(desk->pool->load(), desk->pool->options.prefetch, 0).free > 0 && e->suspects.is_free())
     look = true;
+  pump();
+}
+
+void supervisor_state::claim_refused(const open_order& order, const error& why) {
+  if (refused_claims % 16 == 0)
+    log::warn("queue ", desk->pool->queue.value, ": the store refused a claim (", to_string(why), "); asking again");
+  claims_pause = true;
+  self->delayed_send(self, retry_delay(refused_claims++), again_atom::value, claims);
+  if (order.suspect_reserved) give_back_suspect_place();
+  desk->pool->claim_answered();
+  desk->orders[order.lane].reset();
   pump();
 }
 
@@ -259,8 +277,10 @@ std::vector<ended_start> supervisor_state::settled(open_order& order, const std:
     auto& one = order.ending[i];
     if (!order.bodies_over) body_over(one);
     if (each[i] == errc::storage_busy) not_tried.push_back(std::move(one));
-    else if (storage::concerns_one_end(each[i])) still.push_back(std::move(one));
-    else end_one(one, each[i]);
+    else if (storage::concerns_one_end(each[i])) {
+      if (each[i] == errc::storage_damaged) desk->pool->wait_no_more_for(one.start);
+      still.push_back(std::move(one));
+    } else end_one(one, each[i]);
   }
   // Those first, so that each has its turn however many are refused.
   still.insert(still.begin(), std::make_move_iterator(not_tried.begin()), std::make_move_iterator(not_tried.end()));
@@ -319,6 +339,10 @@ void supervisor_state::end_one(const ended_start& ended, errc answer) {
 }
 
 void supervisor_state::again(std::uint64_t number) {
+  if (number == claims) {
+    claims_pause = false;
+    return look_for_work();
+  }
   if (const auto order = order_of(number)) send(*order);
 }
 

@@ -17,6 +17,7 @@ struct open_order {
   steady_point sent{};
   std::uint32_t failures = 0;
   bool bodies_over = false;  // told already: these are ends that the store refused before
+  bool may_be_done = false;  // the store could not say
 };
 
 struct supervisor_state {
@@ -28,11 +29,13 @@ struct supervisor_state {
   storage_actor store;
   gate_actor gate;
   steady_point last_refill{};
-  bool look = true;             // there may be work that we have not asked for
-  bool waits_for_more = false;  // of what has ended, for a moment
-  bool suspect_waits = false;   // as the last claim said
-  bool others_first = false;    // another queue wants the place for a suspect that we gave back
-  duration quickest{0};         // what an order took of late, at the least
+  bool look = true;                  // there may be work that we have not asked for
+  bool waits_for_more = false;       // of what has ended, for a moment
+  bool suspect_waits = false;        // as the last claim said
+  bool claims_pause = false;         // the store refused one that came alone
+  std::uint32_t refused_claims = 0;  // in a row
+  bool others_first = false;         // another queue wants the place for a suspect that we gave back
+  duration quickest{0};              // what an order took of late, at the least
 
   void start_up();
   void look_for_work();
@@ -63,6 +66,8 @@ struct supervisor_state {
   void sweep();
   void refill();
   void worker_gone(const caf::actor_addr& who);
+  // Of an order without ends: its lane is free for those, and it is claimed again after a while.
+  void claim_refused(const open_order& order, const error& why);
   void take_claimed(const open_order& order, storage::claim_answer& claimed);
   void give_back_suspect_place();
   // Its body is over, whatever the store says of its end.

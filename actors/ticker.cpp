@@ -38,7 +38,10 @@ struct ticker_state {
   bool waiting = false;                         // for the store
   std::vector<bool> are_swaps;                  // of schedules, of what it was asked
   steady_point fire_not_before{};
-  std::string rouse_from;  // where the last look at waiters ended
+  std::uint64_t refused_renewals = 0;           // as the reaper knows of them
+  std::vector<storage::expired_lease> reaping;  // what it was asked to take back, at the end of its order
+  std::size_t first_reap = 0;                   // in that order
+  std::string rouse_from;                       // where the last look at waiters ended
   std::uint64_t order = 0;
   std::uint64_t timer = 0;
   steady_point timer_at = steady_point::max();
@@ -99,6 +102,15 @@ struct ticker_state {
     return request;
   }
 
+  // What is to be taken back. A server never takes back what it holds itself: it lives, and its renewals or ends were
+  // refused. What was seen before a refused renewal shows nothing, since nobody may have been able to renew.
+  std::vector<storage::expired_lease> look_for_lost(std::vector<storage::expired_lease> expired, steady_point now) {
+    if (const auto refused = e->refused_renewals.load(); std::exchange(refused_renewals, refused) != refused)
+      reaper->forget();
+    std::erase_if(expired, [&](const auto& lease) { return e->holds(lease.start.fence); });
+    return reaper->look(expired, now);
+  }
+
   // Not at once again after the store refused: one schedule that cannot go on holds up nobody.
   void fire_at(steady_point when) { agenda->at(duty::fire, std::max(when, fire_not_before)); }
 
@@ -115,15 +127,16 @@ struct ticker_state {
     caf::anon_send(store, submit_atom::value, std::move(o));
   }
 
-  void applied(std::uint64_t number, const std::vector<storage::answer>& answers) {
+  void applied(std::uint64_t number, std::vector<storage::answer>& answers) {
     if (number != order) return;
     waiting = false;
     const auto now = steady_clock::now();
     std::vector<storage::expired_lease> lost;
+    const auto reaped_now = std::exchange(reaping, {});
     std::vector<storage::request> asked;
     const error *refused = nullptr, *not_fired = nullptr;
     for (std::size_t i = 0; i < answers.size(); ++i) {
-      const auto& a = answers[i];
+      auto& a = answers[i];
       if (const auto* failed = std::get_if<error>(&a)) {
         (i < are_swaps.size() && are_swaps[i] ? not_fired : refused) = failed;
         continue;
@@ -175,11 +188,17 @@ struct ticker_state {
       // What is taken back is seen no more: the next look tells when the second look at the others is due.
       if (const auto* reaped = std::get_if<storage::reap_answer>(&a)) {
         agenda->at(duty::look_for_lost, now);
+        const auto* lease = &reaped_now[(i - first_reap) * most_reaped];
+        for (std::size_t n = 0; n < reaped->each.size(); ++n)
+          if (reaped->each[n] == errc::none)
+            log::warn("job ", lease[n].start.id.value, ": its lease ran out; it is taken back");
         for (const auto& id : reaped->failed)
           log::error("job ", id.value, " has failed: its lease ran out ", e->options.max_losses, " times");
       }
-      if (const auto* expired = std::get_if<storage::expired_answer>(&a)) {
-        lost = reaper->look(expired->leases, now);
+      if (auto* expired = std::get_if<storage::expired_answer>(&a)) {
+        lost = look_for_lost(std::move(expired->leases), now);
+        // If that is refused nobody could renew, and what was seen is forgotten.
+        if (lost.empty() && reaper->next()) asked.emplace_back(beat());
         if (const auto again = reaper->next(); again && lost.empty()) agenda->at(duty::look_for_lost, *again);
         if (expired->next_in) agenda->at(duty::look_for_lost, now + *expired->next_in + std::chrono::milliseconds(1));
       }
@@ -197,10 +216,10 @@ struct ticker_state {
       agenda->at(duty::beat, now + after_refusal);  // it may come back empty
       agenda->at(duty::look_for_lost, now + after_refusal);
     }
-    for (const auto& l : lost)
-      log::warn("job ", l.start.id.value, ": its lease ran out; it is taken back");
-    for (auto from = lost.begin(); from != lost.end();) {
-      const auto to = from + std::min(most_reaped, lost.end() - from);
+    reaping = std::move(lost);
+    first_reap = asked.size();
+    for (auto from = reaping.begin(); from != reaping.end();) {
+      const auto to = from + std::min(most_reaped, reaping.end() - from);
       asked.emplace_back(storage::reap_request{{from, to}, e->options.max_losses});
       from = to;
     }

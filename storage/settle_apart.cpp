@@ -42,6 +42,7 @@ public:
     auto told = ask(*all_.next);
     if (auto* claimed = std::get_if<claim_answer>(&told)) answer_.next = std::move(*claimed);
     else if (const auto& why = std::get<error>(told); !concerns_one_end(why.code)) fail(why);
+    else answer_.next.cut = true;  // it is asked again, alone
   }
 
   settled_apart end() && {

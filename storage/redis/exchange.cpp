@@ -34,7 +34,7 @@ constexpr meaning meanings[] = {
     {"TRYAGAIN", {errc::storage_unavailable, false, false}},
     {"CLUSTERDOWN", {errc::storage_unavailable, false, false}},
     {"OOM", {errc::storage_full, false, false}},
-    {"MISCONF", {errc::storage_full, false, false}},
+    {"MISCONF", {errc::storage_unavailable, false, false}},
     {"NOAUTH", {errc::storage_unavailable, true, false}},
     {"WRONGPASS", {errc::storage_unavailable, true, false}},
     {"NOPERM", {errc::storage_unavailable, false, false}},
