@@ -124,6 +124,7 @@ TEST_CASE("Ends and a claim that were refused together are told apart too", "[ru
     const auto told = std::get<storage::settle_answer>(apart(s, r));
     CHECK(told.each == std::vector<errc>(4));
     CHECK(told.next.jobs.empty());
+    CHECK(told.next.cut);  // it is asked again
   }
 }
 
