@@ -146,7 +146,7 @@ void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<
       p->ask_to_stop(start, stop_cause::lost, steady_clock::now());
     }
   };
-  e.runner->submit(std::move(asked), told);
+  e.runner->submit_first(std::move(asked), told);
 }
 
 }  // namespace sluice::actors

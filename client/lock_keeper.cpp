@@ -90,11 +90,11 @@ struct lock_keeper::shared {
                                                  .resource = lease->resource(),
                                                  .fence = lease->fence(),
                                                  .lease = lease->ttl()});
-      store->submit(std::move(order),
-                    [some = std::move(some), asked, wake = wake](const storage::runner::answers& got) {
-                      take_answers(some, got, asked);
-                      wake->sound();
-                    });
+      store->submit_first(std::move(order),
+                          [some = std::move(some), asked, wake = wake](const storage::runner::answers& got) {
+                            take_answers(some, got, asked);
+                            wake->sound();
+                          });
     }
   }
 

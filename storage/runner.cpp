@@ -82,15 +82,25 @@ runner::~runner() {
 }
 
 void runner::submit(requests asked, answered done, bool beside) {
-  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, beside, false});
+  line_up(std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, beside, false, false}));
+}
+
+void runner::submit_first(requests asked, answered done) {
+  line_up(std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, true, true, false}));
+}
+
+void runner::line_up(std::shared_ptr<job_order> order) {
   for (const auto& r : order->asked)
     order->weight += weight(r);
   order->since = std::chrono::steady_clock::now();
   std::lock_guard hold(mutex_);
   waiting_weight_ += order->weight;
-  waiting_.push_back(std::move(order));
+  if (order->beside && busy_) beside_.notify_one();
+  const auto before = order->goes_first ? std::find_if(waiting_.begin(), waiting_.end(),
+                                                       [](const auto& other) { return !other->goes_first; })
+                                        : waiting_.end();
+  waiting_.insert(before, std::move(order));
   if (waiting_.size() == 1) changed_.notify_one();
-  if (beside && busy_) beside_.notify_one();
 }
 
 runner::answers runner::call(requests asked, steady_point deadline) {
@@ -172,7 +182,7 @@ void runner::take_turn(who me) {
       taken = take(me);
       if (beside_waits()) beside_.notify_one();
     }
-    carry_out(*store_, taken);
+    if (!taken.empty()) carry_out(*store_, taken);
     store_->tidy();
   } else if (me == who::first_thread) {
     wait_for_store(up.error());
@@ -221,6 +231,7 @@ runner::orders runner::take(who me) {
     }
     if (me == who::caller && !(*at)->is_waited_for) break;
     if (load > 0 && load + (*at)->weight > max_batch_weight) break;
+    if (!taken.empty() && taken.back()->goes_first && !(*at)->goes_first) break;
     load += (*at)->weight;
     waiting_weight_ -= (*at)->weight;
     taken.push_back(std::move(*at));
@@ -264,11 +275,13 @@ void runner::wait_for_store(const error& why) {
     std::lock_guard hold(mutex_);
     away_ = why;
     const auto asked_before = std::chrono::steady_clock::now() - patience_with_others;
-    while (!waiting_.empty() && (stopping_ || waiting_.front()->since < asked_before)) {
-      waiting_weight_ -= waiting_.front()->weight;
-      late.push_back(std::move(waiting_.front()));
-      waiting_.pop_front();
-    }
+    const auto first_late = std::stable_partition(waiting_.begin(), waiting_.end(), [&](const auto& order) {
+      return !stopping_ && order->since >= asked_before;
+    });
+    late.assign(std::make_move_iterator(first_late), std::make_move_iterator(waiting_.end()));
+    waiting_.erase(first_late, waiting_.end());
+    for (const auto& order : late)
+      waiting_weight_ -= order->weight;
   }
   room_.notify_all();
   for (const auto& order : late)

@@ -1,7 +1,8 @@
 // How the threads of a process share a store. One is at it at a time: it takes whatever waits, applies it as one batch
 // and answers each. Under load that is group commit. A caller who finds nobody there goes himself, which spares two
 // changes of thread; what is submitted a thread of the runner takes. Where a store has another way in, a second thread
-// takes what may be applied beside while somebody is at the first.
+// takes what may be applied beside while somebody is at the first. Renewals of leases and locks wait for what is at the
+// store already, and for nothing else.
 #pragma once
 
 #include <condition_variable>
@@ -32,6 +33,10 @@ public:
   // Marked `beside` they may also be applied before, beside or after what others asked, and `done` be called at the
   // same time as another's.
   void submit(requests asked, answered done, bool beside = false);
+
+  // The same for what is small and cannot wait, as renewals: it goes before all that waits, in a commit of its own, and
+  // may be applied beside it.
+  void submit_first(requests asked, answered done);
 
   // The blocking form for everybody else: waits for room and for the answers. What could not even be
   // begun by the deadline is withdrawn and answered with storage_busy; what had begun, with
@@ -71,11 +76,13 @@ private:
     std::size_t weight = 0;
     steady_point since{};
     bool beside = false;
+    bool goes_first = false;
     bool is_waited_for = false;  // nobody's code is run with its answers
   };
   enum class who : std::uint8_t { first_thread, second_thread, caller };
   using orders = std::vector<std::shared_ptr<job_order>>;
 
+  void line_up(std::shared_ptr<job_order> order);
   void run();
   void take_turn(who me);
   void run_beside();

@@ -1,0 +1,41 @@
+// The thread that renews leases: what does not hold it up.
+#include "actors/lease_keeper.hpp"
+
+#include <atomic>
+
+#include "actors/server_world.hpp"
+#include "support/catch.hpp"
+#include "support/counted_server.hpp"
+#include "support/gated_store.hpp"
+
+namespace sluice::test {
+
+using namespace actors;
+
+TEST_CASE("leases are renewed although the store is at something else and more of it waits") {
+  server_world w;
+  w.handlers.handle("work", [](job_context&) {});
+  auto opened = open_engine(w.options, w.handlers, {});
+  REQUIRE(opened);
+  const auto e = *opened;
+  gate g;
+  way_in way;
+  e->runner = std::make_shared<storage::runner>(std::make_unique<two_way_store>(g, way));
+  e->keeper = std::make_shared<lease_keeper>(e, [](const auto&, fence) {});
+  g.set(false);
+  for (int i = 0; i < 3; ++i)
+    e->runner->submit({storage::queue_names_request{}}, [](const storage::runner::answers&) {});
+  g.wait_entered(1);
+  auto start = std::make_shared<held_start>();
+  start->about.id = job_id("held");
+  start->about.type = job_type("work");
+  start->about.fence.value = 1;
+  e->pool_of("default", w.options.queues.at("default"))->hold({start});
+  e->keeper->notice(std::chrono::steady_clock::now());
+  way.passing.wait_entered(1);
+  CHECK(way.passing.batches == std::vector<std::size_t>{1});
+  e->keeper->halt();
+  g.set(true);
+}
+
+}  // namespace sluice::test
