@@ -62,6 +62,9 @@ struct pool_load {
   bool measured = false;     // false: nothing ran yet
 };
 
+// Tells the bodies of these starts to stop, on a thread made for it: they may have callbacks that wait for anything.
+void tell_to_stop(std::vector<start_ptr> asked);
+
 class pool : public std::enable_shared_from_this<pool> {
 public:
   pool(queue_name queue, queue_options options, std::shared_ptr<const bodies> can_run);
@@ -136,8 +139,10 @@ public:
   std::vector<storage::progress_request::said> take_progress();
   // `told` is called from bodies, with no lock held, when there is something to take.
   void on_progress(std::function<void()> told) { on_progress_ = std::move(told); }
-  // Asks the body to stop; a start that has not begun is given back. The first cause stands.
-  void ask_to_stop(const start_ptr& start, stop_cause cause, steady_point now);
+  // The body is to stop; a start that has not begun is given back. The first cause stands, and whether this is it is
+  // answered: then `tell_to_stop` is the caller's to call.
+  [[nodiscard]] bool ask_to_stop(const start_ptr& start, stop_cause cause, steady_point now);
+  bool is_stopping(const start_ptr& start) const;
 
   // --- Stopping.
   // No start begins any more: those in the run queue are given back, the running are asked to stop.

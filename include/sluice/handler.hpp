@@ -64,8 +64,8 @@ public:
   /// was believed dead cannot overwrite a newer one's work.
   sluice::fence fence() const { return job_.fence; }
 
-  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted. A callback
-  /// on it may run on any of Sluice's threads: it must be quick and call no client.
+  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted. A callback on it
+  /// should be quick: it runs on a thread that tells all who are asked to stop at that moment, one after the other.
   const std::stop_token& stop() const { return stop_; }
   bool stop_requested() const { return stop_.stop_requested(); }
   void throw_if_stop_requested() const {

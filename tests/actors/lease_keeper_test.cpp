@@ -38,4 +38,35 @@ TEST_CASE("leases are renewed although the store is at something else and more o
   g.set(true);
 }
 
+TEST_CASE("a callback on a stop token that does not return keeps no lease from being renewed") {
+  const bool times_out = GENERATE(true, false);
+  server_world w;
+  w.options.lease = 1s;
+  if (times_out) w.options.jobs["stuck"].timeout = 20ms;
+  std::atomic<bool> called{false}, go{false};
+  w.handlers.handle("stuck", [&](job_context& c) {
+    const std::stop_callback tell(c.stop(), [&] {
+      called = true;
+      go.wait(false);
+    });
+    go.wait(false);
+  });
+  w.handlers.handle("long", [&](job_context&) { go.wait(false); });
+  counted_server server(w.options, w.handlers);
+  struct release {
+    std::atomic<bool>& go;
+    ~release() {
+      go = true;
+      go.notify_all();
+    }
+  } at_the_end{go};
+  const auto stuck = w.enqueue("stuck");
+  REQUIRE(w.becomes(w.enqueue("long"), job_state::processing));
+  REQUIRE(w.becomes(stuck, job_state::processing));
+  if (!times_out) REQUIRE(w.client->remove(stuck));
+  REQUIRE(eventually([&] { return called.load(); }));
+  const auto before = server.asked->renewals();
+  CHECK(eventually([&] { return server.asked->renewals() >= before + 3; }));
+}
+
 }  // namespace sluice::test
