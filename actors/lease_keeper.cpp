@@ -134,11 +134,11 @@ void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<
     request.starts.push_back({start->about.id, start->about.fence});
   std::vector<storage::request> asked;
   asked.emplace_back(std::move(request));
-  const auto told = [due, now, weak = e.weak_from_this(),
+  const auto told = [due, now, refused = e.refused_renewals,
                      lease = e.options.lease](const std::vector<storage::answer>& answers) {
     const auto* renewed = std::get_if<storage::renew_answer>(&answers.at(0));
     if (!renewed) {
-      if (const auto alive = weak.lock()) ++alive->refused_renewals;
+      ++*refused;
       return log::warn("leases could not be renewed: ", to_string(std::get<error>(answers.at(0))));
     }
     std::vector<start_ptr> lost;

@@ -48,10 +48,11 @@ struct storage_state {
   bool look_again = false;
 
   void submit(const order_ptr& order) {
-    auto done = [weak = std::weak_ptr<engine>(e), done = std::move(order->done)](std::vector<storage::answer> answers) {
+    // It is the runner that calls this, so that is there.
+    auto done = [of = e->runner.get(), fatal = e->fatal,
+                 done = std::move(order->done)](std::vector<storage::answer> answers) {
       for (const auto& a : answers)
-        if (const auto* failed = std::get_if<error>(&a))
-          if (const auto alive = weak.lock(); alive && is_for_good(failed->code, *alive->runner)) alive->fatal(*failed);
+        if (const auto* failed = std::get_if<error>(&a); failed && is_for_good(failed->code, *of)) fatal->set(*failed);
       done(std::make_shared<std::vector<storage::answer>>(std::move(answers)));
     };
     e->runner->submit(std::move(order->asked), std::move(done), order->beside);
