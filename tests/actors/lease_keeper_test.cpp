@@ -13,13 +13,13 @@ namespace sluice::test {
 using namespace actors;
 
 TEST_CASE("leases are renewed although the store is at something else and more of it waits") {
+  gate g;  // before the engine, whose runner ends last
+  way_in way;
   server_world w;
   w.handlers.handle("work", [](job_context&) {});
   auto opened = open_engine(w.options, w.handlers, {});
   REQUIRE(opened);
   const auto e = *opened;
-  gate g;
-  way_in way;
   e->runner = std::make_shared<storage::runner>(std::make_unique<two_way_store>(g, way));
   e->keeper = std::make_shared<lease_keeper>(e, [](const auto&, fence) {});
   g.set(false);
