@@ -101,9 +101,9 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
       }
     }
   }
-  store_progress(e);
   if (renewal_due) last_renewal_ = now;
   if (!due.empty()) renew(e, due, now);
+  store_progress(e);
   return next;
 }
 
@@ -146,7 +146,7 @@ void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<
       p->ask_to_stop(start, stop_cause::lost, steady_clock::now());
     }
   };
-  e.runner->submit(std::move(asked), told);
+  e.runner->submit(std::move(asked), told, storage::turn::first);
 }
 
 }  // namespace sluice::actors

@@ -244,7 +244,7 @@ void pool::ask_to_stop(const start_ptr& start, stop_cause cause, steady_point no
     course.stopping = cause;
     course.stop_asked = now;
   }
-  start->stop.request_stop();  // calls the body's own callbacks: never under our lock
+  stops_.request(start->stop);
 }
 
 void pool::drain(steady_point now) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "actors/bodies.hpp"
+#include "core/stop_caller.hpp"
 
 namespace sluice::actors {
 
@@ -193,6 +194,7 @@ private:
   std::size_t worth_telling_ = 1;  // ends in the out-tray
   std::function<void()> on_ended_;
   std::function<void()> on_worker_;
+  stop_caller stops_;                  // calls the bodies' own callbacks
   std::function<void()> on_progress_;  // set before the first worker
   bool progress_waits_ = false;
   std::unordered_map<sluice::fence, start_ptr> held_;

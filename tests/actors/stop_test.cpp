@@ -123,4 +123,40 @@ TEST_CASE("a thousand starts and stops with jobs running lose nothing and leave 
   CHECK(c.enqueued + c.processing + c.scheduled + c.failed + c.deleted == 0);
 }
 
+TEST_CASE("a stop callback that blocks costs no other job its lease and no stop its end") {
+  server_world w;
+  w.options.lease = 1s;
+  w.options.queues["default"].workers = 2;
+  w.options.timeout = 100ms;
+  std::atomic<bool> blocks{false}, over{false};
+  w.handlers.handle("blocks", [&](job_context& c) {
+    const std::stop_callback forever(c.stop(), [&] {
+      blocks = true;
+      over.wait(false);
+    });
+    over.wait(false);
+    return outcome::succeeded();
+  });
+  std::atomic<int> runs{0};
+  type_options patient;
+  patient.timeout = 1min;
+  w.options.jobs["lasts"] = patient;
+  w.handlers.handle("lasts", [&](job_context&) {
+    ++runs;
+    over.wait(false);
+    return outcome::succeeded();
+  });
+  w.start();
+  const auto lasts = w.enqueue("lasts");
+  w.enqueue("blocks");
+  REQUIRE(eventually([&] { return blocks.load(); }));
+  const auto later = std::chrono::steady_clock::now() + 3 * w.options.lease;
+  REQUIRE(eventually([&] { return std::chrono::steady_clock::now() > later; }));
+  CHECK(w.get(lasts).losses == 0);
+  CHECK(runs == 1);
+  over = true;
+  over.notify_all();
+  CHECK(w.becomes(lasts, job_state::succeeded));
+}
+
 }  // namespace sluice::test

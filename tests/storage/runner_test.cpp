@@ -184,11 +184,12 @@ TEST_CASE("What may go beside does so while the first thread is busy, and passes
     runner r(std::make_unique<two_way_store>(g, way));
     auto listens = r.subscribe([&](const storage::hint&) { hint.set_value(); });
     const auto note = [&](int n) { return [&order, n](const runner::answers&) { order.push_back(n); }; };
-    r.submit({get_of("x")}, note(0), true);  // nobody is busy: the first thread takes it
+    r.submit({get_of("x")}, note(0), storage::turn::beside);  // nobody is busy: the first thread takes it
     g.wait_entered(1);
     r.submit({enqueue_of("a")}, note(1));
     r.submit(
-        {get_of("a")}, [&](const runner::answers& got) { beside.set_value(static_cast<int>(got.size())); }, true);
+        {get_of("a")}, [&](const runner::answers& got) { beside.set_value(static_cast<int>(got.size())); },
+        storage::turn::beside);
     r.submit({get_of("b")}, note(2));
     CHECK(beside.get_future().get() == 1);
     CHECK(way.passing.batches == std::vector<std::size_t>{1});
@@ -212,7 +213,7 @@ TEST_CASE("While the second way in is away the first thread does all, in order",
     r.submit({get_of("x")}, note(0));
     g.wait_entered(1);
     for (int i = 1; i < 5; ++i)
-      r.submit({get_of("x")}, note(i), i % 2 == 0);
+      r.submit({get_of("x")}, note(i), i % 2 == 0 ? storage::turn::beside : storage::turn::last);
     const auto patience = steady_clock::now() + 20s;
     while (way.looked < 3 && steady_clock::now() < patience)
       std::this_thread::yield();
@@ -233,10 +234,10 @@ TEST_CASE("What is at the second way in is answered before the runner ends", "[r
     const auto count = [&](const runner::answers&) { ++answered; };
     r.submit({get_of("x")}, count);
     g.wait_entered(1);
-    r.submit({get_of("x")}, count, true);
+    r.submit({get_of("x")}, count, storage::turn::beside);
     way.passing.wait_entered(1);
     for (int i = 0; i < 50; ++i)
-      r.submit({get_of("x")}, count, i % 2 == 0);
+      r.submit({get_of("x")}, count, i % 2 == 0 ? storage::turn::beside : storage::turn::last);
   }
   CHECK(answered == 52);
 }
@@ -256,6 +257,25 @@ TEST_CASE("A batch is bounded, and what is larger goes alone", "[runner]") {
     g.set(true);
   }
   CHECK(g.batches == std::vector<std::size_t>{1, 2, 2, 1, 1});
+}
+
+TEST_CASE("What goes first passes all that waits and little goes with it", "[runner]") {
+  gate g;
+  std::vector<int> order;
+  {
+    runner r(std::make_unique<gated_store>(g));
+    const auto note = [&](int n) { return [&order, n](const runner::answers&) { order.push_back(n); }; };
+    g.set(false);
+    r.submit({get_of("x")}, note(0));
+    g.wait_entered(1);
+    r.submit({heavy(1'000)}, note(1));
+    r.submit({get_of("x")}, note(2));
+    r.submit({get_of("x")}, note(3), storage::turn::first);
+    r.submit({get_of("x"), get_of("y")}, note(4), storage::turn::first);
+    g.set(true);
+  }
+  CHECK(order == std::vector<int>{0, 3, 4, 1, 2});
+  CHECK(g.batches == std::vector<std::size_t>{1, 3, 2});
 }
 
 TEST_CASE("A call that could not begin by its deadline is withdrawn", "[runner]") {
@@ -383,6 +403,19 @@ TEST_CASE("A file whose runner ended gets a new one", "[runner]") {
   const auto again = storage::open_runner(folder.url());
   REQUIRE(again.ok());
   CHECK(std::get<storage::get_answer>((*again)->call({get_of("a")}, soon()).at(0)).found.has_value());
+}
+
+TEST_CASE("A runner whose last share is let go by what it answers ends as any other", "[runner]") {
+  const temp_dir folder;
+  auto r = storage::open_runner(folder.url()).value();
+  const std::weak_ptr<runner> seen = r;
+  std::promise<void> answered;
+  auto* const asked = r.get();
+  asked->submit({storage::queues_request{}},
+                [&answered, last = std::move(r)](const storage::runner::answers&) { answered.set_value(); });
+  answered.get_future().wait();
+  REQUIRE(eventually([&] { return seen.expired(); }));
+  CHECK(storage::open_runner(folder.url()).ok());
 }
 
 TEST_CASE("A store in memory is shared by its name", "[runner]") {
