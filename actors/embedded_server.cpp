@@ -86,7 +86,7 @@ void embedded_server::give_up_unfinished() {
 
 void embedded_server::on_fatal(const std::function<void(const error&)>& told) {
   std::lock_guard hold(parts_->mutex);
-  if (parts_->running->engine()) parts_->running->engine()->fatal->on_set(told);
+  if (parts_->running->engine()) parts_->running->engine()->on_fatal(told);
 }
 
 result<embedded_server> spawn_server(caf::actor_system& system, const server_options& options,

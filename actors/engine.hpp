@@ -41,40 +41,6 @@ private:
   std::atomic<state> at_{state::free};
 };
 
-// Why a server can go on no more.
-class fatal_error {
-public:
-  // The first time counts, and is told once.
-  void set(const error& why) {
-    std::unique_lock hold(mutex_);
-    if (why_ || over_) return;
-    why_ = why;
-    const auto tell = told_;
-    hold.unlock();
-    if (tell) tell(why);
-    else log::error("the server cannot go on: ", to_string(why));
-  }
-  void on_set(const std::function<void(const error&)>& told) {
-    std::unique_lock hold(mutex_);
-    told_ = told;
-    const auto already = why_;
-    hold.unlock();
-    if (already && told) told(*already);
-  }
-  // The server has stopped: nobody is told any more.
-  void end() {
-    std::lock_guard hold(mutex_);
-    over_ = true;
-    told_ = nullptr;
-  }
-
-private:
-  std::mutex mutex_;
-  std::optional<error> why_;
-  std::function<void(const error&)> told_;
-  bool over_ = false;
-};
-
 struct engine : std::enable_shared_from_this<engine> {
   server_options options;
   server_id id;
@@ -89,13 +55,29 @@ struct engine : std::enable_shared_from_this<engine> {
   suspect_place suspects;  // taken by the one claim or start that may hold one
   std::atomic<std::uint64_t> next_op{1};
 
+  // How often the store refused this server's renewals. Who could not renew then may have been anybody.
+  std::atomic<std::uint64_t> refused_renewals{0};
+
   // Set by a stop: who begins after it does nothing.
   std::atomic<bool> stopped{false};
 
-  // What threads of the runner hold stands apart: they may not be the last to hold the engine, and with it the runner.
-  const std::shared_ptr<fatal_error> fatal = std::make_shared<fatal_error>();
-  // How often the store refused this server's renewals. Who could not renew then may have been anybody.
-  const std::shared_ptr<std::atomic<std::uint64_t>> refused_renewals = std::make_shared<std::atomic<std::uint64_t>>(0);
+  // Why the server can go on no more; the first time counts, and is told once.
+  void fatal(const error& why) {
+    std::unique_lock hold(fatal_mutex_);
+    if (fatal_) return;
+    fatal_ = why;
+    const auto tell = on_fatal_;
+    hold.unlock();
+    if (tell) tell(why);
+    else log::error("the server cannot go on: ", to_string(why));
+  }
+  void on_fatal(const std::function<void(const error&)>& told) {
+    std::unique_lock hold(fatal_mutex_);
+    on_fatal_ = told;
+    const auto already = fatal_;
+    hold.unlock();
+    if (already && told) told(*already);
+  }
 
   // Stores what the configuration says of throttlers and schedules. Waits for the store, as long as this for each step.
   result<void> store_configuration(duration patience);
@@ -136,6 +118,9 @@ private:
   std::mutex restoring_mutex_;
   std::atomic<bool> restoring_{false};
   std::jthread restorer_;
+  std::mutex fatal_mutex_;
+  std::optional<error> fatal_;
+  std::function<void(const error&)> on_fatal_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<pool>> pools_;
   std::string zones_ = time_zone_version();

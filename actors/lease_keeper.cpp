@@ -74,21 +74,17 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
   const bool renewal_due = now >= last_renewal_ + every - 1ms;
   auto next = steady_point::max();
   std::vector<std::pair<std::shared_ptr<pool>, start_ptr>> due;
-  std::vector<start_ptr> asked;
-  const auto stop = [&](pool& of, const start_ptr& start, stop_cause why) {
-    if (of.ask_to_stop(start, why, now)) asked.push_back(start);
-  };
   for (const auto& p : e.pools()) {
     for (const auto& [start, course] : p->held()) {
       if (renewal_due) due.emplace_back(p, start);
       next = std::min(next, renewal_due ? now + every : last_renewal_ + every);
-      if (now > course.lease_ends) stop(*p, start, stop_cause::lost);
+      if (now > course.lease_ends) p->ask_to_stop(start, stop_cause::lost, now);
       if (start->timeout && course.at == phase::queued) next = std::min(next, now + *start->timeout);
       if (course.at != phase::running) continue;
       if (start->timeout && course.stopping == stop_cause::none) {
         const auto ends = course.began + *start->timeout;
         next = std::min(next, now < ends ? ends : now + (start->elsewhere ? 0s : patience));
-        if (now >= ends) stop(*p, start, stop_cause::timeout);
+        if (now >= ends) p->ask_to_stop(start, stop_cause::timeout, now);
       }
       if (course.stopping == stop_cause::timeout || course.stopping == stop_cause::lost) {
         // No thread is stuck in an actor of the host, so nothing is gained by waiting.
@@ -108,7 +104,6 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
   if (renewal_due) last_renewal_ = now;
   if (!due.empty()) renew(e, due, now);
   store_progress(e);
-  tell_to_stop(std::move(asked));
   return next;
 }
 
@@ -134,14 +129,13 @@ void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<
     request.starts.push_back({start->about.id, start->about.fence});
   std::vector<storage::request> asked;
   asked.emplace_back(std::move(request));
-  const auto told = [due, now, refused = e.refused_renewals,
+  const auto told = [due, now, weak = e.weak_from_this(),
                      lease = e.options.lease](const std::vector<storage::answer>& answers) {
     const auto* renewed = std::get_if<storage::renew_answer>(&answers.at(0));
     if (!renewed) {
-      ++*refused;
+      if (const auto alive = weak.lock()) ++alive->refused_renewals;
       return log::warn("leases could not be renewed: ", to_string(std::get<error>(answers.at(0))));
     }
-    std::vector<start_ptr> lost;
     for (std::size_t i = 0; i < due.size(); ++i) {
       const auto& [p, start] = due[i];
       if (renewed->each[i] == errc::none) {
@@ -149,11 +143,10 @@ void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<
         continue;
       }
       // Settled meanwhile, or taken away: then its body works in vain.
-      if (p->ask_to_stop(start, stop_cause::lost, steady_clock::now())) lost.push_back(start);
+      p->ask_to_stop(start, stop_cause::lost, steady_clock::now());
     }
-    tell_to_stop(std::move(lost));
   };
-  e.runner->submit_first(std::move(asked), told);
+  e.runner->submit(std::move(asked), told, storage::turn::first);
 }
 
 }  // namespace sluice::actors

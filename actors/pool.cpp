@@ -2,7 +2,6 @@
 #include "actors/pool.hpp"
 
 #include <algorithm>
-#include <system_error>
 
 #include "core/log.hpp"
 
@@ -18,19 +17,6 @@ ended_start never_begun(const start_ptr& start, const std::string& why) {
 }
 
 }  // namespace
-
-void tell_to_stop(std::vector<start_ptr> asked) {
-  if (asked.empty()) return;
-  const auto tell = [asked = std::move(asked)] {
-    for (const auto& start : asked)
-      start->stop.request_stop();
-  };
-  try {
-    std::thread(tell).detach();
-  } catch (const std::system_error&) {  // no thread can be made now
-    tell();
-  }
-}
 
 pool::pool(queue_name name, queue_options o, std::shared_ptr<const bodies> runs)
     : queue(std::move(name)), options(o), can_run_(std::move(runs)) {}
@@ -239,29 +225,26 @@ void pool::say_progress(const start_ptr& start, progress_report said) {
   if (on_progress_) on_progress_();
 }
 
-bool pool::ask_to_stop(const start_ptr& start, stop_cause cause, steady_point now) {
-  std::lock_guard hold(mutex_);
-  auto& course = start->now;
-  // As a rule its throttler has parked it, and says so any moment. Let in by now, it does not begin.
-  if (course.at == phase::admitting && cause == stop_cause::lost) {
+void pool::ask_to_stop(const start_ptr& start, stop_cause cause, steady_point now) {
+  {
+    std::lock_guard hold(mutex_);
+    auto& course = start->now;
+    // As a rule its throttler has parked it, and says so any moment. Let in by now, it does not begin.
+    if (course.at == phase::admitting && cause == stop_cause::lost) {
+      course.stopping = cause;
+      return;
+    }
+    if (course.at == phase::queued || course.at == phase::admitting) {
+      if (course.at == phase::admitting) --admitting_;
+      else std::erase(run_queue_, start);
+      file_locked(never_begun(start, "stopped before it began"));
+      return;
+    }
+    if (course.at != phase::running || course.stopping != stop_cause::none) return;
     course.stopping = cause;
-    return false;
+    course.stop_asked = now;
   }
-  if (course.at == phase::queued || course.at == phase::admitting) {
-    if (course.at == phase::admitting) --admitting_;
-    else std::erase(run_queue_, start);
-    file_locked(never_begun(start, "stopped before it began"));
-    return false;
-  }
-  if (course.at != phase::running || course.stopping != stop_cause::none) return false;
-  course.stopping = cause;
-  course.stop_asked = now;
-  return true;
-}
-
-bool pool::is_stopping(const start_ptr& start) const {
-  std::lock_guard hold(mutex_);
-  return start->now.stopping != stop_cause::none;
+  stops_.request(start->stop);
 }
 
 void pool::drain(steady_point now) {
@@ -269,10 +252,8 @@ void pool::drain(steady_point now) {
     std::lock_guard hold(mutex_);
     draining_ = true;
   }
-  std::vector<start_ptr> asked;
   for (const auto& [start, course] : held())
-    if (ask_to_stop(start, stop_cause::shutdown, now)) asked.push_back(start);
-  tell_to_stop(std::move(asked));
+    ask_to_stop(start, stop_cause::shutdown, now);
 }
 
 void pool::give_back_older(steady_point then) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "actors/bodies.hpp"
+#include "core/stop_caller.hpp"
 
 namespace sluice::actors {
 
@@ -61,9 +62,6 @@ struct pool_load {
   duration typical_body{0};  // of late
   bool measured = false;     // false: nothing ran yet
 };
-
-// Tells the bodies of these starts to stop, on a thread made for it: they may have callbacks that wait for anything.
-void tell_to_stop(std::vector<start_ptr> asked);
 
 class pool : public std::enable_shared_from_this<pool> {
 public:
@@ -139,10 +137,8 @@ public:
   std::vector<storage::progress_request::said> take_progress();
   // `told` is called from bodies, with no lock held, when there is something to take.
   void on_progress(std::function<void()> told) { on_progress_ = std::move(told); }
-  // The body is to stop; a start that has not begun is given back. The first cause stands, and whether this is it is
-  // answered: then `tell_to_stop` is the caller's to call.
-  [[nodiscard]] bool ask_to_stop(const start_ptr& start, stop_cause cause, steady_point now);
-  bool is_stopping(const start_ptr& start) const;
+  // Asks the body to stop; a start that has not begun is given back. The first cause stands.
+  void ask_to_stop(const start_ptr& start, stop_cause cause, steady_point now);
 
   // --- Stopping.
   // No start begins any more: those in the run queue are given back, the running are asked to stop.
@@ -198,6 +194,7 @@ private:
   std::size_t worth_telling_ = 1;  // ends in the out-tray
   std::function<void()> on_ended_;
   std::function<void()> on_worker_;
+  stop_caller stops_;                  // calls the bodies' own callbacks
   std::function<void()> on_progress_;  // set before the first worker
   bool progress_waits_ = false;
   std::unordered_map<sluice::fence, start_ptr> held_;

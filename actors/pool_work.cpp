@@ -59,7 +59,7 @@ void pool::retire_worker(worker_id id, const std::string& why) {
   else result.cause = start->now.stopping == stop_cause::timeout ? "timed_out" : "worker_died";
   end_locked(hold, start, std::move(result));
   hold.unlock();
-  tell_to_stop({start});
+  stops_.request(start->stop);
 }
 
 std::optional<pool::worker_id> pool::runs(sluice::fence f) const {

@@ -48,7 +48,7 @@ result<void> server::parts::start() {
   auto opened = actors::running_server::open(options, handlers, filters);
   if (!opened) return opened.error();
   running = std::move(*opened);
-  if (on_fatal) running->engine()->fatal->on_set(on_fatal);
+  if (on_fatal) running->engine()->on_fatal(on_fatal);
   try {
     system = std::make_unique<actors::own_system>([this](caf::actor_system& made) { running->spawn_into(made, {}); });
   } catch (const std::exception& failed) {
@@ -82,7 +82,7 @@ void server::give_up_unfinished() {
 void server::on_fatal(const std::function<void(const error&)>& told) {
   std::lock_guard hold(parts_->mutex);
   parts_->on_fatal = told;
-  if (parts_->system) parts_->running->engine()->fatal->on_set(parts_->on_fatal);
+  if (parts_->system) parts_->running->engine()->on_fatal(parts_->on_fatal);
 }
 
 }  // namespace sluice

@@ -48,14 +48,14 @@ struct storage_state {
   bool look_again = false;
 
   void submit(const order_ptr& order) {
-    // It is the runner that calls this, so that is there.
-    auto done = [of = e->runner.get(), fatal = e->fatal,
-                 done = std::move(order->done)](std::vector<storage::answer> answers) {
+    auto done = [weak = std::weak_ptr<engine>(e), done = std::move(order->done)](std::vector<storage::answer> answers) {
       for (const auto& a : answers)
-        if (const auto* failed = std::get_if<error>(&a); failed && is_for_good(failed->code, *of)) fatal->set(*failed);
+        if (const auto* failed = std::get_if<error>(&a))
+          if (const auto alive = weak.lock(); alive && is_for_good(failed->code, *alive->runner)) alive->fatal(*failed);
       done(std::make_shared<std::vector<storage::answer>>(std::move(answers)));
     };
-    e->runner->submit(std::move(order->asked), std::move(done), order->beside);
+    e->runner->submit(std::move(order->asked), std::move(done),
+                      order->beside ? storage::turn::beside : storage::turn::last);
   }
 
   void spread_hint(storage::hint one) {
@@ -90,7 +90,7 @@ struct storage_state {
       if (found) *queues = std::move(found->names);  // else all: each hears for itself what is wrong
       caf::anon_send(me, hint_atom::value, names_ptr(queues));
     };
-    e->runner->submit({storage::ready_request{*queues}}, std::move(done), true);
+    e->runner->submit({storage::ready_request{*queues}}, std::move(done), storage::turn::beside);
   }
 
   void looked(const std::vector<std::string>& ready) {

@@ -105,7 +105,7 @@ struct ticker_state {
   // What is to be taken back. A server never takes back what it holds itself: it lives, and its renewals or ends were
   // refused. What was seen before a refused renewal shows nothing, since nobody may have been able to renew.
   std::vector<storage::expired_lease> look_for_lost(std::vector<storage::expired_lease> expired, steady_point now) {
-    if (const auto refused = e->refused_renewals->load(); std::exchange(refused_renewals, refused) != refused)
+    if (const auto refused = e->refused_renewals.load(); std::exchange(refused_renewals, refused) != refused)
       reaper->forget();
     std::erase_if(expired, [&](const auto& lease) { return e->holds(lease.start.fence); });
     return reaper->look(expired, now);

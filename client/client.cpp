@@ -15,6 +15,8 @@ constexpr duration first_look = 1ms;
 constexpr duration last_look = 100ms;
 constexpr duration longest_wait = 24h * 365;
 
+constexpr std::size_t most_in_part = 4 * 1024 * 1024;  // bytes of new jobs in one commit, or one job
+
 }  // namespace
 
 client::client(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
@@ -38,25 +40,36 @@ result<job_id> client::enqueue(new_job job) {
 std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
   std::vector<result<job_id>> results;
   results.reserve(jobs.size());
-  storage::enqueue_request request;
-  std::vector<std::size_t> place;  // of each prepared job among the results
+  std::vector<prepared_job> ready;
+  ready.reserve(jobs.size());
+  std::vector<std::size_t> place;  // of each among the results
   const auto now = parts_->runner->now();
   for (auto& job : jobs) {
-    auto ready = parts_->pipeline.prepare(std::move(job), now);
-    if (!ready) {
-      results.emplace_back(ready.error());
+    auto one = parts_->pipeline.prepare(std::move(job), now);
+    if (!one) {
+      results.emplace_back(one.error());
       continue;
     }
     place.push_back(results.size());
-    results.emplace_back(ready->id);
-    request.jobs.push_back(std::move(*ready));
+    results.emplace_back(one->id);
+    ready.push_back(std::move(*one));
   }
-  if (place.empty()) return results;
-  const auto stored = parts_->ask_for<storage::enqueue_answer>(std::move(request));
-  for (std::size_t i = 0; i < place.size(); ++i) {
-    auto& answer = results[place[i]];
-    if (!stored) answer = stored.error();
-    else if (stored->each[i] != errc::none) answer = no_job(*answer, stored->each[i]);
+  // In parts, so that renewals of this process pass between them.
+  const auto deadline = steady_clock::now() + std::min(parts_->options.deadline, longest_wait);
+  for (std::size_t from = 0, to = 0; from < ready.size(); from = to) {
+    storage::enqueue_request part;
+    for (std::size_t bytes = 0; to < ready.size() && (to == from || bytes + ready[to].record.size() <= most_in_part);
+         ++to) {
+      bytes += ready[to].record.size();
+      part.jobs.push_back(std::move(ready[to]));
+    }
+    const auto left = std::max(duration(0), std::chrono::duration_cast<duration>(deadline - steady_clock::now()));
+    const auto stored = ask_for<storage::enqueue_answer>(*parts_->runner, std::move(part), left);
+    for (auto i = from; i < to; ++i) {
+      auto& answer = results[place[i]];
+      if (!stored) answer = stored.error();
+      else if (stored->each[i - from] != errc::none) answer = no_job(*answer, stored->each[i - from]);
+    }
   }
   return results;
 }

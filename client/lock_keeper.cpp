@@ -3,6 +3,7 @@
 #include <condition_variable>
 
 #include "core/log.hpp"
+#include "core/stop_caller.hpp"
 
 namespace sluice {
 namespace {
@@ -43,6 +44,7 @@ void take_answers(const leases& asked_for, const std::vector<storage::answer>& a
 
 struct lock_keeper::shared {
   std::shared_ptr<storage::runner> store;
+  stop_caller stops;
   std::shared_ptr<bell> wake = std::make_shared<bell>();
   std::mutex mutex;
   leases all;
@@ -90,11 +92,13 @@ struct lock_keeper::shared {
                                                  .resource = lease->resource(),
                                                  .fence = lease->fence(),
                                                  .lease = lease->ttl()});
-      store->submit_first(std::move(order),
-                          [some = std::move(some), asked, wake = wake](const storage::runner::answers& got) {
-                            take_answers(some, got, asked);
-                            wake->sound();
-                          });
+      store->submit(
+          std::move(order),
+          [some = std::move(some), asked, wake = wake](const storage::runner::answers& got) {
+            take_answers(some, got, asked);
+            wake->sound();
+          },
+          storage::turn::first);
     }
   }
 
@@ -102,7 +106,7 @@ struct lock_keeper::shared {
   void lose(lock_lease& lease) {
     log::warn("lock ", printable(lease.resource(), 200), " is lost (fence ", lease.fence().value, ")");
     release(*store, lease);
-    lease.lost().request_stop();
+    stops.request(lease.lost());
   }
 };
 

@@ -10,6 +10,7 @@ namespace sluice::storage {
 namespace {
 
 constexpr std::size_t max_batch_weight = 2'000;      // in one commit, up to 8 MiB: bounds how long others wait
+constexpr std::size_t max_weight_with_first = 200;   // the same of a commit that begins with those that go first
 constexpr std::size_t max_waiting_weight = 100'000;  // that callers may have waiting, up to 400 MiB
 constexpr auto between_looks = std::chrono::milliseconds(20);  // while the store is away
 
@@ -81,26 +82,19 @@ runner::~runner() {
   if (second_) second_thread_.join();
 }
 
-void runner::submit(requests asked, answered done, bool beside) {
-  line_up(std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, beside, false, false}));
-}
-
-void runner::submit_first(requests asked, answered done) {
-  line_up(std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, true, true, false}));
-}
-
-void runner::line_up(std::shared_ptr<job_order> order) {
+void runner::submit(requests asked, answered done, turn when) {
+  auto order = std::make_shared<job_order>(job_order{std::move(asked), std::move(done), 0, {}, when, false});
   for (const auto& r : order->asked)
     order->weight += weight(r);
   order->since = std::chrono::steady_clock::now();
   std::lock_guard hold(mutex_);
   waiting_weight_ += order->weight;
-  if (order->beside && busy_) beside_.notify_one();
-  const auto before = order->goes_first ? std::find_if(waiting_.begin(), waiting_.end(),
-                                                       [](const auto& other) { return !other->goes_first; })
-                                        : waiting_.end();
-  waiting_.insert(before, std::move(order));
+  const auto place = when != turn::first ? waiting_.end()
+                                         : std::find_if(waiting_.begin(), waiting_.end(),
+                                                        [](const auto& waits) { return waits->when != turn::first; });
+  waiting_.insert(place, std::move(order));
   if (waiting_.size() == 1) changed_.notify_one();
+  if (when != turn::last && busy_) beside_.notify_one();
 }
 
 runner::answers runner::call(requests asked, steady_point deadline) {
@@ -218,20 +212,20 @@ void runner::run_beside() {
 }
 
 bool runner::beside_waits() const {
-  return std::any_of(waiting_.begin(), waiting_.end(), [](const auto& order) { return order->beside; });
+  return std::any_of(waiting_.begin(), waiting_.end(), [](const auto& order) { return order->when != turn::last; });
 }
 
 runner::orders runner::take(who me) {
   orders taken;
   std::size_t load = 0;
   for (auto at = waiting_.begin(); at != waiting_.end();) {
-    if (me == who::second_thread && !(*at)->beside) {
+    if (me == who::second_thread && (*at)->when == turn::last) {
       ++at;
       continue;
     }
     if (me == who::caller && !(*at)->is_waited_for) break;
-    if (load > 0 && load + (*at)->weight > max_batch_weight) break;
-    if (!taken.empty() && taken.back()->goes_first && !(*at)->goes_first) break;
+    const bool with_first = load > 0 && taken.front()->when == turn::first && (*at)->when != turn::first;
+    if (load > 0 && load + (*at)->weight > (with_first ? max_weight_with_first : max_batch_weight)) break;
     load += (*at)->weight;
     waiting_weight_ -= (*at)->weight;
     taken.push_back(std::move(*at));
@@ -275,13 +269,12 @@ void runner::wait_for_store(const error& why) {
     std::lock_guard hold(mutex_);
     away_ = why;
     const auto asked_before = std::chrono::steady_clock::now() - patience_with_others;
-    const auto first_late = std::stable_partition(waiting_.begin(), waiting_.end(), [&](const auto& order) {
-      return !stopping_ && order->since >= asked_before;
-    });
-    late.assign(std::make_move_iterator(first_late), std::make_move_iterator(waiting_.end()));
-    waiting_.erase(first_late, waiting_.end());
-    for (const auto& order : late)
+    std::erase_if(waiting_, [&](auto& order) {
+      if (!stopping_ && order->since >= asked_before) return false;
       waiting_weight_ -= order->weight;
+      late.push_back(std::move(order));
+      return true;
+    });
   }
   room_.notify_all();
   for (const auto& order : late)
@@ -310,6 +303,16 @@ runner::subscription::~subscription() {
   from->listeners_.erase(at);
 }
 
+namespace {
+
+// What is told on a runner's thread may hold the last share of it: then another thread ends it.
+void end_runner(runner* which) {
+  if (which->is_here()) std::thread([which] { delete which; }).detach();
+  else delete which;
+}
+
+}  // namespace
+
 result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_ptr<const clock> time, open_mode mode,
                                             const machine::edition* known) {
   static std::mutex mutex;
@@ -325,7 +328,7 @@ result<std::shared_ptr<runner>> open_runner(const std::string& url, std::shared_
   }
   auto made = open_store(url, time.get(), mode, known);
   if (!made) return made.error();
-  auto fresh = std::make_shared<runner>(std::move(*made), std::move(time));
+  std::shared_ptr<runner> fresh(new runner(std::move(*made), std::move(time)), end_runner);
   open[path] = fresh;
   return fresh;
 }

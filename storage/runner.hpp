@@ -1,8 +1,7 @@
 // How the threads of a process share a store. One is at it at a time: it takes whatever waits, applies it as one batch
 // and answers each. Under load that is group commit. A caller who finds nobody there goes himself, which spares two
 // changes of thread; what is submitted a thread of the runner takes. Where a store has another way in, a second thread
-// takes what may be applied beside while somebody is at the first. Renewals of leases and locks wait for what is at the
-// store already, and for nothing else.
+// takes what may be applied beside while somebody is at the first.
 #pragma once
 
 #include <condition_variable>
@@ -14,6 +13,13 @@
 #include "storage/store.hpp"
 
 namespace sluice::storage {
+
+// When it is an order's turn, among those that wait.
+enum class turn : std::uint8_t {
+  last,    // behind all that was asked before
+  beside,  // so, or at the second way in: before, beside or after what others asked, and answered at the same time
+  first,   // before all but others of its kind, with little else in its commit; else as `beside`. For renewals
+};
 
 class runner {
 public:
@@ -30,13 +36,7 @@ public:
 
   // Queues the requests; they are applied in order, within one commit. `done` is called on a thread of the
   // runner and must not block. Never refuses: for callers who bound themselves by leases.
-  // Marked `beside` they may also be applied before, beside or after what others asked, and `done` be called at the
-  // same time as another's.
-  void submit(requests asked, answered done, bool beside = false);
-
-  // The same for what is small and cannot wait, as renewals: it goes before all that waits, in a commit of its own, and
-  // may be applied beside it.
-  void submit_first(requests asked, answered done);
+  void submit(requests asked, answered done, turn when = turn::last);
 
   // The blocking form for everybody else: waits for room and for the answers. What could not even be
   // begun by the deadline is withdrawn and answered with storage_busy; what had begun, with
@@ -66,6 +66,12 @@ public:
   // Of the store, for what is told on the runner's thread.
   bool has_failed_for_good() const { return store_->has_failed_for_good(); }
 
+  // Whether this is one of its own threads, which cannot wait for themselves.
+  bool is_here() const {
+    const auto me = std::this_thread::get_id();
+    return me == thread_.get_id() || me == second_thread_.get_id();
+  }
+
   // By the clock that the store was opened with.
   time_point now() const { return time_->now(); }
 
@@ -75,14 +81,12 @@ private:
     answered done;
     std::size_t weight = 0;
     steady_point since{};
-    bool beside = false;
-    bool goes_first = false;
+    turn when = turn::last;
     bool is_waited_for = false;  // nobody's code is run with its answers
   };
   enum class who : std::uint8_t { first_thread, second_thread, caller };
   using orders = std::vector<std::shared_ptr<job_order>>;
 
-  void line_up(std::shared_ptr<job_order> order);
   void run();
   void take_turn(who me);
   void run_beside();

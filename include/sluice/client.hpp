@@ -42,7 +42,7 @@ public:
   result<job_id> enqueue(std::string type, const Args& args) {
     return enqueue(make_job(std::move(type), args));
   }
-  /// All in one round trip; each succeeds or fails alone, in order.
+  /// All in one round trip, or one for each 4 MiB; each succeeds or fails alone, in order.
   std::vector<result<job_id>> enqueue(std::vector<new_job> jobs);
 
   result<job> get(const job_id& id);

@@ -64,8 +64,9 @@ public:
   /// was believed dead cannot overwrite a newer one's work.
   sluice::fence fence() const { return job_.fence; }
 
-  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted. A callback on it
-  /// should be quick: it runs on a thread that tells all who are asked to stop at that moment, one after the other.
+  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted. A callback
+  /// on it runs on a thread that its queue has for them alone: while one blocks no other job of the queue is told to
+  /// stop, and no lease is lost by it.
   const std::stop_token& stop() const { return stop_; }
   bool stop_requested() const { return stop_.stop_requested(); }
   void throw_if_stop_requested() const {

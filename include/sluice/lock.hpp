@@ -55,7 +55,7 @@ public:
   /// lease knows at its first question. True says nothing of the next instant; the fence does.
   bool still_held() const;
   /// Its stop is requested when it is lost: another has it, or it could not be renewed in time. Not when it is
-  /// released. A callback runs on the manager's thread, which renews all its locks: it must be quick and take no lock.
+  /// released. A callback runs on a thread that the manager has for them alone: while one blocks no other is told.
   std::stop_token lost() const;
 
   /// Ok: it was held until now, and is free; also when it is said again. stale_fence: it was lost before. Others: it

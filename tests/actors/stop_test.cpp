@@ -1,10 +1,8 @@
 // Starting and stopping, in any order and any number of times.
 #include <atomic>
 #include <cstdlib>
-#include <future>
 
 #include "actors/server_world.hpp"
-#include "storage/side_door.hpp"
 #include "support/catch.hpp"
 
 namespace sluice::test {
@@ -92,25 +90,6 @@ TEST_CASE("a body that ignores the stop is reported and given back only on deman
   release->notify_all();
 }
 
-TEST_CASE("a stop waits for an on_fatal that is under way") {
-  server_world w;
-  w.client.reset();  // the store is the server's alone, and ends with it
-  w.options.grace = 0s;
-  w.start();
-  std::atomic<bool> called{false}, go{false};
-  w.server->on_fatal([&](const error&) {
-    called = true;
-    go.wait(false);
-  });
-  side_door(w.folder.file("jobs.db")).command({"SET", "schema", "5"});
-  REQUIRE(eventually([&] { return called.load(); }));
-  auto stopping = std::async(std::launch::async, [&] { w.server->stop(); });
-  CHECK(stopping.wait_for(2s) == std::future_status::timeout);  // without grace a stop takes less
-  go = true;
-  go.notify_all();
-  stopping.get();
-}
-
 TEST_CASE("a server may be started on one thread and stopped on another") {
   server_world w;
   std::thread([&] { w.start(); }).join();
@@ -142,6 +121,42 @@ TEST_CASE("a thousand starts and stops with jobs running lose nothing and leave 
   w.server->stop();
   const auto c = w.counts();
   CHECK(c.enqueued + c.processing + c.scheduled + c.failed + c.deleted == 0);
+}
+
+TEST_CASE("a stop callback that blocks costs no other job its lease and no stop its end") {
+  server_world w;
+  w.options.lease = 1s;
+  w.options.queues["default"].workers = 2;
+  w.options.timeout = 100ms;
+  std::atomic<bool> blocks{false}, over{false};
+  w.handlers.handle("blocks", [&](job_context& c) {
+    const std::stop_callback forever(c.stop(), [&] {
+      blocks = true;
+      over.wait(false);
+    });
+    over.wait(false);
+    return outcome::succeeded();
+  });
+  std::atomic<int> runs{0};
+  type_options patient;
+  patient.timeout = 1min;
+  w.options.jobs["lasts"] = patient;
+  w.handlers.handle("lasts", [&](job_context&) {
+    ++runs;
+    over.wait(false);
+    return outcome::succeeded();
+  });
+  w.start();
+  const auto lasts = w.enqueue("lasts");
+  w.enqueue("blocks");
+  REQUIRE(eventually([&] { return blocks.load(); }));
+  const auto later = std::chrono::steady_clock::now() + 3 * w.options.lease;
+  REQUIRE(eventually([&] { return std::chrono::steady_clock::now() > later; }));
+  CHECK(w.get(lasts).losses == 0);
+  CHECK(runs == 1);
+  over = true;
+  over.notify_all();
+  CHECK(w.becomes(lasts, job_state::succeeded));
 }
 
 }  // namespace sluice::test

@@ -28,7 +28,7 @@ std::string said_to(harmed_file_world& w, const machine::edition& known, machine
   keys.begin();
   keys.begin_script(true, true);
   try {
-    engine.run(machine::call(s), "", "", [](const machine::item& /*unused*/) {});
+    engine.run(machine::call(s), "1", "", [](const machine::item& /*unused*/) {});
   } catch (const storage::sqlite::command_error& e) {
     said = e.message;
   }
@@ -97,7 +97,9 @@ ON_STORES_OF_VERSIONS("Every released script refuses a store of a later layout a
   REQUIRE(v.released.scripts().size() >= 38);
   for (const auto s : v.released.scripts()) {
     CAPTURE(machine::of(s).name);
-    CHECK(said_to(v.w, v.released.known(), s).find("LAYOUT 5 4") != std::string::npos);
+    const auto said = said_to(v.w, v.released.known(), s);
+    CAPTURE(said);
+    CHECK(said.find("LAYOUT 5 4") != std::string::npos);
   }
   const bool untouched = stored_in(v.w) == before;
   CHECK(untouched);
