@@ -247,6 +247,11 @@ void pool::ask_to_stop(const start_ptr& start, stop_cause cause, steady_point no
   stops_.request(start->stop);
 }
 
+bool pool::is_stopping(const start_ptr& start) const {
+  std::lock_guard hold(mutex_);
+  return start->now.stopping != stop_cause::none;
+}
+
 void pool::drain(steady_point now) {
   {
     std::lock_guard hold(mutex_);

@@ -139,6 +139,8 @@ public:
   void on_progress(std::function<void()> told) { on_progress_ = std::move(told); }
   // Asks the body to stop; a start that has not begun is given back. The first cause stands.
   void ask_to_stop(const start_ptr& start, stop_cause cause, steady_point now);
+  // Perhaps before its token says so.
+  bool is_stopping(const start_ptr& start) const;
 
   // --- Stopping.
   // No start begins any more: those in the run queue are given back, the running are asked to stop.

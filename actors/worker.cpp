@@ -29,7 +29,7 @@ struct worker_state {
   void run_elsewhere(start_ptr start) {
     while (start) {
       const auto& type = start->about.type.value;
-      if (start->stop.stop_requested()) {
+      if (of->is_stopping(start)) {
         start = of->put_elsewhere(id, start, outcome::give_back("stopped before it began"));
         continue;
       }

@@ -54,8 +54,8 @@ public:
   void give_up_unfinished();
 
   /// `told` is called at most once a start, from any thread, when the server can no longer work (its store
-  /// was removed, or a newer version raised its layout). It must be quick and not call back into the server: stop it
-  /// from elsewhere.
+  /// was removed, or a newer version raised its layout). It must be quick, since a stop waits for it, and not call
+  /// back into the server: stop it from elsewhere.
   void on_fatal(const std::function<void(const error&)>& told);
 
 private:

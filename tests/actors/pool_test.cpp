@@ -1,10 +1,12 @@
 // A pool by itself: which starts begin.
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
 #include "actors/pool.hpp"
 #include "support/catch.hpp"
+#include "support/process.hpp"
 
 namespace sluice::test {
 namespace {
@@ -115,6 +117,25 @@ TEST_CASE("A start whose lease is over does not begin", "[pool]") {
   w.end("a");
   w.wait_until_running("good");
   CHECK(ids(w.wait_for_ends(2)) == names{"a succeeded", "late given_back"});
+}
+
+TEST_CASE("A start is to stop from when it is asked, though another's callback keeps its token from saying so",
+          "[pool]") {
+  std::atomic<bool> go{false};
+  pool_world w(2);
+  const auto blocks = w.start("blocks"), other = w.start("other");
+  const std::stop_callback waits(blocks->stop.get_token(), [&] { go.wait(false); });
+  w.accept({blocks, other});
+  w.wait_until_running("blocks");
+  w.wait_until_running("other");
+  CHECK_FALSE(w->is_stopping(other));
+  w->ask_to_stop(blocks, stop_cause::timeout, steady_clock::now());
+  w->ask_to_stop(other, stop_cause::timeout, steady_clock::now());
+  CHECK(w->is_stopping(other));
+  CHECK_FALSE(other->stop.stop_requested());
+  go = true;
+  go.notify_all();
+  CHECK(eventually([&] { return other->stop.stop_requested(); }));
 }
 
 TEST_CASE("ends with large results are taken in parts of 4 MiB") {

@@ -22,10 +22,12 @@ public:
     if (settle && settle->next) ++claims_[settle->next->queue.value];
     if (std::holds_alternative<storage::queues_request>(r)) ++counts_;
     if (std::holds_alternative<storage::ready_request>(r)) ++looks_;
+    if (std::holds_alternative<storage::renew_request>(r)) ++renewals_;
   }
   std::uint64_t all() const { return read(all_); }
   std::uint64_t counts() const { return read(counts_); }  // how many jobs queues hold
   std::uint64_t looks() const { return read(looks_); }    // which queues have work
+  std::uint64_t renewals() const { return read(renewals_); }
   std::map<std::string, std::uint64_t> claims() const { return read(claims_); }
   std::uint64_t claims_but_of(const std::string& queue) const {
     std::uint64_t n = 0;
@@ -42,7 +44,7 @@ private:
   }
 
   mutable std::mutex mutex_;
-  std::uint64_t all_ = 0, counts_ = 0, looks_ = 0;
+  std::uint64_t all_ = 0, counts_ = 0, looks_ = 0, renewals_ = 0;
   std::map<std::string, std::uint64_t> claims_;
 };
 

@@ -1,0 +1,72 @@
+// The thread that renews leases: what does not hold it up.
+#include "actors/lease_keeper.hpp"
+
+#include <atomic>
+
+#include "actors/server_world.hpp"
+#include "support/catch.hpp"
+#include "support/counted_server.hpp"
+#include "support/gated_store.hpp"
+
+namespace sluice::test {
+
+using namespace actors;
+
+TEST_CASE("leases are renewed although the store is at something else and more of it waits") {
+  gate g;  // before the engine, whose runner ends last
+  way_in way;
+  server_world w;
+  w.handlers.handle("work", [](job_context&) {});
+  auto opened = open_engine(w.options, w.handlers, {});
+  REQUIRE(opened);
+  const auto e = *opened;
+  e->runner = std::make_shared<storage::runner>(std::make_unique<two_way_store>(g, way));
+  e->keeper = std::make_shared<lease_keeper>(e, [](const auto&, fence) {});
+  g.set(false);
+  for (int i = 0; i < 3; ++i)
+    e->runner->submit({storage::queue_names_request{}}, [](const storage::runner::answers&) {});
+  g.wait_entered(1);
+  auto start = std::make_shared<held_start>();
+  start->about.id = job_id("held");
+  start->about.type = job_type("work");
+  start->about.fence.value = 1;
+  e->pool_of("default", w.options.queues.at("default"))->hold({start});
+  e->keeper->notice(std::chrono::steady_clock::now());
+  way.passing.wait_entered(1);
+  CHECK(way.passing.batches == std::vector<std::size_t>{1});
+  e->keeper->halt();
+  g.set(true);
+}
+
+TEST_CASE("a callback on a stop token that does not return keeps no lease from being renewed") {
+  const bool times_out = GENERATE(true, false);
+  server_world w;
+  w.options.lease = 1s;
+  if (times_out) w.options.jobs["stuck"].timeout = 20ms;
+  std::atomic<bool> called{false}, go{false};
+  w.handlers.handle("stuck", [&](job_context& c) {
+    const std::stop_callback tell(c.stop(), [&] {
+      called = true;
+      go.wait(false);
+    });
+    go.wait(false);
+  });
+  w.handlers.handle("long", [&](job_context&) { go.wait(false); });
+  counted_server server(w.options, w.handlers);
+  struct release {
+    std::atomic<bool>& go;
+    ~release() {
+      go = true;
+      go.notify_all();
+    }
+  } at_the_end{go};
+  const auto stuck = w.enqueue("stuck");
+  REQUIRE(w.becomes(w.enqueue("long"), job_state::processing));
+  REQUIRE(w.becomes(stuck, job_state::processing));
+  if (!times_out) REQUIRE(w.client->remove(stuck));
+  REQUIRE(eventually([&] { return called.load(); }));
+  const auto before = server.asked->renewals();
+  CHECK(eventually([&] { return server.asked->renewals() >= before + 3; }));
+}
+
+}  // namespace sluice::test
