@@ -5,6 +5,7 @@
 #include <future>
 
 #include "storage/contract.hpp"
+#include "support/gated_store.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -13,108 +14,6 @@ using storage::runner;
 namespace {
 
 using std::chrono::steady_clock;
-
-const system_clock wall;
-
-// Holds every `apply` until it is opened, and notes what came in one batch.
-struct gate {
-  std::mutex mutex;
-  std::condition_variable moved;
-  bool open = true;
-  int entered = 0;
-  std::vector<std::size_t> batches;
-
-  void set(bool now_open) {
-    const std::lock_guard hold(mutex);
-    open = now_open;
-    moved.notify_all();
-  }
-  void pass(std::size_t requests) {
-    std::unique_lock hold(mutex);
-    ++entered;
-    batches.push_back(requests);
-    moved.notify_all();
-    moved.wait(hold, [&] { return open; });
-  }
-  void wait_entered(int times) {
-    std::unique_lock hold(mutex);
-    REQUIRE(moved.wait_for(hold, 20s, [&] { return entered >= times; }));
-  }
-};
-
-class gated_store final : public storage::store {
-public:
-  explicit gated_store(gate& g) : gate_(g), inner_(std::move(*storage::open_store("sqlite::memory:", &wall))) {}
-
-  std::vector<storage::answer> apply(std::span<const storage::request> batch) override {
-    gate_.pass(batch.size());
-    return inner_->apply(batch);
-  }
-  const storage::hint& made_work() const override { return inner_->made_work(); }
-  void tidy() override { inner_->tidy(); }
-  std::unique_ptr<storage::watch> watch_others(std::function<void(const storage::hint&)> told) override {
-    return inner_->watch_others(std::move(told));
-  }
-  sluice::durability durability() const override { return inner_->durability(); }
-  std::string settings() const override { return inner_->settings(); }
-  void stop_waiting() override { gate_.set(true); }
-  result<void> ready() override { return {}; }
-  result<std::vector<std::string>> audit() override { return inner_->audit(); }
-
-private:
-  gate& gate_;
-  std::unique_ptr<storage::store> inner_;
-};
-
-// With a way in for a thread of its own, behind a gate of its own. What is asked there is answered, and not stored.
-struct way_in {
-  gate passing{};
-  std::atomic<bool> up = true;
-  std::atomic<int> looked = 0;
-};
-
-class second_way final : public storage::store {
-public:
-  explicit second_way(way_in& w) : way_(w) {}
-  std::vector<storage::answer> apply(std::span<const storage::request> batch) override {
-    way_.passing.pass(batch.size());
-    return std::vector<storage::answer>(batch.size(), storage::done_answer{});
-  }
-  const storage::hint& made_work() const override { return everybody_; }
-  void tidy() override {}
-  std::unique_ptr<storage::watch> watch_others(std::function<void(const storage::hint&)>) override { return nullptr; }
-  sluice::durability durability() const override { return durability::volatile_; }
-  std::string settings() const override { return {}; }
-  void stop_waiting() override { way_.passing.set(true); }
-  result<void> ready() override {
-    ++way_.looked;
-    return way_.up ? result<void>() : error{errc::storage_unavailable, "away"};
-  }
-  result<std::vector<std::string>> audit() override { return std::vector<std::string>(); }
-
-private:
-  way_in& way_;
-  const storage::hint everybody_ = storage::hint::for_everybody();
-};
-
-class two_way_store final : public storage::store {
-public:
-  two_way_store(gate& g, way_in& w) : inner_(g), way_(w) {}
-  std::vector<storage::answer> apply(std::span<const storage::request> batch) override { return inner_.apply(batch); }
-  const storage::hint& made_work() const override { return inner_.made_work(); }
-  void tidy() override { inner_.tidy(); }
-  std::unique_ptr<storage::watch> watch_others(std::function<void(const storage::hint&)>) override { return nullptr; }
-  sluice::durability durability() const override { return inner_.durability(); }
-  std::string settings() const override { return inner_.settings(); }
-  void stop_waiting() override { inner_.stop_waiting(); }
-  result<void> ready() override { return {}; }
-  result<std::vector<std::string>> audit() override { return inner_.audit(); }
-  std::unique_ptr<storage::store> another() override { return std::make_unique<second_way>(way_); }
-
-private:
-  gated_store inner_;
-  way_in& way_;
-};
 
 storage::request heavy(std::uint32_t weight) {
   storage::claim_request r;
@@ -276,6 +175,23 @@ TEST_CASE("What goes first passes all that waits and little goes with it", "[run
   }
   CHECK(order == std::vector<int>{0, 3, 4, 1, 2});
   CHECK(g.batches == std::vector<std::size_t>{1, 3, 2});
+}
+
+TEST_CASE("What goes first passes what the second way in may not take", "[runner]") {
+  gate g;
+  way_in way;
+  g.open = false;
+  std::promise<void> answered;
+  runner r(std::make_unique<two_way_store>(g, way));
+  const auto ignore = [](const runner::answers&) {};
+  r.submit({heavy(5'000)}, ignore);
+  g.wait_entered(1);
+  r.submit({heavy(5'000)}, ignore);
+  r.submit(
+      {get_of("x")}, [&](const runner::answers&) { answered.set_value(); }, storage::turn::first);
+  CHECK(answered.get_future().wait_for(20s) == std::future_status::ready);
+  CHECK(g.batches == std::vector<std::size_t>{1});  // the first thread is still at it
+  g.set(true);
 }
 
 TEST_CASE("A call that could not begin by its deadline is withdrawn", "[runner]") {
