@@ -61,22 +61,25 @@ struct engine : std::enable_shared_from_this<engine> {
   // Set by a stop: who begins after it does nothing.
   std::atomic<bool> stopped{false};
 
-  // Why the server can go on no more; the first time counts, and is told once.
+  // Why the server can go on no more; the first time counts, and is told once. Told with the lock held, so that a stop
+  // waits: what `told` needs may be gone after it.
   void fatal(const error& why) {
-    std::unique_lock hold(fatal_mutex_);
+    std::lock_guard hold(fatal_mutex_);
     if (fatal_) return;
     fatal_ = why;
-    const auto tell = on_fatal_;
-    hold.unlock();
-    if (tell) tell(why);
+    if (on_fatal_) on_fatal_(why);
     else log::error("the server cannot go on: ", to_string(why));
   }
   void on_fatal(const std::function<void(const error&)>& told) {
-    std::unique_lock hold(fatal_mutex_);
+    std::lock_guard hold(fatal_mutex_);
     on_fatal_ = told;
-    const auto already = fatal_;
-    hold.unlock();
-    if (already && told) told(*already);
+    if (fatal_ && told) told(*fatal_);
+  }
+  // From here on nobody is told.
+  void end_fatal() {
+    std::lock_guard hold(fatal_mutex_);
+    on_fatal_ = nullptr;
+    if (!fatal_) fatal_ = error{errc::not_running, {}};
   }
 
   // Stores what the configuration says of throttlers and schedules. Waits for the store, as long as this for each step.

@@ -85,6 +85,7 @@ stop_report running_server::stop(const std::function<void(crew&)>& wait_for_acto
   const auto told = runner_->call(std::move(last), steady_clock::now() + last_patience);
   if (told.size() > 1) warn_of_refused(told[0]);  // who cannot leave is pruned
   engine_->end_restoring();
+  engine_->end_fatal();
   engine_.reset();
   if (left_.empty()) runner_.reset();
   return report;

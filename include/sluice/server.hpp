@@ -55,7 +55,7 @@ public:
 
   /// `told` is called at most once a start, from any thread, when the server can no longer work (its store
   /// was removed, or a newer version raised its layout). It must be quick, since a stop waits for it, and not call
-  /// back into the server: stop it from elsewhere.
+  /// back into the server: stop it from elsewhere. It is not called any more when a stop has ended.
   void on_fatal(const std::function<void(const error&)>& told);
 
 private:

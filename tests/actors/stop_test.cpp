@@ -1,8 +1,10 @@
 // Starting and stopping, in any order and any number of times.
 #include <atomic>
 #include <cstdlib>
+#include <future>
 
 #include "actors/server_world.hpp"
+#include "storage/side_door.hpp"
 #include "support/catch.hpp"
 
 namespace sluice::test {
@@ -88,6 +90,24 @@ TEST_CASE("a body that ignores the stop is reported and given back only on deman
   CHECK(w.get(id).attempt == 0);
   *release = true;
   release->notify_all();
+}
+
+TEST_CASE("a stop waits for an on_fatal that is under way") {
+  server_world w;
+  w.options.grace = 0s;
+  w.start();
+  std::atomic<bool> called{false}, go{false};
+  w.server->on_fatal([&](const error&) {
+    called = true;
+    go.wait(false);
+  });
+  side_door(w.folder.file("jobs.db")).command({"SET", "schema", "5"});
+  REQUIRE(eventually([&] { return called.load(); }));
+  auto stopping = std::async(std::launch::async, [&] { w.server->stop(); });
+  CHECK(stopping.wait_for(2s) == std::future_status::timeout);  // without grace a stop takes less
+  go = true;
+  go.notify_all();
+  stopping.get();
 }
 
 TEST_CASE("a server may be started on one thread and stopped on another") {
