@@ -119,8 +119,7 @@ TEST_CASE("A start whose lease is over does not begin", "[pool]") {
   CHECK(ids(w.wait_for_ends(2)) == names{"a succeeded", "late given_back"});
 }
 
-TEST_CASE("A start is to stop from when it is asked, though another's callback keeps its token from saying so",
-          "[pool]") {
+TEST_CASE("A start is to stop although the callback of another keeps its token from saying so", "[pool]") {
   std::atomic<bool> go{false};
   pool_world w(2);
   const auto blocks = w.start("blocks"), other = w.start("other");
