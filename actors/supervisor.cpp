@@ -206,7 +206,7 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   take_claimed(*order, claimed);
   if (order->wanted > 0) {
     desk->pool->claim_answered();
-    refused_claims = 0;
+    if (!claimed.cut || !claimed.jobs.empty()) refused_claims = 0;  // else it was refused beside its ends
   }
   desk->orders[order->lane].reset();
   // Without a free worker the next end asks. When the place is taken, whoever gives it back tells us.
