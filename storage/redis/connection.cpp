@@ -101,14 +101,15 @@ result<void> connection::wait(short events, steady_point deadline) {
   }
 }
 
-bool connection::send_some() {
+void connection::send_some() {
   while (out_at_ < out_.size()) {
     const auto n = ::send(context_->fd, out_.data() + out_at_, out_.size() - out_at_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0) {
       if (errno == EINTR) continue;
-      if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
-      broken_ = std::strerror(errno);
-      return false;
+      // That it has closed is told by the end of what it said before: often the reason.
+      const bool closed = errno == EPIPE || errno == ECONNRESET;
+      if (!closed && errno != EAGAIN && errno != EWOULDBLOCK) broken_ = std::strerror(errno);
+      return;
     }
     out_at_ += static_cast<std::size_t>(n);
     sent_ += static_cast<std::uint64_t>(n);
@@ -116,23 +117,19 @@ bool connection::send_some() {
   out_.clear();
   out_at_ = 0;
   if (out_.capacity() > keep_buffer) out_.shrink_to_fit();
-  return true;
 }
 
-bool connection::read_some() {
+void connection::read_some() {
   static thread_local std::array<char, read_size> buffer;
   const auto n = ::recv(context_->fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
-  if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+  if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
   if (n <= 0) {
     broken_ = n == 0 ? "it closed the connection" : std::strerror(errno);
-    return false;
+    return;
   }
   received_ += static_cast<std::uint64_t>(n);
-  if (redisReaderFeed(context_->reader, buffer.data(), static_cast<std::size_t>(n)) != REDIS_OK) {
+  if (redisReaderFeed(context_->reader, buffer.data(), static_cast<std::size_t>(n)) != REDIS_OK)
     broken_ = context_->reader->errstr;
-    return false;
-  }
-  return true;
 }
 
 void connection::post(std::string_view bytes) {

@@ -82,8 +82,8 @@ public:
 private:
   connection(redisContext* context, const stop_signal& stop) : context_(context), stop_(stop) {}
   result<void> wait(short events, steady_point deadline);
-  bool send_some();
-  bool read_some();
+  void send_some();
+  void read_some();
 
   redisContext* context_;
   const stop_signal& stop_;
