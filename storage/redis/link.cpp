@@ -127,6 +127,8 @@ result<link> open_link(const location& where, steady_point deadline, const stop_
   if (!info) return refused(to, info.error().message);
   const auto text = info->root().text();
   if (auto fine = check_version(to, text); !fine) return fine.error();
+  if (field(text, "loading") == "1")
+    return refused(to, "it is loading what it kept");  // it answers INFO, and no script
   std::string fsync;
   if (const auto said = ask(*c, {"CONFIG", "GET", "appendfsync"}, deadline))
     if (const auto pair = said->root(); pair.size() == 2) fsync = pair[1].text();

@@ -663,7 +663,7 @@ TEST_CASE("A Redis that still loads is away, and has all once it has loaded", "[
     const auto* why = std::get_if<error>(&got);
     if (!why) return true;
     CHECK(is_away(why->code));
-    loading += why->message.find("LOADING") != std::string::npos;
+    loading += why->message.find("is loading") != std::string::npos;
     return false;
   }));
   restart.join();
