@@ -1,4 +1,5 @@
 // sluice::embedded_server: a server in its host's actor_system.
+#include <system_error>
 #include <thread>
 
 #include <sluice/actors.hpp>
@@ -95,13 +96,19 @@ result<embedded_server> spawn_server(caf::actor_system& system, const server_opt
   if (!opened) return opened.error();
   auto made = std::make_shared<embedded_server::parts>();
   made->running = std::move(*opened);
-  on_short_thread([&] {
+  const auto spawn = [&] {
     std::lock_guard hold(made->mutex);
     made->door = actors::spawn_door(system, made->running->engine(), [weak = std::weak_ptr(made)] {
       if (const auto alive = weak.lock()) alive->stop_in_background();
     });
     made->running->spawn_into(system, made->door);
-  });
+  };
+  try {
+    on_short_thread(spawn);
+  } catch (const std::system_error& failed) {
+    made->running->leave();
+    return error{errc::io_error, cat("the server's thread could not be made: ", failed.what())};
+  }
   made->handle = made->door;
   return embedded_server(std::move(made));
 }

@@ -73,10 +73,11 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
   const auto patience = std::min<duration>(stop_patience, std::max<duration>(e.options.grace, 1s));
   const bool renewal_due = now >= last_renewal_ + every - 1ms;
   auto next = steady_point::max();
-  std::vector<std::pair<std::shared_ptr<pool>, start_ptr>> due;
+  std::vector<starts_of_pool> due;
   for (const auto& p : e.pools()) {
+    std::vector<start_ptr> its;
     for (const auto& [start, course] : p->held()) {
-      if (renewal_due) due.emplace_back(p, start);
+      if (renewal_due) its.push_back(start);
       next = std::min(next, renewal_due ? now + every : last_renewal_ + every);
       if (now > course.lease_ends) p->ask_to_stop(start, stop_cause::lost, now);
       if (start->timeout && course.at == phase::queued) next = std::min(next, now + *start->timeout);
@@ -100,6 +101,7 @@ steady_point lease_keeper::look(engine& e, steady_point now) {
         }
       }
     }
+    if (!its.empty()) due.emplace_back(p, std::move(its));
   }
   if (renewal_due) last_renewal_ = now;
   if (!due.empty()) renew(e, due, now);
@@ -122,29 +124,31 @@ void lease_keeper::store_progress(engine& e) {
   });
 }
 
-void lease_keeper::renew(engine& e, const std::vector<std::pair<std::shared_ptr<pool>, start_ptr>>& due,
-                         steady_point now) {
-  storage::renew_request request{{}, e.options.lease};
-  for (const auto& [p, start] : due)
-    request.starts.push_back({start->about.id, start->about.fence});
+// Each queue by itself, in one commit: what is harmed of one must cost the others no lease.
+void lease_keeper::renew(engine& e, const std::vector<starts_of_pool>& due, steady_point now) {
   std::vector<storage::request> asked;
-  asked.emplace_back(std::move(request));
+  for (const auto& [p, starts] : due) {
+    storage::renew_request request{{}, e.options.lease};
+    for (const auto& start : starts)
+      request.starts.push_back({start->about.id, start->about.fence});
+    asked.emplace_back(std::move(request));
+  }
   const auto told = [due, now, weak = e.weak_from_this(),
                      lease = e.options.lease](const std::vector<storage::answer>& answers) {
-    const auto* renewed = std::get_if<storage::renew_answer>(&answers.at(0));
-    if (!renewed) {
-      if (const auto alive = weak.lock()) ++alive->refused_renewals;
-      return log::warn("leases could not be renewed: ", to_string(std::get<error>(answers.at(0))));
-    }
+    bool refused = true;
     for (std::size_t i = 0; i < due.size(); ++i) {
-      const auto& [p, start] = due[i];
-      if (renewed->each[i] == errc::none) {
-        p->renewed(start, now + lease);
-        continue;
+      const auto& [p, starts] = due[i];
+      const auto* renewed = std::get_if<storage::renew_answer>(&answers[i]);
+      refused = refused && !renewed;
+      if (!renewed)
+        log::warn("queue ", p->queue.value, ": leases could not be renewed: ", to_string(std::get<error>(answers[i])));
+      for (std::size_t k = 0; renewed && k < starts.size(); ++k) {
+        if (renewed->each[k] == errc::none) p->renewed(starts[k], now + lease);
+        // Settled meanwhile, or taken away: then its body works in vain.
+        else p->ask_to_stop(starts[k], stop_cause::lost, steady_clock::now());
       }
-      // Settled meanwhile, or taken away: then its body works in vain.
-      p->ask_to_stop(start, stop_cause::lost, steady_clock::now());
     }
+    if (const auto alive = weak.lock(); alive && refused) ++alive->refused_renewals;
   };
   e.runner->submit(std::move(asked), told, storage::turn::first);
 }

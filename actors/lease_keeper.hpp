@@ -28,7 +28,8 @@ private:
   // Renews and minds the clock; answers when to look next.
   steady_point look(engine& e, steady_point now);
   static void store_progress(engine& e);
-  static void renew(engine& e, const std::vector<std::pair<std::shared_ptr<pool>, start_ptr>>& due, steady_point now);
+  using starts_of_pool = std::pair<std::shared_ptr<pool>, std::vector<start_ptr>>;
+  static void renew(engine& e, const std::vector<starts_of_pool>& due, steady_point now);
 
   std::weak_ptr<engine> engine_;
   overdue_report overdue_;

@@ -91,6 +91,10 @@ stop_report running_server::stop(const std::function<void(crew&)>& wait_for_acto
   return report;
 }
 
+void running_server::leave() {
+  runner_->call({storage::leave_request{engine_->id}}, steady_clock::now() + last_patience);
+}
+
 void running_server::give_up_unfinished() {
   if (left_.empty()) return;
   std::vector<storage::request> asked;

@@ -24,6 +24,8 @@ public:
   // more, or when it is in vain to wait. A second stop does nothing.
   stop_report stop(const std::function<void(crew&)>& wait_for_actors);
 
+  // Of a server whose actors could not be made: it is known to nobody any more.
+  void leave();
   void give_up_unfinished();
 
 private:

@@ -52,6 +52,7 @@ result<void> server::parts::start() {
   try {
     system = std::make_unique<actors::own_system>([this](caf::actor_system& made) { running->spawn_into(made, {}); });
   } catch (const std::exception& failed) {
+    running->leave();
     running.reset();
     return error{errc::io_error, cat("the server's threads could not be made: ", failed.what())};
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "actors/protocol.hpp"
 
@@ -16,6 +17,13 @@ struct queue_desk {
   std::vector<worker_actor> workers;
   std::array<std::shared_ptr<open_order>, 2> orders;  // by lane; null: none
   std::vector<std::shared_ptr<open_order>> refused;   // asked again after a while, beside the others
+  // By lane, a claim that was refused and may have been done by halves: the next is this one, asked again, as long as
+  // the leases that it may have given are good.
+  struct claim_mark {
+    std::uint64_t op = 0;
+    steady_point sent{};
+  };
+  std::array<std::optional<claim_mark>, 2> refused_claim;
 };
 using queue_desk_ptr = std::shared_ptr<queue_desk>;
 

@@ -128,6 +128,12 @@ bool supervisor_state::ask_store() {
   for (const auto& end : ended)
     settle.starts.push_back(end.settlement);
   if (order->wanted > 0) {
+    order->op = order->number;
+    if (const auto& refused = desk->refused_claim.at(order->lane);
+        refused && steady_clock::now() < refused->sent + scheduler::renewal_interval(e->options)) {
+      order->op = refused->op;
+      order->sent = refused->sent;
+    }
     // Whose end this order tells gives the place back with the answer: to want it now would wake everybody for us.
     const bool ends_one = std::any_of(ended.begin(), ended.end(),
                                       [](const auto& end) { return storage::is_suspect(end.start->about.losses); });
@@ -135,7 +141,7 @@ bool supervisor_state::ask_store() {
         suspect_waits && size.free > 0 && !ends_one && !std::exchange(others_first, false) && e->suspects.take();
     settle.next = storage::claim_request{e->id,
                                          desk->pool->queue,
-                                         order->number,
+                                         order->op,
                                          size.free,
                                          size.ahead,
                                          order->suspect_reserved,
@@ -177,9 +183,7 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   const auto order = order_of(number);
   if (!order) return;  // asked twice, answered twice
   if (const auto* failed = std::get_if<error>(&answers.at(0))) {
-    order->may_be_done = order->may_be_done || failed->code == errc::unknown_outcome;
-    if (order->ending.empty() && !order->may_be_done && storage::concerns_one_end(failed->code))
-      return claim_refused(*order, *failed);
+    if (order->ending.empty() && storage::concerns_one_end(failed->code)) return claim_refused(*order, *failed);
     const auto delay = retry_delay(order->failures++);
     if (order->failures == 1 || order->failures % 16 == 0)
       log::warn("queue ", desk->pool->queue.value, ": the store refused (", to_string(*failed), "); asking again");
@@ -206,7 +210,9 @@ void supervisor_state::applied(std::uint64_t number, std::vector<storage::answer
   take_claimed(*order, claimed);
   if (order->wanted > 0) {
     desk->pool->claim_answered();
-    if (!claimed.cut || !claimed.jobs.empty()) refused_claims = 0;  // else it was refused beside its ends
+    auto& refused = desk->refused_claim.at(order->lane);
+    if (claimed.cut && claimed.jobs.empty()) refused = {order->op, order->sent};  // beside its ends
+    else refused_claims = 0, refused.reset();
   }
   desk->orders[order->lane].reset();
   // Without a free worker the next end asks. When the place is taken, whoever gives it back tells us.
@@ -220,6 +226,7 @@ void supervisor_state::claim_refused(const open_order& order, const error& why) 
   if (refused_claims % 16 == 0)
     log::warn("queue ", desk->pool->queue.value, ": the store refused a claim (", to_string(why), "); asking again");
   claims_pause = true;
+  desk->refused_claim.at(order.lane) = {order.op, order.sent};
   self->delayed_send(self, retry_delay(refused_claims++), again_atom::value, claims);
   if (order.suspect_reserved) give_back_suspect_place();
   desk->pool->claim_answered();
@@ -253,6 +260,7 @@ void supervisor_state::take_claimed(const open_order& order, storage::claim_answ
     asks.push_back({std::move(start), std::move(one.admitted)});
   }
   if (order.suspect_reserved && !suspect) give_back_suspect_place();
+  if (suspect && !order.suspect_reserved) e->suspects.take();  // of a claim that was refused, and done
   if (order.wanted > 0) suspect_waits = claimed.suspect_waits;
   if (starts.empty() && held.empty()) return;
   desk->pool->accept(std::move(starts));

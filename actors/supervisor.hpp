@@ -13,11 +13,11 @@ struct open_order {
   std::vector<storage::request> asked;
   std::vector<ended_start> ending;
   std::uint32_t wanted = 0;       // jobs
+  std::uint64_t op = 0;           // of the claim
   bool suspect_reserved = false;  // engine::suspects is ours
   steady_point sent{};
   std::uint32_t failures = 0;
   bool bodies_over = false;  // told already: these are ends that the store refused before
-  bool may_be_done = false;  // the store could not say
 };
 
 struct supervisor_state {

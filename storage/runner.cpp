@@ -44,7 +44,7 @@ std::size_t weight(const request& r) {
   if (const auto* p = std::get_if<progress_request>(&r)) return 1 + p->starts.size();
   if (const auto* t = std::get_if<take_request>(&r)) return 1 + t->starts.size();
   if (const auto* w = std::get_if<swap_request>(&r)) {
-    std::size_t sum = 1 + w->parks.size();
+    std::size_t sum = 1 + w->parks.size() + heavy(w->state.size());
     for (const auto& wake : w->wakes)
       sum += wake.count;
     return sum;
@@ -283,10 +283,10 @@ void runner::wait_for_store(const error& why) {
   changed_.wait_for(hold, between_looks, [&] { return stopping_; });
 }
 
-void runner::tell_listeners(const hint& who) {
+void runner::tell_listeners(const hint& meant) {
   std::lock_guard hold(listeners_mutex_);
   for (const auto& told : listeners_)
-    told(who);
+    told(meant);
 }
 
 std::unique_ptr<runner::subscription> runner::subscribe(listener told) {
@@ -294,7 +294,7 @@ std::unique_ptr<runner::subscription> runner::subscribe(listener told) {
   std::lock_guard hold(listeners_mutex_);
   made->from = this;
   made->at = listeners_.insert(listeners_.end(), std::move(told));
-  if (!watch_) watch_ = store_->watch_others([this](const hint& who) { tell_listeners(who); });
+  if (!watch_) watch_ = store_->watch_others([this](const hint& meant) { tell_listeners(meant); });
   return made;
 }
 

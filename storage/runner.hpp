@@ -96,7 +96,7 @@ private:
   orders take(who me);
   void carry_out(store& in, const orders& taken);
   void wait_for_store(const error& why);
-  void tell_listeners(const hint& who);
+  void tell_listeners(const hint& meant);
 
   std::shared_ptr<const clock> time_;  // outlives the store
   std::unique_ptr<store> store_;

@@ -9,7 +9,6 @@ namespace sluice::storage::machine {
 namespace {
 
 constexpr std::uint32_t slice = 100;
-constexpr std::size_t most_findings = 1'000;
 
 // Something that is gone through, as the script names it.
 struct place {

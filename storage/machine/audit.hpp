@@ -15,6 +15,9 @@ namespace sluice::storage::machine {
 // Carries out one call and has its answer read before it returns.
 using asking = std::function<result<void>(call c, const std::function<void(const item&)>& read)>;
 
+// After so many it stops, and says so.
+inline constexpr std::size_t most_findings = 1'000;
+
 // What should not be, as sentences.
 result<std::vector<std::string>> audit(const asking& ask);
 

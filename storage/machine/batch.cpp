@@ -48,13 +48,16 @@ std::optional<error> unknown_layout(std::string_view said, std::string_view stor
   constexpr std::string_view begin = "LAYOUT ";
   const auto at = said.find(begin);
   if (at == std::string_view::npos) return std::nullopt;
-  const auto* from = said.data() + at + begin.size();
-  const auto* const end = said.data() + said.size();
-  std::uint64_t its = 0, ours = 0;
-  const auto first = std::from_chars(from, end, its);
-  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != ' ')
+  const auto words = said.substr(at + begin.size());
+  const auto last = words.rfind(' ');
+  const auto number = [](std::string_view word) {
+    std::uint64_t n = 0;
+    const auto end = std::from_chars(word.data(), word.data() + word.size(), n).ptr;
+    return word.starts_with('0') || end != word.data() + word.size() ? 0 : n;
+  };
+  const auto its = number(words.substr(0, last)), ours = number(words.substr(last + 1));
+  if (its == 0)
     return error{errc::storage_damaged, cat("what stands in ", store, " is not Sluice's; it was left as it is")};
-  std::from_chars(first.ptr + 1, end, ours);
   return layout_error(store, its, ours);
 }
 

@@ -15,10 +15,12 @@ void ask(steps& x, const expired_request& r, answer& into) {
   x.send(
       std::move(c),
       [&](const item& reply) {
+        if (reply.size() < 2) return;
+        x.made_work.add_words(reply[1].text());
         auto* filled = filling<expired_answer>(into);
-        if (!filled || reply.size() == 0) return;
+        if (!filled) return;
         if (!reply[0].text().empty()) filled->next_in = duration(reply[0].number());
-        for (std::size_t i = 1; i + values_a_lease <= reply.size() && filled->leases.size() < r.limit;
+        for (std::size_t i = 2; i + values_a_lease <= reply.size() && filled->leases.size() < r.limit;
              i += values_a_lease) {
           const auto start = read_start(reply[i + 1].text());
           if (!start) continue;

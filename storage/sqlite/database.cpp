@@ -1,7 +1,11 @@
 #include "storage/sqlite/database.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <vector>
+
+#include "core/text.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
@@ -9,8 +13,11 @@ namespace {
 constexpr int busy_ms = 5000;
 
 [[noreturn]] void fail(sqlite3* handle) {
-  throw failure{handle ? sqlite3_extended_errcode(handle) : SQLITE_NOMEM,
-                handle ? sqlite3_errmsg(handle) : "out of memory", true};
+  const int code = handle ? sqlite3_extended_errcode(handle) : SQLITE_NOMEM;
+  // A limit on the size of files or a quota is a full disk, too.
+  const int why = (code & 0xff) == SQLITE_IOERR ? sqlite3_system_errno(handle) : 0;
+  if (why == EFBIG || why == EDQUOT) throw failure{SQLITE_FULL, std::strerror(why), true};
+  throw failure{code, handle ? sqlite3_errmsg(handle) : "out of memory", true};
 }
 
 }  // namespace
@@ -29,9 +36,13 @@ error to_error(const failure& f, bool while_committing) {
     case SQLITE_NOTADB:
       if (!is_of_file(f))
         return {errc::storage_damaged, "what is stored is harmed: " + f.message + "; `sluice audit` tells more"};
-      return {errc::storage_damaged,
-              "SQLite: " + f.message + ". The file was left as it is; try `sqlite3 FILE .recover | sqlite3 NEW`"};
+      return {errc::storage_damaged, cat("SQLite: ", f.message, ". The file was left as it is; ", how_to_recover)};
     case SQLITE_READONLY:
+      if (f.code == SQLITE_READONLY_ROLLBACK || f.code == SQLITE_READONLY_RECOVERY)
+        return {errc::storage_unavailable,
+                "SQLite: a write to the file was cut off; the next that may write the store, as `sluice work`, takes "
+                "it back"};
+      [[fallthrough]];
     case SQLITE_PERM:
       return {errc::io_error, "SQLite: " + f.message + "; may this user write the file and its folder?"};
     case SQLITE_TOOBIG: return {errc::too_large, "SQLite: " + f.message};
@@ -85,7 +96,9 @@ database::database(const std::string& path, access how) {
                     (how == access::make ? SQLITE_OPEN_CREATE : 0);
   if (sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
     const int code = handle_ ? sqlite3_extended_errcode(handle_) : SQLITE_NOMEM;
-    const std::string why = handle_ ? sqlite3_errmsg(handle_) : "out of memory";
+    const int cause = handle_ ? sqlite3_system_errno(handle_) : 0;
+    const auto why = cat(handle_ ? sqlite3_errmsg(handle_) : "out of memory", cause != 0 ? ": " : "",
+                         cause != 0 ? std::strerror(cause) : "");
     sqlite3_close(handle_);
     throw failure{code, why, true};
   }

@@ -23,6 +23,10 @@ struct failure {
 // SQLite cannot make sense of the file: nothing in it may be relied on. A row that makes no sense to us is one key's.
 bool is_of_file(const failure& f);
 
+// Behind the words for a damaged file.
+inline constexpr std::string_view how_to_recover =
+    "see \"A damaged file\" in docs/store_layout.md for what can be read of it";
+
 // What a failure means to a caller. `while_committing`: whether the commit itself failed.
 error to_error(const failure& f, bool while_committing);
 

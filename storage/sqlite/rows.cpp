@@ -221,11 +221,17 @@ void rows::write_long(const member& m) {
   else if (m.row != 0) db_.prepare("DELETE FROM fields WHERE key=-1 AND field=?").with(raw(m.name)).run();
 }
 
+std::optional<std::span<const char>> rows::sound_places(std::string_view name, std::string_view row) {
+  const auto places = row.substr(0, row.size() - row.size() % sizeof(place));
+  if (row.substr(places.size()) != checksum_of(name, places)) return std::nullopt;
+  return std::span(places);
+}
+
 void rows::read_places(member& m, std::string_view from) {
-  const auto places = from.substr(0, from.size() - from.size() % sizeof(place));
-  if (from.substr(places.size()) != checksum_of(m.name, places)) return find_places(m);
-  m.places.resize(places.size() / sizeof(place));
-  std::copy(places.begin(), places.end(), reinterpret_cast<char*>(m.places.data()));
+  const auto places = sound_places(m.name, from);
+  if (!places) return find_places(m);
+  m.places.resize(places->size() / sizeof(place));
+  std::copy(places->begin(), places->end(), reinterpret_cast<char*>(m.places.data()));
 }
 
 // What `scores` says holds, where a member says something else. That is damage, and seldom: so all of it is read.

@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory_resource>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -96,12 +97,15 @@ public:
   query members_of(const key& k, const range& r);     // member, score
   query keys_behind(cursor behind);                   // name, cursor
 
-private:
-  // Sixteen bytes, kept as they are.
+  // Where a member stands: sixteen bytes, kept as they are.
   struct place {
     std::int64_t key = 0;
     double score = 0;
   };
+  // The places in a row of `members`; none when they are not what was written.
+  static std::optional<std::span<const char>> sound_places(std::string_view name, std::string_view row);
+
+private:
   // Its texts are kept in `arena_`.
   struct member {
     std::string_view name;

@@ -19,6 +19,7 @@
 #include "storage/sqlite/file_lock.hpp"
 #include "storage/sqlite/file_system.hpp"
 #include "storage/sqlite/file_watch.hpp"
+#include "storage/sqlite/rows_check.hpp"
 #include "storage/sqlite/schema.hpp"
 #include "storage/sqlite/script_engine.hpp"
 
@@ -95,6 +96,8 @@ public:
     if (auto local = refuse_network(); !local) return local;
     struct stat file {};
     const bool is_there = ::stat(path_.c_str(), &file) == 0;
+    if (!is_there && errno != ENOENT)
+      return error{errc::io_error, cat("cannot look at ", printable(path_, 300), ": ", std::strerror(errno))};
     if (is_there)
       if (auto fine = check_file(file); !fine) return fine;
     if (!is_there && mode_ != open_mode::may_make) return no_store(path_);
@@ -182,12 +185,19 @@ public:
 
   result<std::vector<std::string>> audit() override {
     if (lost_) return *lost_;
-    return machine::audit([&](machine::call c, const std::function<void(const machine::item&)>& read) -> result<void> {
+    const auto look = [&](const auto& at) -> result<void> {
       if (!db_)
         if (auto again = reopen(); !again) return again.error();
-      const auto wrong = transact("BEGIN", [&] { run({std::move(c), read, {}}, false); });
+      const auto wrong = transact("BEGIN", at);
       return wrong ? result<void>(wrong->what) : result<void>();
+    };
+    auto found = machine::audit([&](machine::call c, const std::function<void(const machine::item&)>& read) {
+      return look([&] { run({std::move(c), read, {}}, false); });
     });
+    rows_check rows;
+    for (bool goes_on = true; found && goes_on && found->size() < machine::most_findings;)
+      if (auto looked = look([&] { goes_on = rows.look_at_some(*db_, *found); }); !looked) found = looked.error();
+    return found;
   }
 
   void stop_waiting() override { stop_ = true; }
@@ -350,6 +360,10 @@ private:
                    cat(printable(path_, 300), " has ", file.st_nlink,
                        " names (hard links), and its log and its lock stand beside each name for itself; remove all "
                        "names but one")};
+    constexpr auto smallest = 512;  // SQLite takes a shorter one for a new one
+    if (file.st_size > 0 && file.st_size < smallest)
+      return error{errc::storage_damaged,
+                   cat(printable(path_, 300), " has ", file.st_size, " bytes and is no store; it was left as it is")};
     return {};
   }
 
@@ -554,7 +568,8 @@ private:
     damaged_ = error{errc::storage_damaged,
                      cat(path_, " is damaged (", printable(why, 300),
                          "), and nothing is written any more. End every process on it, keep a copy of it and its -wal, "
-                         "and try `sqlite3 FILE .recover | sqlite3 NEW`")};
+                         "and ",
+                         how_to_recover)};
   }
 
   void log_grew(int pages) {

@@ -129,7 +129,8 @@ TEMPLATE_TEST_CASE("What nobody limits any more is woken bit by bit", "[contract
                    harmed_redis_world) {
   TestType w;
   const auto define = [&](std::uint64_t permits) {
-    asked<storage::define_answer>(w, storage::define_request{"semaphore:s", std::to_string(permits), permits, ""});
+    asked<storage::define_answer>(
+        w, storage::define_request{"semaphore:s", cat("{\"limit\":", permits, "}"), permits, ""});
   };
   define(1);
   storage::enqueue_request jobs;

@@ -222,6 +222,18 @@ ON_STORES_OF_VERSIONS("A layout that nobody knows how to raise is refused and le
   CHECK(untouched);
 }
 
+ON_STORES_OF_VERSIONS("A layout that is no number of one is damage and nobody raises it") {
+  versions_of<TestType> v;
+  put_all(v.w, {"a"});
+  v.w.command({"SET", "schema", GENERATE("04", "4 ", "0", "-1", "four")});
+  const auto before = stored_in(v.w);
+  CHECK(refusal(v.w, storage::queues_request{}) == errc::storage_damaged);
+  CHECK(v.raise().error().code == errc::storage_damaged);
+  CHECK(storage::raise_layout(v.w.url(), &v.w.clock).error().code == errc::storage_damaged);
+  const bool untouched = stored_in(v.w) == before;
+  CHECK(untouched);
+}
+
 ON_STORES_OF_VERSIONS("Whoever puts something into a store that says no layout says it") {
   TestType w;
   w.command({"DEL", "schema"});

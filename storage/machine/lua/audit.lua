@@ -235,14 +235,20 @@ function look.next_checks(resource, at)
   elseif not is_instant(tonumber(at)) then wrong('the line of ', resource, ' opens at no instant') end
 end
 
-function look.definitions(resource)
+function look.definitions(resource, said)
+  if not match(said, '^{.*}$') then wrong(resource, ' has a definition that cannot be read') end
   if sub(resource, 1, 10) == 'semaphore:' and call('HEXISTS', limits, resource) == 0 then
     wrong(resource, ' is defined and has no limit')
   end
 end
 function look.limits(resource, permits)
-  if call('HEXISTS', definitions, resource) == 0 then wrong(resource, ' has a limit and no definition')
-  elseif not match(permits, '^%d+$') then wrong(resource, ' has a limit that cannot be read') end
+  local said = call('HGET', definitions, resource)
+  if not said then return wrong(resource, ' has a limit and no definition') end
+  if not match(permits, '^%d+$') then return wrong(resource, ' has a limit that cannot be read') end
+  local defined = match(said, '"limit":(%d+)')
+  if defined and defined ~= permits and not match(said, '"mode":"release"') then
+    wrong(resource, ' has a limit of ', permits, ' and is defined with ', defined)
+  end
 end
 function look.configs(resource)
   if call('HEXISTS', definitions, resource) == 0 then wrong(resource, ' has a configuration and no definition') end
@@ -379,6 +385,7 @@ function look.keys(its)
 end
 
 if what == 'all' then
+  if not stored[1] and call('EXISTS', jobs) == 1 then wrong('the store says no layout') end
   if not can_draw then wrong(number_key, ' is behind all that can be drawn, or no number') end
   local names = {}
   for _, some in ipairs({hashes, sorted_sets, sets}) do

@@ -1,13 +1,13 @@
 -- Writes, or finds nothing to do.
 -- Tells which starts look lost: past their lease, or held until a time that no lease reaches from now.
 -- ARGV[3]: at most so many. ARGV[4]: microseconds that a clock may be off without having been set back.
--- Answer: in how many microseconds the next lease ends (empty: none), then for each start: id, start, 1 when the
--- clock went back.
+-- Answer: in how many microseconds the next lease ends (empty: none), the hint, then for each start: id, start, 1 when
+-- the clock went back.
 -- Invariant: changes nothing but `ending`, which no lease ends before. A job whose start cannot be read would run for
 -- ever, since nobody can end it: it is put aside.
 begin_freeing()
 local limit, slack = tonumber(ARGV[3]), tonumber(ARGV[4])
-local answer, next_end, broken = {''}, nil, {}
+local answer, next_end, broken = {'', ''}, nil, {}
 local function add(id, back, queue)
   local row = call('HGET', runs, id)
   local start = row and read_start(row)
@@ -19,7 +19,7 @@ local function add(id, back, queue)
     local score = tonumber(call('ZSCORE', line('processing', start.queue), id) or '0')
     if score <= now + slack + start.lease then return end
   end
-  if #answer > 3 * limit then return end
+  if #answer > 3 * limit + 1 then return end
   local n = #answer
   answer[n + 1], answer[n + 2], answer[n + 3] = id, row, back and '1' or '0'
 end
@@ -38,6 +38,6 @@ for _, queue in ipairs(call('ZRANGE', ending, 0, -1)) do
   if first[2] then call('ZADD', ending, first[2], queue) else call('ZREM', ending, queue) end
 end
 for _, b in ipairs(broken) do put_aside(b[1], line('processing', b[2]), b[2]) end
-if #broken > 0 then finish() end
+if #broken > 0 then answer[2] = finish() end
 if next_end then answer[1] = whole(next_end - now) end
 return answer

@@ -9,9 +9,10 @@
 -- How a layout becomes the next one, by its number. None yet: 4 is the first that was released.
 local steps = {}
 
-local found = call('GET', schema) or ARGV[3]
-if found == '' or found == layout then return {found} end
-local from, to = tonumber(match(found, '^%d+$')), tonumber(layout)
+local said = call('GET', schema)
+local found = said or ARGV[3]
+if found == layout or (found == '' and not said) then return {found} end
+local from, to = tonumber(match(found, '^[1-9]%d*$')), tonumber(layout)
 local is_known = from and from < to
 for n = from or 0, to - 1 do is_known = is_known and steps[n] end
 if not is_known then return {err = 'LAYOUT ' .. found .. ' ' .. layout} end

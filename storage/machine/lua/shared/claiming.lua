@@ -233,6 +233,10 @@ local function claim(at)
     return {'', '', 0, suspect_waits(queue, passed_suspect), 0}
   end
 
+  for _, a in pairs(had) do
+    for _, resource in ipairs(a.held) do call('HLEN', holders(resource)) end  -- admit_claimed writes there
+  end
+
   -- Writing.
   local processing = sorted(line('processing', queue))
   if #broken > 0 then may_put_aside(queue) end
