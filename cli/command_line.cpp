@@ -90,6 +90,49 @@ void add_cron_command(CLI::App& app, command& c) {
   cron->add_option("--count", c.count, "How many (10)")->check(CLI::Range(1u, 1'000'000u));
 }
 
+constexpr const char* jobs_help =
+    "Lists jobs state by state: the waiting in their order, the final newest first. What is asked for must all hold:\n"
+    "  sluice jobs --state failed --type mail --error timeout --since 2h\n"
+    "  sluice jobs --queue orders --match customer.id=42\n"
+    "What only the jobs themselves say is looked for in each of them, so name a state and a queue where you can.";
+constexpr const char* requeue_help =
+    "Brings final or scheduled jobs to their queue, where a final one starts afresh; fine when one is there, e.g.\n"
+    "  sluice requeue 6f1c 7a20\n"
+    "  sluice requeue --all --state failed --error timeout";
+constexpr const char* delete_help =
+    "Ends jobs as deleted; a running one is asked to stop, e.g.\n"
+    "  sluice delete --all --state enqueued --type mail";
+
+void add_query_options(CLI::App& to, command& c) {
+  to.add_option("--state", c.state, "enqueued scheduled throttled processing succeeded failed deleted");
+  to.add_option("--queue", c.queue, "Only this queue");
+  to.add_option("--type", c.type, "Only this job type");
+  to.add_option("--id-begins", c.id_begins, "Only ids that begin so");
+  to.add_option("--server", c.server, "Only jobs that this server runs, or ran last");
+  to.add_option("--header", c.headers, "Only with this header, as NAME=VALUE")->allow_extra_args(false);
+  to.add_option("--since", c.since,
+                "Only what ended, is due or was claimed, else was created, within this time, as 2h, or at or after "
+                "this instant, as 2026-03-08T00:00:00Z");
+  to.add_option("--until", c.until, "Only what did so before that");
+  to.add_option("--match", c.match, "Only with this value in its arguments, as customer.id=42");
+  to.add_option("--error", c.error, "Only with these words in its reason or an error of it, whatever their case");
+}
+
+void add_jobs_commands(CLI::App& app, command& c) {
+  auto* jobs = app.add_subcommand("jobs", jobs_help);
+  add_query_options(*jobs, c);
+  jobs->add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
+  jobs->add_option("--after", c.after, "Go on where an earlier list ended");
+
+  for (const auto& [name, help] : {std::pair("requeue", requeue_help), {"delete", delete_help}}) {
+    auto* change = app.add_subcommand(name, help);
+    change->add_option("ID", c.ids, "The jobs");
+    change->add_flag("--all", c.all, "In place of ids: all for which the following holds; a state must be named");
+    change->add_flag("--yes", c.yes, "Without asking first");
+    add_query_options(*change, c);
+  }
+}
+
 void add_log_options(CLI::App& work, command& c) {
   static const std::map<std::string, log_level> levels{{"debug", log_level::debug},
                                                        {"info", log_level::info},
@@ -119,8 +162,9 @@ std::vector<const CLI::App*> named(const CLI::App& app) {
 
 open_mode mode_of(const command& c) {
   static const std::set<std::string> makes{"work", "enqueue", "recurring set", "throttler set"};
-  static const std::set<std::string> looks{"jobs",    "show",       "queues",         "servers",       "audit",
-                                           "explain", "throttlers", "throttler show", "recurring list"};
+  static const std::set<std::string> looks{"jobs",           "show",    "queues",     "servers",
+                                           "audit",          "explain", "throttlers", "throttler show",
+                                           "recurring list", "locks",   "quarantine"};
   if (makes.contains(c.name)) return open_mode::may_make;
   return looks.contains(c.name) ? open_mode::only_look : open_mode::must_exist;
 }
@@ -152,23 +196,28 @@ parsed parse(int argc, char** argv) {
   auto* enqueue = store_command("enqueue", enqueue_help);
   enqueue->add_option("QUEUE", c.queue, "The queue")->required();
   enqueue->add_option("TYPE", c.type, "The job type")->required();
-  enqueue->add_option("JSON", c.args, "The arguments, as JSON")->required();
-  enqueue->add_option("--in", c.in, "Ready only after this time, e.g. 5s");
+  enqueue->add_option("JSON", c.args, "The arguments, as JSON; - reads them from standard input, @FILE from a file")
+      ->required();
+  auto* in = enqueue->add_option("--in", c.in, "Ready only after this time, e.g. 5s");
+  enqueue->add_option("--at", c.at, "Ready only from this instant, as 2026-03-08T00:00:00Z")->excludes(in);
+  enqueue->add_option("--timeout", c.timeout, "How long one run may take, e.g. 30s");
+  enqueue->add_option("--retries", c.retries, "How often it is tried again when it fails (its queue says)");
+  enqueue->add_option("--header", c.headers, "A header for its handler, as NAME=VALUE")->allow_extra_args(false);
   enqueue->add_option("--id", c.id, "The job's id (default: a new one)");
+  enqueue->add_flag("--bulk", c.bulk,
+                    "Each line that is read is the arguments of a job of its own; with --id its number is added");
 
-  auto* jobs = store_command("jobs", "Lists jobs state by state: the waiting in their order, the final newest first");
-  jobs->add_option("--state", c.state, "enqueued scheduled throttled processing succeeded failed deleted");
-  jobs->add_option("--queue", c.queue, "Only this queue");
-  jobs->add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
+  add_jobs_commands(app, c);
 
   store_command("show", "Shows one job with its history")->add_option("ID", c.id)->required();
   store_command("queues", "Counts the jobs of each queue by state");
+  for (auto* paged : {store_command("locks", "Lists the locks that are held, those first whose leases end first"),
+                      store_command("quarantine", "Lists jobs that were put aside since they could not be read")}) {
+    paged->add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
+    paged->add_option("--after", c.after, "Go on where an earlier list ended");
+  }
+  app.get_subcommand("quarantine")->add_option("--queue", c.queue, "Only this queue");
   store_command("servers", "Lists the servers that work on the store");
-  store_command("requeue",
-                "Brings a final or scheduled job to its queue, where a final one starts afresh; fine when it is there")
-      ->add_option("ID", c.id)
-      ->required();
-  store_command("delete", "Ends a job as deleted; a running one is asked to stop")->add_option("ID", c.id)->required();
   store_command("pause", "Pauses a queue: it takes jobs and starts none")->add_option("QUEUE", c.queue)->required();
   store_command("resume", "Resumes a paused queue")->add_option("QUEUE", c.queue)->required();
 
@@ -205,6 +254,10 @@ parsed parse(int argc, char** argv) {
   }
   if (const char* from_environment = std::getenv("SLUICE_STORAGE"); from_environment && c.store.empty())
     c.store = from_environment;
+  if (c.store.starts_with("sqlite::memory:") && c.name != "cron") {
+    std::fprintf(stderr, "sluice %s: a store in memory is of the process that made it; name a file\n", c.name.c_str());
+    return {std::nullopt, 2};
+  }
   if (c.config.empty() && c.store.empty() && c.name != "cron") {
     std::fprintf(stderr, "sluice %s: --store URL is missing, e.g. --store sqlite:jobs.db\n", c.name.c_str());
     return {std::nullopt, 2};

@@ -18,9 +18,15 @@ struct command {
   std::vector<std::string> sets;
   log_level log_from = log_level::info;
   log_format log_as = log_format::text;
-  std::string queue, type, args, id, state, in;
-  std::string throttler;           // KIND:NAME
-  std::vector<std::string> words;  // of a definition, as limit=4
+  std::string queue, type, args, id, state, in, at, timeout;
+  std::optional<std::uint32_t> retries;
+  bool bulk = false;
+  std::string throttler;                                             // KIND:NAME
+  std::vector<std::string> words;                                    // of a definition, as limit=4
+  std::string server, id_begins, since, until, match, error, after;  // of jobs
+  std::vector<std::string> headers;                                  // NAME=VALUE
+  std::vector<std::string> ids;
+  bool all = false, yes = false;
   unsigned limit = 50;
   std::string expression, zone = "UTC", from;  // of a cron
   std::string schedule;                        // the name of one

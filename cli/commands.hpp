@@ -1,14 +1,19 @@
 // What each command does. All answer the exit code.
 #pragma once
 
+#include <sluice/client.hpp>
+
 #include "cli/command_line.hpp"
 
 namespace sluice::cli {
 
 int check(const command& c);
 int work(const command& c);
-// enqueue, jobs, show, queues, servers, requeue, delete, pause, resume
+// jobs, show, locks, quarantine, queues, servers, pause, resume; and those that follow
 int inspect(const command& c);
+int enqueue(client& store, const command& c);
+// requeue, delete
+int change_jobs(client& store, const command& c);
 // throttlers, throttler set, throttler remove, throttler show, explain
 int throttle(const command& c);
 // recurring list, set, remove, trigger, pause, resume

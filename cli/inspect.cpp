@@ -4,6 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/words.hpp"
 #include "core/text.hpp"
 
 namespace sluice::cli {
@@ -20,49 +21,35 @@ int show_all(const command& c, const result<std::vector<Item>>& got,
   return 0;
 }
 
-int enqueue(client& store, const command& c) {
-  new_job job;
-  job.queue = queue_name(c.queue);
-  job.type = job_type(c.type);
-  job.args = c.args;
-  job.id = job_id(c.id);
-  if (!c.in.empty()) {
-    const auto delay = parse_duration(c.in);
-    if (!delay)
-      return wrong_words(cat("--in must be a time of 0s to 3650d, like 5s (units: us ms s m h d), not '", c.in, "'"));
-    job.delay = *delay;
-  }
-  const auto id = store.enqueue(std::move(job));
-  if (!id) return failed(id.error());
-  print_line(c.json ? "{\"id\":" + json_quoted(id->value) + "}" : id->value);
+// Page after page, up to the command's limit. `ask` takes how many and from where; `items` are what a page holds.
+template <class Ask, class Items, class Item>
+int show_pages(const command& c, Ask ask, Items items, std::string (*as_table)(const std::vector<Item>&)) {
+  std::vector<Item> all;
+  auto after = c.after;
+  do {
+    auto page = ask(std::min<std::uint32_t>(200, c.limit - static_cast<unsigned>(all.size())), after);
+    if (!page) return failed(page.error());
+    for (auto& item : items(*page)) {
+      if (c.json) print_line(json_line(item));
+      all.push_back(std::move(item));
+    }
+    after = page->next;
+  } while (all.size() < c.limit && !after.empty());
+  if (!c.json) print(as_table(all));
+  if (!after.empty()) note(cat("there are more: --after '", after, "'"));
   return 0;
 }
 
 int list(client& store, const command& c) {
-  job_query query;
-  query.queue = queue_name(c.queue);
-  query.with_args = c.json;
-  if (!c.state.empty()) {
-    query.state = parse_job_state(c.state);
-    if (!query.state)
-      return wrong_words(cat(
-          "--state must be enqueued, scheduled, awaiting, throttled, processing, succeeded, failed or deleted, not '",
-          c.state, "'"));
-  }
-  std::vector<job> jobs;
-  while (jobs.size() < c.limit) {
-    query.limit = std::min<std::uint32_t>(200, c.limit - static_cast<unsigned>(jobs.size()));
-    auto page = store.list(query);
-    if (!page) return failed(page.error());
-    for (auto& j : page->jobs) {
-      if (c.json) print_line(json_line(j));
-      jobs.push_back(std::move(j));
-    }
-    query.after = page->next;
-    if (query.after.empty()) break;
-  }
-  if (!c.json) print(jobs_table(jobs));
-  return 0;
+  auto query = query_of(c);
+  if (!query) return wrong_words(query.error().message);
+  const auto ask = [&](std::uint32_t limit, const std::string& after) {
+    query->limit = limit;
+    query->after = after;
+    return store.list(*query);
+  };
+  return show_pages(
+      c, ask, [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
 }
 
 int show(client& store, const command& c) {
@@ -75,11 +62,8 @@ int show(client& store, const command& c) {
 
 int change(const command& c, const result<void>& changed, const char* done) {
   if (!changed) return failed(changed.error());
-  const auto& what = c.id.empty() ? c.queue : c.id;
-  if (!c.json) print_line(cat(printable(what), " ", done));
-  else
-    print_line(
-        cat("{", c.id.empty() ? "\"queue\":" : "\"id\":", json_quoted(what), ",\"done\":", json_quoted(done), "}"));
+  if (!c.json) print_line(cat(printable(c.queue), " ", done));
+  else print_line(cat("{\"queue\":", json_quoted(c.queue), ",\"done\":", json_quoted(done), "}"));
   return 0;
 }
 
@@ -95,10 +79,17 @@ int inspect(const command& c) {
   if (c.name == "enqueue") return enqueue(store, c);
   if (c.name == "jobs") return list(store, c);
   if (c.name == "show") return show(store, c);
+  if (c.name == "locks")
+    return show_pages(
+        c, [&](auto limit, auto& after) { return store.locks(limit, after); },
+        [](lock_page & p) -> auto& { return p.locks; }, locks_table);
+  if (c.name == "quarantine")
+    return show_pages(
+        c, [&](auto limit, auto& after) { return store.quarantine(queue_name(c.queue), limit, after); },
+        [](quarantine_page & p) -> auto& { return p.jobs; }, quarantine_table);
   if (c.name == "queues") return show_all(c, store.queues(), queues_table);
   if (c.name == "servers") return show_all(c, store.servers(), servers_table);
-  if (c.name == "requeue") return change(c, store.requeue(job_id(c.id)), "enqueued");
-  if (c.name == "delete") return change(c, store.remove(job_id(c.id)), "deleted");
+  if (c.name == "requeue" || c.name == "delete") return change_jobs(store, c);
   if (c.name == "pause") return change(c, store.pause(queue_name(c.queue)), "paused");
   if (c.name == "resume") return change(c, store.resume(queue_name(c.queue)), "resumed");
   return wrong_words(cat("unknown command ", c.name));

@@ -30,6 +30,7 @@ int carry_out(const sluice::cli::command& c) {
 int main(int argc, char** argv) {
   fill_closed_streams();
   std::signal(SIGPIPE, SIG_IGN);  // `sluice jobs | head` is no reason to die in a write to the store
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, like a full disk
   const auto [command, exit_code] = sluice::cli::parse(argc, argv);
   if (!command) return exit_code;
   try {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/log.hpp"
+#include "core/pipeline.hpp"
 #include "core/recurring.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
@@ -20,6 +21,12 @@ using json = nlohmann::ordered_json;
 std::string dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 json time_or_null(const std::optional<time_point>& at) { return at ? json(format_time(*at)) : json(nullptr); }
+
+// A text of a job as JSON, and its exact bytes beside: numbers may be rounded in the one.
+void add_json(json& to, const std::string& name, const std::string& text) {
+  to[name] = check_json(text, max_json_depth) ? json::parse(text, nullptr, false) : json();
+  to[name + "_text"] = text;
+}
 
 std::string ago(time_point at) {
   const auto now = std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
@@ -90,9 +97,9 @@ std::string json_line(const job& j) {
            {"due_at", time_or_null(j.due_at)},
            {"started_at", time_or_null(j.started_at)},
            {"lease_until", time_or_null(j.lease_until)},
-           {"finished_at", time_or_null(j.finished_at)},
-           {"args", j.args},
-           {"result", j.result}};
+           {"finished_at", time_or_null(j.finished_at)}};
+  add_json(out, "args", j.args);
+  add_json(out, "result", j.result);
   out["progress"] = j.progress ? json{{"done", j.progress->done}, {"text", j.progress->text}} : json();
   out["headers"] = json::object();
   for (const auto& [name, value] : j.headers)
@@ -121,7 +128,8 @@ std::string json_line(const queue_counts& q) {
                {"failed", q.failed},
                {"deleted", q.deleted},
                {"awaiting", q.awaiting},
-               {"quarantined", q.quarantined}});
+               {"quarantined", q.quarantined},
+               {"oldest_ready_at", time_or_null(q.oldest_ready)}});
 }
 
 std::string json_line(const server_info& s) {
@@ -134,6 +142,17 @@ std::string json_line(const server_info& s) {
                {"store", name_of(s.store)},
                {"started_at", format_time(s.started_at)},
                {"beat_at", format_time(s.beat_at)}});
+}
+
+std::string json_line(const lock_status& l) {
+  return dump({{"resource", l.resource},
+               {"holder", l.now.holder},
+               {"fence", l.now.fence.value},
+               {"until", format_time(l.now.until)}});
+}
+
+std::string json_line(const quarantined_job& q) {
+  return dump({{"id", q.id.value}, {"queue", q.queue.value}, {"since", format_time(q.since)}});
 }
 
 std::string json_line(const throttler_status& t) { return dump(fields_of(t)); }
@@ -186,13 +205,29 @@ std::string jobs_table(const std::vector<job>& jobs) {
   return t.text();
 }
 
+std::string locks_table(const std::vector<lock_status>& locks) {
+  table t({"RESOURCE", "HOLDER", "FENCE", "UNTIL"});
+  for (const auto& l : locks)
+    t.add(
+        {printable(l.resource), printable(l.now.holder), std::to_string(l.now.fence.value), format_time(l.now.until)});
+  return t.text();
+}
+
+std::string quarantine_table(const std::vector<quarantined_job>& jobs) {
+  table t({"ID", "QUEUE", "SINCE"});
+  for (const auto& q : jobs)
+    t.add({printable(q.id.value), printable(q.queue.value), format_time(q.since)});
+  return t.text();
+}
+
 std::string queues_table(const std::vector<queue_counts>& queues) {
   table t({"QUEUE", "PAUSED", "ENQUEUED", "SCHEDULED", "THROTTLED", "PROCESSING", "SUCCEEDED", "FAILED", "DELETED",
-           "QUARANTINED"});
+           "QUARANTINED", "OLDEST READY"});
   for (const auto& q : queues)
     t.add({printable(q.queue.value), q.paused ? "yes" : "no", std::to_string(q.enqueued), std::to_string(q.scheduled),
            std::to_string(q.throttled), std::to_string(q.processing), std::to_string(q.succeeded),
-           std::to_string(q.failed), std::to_string(q.deleted), std::to_string(q.quarantined)});
+           std::to_string(q.failed), std::to_string(q.deleted), std::to_string(q.quarantined),
+           q.oldest_ready ? ago(*q.oldest_ready) : ""});
   return t.text();
 }
 
@@ -299,13 +334,15 @@ std::string job_page_text(const job& j) {
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 void print_line(const std::string& text) { print(text + '\n'); }
 
+void note(const std::string& text) { std::fprintf(stderr, "sluice: %s\n", printable(text).c_str()); }
+
 int failed(const error& e) {
-  std::fprintf(stderr, "sluice: %s\n", printable(log::redact(to_string(e))).c_str());
+  note(log::redact(to_string(e)));
   return 1;
 }
 
 int wrong_words(const std::string& text) {
-  std::fprintf(stderr, "sluice: %s\n", printable(text).c_str());
+  note(text);
   return 2;
 }
 

@@ -7,6 +7,7 @@
 #include <sluice/error.hpp>
 #include <sluice/explanation.hpp>
 #include <sluice/job.hpp>
+#include <sluice/lock.hpp>
 #include <sluice/recurring.hpp>
 #include <sluice/throttler_status.hpp>
 
@@ -26,6 +27,8 @@ private:
 std::string json_line(const job& j);
 std::string json_line(const queue_counts& q);
 std::string json_line(const server_info& s);
+std::string json_line(const lock_status& l);
+std::string json_line(const quarantined_job& q);
 std::string json_line(const throttler_status& t);
 std::string json_line(const recurring_status& s);
 std::string json_page(const throttler_status& t);  // with definition, keys, holders and waiters
@@ -33,6 +36,8 @@ std::string json_line(const job_id& id, const explanation& e);
 std::string json_fault(const std::string& pointer, const std::string& problem);
 
 std::string jobs_table(const std::vector<job>& jobs);
+std::string locks_table(const std::vector<lock_status>& locks);
+std::string quarantine_table(const std::vector<quarantined_job>& jobs);
 std::string queues_table(const std::vector<queue_counts>& queues);
 std::string servers_table(const std::vector<server_info>& servers);
 std::string recurring_table(const std::vector<recurring_status>& all);
@@ -42,7 +47,9 @@ std::string throttler_page_text(const throttler_status& t);
 
 void print(const std::string& text);
 void print_line(const std::string& text);
-// To standard error, escaped, and the exit code.
+// All that follow go to standard error, escaped.
+void note(const std::string& text);
+// And the exit code.
 int failed(const error& e);
 int wrong_words(const std::string& text);
 

@@ -4,8 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 #include <malloc.h>
@@ -16,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/exec/exec_handler.hpp"
 #include "cli/output.hpp"
+#include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/log.hpp"
 #include "scheduler/recurrence.hpp"
@@ -36,13 +35,13 @@ constexpr auto between_starts = 1s;
 constexpr int done_signal = SIGUSR2;  // our own word to the waiting main thread
 
 std::optional<config::loaded> read(const command& c) {
-  std::ifstream file(c.config, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
-    std::fprintf(stderr, "sluice: cannot read %s: %s\n", c.config.c_str(), std::strerror(errno));
+  const auto text = read_file(c.config);
+  if (!text) {
+    failed(text.error());
     return std::nullopt;
   }
-  return config::load({text, config::environment(), c.sets}, {storage::check_url, throttling::check, scheduler::check});
+  return config::load({*text, config::environment(), c.sets},
+                      {storage::check_url, throttling::check, scheduler::check});
 }
 
 void tell_faults(const command& c, const config::loaded& got) {

@@ -15,20 +15,31 @@ constexpr duration longest_patience = 24h * 365;
 }  // namespace
 
 storage::answer ask(storage::runner& of, const storage::request& r, duration patience) {
+  return std::move(ask(of, storage::runner::requests{r}, patience).front());
+}
+
+storage::runner::answers ask(storage::runner& of, const storage::runner::requests& all, duration patience) {
   const auto deadline = steady_clock::now() + std::min(patience, longest_patience);
-  bool unknown = false;
+  std::vector<bool> unknown(all.size());
   for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
-    auto answers = of.call({r}, deadline);
-    const auto* failed = std::get_if<error>(&answers.at(0));
-    if (!failed) return std::move(answers[0]);
-    unknown = unknown || failed->code == errc::unknown_outcome;
-    // Full does not mend itself within a deadline; the caller decides.
-    const bool again = waiting_helps(failed->code) && failed->code != errc::storage_full;
-    // A store that is held by another is waited for as a whole, or not at all: cut off in between, we
-    // could not say whether it was stored.
-    const auto needed = failed->code == errc::storage_busy ? storage::patience_with_others + pause : pause;
-    if (!again || steady_clock::now() + needed >= deadline)
-      return unknown ? storage::answer(error{errc::unknown_outcome, failed->message}) : std::move(answers[0]);
+    auto answers = of.call(all, deadline);
+    bool again = false;
+    auto needed = pause;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const auto* failed = std::get_if<error>(&answers[i]);
+      if (!failed) continue;
+      unknown[i] = unknown[i] || failed->code == errc::unknown_outcome;
+      // Full does not mend itself within a deadline; the caller decides.
+      again = again || (waiting_helps(failed->code) && failed->code != errc::storage_full);
+      // A store that is held by another is waited for as a whole, or not at all: cut off in between, we
+      // could not say whether it was stored.
+      if (failed->code == errc::storage_busy) needed = storage::patience_with_others + pause;
+    }
+    if (!again || steady_clock::now() + needed >= deadline) {
+      for (std::size_t i = 0; i < answers.size(); ++i)
+        if (auto* failed = std::get_if<error>(&answers[i]); failed && unknown[i]) failed->code = errc::unknown_outcome;
+      return answers;
+    }
     std::this_thread::sleep_for(pause);
   }
 }

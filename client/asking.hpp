@@ -7,6 +7,8 @@ namespace sluice {
 
 // Every request may be repeated (the store knows it again), so an unknown outcome is asked again.
 storage::answer ask(storage::runner& of, const storage::request& r, duration patience);
+// Several in one commit. All are asked again when one of them is to be.
+storage::runner::answers ask(storage::runner& of, const storage::runner::requests& all, duration patience);
 
 template <class Answer>
 result<Answer> ask_for(storage::runner& of, const storage::request& r, duration patience) {

@@ -15,6 +15,11 @@ constexpr duration first_look = 1ms;
 constexpr duration last_look = 100ms;
 constexpr duration longest_wait = 24h * 365;
 
+result<void> check_limit(std::uint32_t limit) {
+  if (limit >= 1 && limit <= storage::largest_page) return {};
+  return error{errc::invalid_argument, cat("limit must be 1 to ", storage::largest_page)};
+}
+
 constexpr std::size_t most_in_part = 4 * 1024 * 1024;  // bytes of new jobs in one commit, or one job
 
 }  // namespace
@@ -93,8 +98,22 @@ result<job> client::wait(const job_id& id, duration patience) {
 }
 
 result<job_page> client::list(const job_query& query) {
-  if (query.limit < 1 || query.limit > 200) return error{errc::invalid_argument, "limit must be 1 to 200"};
+  if (auto fine = check_limit(query.limit); !fine) return fine.error();
   auto got = parts_->ask_for<storage::list_answer>(storage::list_request{query});
+  if (!got) return got.error();
+  return std::move(got->page);
+}
+
+result<quarantine_page> client::quarantine(const queue_name& queue, std::uint32_t limit, const std::string& after) {
+  if (auto fine = check_limit(limit); !fine) return fine.error();
+  auto got = parts_->ask_for<storage::quarantine_answer>(storage::quarantine_request{queue, limit, after});
+  if (!got) return got.error();
+  return std::move(got->page);
+}
+
+result<lock_page> client::locks(std::uint32_t limit, const std::string& after) {
+  if (auto fine = check_limit(limit); !fine) return fine.error();
+  auto got = parts_->ask_for<storage::locks_answer>(storage::locks_request{limit, after});
   if (!got) return got.error();
   return std::move(got->page);
 }
@@ -113,8 +132,16 @@ result<std::vector<server_info>> client::servers() {
   return std::move(got->servers);
 }
 
-result<void> client::requeue(const job_id& id) { return parts_->change(storage::requeue_request{id}); }
-result<void> client::remove(const job_id& id) { return parts_->change(storage::remove_request{id}); }
+result<void> client::requeue(const job_id& id) { return requeue(std::vector{id}).front(); }
+result<void> client::remove(const job_id& id) { return remove(std::vector{id}).front(); }
+std::vector<result<void>> client::requeue(const std::vector<job_id>& ids) {
+  return parts_->change<storage::requeue_request>(ids);
+}
+std::vector<result<void>> client::remove(const std::vector<job_id>& ids) {
+  return parts_->change<storage::remove_request>(ids);
+}
+result<changed_page> client::requeue(const job_query& query) { return parts_->change<storage::requeue_request>(query); }
+result<changed_page> client::remove(const job_query& query) { return parts_->change<storage::remove_request>(query); }
 
 result<void> client::pause(const queue_name& queue) {
   if (!valid_name(queue.value))

@@ -28,11 +28,42 @@ struct client::parts {
     return sluice::ask_for<Answer>(*runner, r, options.deadline);
   }
 
-  result<void> change(const storage::request& r) {
-    auto got = ask_for<storage::change_answer>(r);
-    if (!got) return got.error();
-    if (got->code != errc::none) return error{got->code, got->message};
-    return {};
+  // Each by a request of this kind, some in one commit.
+  template <class Request>
+  std::vector<result<void>> change(const std::vector<job_id>& ids) {
+    std::vector<result<void>> each;
+    for (std::size_t from = 0; from < ids.size();) {
+      storage::runner::requests some;
+      for (; from < ids.size() && some.size() < storage::largest_page; ++from)
+        some.push_back(Request{ids[from]});
+      for (auto& answer : sluice::ask(*runner, some, options.deadline)) {
+        if (auto* failed = std::get_if<error>(&answer)) {
+          each.emplace_back(std::move(*failed));
+          continue;
+        }
+        auto& said = std::get<storage::change_answer>(answer);
+        each.push_back(said.code == errc::none ? result<void>() : error{said.code, std::move(said.message)});
+      }
+    }
+    return each;
+  }
+
+  // All of one page of a list.
+  template <class Request>
+  result<changed_page> change(job_query query) {
+    query.with_args = false;
+    auto page = ask_for<storage::list_answer>(storage::list_request{std::move(query)});
+    if (!page) return page.error();
+    std::vector<job_id> ids;
+    for (auto& j : page->page.jobs)
+      ids.push_back(std::move(j.id));
+    const auto each = change<Request>(ids);
+    changed_page changed{0, {}, std::move(page->page.next), page->page.looked_at};
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (each[i]) ++changed.done;
+      else changed.failed.emplace_back(ids[i], each[i].error());
+    }
+    return changed;
   }
 
   // Carries out what asks for one answer after the other, however many: none is asked for inside of another.

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/args_values.hpp"
 #include "core/text.hpp"
 
 namespace sluice {
@@ -105,119 +106,6 @@ bool take_field(throttler& t, const std::string& key, const json& value) {
   if (key == "max_limit") return take_number(value, t.max_limit);
   return take_mode(value, t.mode);
 }
-
-// The segments of a placeholder; none when one is empty, or has a space at its edge that nobody meant.
-std::vector<std::string> path_of(std::string_view text) {
-  std::vector<std::string> path;
-  for (std::size_t from = 0; from <= text.size();) {
-    const auto end = std::min(text.find('.', from), text.size());
-    const auto segment = text.substr(from, end - from);
-    if (segment.empty() || segment.front() == ' ' || segment.back() == ' ') return {};
-    path.emplace_back(segment);
-    from = end + 1;
-  }
-  return path;
-}
-
-// What stood in the args where a placeholder points.
-struct found {
-  std::string text;                   // when it can be filled in
-  std::string instead = "is not in";  // else, as it stands in an error; empty when it can
-};
-
-found text_of(std::string text) { return {std::move(text), ""}; }
-
-// Finds what placeholders point to without making a tree: a tree rounds numbers, and its depth is in the hand of
-// whoever wrote the args. Of equal keys the last counts, as it does for handlers.
-class args_search : public nlohmann::json_sax<json> {
-public:
-  explicit args_search(const std::vector<args_template::piece>& pieces) {
-    for (const auto& p : pieces)
-      if (!p.path.empty()) wanted_.push_back({&p.path});
-  }
-
-  // In the order of the placeholders.
-  const found& operator[](std::size_t place) const { return wanted_[place].got; }
-  std::size_t stopped_at() const { return stopped_at_; }
-
-  bool null() override { return scalar({"", "is null in"}); }
-  bool boolean(bool v) override { return scalar(text_of(v ? "true" : "false")); }
-  bool number_integer(number_integer_t v) override { return scalar(text_of(std::to_string(v))); }
-  bool number_unsigned(number_unsigned_t v) override { return scalar(text_of(std::to_string(v))); }
-  bool number_float(number_float_t, const string_t& written) override {
-    // Whole numbers beyond 64 bits come here too.
-    if (written.find_first_not_of("-0123456789") == std::string::npos) return scalar(text_of(written));
-    return scalar({"", cat("is the number ", printable(written, 40), " in")});
-  }
-  bool string(string_t& v) override { return scalar(text_of(std::move(v))); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return open(false); }
-  bool start_array(std::size_t) override { return open(true); }
-  bool key(string_t& k) override { return here_.back().key = std::move(k), true; }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
-    stopped_at_ = position;
-    return false;
-  }
-
-private:
-  struct level {
-    bool list;
-    std::size_t next = 0;  // of a list
-    std::string key{};     // of an object
-  };
-  struct search {
-    const std::vector<std::string>* path;
-    std::size_t matched = 0;  // how many of the open levels, from the outermost one, stand on the path
-    found got{};
-  };
-
-  bool scalar(found value) {
-    visit([&](search& s, std::size_t depth) {
-      if (depth == s.path->size()) s.got = value;
-    });
-    return true;
-  }
-
-  bool open(bool list) {
-    visit([&](search& s, std::size_t depth) {
-      s.matched = depth;
-      if (depth == s.path->size()) s.got = {"", list ? "is a list in" : "is an object in"};
-    });
-    here_.push_back({list});
-    return true;
-  }
-
-  bool close() {
-    here_.pop_back();
-    for (auto& s : wanted_)
-      s.matched = std::min(s.matched, here_.empty() ? 0 : here_.size() - 1);
-    return true;
-  }
-
-  // Calls `with` for each path that the value which begins here stands on.
-  template <class With>
-  void visit(With with) {
-    const auto depth = here_.size();
-    for (auto& s : wanted_) {
-      if (depth > 0 && (s.matched + 1 != depth || depth > s.path->size() || !points_here((*s.path)[depth - 1])))
-        continue;
-      s.got = {};  // whatever an equal key before this one held
-      with(s, depth);
-    }
-    if (depth > 0) ++here_.back().next;
-  }
-
-  bool points_here(const std::string& segment) const {
-    const auto& at = here_.back();
-    return segment == (at.list ? std::to_string(at.next) : at.key);
-  }
-
-  std::vector<search> wanted_;
-  std::vector<level> here_;
-  std::size_t stopped_at_ = 0;
-};
 
 // A filled template as the name of a throttler.
 result<std::string> as_name(std::string whole) {
@@ -385,10 +273,14 @@ bool args_template::has_placeholders() const {
 }
 
 result<std::string> args_template::fill(const std::string& args_json) const {
-  args_search args(pieces_);
-  if (has_placeholders()) {
-    if (args_json.find('\0') != std::string::npos) return bad("the args hold a NUL byte");
-    if (!json::sax_parse(args_json, &args)) return bad(cat("the args are no JSON at byte ", args.stopped_at()));
+  std::vector<args_path> paths;
+  for (const auto& p : pieces_)
+    if (!p.path.empty()) paths.push_back(p.path);
+  std::vector<args_value> values;
+  if (!paths.empty()) {
+    auto found = find_in_args(args_json, paths);
+    if (!found) return found.error();
+    values = std::move(*found);
   }
   std::string whole;
   std::size_t place = 0;
@@ -397,7 +289,7 @@ result<std::string> args_template::fill(const std::string& args_json) const {
       whole += p.text;
       continue;
     }
-    const auto& got = args[place++];
+    const auto& got = values[place++];
     if (!got.instead.empty())
       return bad(cat("the placeholder {", p.text, "} ", got.instead,
                      " the args; it must be a text, a whole number, true or false"));
@@ -431,7 +323,7 @@ result<args_template> parse_args_template(std::string_view text) {
     if (end == std::string_view::npos || text[end] == '{')
       return wrong(at, "is not closed; a brace itself is written {{");
     const auto inside = text.substr(at + 1, end - at - 1);
-    auto path = path_of(inside);
+    auto path = parse_args_path(inside);
     if (path.empty()) return wrong(at, "must hold a name of the args, as {order_id} or {customer.id}");
     end_literal();
     made.pieces_.push_back({std::string(inside), std::move(path)});

@@ -7,6 +7,8 @@
 #include <sluice/error.hpp>
 #include <sluice/throttling.hpp>
 
+#include "core/args_values.hpp"
+
 namespace sluice {
 
 // The names of all kinds, in their order, and of what may happen to a deferred job.
@@ -58,8 +60,8 @@ private:
 class args_template {
 public:
   struct piece {
-    std::string text;                 // a literal, or what stands between the braces
-    std::vector<std::string> path{};  // of a placeholder
+    std::string text;  // a literal, or what stands between the braces
+    args_path path{};  // of a placeholder
   };
 
   // The text in lower case, as names of throttlers are. A text of args stands as it is, a whole number as it is

@@ -29,4 +29,13 @@ struct lock_answer {
   std::optional<lock_holder> now;  // who has it afterwards
 };
 
+// Those that are held, by the end of their leases.
+struct locks_request {
+  std::uint32_t limit = 200;  // 1 to 200
+  std::string after{};
+};
+struct locks_answer {
+  lock_page page;
+};
+
 }  // namespace sluice::storage

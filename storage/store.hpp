@@ -47,6 +47,8 @@ struct enqueue_answer {
 inline constexpr std::uint32_t suspect_from = 2;
 inline constexpr bool is_suspect(std::uint32_t losses) { return losses >= suspect_from; }
 
+inline constexpr std::uint32_t largest_page = 200;
+
 // Takes the first ready jobs of a queue, `most_told_bytes` of them: its front line, then its others by age. A job whose
 // type is not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that may
 // not be taken now stays where it is. Claims of one lane of (server, queue) come one after the other, and `op` grows
@@ -228,9 +230,17 @@ struct get_answer {
 struct list_request {
   job_query query;
 };
-// Ends at `most_told_bytes`, too.
+// Ends at `most_told_bytes`, too, and at `most_looked_at`.
 struct list_answer {
   job_page page;
+};
+struct quarantine_request {
+  queue_name queue{};  // empty: all
+  std::uint32_t limit = largest_page;
+  std::string after{};
+};
+struct quarantine_answer {
+  quarantine_page page;
 };
 struct queues_request {};
 struct queues_answer {
@@ -249,13 +259,13 @@ struct servers_answer {
   std::vector<server_info> servers;
 };
 
-using request =
-    std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request, promote_request,
-                 expired_request, reap_request, prune_request, requeue_request, remove_request, pause_request,
-                 beat_request, leave_request, get_request, list_request, queues_request, queue_names_request,
-                 ready_request, servers_request, take_request, cell_request, swap_request, define_request,
-                 undefine_request, throttlers_request, throttler_request, rouse_request, explain_request, lock_request,
-                 schedules_request, schedule_request, due_request, swap_schedule_request>;
+using request = std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request,
+                             promote_request, expired_request, reap_request, prune_request, requeue_request,
+                             remove_request, pause_request, beat_request, leave_request, get_request, list_request,
+                             queues_request, queue_names_request, ready_request, servers_request, take_request,
+                             cell_request, swap_request, define_request, undefine_request, throttlers_request,
+                             throttler_request, rouse_request, explain_request, lock_request, schedules_request,
+                             schedule_request, due_request, swap_schedule_request, locks_request, quarantine_request>;
 
 // Nothing to say but that it happened.
 struct done_answer {};
@@ -266,7 +276,7 @@ using answer =
                  expired_answer, reap_answer, prune_answer, change_answer, done_answer, beat_answer, get_answer,
                  list_answer, queues_answer, names_answer, servers_answer, take_answer, cell_answer, swap_answer,
                  define_answer, throttlers_answer, throttler_answer, rouse_answer, explain_answer, lock_answer,
-                 schedules_answer, schedule_answer, due_answer, swap_schedule_answer>;
+                 schedules_answer, schedule_answer, due_answer, swap_schedule_answer, locks_answer, quarantine_answer>;
 
 // The order in which jobs of all states are listed.
 inline constexpr job_state listing_order[] = {job_state::processing, job_state::enqueued,  job_state::scheduled,
@@ -276,7 +286,8 @@ inline constexpr job_state listing_order[] = {job_state::processing, job_state::
 // No clock runs a lease ahead by itself; more than this and it must have been set back.
 inline constexpr duration clock_slack = std::chrono::seconds(1);
 
-inline constexpr std::uint32_t largest_page = 200;
+// How many jobs one request reads when it must look inside them: about as many milliseconds as a claim of 200 takes.
+inline constexpr std::uint32_t most_looked_at = 500;
 
 // How long a store waits for another process to let go before it answers storage_busy.
 inline constexpr duration patience_with_others = std::chrono::seconds(5);

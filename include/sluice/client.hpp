@@ -11,6 +11,7 @@
 #include <sluice/explanation.hpp>
 #include <sluice/filter.hpp>
 #include <sluice/job.hpp>
+#include <sluice/lock.hpp>
 #include <sluice/options.hpp>
 #include <sluice/recurring.hpp>
 #include <sluice/throttler_status.hpp>
@@ -50,6 +51,11 @@ public:
   /// after 1 ms at first and 100 ms at last. timed_out, not_found, and what `get` says.
   result<job> wait(const job_id& id, duration patience);
   result<job_page> list(const job_query& query);
+  /// Jobs that were put aside since they could not be read, the newest first; of one queue, or of all when it is empty.
+  result<quarantine_page> quarantine(const queue_name& queue = {}, std::uint32_t limit = 50,
+                                     const std::string& after = {});
+  /// Locks that are held, those first whose leases end first.
+  result<lock_page> locks(std::uint32_t limit = 50, const std::string& after = {});
   result<std::vector<queue_counts>> queues();
   result<std::vector<server_info>> servers();
 
@@ -59,6 +65,13 @@ public:
   result<void> requeue(const job_id& id);
   /// Ends a job as deleted. A running one is asked to stop and its outcome is refused.
   result<void> remove(const job_id& id);
+  /// Each at its place succeeds or fails alone. Up to 200 are changed in one round trip.
+  std::vector<result<void>> requeue(const std::vector<job_id>& ids);
+  std::vector<result<void>> remove(const std::vector<job_id>& ids);
+  /// The jobs of one page of a list. For all that a query asks for, go on with `next` as with `list`: what fails anew
+  /// meanwhile is not met again, for it stands before where the list has come to.
+  result<changed_page> requeue(const job_query& query);
+  result<changed_page> remove(const job_query& query);
   /// A paused queue takes jobs and starts none; running ones go on. One that the store does not know yet may be paused,
   /// and not resumed: not_found.
   result<void> pause(const queue_name& queue);

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <sluice/error.hpp>
 #include <sluice/retry.hpp>
 #include <sluice/types.hpp>
 
@@ -133,20 +134,56 @@ struct job {
   std::vector<start_record> history;      ///< The last 20 ended starts, oldest first.
 };
 
-/// Which jobs to list. Of one state: the waiting in the order they will go, the final newest first. Of all
-/// states: state after state, the running first, then the waiting, failed, succeeded and deleted.
-struct job_query {
-  std::optional<job_state> state{};  ///< None: all.
-  queue_name queue{};                ///< Empty: all.
-  std::uint32_t limit = 50;          ///< 1 to 200.
-  std::string after{};               ///< `job_page::next` of the page before.
-  bool with_args = true;             ///< False: args and results stay where they are, and are told as empty.
+/// A value inside the arguments of a job.
+struct argument_query {
+  std::string path;   ///< "customer.id", "lines.0.sku": as in the placeholders of throttlers.
+  std::string value;  ///< A text itself; a number, true, false or null as it is written.
 };
 
-/// A page ends at 4 MiB, too: it may hold fewer jobs than were asked for and not be the last.
+/// Which jobs to list: those of which all holds that is asked for. Of one state: the waiting in the order they will go,
+/// the final newest first. Of all states: state after state, the running first, then the waiting, failed, succeeded and
+/// deleted.
+struct job_query {
+  std::optional<job_state> state{};  ///< None: all.
+  queue_name queue{};                ///< Empty: all, here and below.
+  job_type type{};
+  std::string id_begins{};                       ///< How its id begins.
+  std::string server{};                          ///< The id of the server that runs it or ran it last, or its name.
+  std::map<std::string, std::string> headers{};  ///< Each with this value.
+  /// Its instant is at or after `from` and before `to`: when it ended, is due or was claimed, else was created.
+  std::optional<time_point> from{}, to{};
+  std::optional<argument_query> argument{};
+  std::string error{};       ///< Found in its reason or the error of a run, in small letters or capitals.
+  std::uint32_t limit = 50;  ///< 1 to 200.
+  std::string after{};       ///< `job_page::next` of the page before. Another text: `invalid_argument`.
+  bool with_args = true;     ///< False: args and results stay where they are, and are told as empty.
+};
+
+/// A page ends at 4 MiB, too, and when more than state and queue is asked for, after 500 jobs were
+/// looked at: it may hold fewer jobs than were asked for, or none, and not be the last.
 struct job_page {
   std::vector<job> jobs;
+  std::string next;             ///< Empty: this was the last page.
+  std::uint32_t looked_at = 0;  ///< How many jobs were read for it.
+};
+
+/// A job that was put aside since its record could not be read. What is stored of it is kept.
+struct quarantined_job {
+  job_id id;
+  queue_name queue;
+  time_point since;
+};
+struct quarantine_page {
+  std::vector<quarantined_job> jobs;
   std::string next;  ///< Empty: this was the last page.
+};
+
+/// What came of changing the jobs of one page.
+struct changed_page {
+  std::uint32_t done = 0;
+  std::vector<std::pair<job_id, error>> failed;  ///< Each with the reason; nothing happened to it.
+  std::string next;                              ///< As `job_page::next`.
+  std::uint32_t looked_at = 0;
 };
 
 /// How many jobs a queue holds in each state, now. Final jobs count while they are kept.
@@ -156,6 +193,8 @@ struct queue_counts {
   std::uint64_t enqueued = 0, scheduled = 0, awaiting = 0, throttled = 0, processing = 0;
   std::uint64_t succeeded = 0, failed = 0, deleted = 0;
   std::uint64_t quarantined = 0;  ///< Records that could not be decoded, kept aside.
+  /// Since when the first of the enqueued has been ready, by the store's clock; none: none is enqueued.
+  std::optional<time_point> oldest_ready{};
 };
 
 /// A server that has told the store it lives. Silent for a minute: probably gone.

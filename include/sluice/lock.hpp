@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include <sluice/error.hpp>
 #include <sluice/types.hpp>
@@ -22,6 +23,16 @@ struct lock_holder {
   std::string holder{};   ///< Who it says it is.
   time_point until{};     ///< By the store's clock. A renewal moves it.
   duration left{0};       ///< Until then, when the store answered.
+};
+
+/// A lock that is held.
+struct lock_status {
+  std::string resource;
+  lock_holder now;  ///< No fence and nobody when what is kept of it cannot be read: it is held until its end.
+};
+struct lock_page {
+  std::vector<lock_status> locks;
+  std::string next;  ///< Empty: this was the last page.
 };
 
 /// What is said when a lock is opened, taken or renewed.

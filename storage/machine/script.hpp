@@ -40,6 +40,8 @@ enum class script : std::uint8_t {
   rouse,
   explain,
   lock,
+  locks,
+  quarantined,
   schedules,
   schedule,
   due_schedules,

@@ -36,6 +36,7 @@ void ask(steps& x, const leave_request& r, answer& into);        // servers.cpp
 void ask(steps& x, const servers_request& r, answer& into);      // servers.cpp
 void ask(steps& x, const get_request& r, answer& into);          // look.cpp
 void ask(steps& x, const list_request& r, answer& into);         // look.cpp
+void ask(steps& x, const quarantine_request& r, answer& into);   // look.cpp
 void ask(steps& x, const queues_request& r, answer& into);       // look.cpp
 void ask(steps& x, const queue_names_request& r, answer& into);  // look.cpp
 void ask(steps& x, const ready_request& r, answer& into);        // look.cpp
@@ -50,6 +51,7 @@ void ask(steps& x, const throttler_request& r, answer& into);   // throttlers.cp
 void ask(steps& x, const rouse_request& r, answer& into);       // throttlers.cpp
 void ask(steps& x, const explain_request& r, answer& into);     // throttlers.cpp
 void ask(steps& x, const lock_request& r, answer& into);        // lock.cpp
+void ask(steps& x, const locks_request& r, answer& into);       // look.cpp
 
 void ask(steps& x, const schedules_request& r, answer& into);      // schedules.cpp
 void ask(steps& x, const schedule_request& r, answer& into);       // schedules.cpp

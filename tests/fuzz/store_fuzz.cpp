@@ -223,6 +223,8 @@ private:
   void look() {
     ask(list_request{});
     ask(queues_request{});
+    ask(locks_request{});
+    ask(quarantine_request{});
     ask(servers_request{});
     ask(throttlers_request{});
     ask(schedules_request{});

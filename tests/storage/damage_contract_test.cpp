@@ -249,6 +249,22 @@ ON_HARMED_STORES("Damaged jobs are counted in the queue that they stood in") {
   CHECK(counts(w).quarantined == 1);
   CHECK(counts(w, "other").quarantined == 1);
   CHECK(counts(w).enqueued == 0);
+
+  storage::quarantine_request r{{}, 1, {}};
+  names listed;
+  do {
+    const auto page = w.template ask<storage::quarantine_answer>(r).page;
+    for (const auto& one : page.jobs) {
+      listed.push_back(cat(one.queue.value, ' ', one.id.value));
+      CHECK(one.since == w.clock.now());
+    }
+    r.after = page.next;
+  } while (!r.after.empty());
+  CHECK(listed == names{"default x", "other o"});
+  r = {queue_name("other"), 200, {}};
+  CHECK(w.template ask<storage::quarantine_answer>(r).page.jobs.size() == 1);
+  r.after = "x";
+  CHECK(refusal(w, r) == errc::invalid_argument);
   audit(w);
 }
 

@@ -55,7 +55,7 @@ template <class World>
 stock stocked(World& w) {
   stock s;
   REQUIRE(define(w, "semaphore:s", 1) == defined::added);
-  REQUIRE(define(w, {.resource = window, .text = "any", .permits = std::nullopt, .config = "any"}) == defined::added);
+  REQUIRE(define(w, {.resource = window, .text = "{}", .permits = std::nullopt, .config = "any"}) == defined::added);
   beat(w, serving("s1", {"default", "other"}));
   lock(w, "printer");
   auto nightly = changed_schedule(w, "fired");
@@ -189,9 +189,10 @@ void check_pages(world& w, Request r, Turn turn) {
 
 void check_looks(world& w) {
   std::vector<storage::request> all = {
-      storage::queues_request{},  storage::queue_names_request{}, storage::ready_request{{"default", "other"}},
-      storage::servers_request{}, storage::schedules_request{},   storage::schedule_request{"nightly"},
-      storage::due_request{},     storage::cell_request{window}};
+      storage::queues_request{},    storage::queue_names_request{}, storage::ready_request{{"default", "other"}},
+      storage::servers_request{},   storage::schedules_request{},   storage::schedule_request{"nightly"},
+      storage::due_request{},       storage::cell_request{window},  storage::locks_request{},
+      storage::quarantine_request{}};
   for (const auto& id : stocked_ids) {
     all.emplace_back(storage::get_request{job_id(id)});
     all.emplace_back(storage::explain_request{job_id(id)});
@@ -276,6 +277,46 @@ ON_HARMED_STORES("Whatever bytes stand under a key everybody is answered and ano
     CHECK(w.store().audit().ok());
     CHECK(seconds_since(from) < patience);
   }
+}
+
+ON_HARMED_STORES("A queue that is harmed costs no other a renewal that is asked beside it") {
+  TestType w;
+  REQUIRE(put(w, {.id = "a"}) == errc::none);
+  REQUIRE(put(w, {.id = "b", .queue = "other"}) == errc::none);
+  const auto harmed = claim_one(w), sound = claim_one(w, {.queue = "other"});
+  w.command({"DEL", "processing:default"});
+  w.command({"SET", "processing:default", "x"});
+  w.clock.advance(10s);
+  const std::vector<storage::request> asked = {storage::renew_request{{start_of(harmed)}, 30s},
+                                               storage::renew_request{{start_of(sound)}, 30s}};
+  const auto told = w.store().apply(asked);
+  CHECK(code_of(told.at(0)) == errc::storage_damaged);
+  REQUIRE(code_of(told.at(1)) == errc::none);
+  CHECK(std::get<storage::renew_answer>(told.at(1)).each == std::vector{errc::none});
+  CHECK(get(w, "b").lease_until == w.clock.now() + 30s);
+}
+
+ON_HARMED_STORES("Who is woken when a start that cannot be read is put aside is named in the hint") {
+  TestType w;
+  holding(w, "a", {"mutex:m"});
+  parked(w, "b", {"mutex:m"}, "other");
+  w.command({"HSET", "runs", "a", "nonsense"});
+  w.clock.advance(1min);
+  beat(w, serving("s1", {"default:1", "other:1"}));
+  REQUIRE(expired(w).leases.empty());
+  CHECK(w.store().made_work().queues.contains("other"));
+}
+
+ON_HARMED_STORES("A claim that meets harmed holders takes nothing") {
+  TestType w;
+  const auto has = holding(w, "has", {"mutex:m"});
+  parked(w, "woken", {"mutex:m"});
+  REQUIRE(settle(w, has) == errc::none);
+  put_all(w, {"plain"});
+  w.command({"DEL", "holders:mutex:m"});
+  w.command({"SET", "holders:mutex:m", "x"});
+  CHECK(refusal(w, claiming({.free = 5})) == errc::storage_damaged);
+  CHECK(counts(w).processing == 0);
 }
 
 ON_HARMED_STORES("Whatever key is of the wrong type everybody is answered") {

@@ -99,6 +99,19 @@ struct teller {
       text += "\n  " + said(j);
     return text;
   }
+  std::string operator()(const storage::quarantine_answer& q) const {
+    auto text = cat("quarantine before ", q.page.next);
+    for (const auto& one : q.page.jobs)
+      text += cat("\n  ", one.id.value, " of ", one.queue.value, " at ", micros(one.since));
+    return text;
+  }
+  std::string operator()(const storage::locks_answer& l) const {
+    auto text = cat("locks before ", l.page.next);
+    for (const auto& one : l.page.locks)
+      text +=
+          cat("\n  ", one.resource, " by ", one.now.holder, ' ', one.now.fence.value, " until ", micros(one.now.until));
+    return text;
+  }
   std::string operator()(const storage::queues_answer& all) const {
     std::string text = "queues";
     for (const auto& q : all.queues) {

@@ -33,6 +33,29 @@ ON_EACH_STORE("A lock is held by one and the others are told by whom and until w
   audit(w);
 }
 
+ON_EACH_STORE("Locks that are held are listed by their ends, page by page") {
+  lock(w, "over", by_a);
+  w.clock.advance(10s);
+  for (const auto* resource : {"b", "a", "c"})
+    lock(w, resource, by_b);
+  w.clock.advance(20s);
+  names listed;
+  storage::locks_request r{1, {}};
+  do {
+    const auto page = w.ask<storage::locks_answer>(r).page;
+    for (const auto& one : page.locks) {
+      listed.push_back(one.resource);
+      CHECK(one.now.holder == "b");
+      CHECK(one.now.fence.value > 0);
+      CHECK(one.now.until == w.clock.now() + 10s);
+    }
+    r.after = page.next;
+  } while (!r.after.empty());
+  CHECK(listed == names{"a", "b", "c"});
+  r.after = "c";
+  CHECK(refusal(w, r) == errc::invalid_argument);
+}
+
 ON_EACH_STORE("Taking a lock again by the same token is the same lock, by another it is refused") {
   const auto first = taking(printer, by_a);
   const auto got = ask(w, first);

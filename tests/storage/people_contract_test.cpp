@@ -211,10 +211,14 @@ ON_EACH_STORE("A page has 1 to 200 jobs, and the last one says so") {
   query = {};
   query.limit = 0;
   CHECK(ask(w, storage::list_request{query}).page.jobs.size() == 1);
-  for (const auto* nonsense : {"x", "-", "9-", "99999999999999999999-1", "1-1x"}) {
+  for (const auto* nonsense :
+       {"x", "-", "9-", "enqueued:", "enqueued:1", "enqueued:1x-a", "enqueued:nan-a", "ready:1-a"}) {
     query.after = nonsense;
-    CHECK_NOTHROW(ask(w, storage::list_request{query}));
+    CHECK(refusal(w, storage::list_request{query}) == errc::invalid_argument);
   }
+  query.after = "enqueued:1-a";
+  query.state = job_state::failed;  // of another list
+  CHECK(refusal(w, storage::list_request{query}) == errc::invalid_argument);
 }
 
 ON_EACH_STORE("A list goes on where it was although jobs came and went") {

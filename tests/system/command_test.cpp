@@ -54,6 +54,10 @@ TEST_CASE("enqueue prints an id that show and jobs and queues know") {
   CHECK(shown.at("losses") == 0);
   CHECK(shown.contains("created_at"));
   CHECK(shown.contains("reason"));
+  CHECK(shown.at("args") == json{{"a", 1}});
+  CHECK(shown.at("args_text") == "{\"a\":1}");
+  CHECK(shown.at("result").is_null());
+  CHECK(shown.at("result_text") == "");
   const auto jobs =
       objects(w.sluice({"--json", "jobs", "--state", "enqueued", "--queue", "default", "--limit", "5"}).out);
   REQUIRE(jobs.size() == 1);

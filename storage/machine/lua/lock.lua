@@ -10,14 +10,7 @@ local what, resource, fence, lease = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if what == 'renew' or what == 'release' then begin_freeing() end
 sorted(lock_ends)
 local until_ = tonumber(call('ZSCORE', lock_ends, resource) or '0')
-local value = call('HGET', locks, resource)
-local held = {fence = '', lease = '', token = '', holder = ''}
-if value then
-  local its_fence, its_lease, at = match(value, '^(%d+) (%d+) ()')
-  local token, behind = nil, nil
-  if its_fence then token, behind = text_at(value, at) end
-  if token then held = {fence = its_fence, lease = its_lease, token = token, holder = sub(value, behind)} end
-end
+local held = read_lock(call('HGET', locks, resource)) or {fence = '', lease = '', token = '', holder = ''}
 local function write(l, length)
   l.lease, until_ = length, now + length
   call('HSET', locks, resource, l.fence .. ' ' .. l.lease .. ' ' .. text(l.token) .. l.holder)

@@ -85,3 +85,11 @@ local function remember(p, fence, attempt, claimed, server, how)
     p.n = p.n - 1
   end
 end
+
+-- A lock, or nothing when it cannot be read.
+local function read_lock(value)
+  local fence, lease, at = match(value or '', '^(%d+) (%d+) ()')
+  local token, behind = nil, nil
+  if fence then token, behind = text_at(value, at) end
+  return token and {fence = fence, lease = lease, token = token, holder = sub(value, behind)}
+end

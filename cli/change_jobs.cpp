@@ -1,0 +1,115 @@
+// Requeues and deletes jobs: some by id, or all for which something holds.
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/words.hpp"
+#include "core/text.hpp"
+
+namespace sluice::cli {
+namespace {
+
+constexpr std::size_t most_failures_told = 20;
+
+// Set by SIGINT: what was begun is ended, and what was done is told.
+volatile std::sig_atomic_t stopped = 0;
+
+struct change {
+  const char* verb;  // "requeue"
+  const char* done;  // "enqueued"
+  std::vector<result<void>> (client::*some)(const std::vector<job_id>&);
+  result<changed_page> (client::*page)(const job_query&);
+};
+constexpr change requeue{"requeue", "enqueued", &client::requeue, &client::requeue};
+constexpr change remove_jobs{"delete", "deleted", &client::remove, &client::remove};
+
+int change_some(client& store, const command& c, const change& how) {
+  std::vector<job_id> ids(c.ids.begin(), c.ids.end());
+  const auto each = (store.*how.some)(ids);
+  int code = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!each[i]) code = failed(each[i].error());
+    else if (!c.json) print_line(cat(printable(ids[i].value), " ", how.done));
+    else print_line(cat("{\"id\":", json_quoted(ids[i].value), ",\"done\":", json_quoted(how.done), "}"));
+  }
+  return code;
+}
+
+// How many jobs there are to change now.
+result<std::uint64_t> count(client& store, job_query query) {
+  query.with_args = false;
+  query.limit = 200;
+  std::uint64_t found = 0;
+  do {
+    const auto page = store.list(query);
+    if (!page) return page.error();
+    found += page->jobs.size();
+    query.after = page->next;
+  } while (!query.after.empty() && !stopped);
+  return found;
+}
+
+bool says_yes(const std::string& question) {
+  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  const int said = std::getchar();
+  return said == 'y' || said == 'Y';
+}
+
+int change_all(client& store, const command& c, const change& how) {
+  auto asked = query_of(c);
+  if (!asked) return wrong_words(asked.error().message);
+  auto& query = *asked;
+  query.limit = 200;
+  if (!query.state) return wrong_words("--all needs a --state, as --state failed");
+  std::signal(SIGINT, [](int) { stopped = 1; });
+  const bool is_person = ::isatty(STDIN_FILENO) && ::isatty(STDERR_FILENO);
+  if (!c.yes) {
+    if (!is_person) return wrong_words("--all asks before it begins, and nobody is there to answer: add --yes");
+    const auto found = count(store, query);
+    if (!found) return failed(found.error());
+    if (stopped || *found == 0 || !says_yes(cat(how.verb, " ", *found, *found == 1 ? " job?" : " jobs?"))) {
+      note(*found == 0 ? "there is no such job" : "nothing was done");
+      return *found == 0 ? 0 : 1;
+    }
+  }
+  std::uint64_t done = 0, looked_at = 0, refused = 0;
+  std::optional<error> broke;
+  do {
+    const auto page = (store.*how.page)(query);
+    if (!page) {
+      broke = page.error();
+      break;
+    }
+    done += page->done;
+    looked_at += page->looked_at;
+    for (const auto& [id, why] : page->failed)
+      if (++refused <= most_failures_told) failed(why);
+    query.after = page->next;
+    if (is_person) std::fprintf(stderr, "\r%llu %s ", static_cast<unsigned long long>(done), how.done);
+  } while (!query.after.empty() && !stopped);
+  if (is_person) std::fputc('\n', stderr);
+  if (refused > most_failures_told) note(cat(refused - most_failures_told, " more were refused"));
+  const bool whole = !broke && query.after.empty();
+  if (c.json)
+    print_line(cat("{\"done\":", done, ",\"refused\":", refused, ",\"looked_at\":", looked_at,
+                   ",\"next\":", whole ? "\"\"" : json_quoted(query.after), "}"));
+  else print_line(cat(done, " ", how.done));
+  if (broke) return failed(*broke);
+  if (!whole) note("stopped before its end; the same command goes on with the rest");
+  return whole && refused == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int change_jobs(client& store, const command& c) {
+  const auto& how = c.name == "requeue" ? requeue : remove_jobs;
+  if (c.all == !c.ids.empty())
+    return wrong_words(cat(c.name, " needs ids of jobs, or --all and what must hold for them"));
+  return c.all ? change_all(store, c, how) : change_some(store, c, how);
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,104 @@
+// Stores jobs: one, or one for each line.
+#include <algorithm>
+#include <iostream>
+#include <sstream>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/words.hpp"
+#include "core/clock.hpp"
+#include "core/instant.hpp"
+#include "core/text.hpp"
+
+namespace sluice::cli {
+namespace {
+
+constexpr std::size_t jobs_at_once = 200;
+
+result<duration> delay_of(const command& c) {
+  if (!c.at.empty()) {
+    const auto at = parse_time(c.at);
+    if (!at) return wrong_option("--at", "an instant, as 2026-03-08T00:00:00Z", c.at);
+    return std::max(duration(0), *at - system_clock().now());
+  }
+  if (c.in.empty()) return duration(0);
+  const auto in = parse_duration(c.in);
+  if (!in) return wrong_option("--in", "a time of 0s to 3650d, like 5s (units: us ms s m h d)", c.in);
+  return *in;
+}
+
+result<new_job> job_of(const command& c) {
+  new_job job;
+  job.queue = queue_name(c.queue);
+  job.type = job_type(c.type);
+  job.id = job_id(c.id);
+  const auto delay = delay_of(c);
+  if (!delay) return delay.error();
+  job.delay = *delay;
+  if (!c.timeout.empty()) {
+    job.timeout = parse_duration(c.timeout);
+    if (!job.timeout) return wrong_option("--timeout", "a time, as 30s", c.timeout);
+  }
+  job.retry.attempts = c.retries;
+  auto headers = headers_of(c);
+  if (!headers) return headers.error();
+  job.headers = std::move(*headers);
+  return job;
+}
+
+int told(const result<job_id>& stored, const command& c) {
+  if (!stored) return failed(stored.error());
+  print_line(c.json ? "{\"id\":" + json_quoted(stored->value) + "}" : stored->value);
+  return 0;
+}
+
+// Each line is the arguments of one job. With an id, each has its line's number behind it, so that the same lines
+// again are the same jobs.
+int enqueue_lines(client& store, const command& c, const new_job& like, std::istream& lines) {
+  int code = 0;
+  std::vector<new_job> some;
+  std::vector<std::uint64_t> numbers;
+  const auto send = [&] {
+    const auto each = store.enqueue(std::exchange(some, {}));
+    for (std::size_t i = 0; i < each.size(); ++i) {
+      if (!each[i]) note(cat("line ", numbers[i], ":"));
+      code = std::max(code, told(each[i], c));
+    }
+    numbers.clear();
+  };
+  std::uint64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty()) continue;
+    numbers.push_back(number);
+    some.push_back(like);
+    some.back().args = std::move(line);
+    if (!c.id.empty()) some.back().id.value += cat(":", number);
+    if (some.size() == jobs_at_once) send();
+  }
+  send();
+  return lines.bad() ? failed({errc::io_error, cat("cannot read on behind line ", number)}) : code;
+}
+
+}  // namespace
+
+int enqueue(client& store, const command& c) {
+  auto job = job_of(c);
+  if (!job) return wrong_words(job.error().message);
+  std::istringstream file;
+  const bool from_file = c.args.starts_with('@');
+  if (from_file) {
+    auto text = read_file(c.args.substr(1));
+    if (!text) return failed(text.error());
+    file.str(std::move(*text));
+  }
+  auto& in = from_file ? static_cast<std::istream&>(file) : std::cin;
+  const bool is_source = from_file || c.args == "-";
+  if (c.bulk && !is_source) return wrong_words("--bulk reads lines: in place of JSON give - or @FILE");
+  if (c.bulk) return enqueue_lines(store, c, *job, in);
+  job->args = is_source ? std::string(std::istreambuf_iterator<char>(in), {}) : c.args;
+  if (is_source && job->args.ends_with('\n')) job->args.pop_back();
+  return told(store.enqueue(std::move(*job)), c);
+}
+
+}  // namespace sluice::cli

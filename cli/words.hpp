@@ -1,0 +1,27 @@
+// What the words of a command mean.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <sluice/error.hpp>
+#include <sluice/job.hpp>
+
+#include "cli/command_line.hpp"
+
+namespace sluice::cli {
+
+// "customer.id=42": what stands before the first equals sign, and all behind it.
+std::optional<std::pair<std::string, std::string>> parse_pair(const std::string& text);
+
+// Which headers, and which jobs, the options of a command say. invalid_argument names the option and what it takes.
+result<std::map<std::string, std::string>> headers_of(const command& c);
+result<job_query> query_of(const command& c);
+
+// As a whole; io_error names it and the cause.
+result<std::string> read_file(const std::string& path);
+
+error wrong_option(std::string_view option, std::string_view takes, const std::string& got);
+
+}  // namespace sluice::cli

@@ -1,0 +1,175 @@
+// Lists of jobs by what they are: which are found, and how much one request looks at.
+#include "storage/contract.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+job_page page_of(world& w, const job_query& query) { return ask(w, storage::list_request{query}).page; }
+
+names found(world& w, const job_query& query) { return ids(list(w, query)); }
+
+}  // namespace
+
+ON_EACH_STORE("Jobs are found by type, id, header and a value in their arguments") {
+  REQUIRE(put(w, {.id = "a1", .type = "mail", .args = R"({"to":{"id":42},"tags":["x","y"]})"}) == errc::none);
+  REQUIRE(put(w, {.id = "a2", .type = "work", .args = R"({"to":{"id":"42"},"on":true,"off":null,"at":1.50})"}) ==
+          errc::none);
+  REQUIRE(put(w, {.id = "b1",
+                  .type = "mail",
+                  .args = R"({"to":{"id":421},"big":12345678901234567890123})",
+                  .headers = {{"tenant", "north"}, {"trace", "t1"}}}) == errc::none);
+  job_query by;
+  by.type = job_type("mail");
+  CHECK(found(w, by) == names{"a1", "b1"});
+  by = {};
+  by.id_begins = "a";
+  CHECK(found(w, by) == names{"a1", "a2"});
+  by.type = job_type("work");
+  CHECK(found(w, by) == names{"a2"});
+  by = {};
+  by.headers = {{"tenant", "north"}};
+  CHECK(found(w, by) == names{"b1"});
+  by.headers = {{"tenant", "north"}, {"trace", ""}};
+  CHECK(found(w, by).empty());
+
+  const auto with = [&](const char* path, const char* value) {
+    job_query q;
+    q.argument = {path, value};
+    q.with_args = false;
+    const auto jobs = list(w, q);
+    for (const auto& j : jobs)
+      CHECK(j.args.empty());
+    return ids(jobs);
+  };
+  CHECK(with("to.id", "42") == names{"a1", "a2"});
+  CHECK(with("tags.1", "y") == names{"a1"});
+  CHECK(with("on", "true") == names{"a2"});
+  CHECK(with("off", "null") == names{"a2"});
+  CHECK(with("at", "1.50") == names{"a2"});
+  CHECK(with("big", "12345678901234567890123") == names{"b1"});
+  CHECK(with("to", "").empty());
+  CHECK(with("nowhere", "").empty());
+  by = {};
+  by.argument = {"to..id", "42"};
+  CHECK(refusal(w, storage::list_request{by}) == errc::invalid_argument);
+  audit(w);
+}
+
+ON_EACH_STORE("Jobs are found by the words of an error and by the server that runs them, or ran them last") {
+  put_all(w, {"a", "b", "c"});
+  const auto mine = claim_one(w, {.server = "web-1:token"});
+  claim_one(w, {.server = "web-10:token"});
+  job_query by;
+  by.server = "web-1";
+  CHECK(found(w, by) == names{"a"});
+  by.server = "web-10:token";
+  CHECK(found(w, by) == names{"b"});
+  auto end = ended(mine, how::failed);
+  end.text = "Connection refused by peer";
+  end.reason = "gave up";
+  REQUIRE(settle(w, end) == errc::none);
+  by.server = "web-1";
+  CHECK(found(w, by) == names{"a"});
+  by = {};
+  by.error = "connection REFUSED";
+  CHECK(found(w, by) == names{"a"});
+  by.error = "gave up";
+  CHECK(found(w, by) == names{"a"});
+  by.error = "timeout";
+  CHECK(found(w, by).empty());
+}
+
+ON_EACH_STORE("Jobs are found from one instant and before another") {
+  const auto start = w.clock.now();
+  put_all(w, {"early"});
+  REQUIRE(settle(w, claim_one(w), how::failed) == errc::none);
+  w.clock.advance(1h);
+  put_all(w, {"late"});
+  REQUIRE(settle(w, claim_one(w), how::failed) == errc::none);
+  put_all(w, {"running"});
+  claim_one(w);
+  put_all(w, {"waiting"});
+  REQUIRE(put(w, {.id = "due", .delay = 2h}) == errc::none);
+
+  job_query by;
+  by.from = start + 1h;
+  CHECK(found(w, by) == names{"running", "due", "late"});  // what waits was created by the enqueuer's clock
+  by.from = start + 1min;
+  by.state = job_state::failed;
+  CHECK(found(w, by) == names{"late"});
+  by.from.reset();
+  by.to = start + 1h;
+  CHECK(found(w, by) == names{"early"});
+  by.from = start;
+  CHECK(found(w, by) == names{"early"});
+  by = {};
+  by.state = job_state::scheduled;
+  by.to = start + 3h;
+  CHECK(found(w, by).empty());
+  by.to = start + 3h + 1us;
+  CHECK(found(w, by) == names{"due"});
+}
+
+ON_EACH_STORE("A list that looks inside jobs looks at 500 a request, says so and goes on") {
+  storage::enqueue_request r;
+  for (int i = 0; i < 1'200; ++i)
+    r.jobs.push_back(prepared({.id = cat("j", 10'000 + i), .type = i % 400 == 399 ? "rare" : "work"}));
+  ask(w, r);
+  job_query by;
+  by.type = job_type("rare");
+  auto page = page_of(w, by);
+  CHECK(ids(page.jobs) == names{"j10399"});
+  CHECK(page.looked_at == 500);
+  by.after = page.next;
+  page = page_of(w, by);
+  CHECK(ids(page.jobs) == names{"j10799"});
+  by.after = page.next;
+  page = page_of(w, by);
+  CHECK(ids(page.jobs) == names{"j11199"});
+  CHECK(page.looked_at == 200);
+  CHECK(page.next.empty());
+
+  by = {};
+  by.type = job_type("work");
+  by.limit = 3;
+  page = page_of(w, by);
+  CHECK(page.jobs.size() == 3);
+  CHECK(page.looked_at == 3);
+  by.after = page.next;
+  CHECK(page_of(w, by).jobs.front().id.value == "j10003");
+}
+
+ON_EACH_STORE("A list of many queues is in one order, page by page") {
+  names all;
+  for (int i = 0; i < 60; ++i) {
+    all.push_back(cat("j", 100 + i));
+    REQUIRE(put(w, {.id = all.back(), .queue = cat("q", i * 7 % 20)}) == errc::none);
+    w.clock.advance(1ms);
+  }
+  job_query by;
+  by.limit = GENERATE(1u, 7u, 59u, 60u, 200u);
+  CHECK(found(w, by) == all);
+  for (int i = 0; i < 60; ++i) {
+    REQUIRE(settle(w, claim_one(w, {.queue = cat("q", i * 7 % 20)})) == errc::none);
+    if (i % 3 == 0) w.clock.advance(1ms);
+  }
+  const auto newest = found(w, by);
+  CHECK(newest == names(all.rbegin(), all.rend()));
+}
+
+ON_EACH_STORE("A queue says since when its first waiting job has been ready") {
+  CHECK(!counts(w).oldest_ready);
+  const auto start = w.clock.now();
+  put_all(w, {"a"});
+  w.clock.advance(1min);
+  put_all(w, {"b"});
+  REQUIRE(put(w, {.id = "later", .delay = 1h}) == errc::none);
+  REQUIRE(counts(w).oldest_ready);
+  CHECK(*counts(w).oldest_ready - start < 1s);
+  claim_one(w);
+  CHECK(*counts(w).oldest_ready - start >= 1min);
+  claim_one(w);
+  CHECK(!counts(w).oldest_ready);
+}

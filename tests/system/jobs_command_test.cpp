@@ -1,0 +1,126 @@
+// How jobs are stored, found and changed in numbers by the `sluice` command.
+#include "core/clock.hpp"
+#include "core/text.hpp"
+#include "support/catch.hpp"
+#include "system/work_world.hpp"
+
+namespace sluice::test {
+namespace {
+
+std::vector<std::string> ids_in(const std::string& lines) {
+  std::vector<std::string> found;
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);)
+    found.push_back(nlohmann::json::parse(line).at("id"));
+  return found;
+}
+
+using names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("jobs are read from a file and found by what they are") {
+  work_world w;
+  const auto file = w.folder.file("lines");
+  write_file(file, "{\"n\":1}\n{\"n\":2}\n\n{\"n\":2}\n");
+  const std::vector<std::string> bulk = {"enqueue", "default",  "noop",     "@" + file,    "--bulk",
+                                         "--id",    "one-line", "--header", "tenant=north"};
+  for (int i = 0; i < 2; ++i) {  // the same lines again are the same jobs
+    const auto stored = w.sluice(bulk);
+    CHECK(stored.out == "one-line:1\none-line:2\none-line:4\n");
+    CHECK(stored.exit_code == 0);
+  }
+  write_file(file, "{\"whole\": [1,\n 2]}\n");
+  const auto in_days = [](int n) { return format_time(system_clock().now() + n * 24h); };
+  const auto later = w.sluice({"enqueue", "other", "noop", "@" + file, "--id", "later", "--at", in_days(100),
+                               "--timeout", "30s", "--retries", "2"});
+  REQUIRE(later.exit_code == 0);
+  const auto shown = w.get("later");
+  CHECK(shown.args == "{\"whole\": [1,\n 2]}");
+  CHECK(shown.state == job_state::scheduled);
+  CHECK(shown.timeout == duration(30s));
+  CHECK(shown.retry.attempts == 2u);
+
+  const auto find = [&](names words) {
+    words.insert(words.begin(), {"jobs", "--json"});
+    const auto said = w.sluice(std::move(words));
+    CHECK(said.exit_code == 0);
+    return ids_in(said.out);
+  };
+  CHECK(find({"--match", "n=2"}) == names{"one-line:2", "one-line:4"});
+  CHECK(find({"--header", "tenant=north", "--id-begins", "one-line:1"}) == names{"one-line:1"});
+  CHECK(find({"--header", "tenant=south"}).empty());
+  CHECK(find({"--since", in_days(99)}) == names{"later"});
+  CHECK(find({"--since", "1h", "--until", in_days(99)}).size() == 3);
+  CHECK(find({"--type", "exec"}).empty());
+
+  const auto first = w.sluice({"jobs", "--state", "enqueued", "--limit", "2", "--json"});
+  CHECK(ids_in(first.out) == names{"one-line:1", "one-line:2"});
+  const std::string go_on = "sluice: there are more: --after '";
+  REQUIRE(first.err.starts_with(go_on));
+  const auto after = first.err.substr(go_on.size(), first.err.size() - go_on.size() - 2);
+  CHECK(find({"--state", "enqueued", "--after", after}) == names{"one-line:4"});
+}
+
+TEST_CASE("words that ask for nothing sensible are told with what they take") {
+  work_world w;
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "a"}).exit_code == 0);
+  struct wrong {
+    std::vector<std::string> words;
+    std::string said;
+    int exit_code = 2;
+  };
+  for (const auto& [words, said, exit_code] : std::vector<wrong>{
+           {{"jobs", "--since", "soon"}, "--since must be a time, as 2h, or an instant, as 2026-03-08T00:00:00Z"},
+           {{"jobs", "--header", "tenant"}, "--header must be NAME=VALUE"},
+           {{"jobs", "--match", "=1"}, "--match must be PATH=VALUE"},
+           {{"jobs", "--match", "a..b=1"}, "'a..b' is no path into arguments", 1},
+           {{"jobs", "--after", "yesterday"}, "'yesterday' is not where a page of this list ended", 1},
+           {{"enqueue", "default", "noop", "{}", "--at", "noon"}, "--at must be an instant"},
+           {{"enqueue", "default", "noop", "{}", "--bulk"}, "give - or @FILE"},
+           {{"enqueue", "default", "noop", "@nowhere"}, "cannot read nowhere", 1},
+           {{"requeue"}, "requeue needs ids of jobs, or --all"},
+           {{"requeue", "a", "--all"}, "requeue needs ids of jobs, or --all"},
+           {{"delete", "--all"}, "--all needs a --state"},
+           {{"delete", "--all", "--state", "enqueued"}, "add --yes"}}) {
+    const auto got = w.sluice(words);
+    CHECK(got.exit_code == exit_code);
+    CHECK(got.err.find(said) != std::string::npos);
+  }
+  CHECK(w.counts().enqueued == 1);
+}
+
+TEST_CASE("all jobs for which something holds are deleted and requeued in slices and counted") {
+  work_world w;
+  std::string lines;
+  for (int i = 0; i < 450; ++i)
+    lines += "{\"part\":" + std::to_string(i % 3) + "}\n";
+  write_file(w.folder.file("lines"), lines);
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "@" + w.folder.file("lines"), "--bulk"}).exit_code == 0);
+  CHECK(w.sluice({"delete", "--all", "--state", "enqueued", "--yes"}).out == "450 deleted\n");
+  CHECK(w.counts().deleted == 450);
+  const auto some = w.sluice({"requeue", "--all", "--state", "deleted", "--match", "part=1", "--yes", "--json"});
+  CHECK(some.exit_code == 0);
+  CHECK(some.out == "{\"done\":150,\"refused\":0,\"looked_at\":450,\"next\":\"\"}\n");
+  CHECK(w.counts().enqueued == 150);
+  CHECK(w.sluice({"requeue", "--all", "--state", "deleted", "--yes"}).out == "300 enqueued\n");
+  auto p = w.work();
+  CHECK(eventually([&] { return w.counts().succeeded == 450; }));
+  // What runs again meanwhile and ends anew is not met a second time.
+  CHECK(w.sluice({"requeue", "--all", "--state", "succeeded", "--yes"}).out == "450 enqueued\n");
+  CHECK(eventually([&] { return w.counts().succeeded == 450; }));
+  for (const auto& one : ids_in(w.sluice({"jobs", "--limit", "450", "--json"}).out))
+    CHECK(w.get(one).history.size() == 2);
+}
+
+TEST_CASE("several jobs are changed by one command and each that is refused is told") {
+  work_world w;
+  w.enqueue({work_world::exec("exit 0", "a"), work_world::exec("exit 0", "b")});
+  const auto said = w.sluice({"delete", "a", "nobody", "b"});
+  CHECK(said.exit_code == 1);
+  CHECK(said.out == "a deleted\nb deleted\n");
+  CHECK(said.err.find("there is no job nobody") != std::string::npos);
+  CHECK(w.counts().deleted == 2);
+}
+
+}  // namespace sluice::test
