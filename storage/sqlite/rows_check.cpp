@@ -74,11 +74,12 @@ std::int64_t rows_check::look_at_members(database& db, std::vector<std::string>&
 }
 
 std::int64_t rows_check::look_at_scores(database& db, std::vector<std::string>& findings) {
+  const auto from = last_;  // what is bound must live as long as the query
   auto q = db.prepare(
                  "SELECT key, score, member FROM scores WHERE (key, score, member)>(?, ?, ?) "
                  "ORDER BY key, score, member LIMIT ?")
-               .with(last_.key);
-  bind_score(q, last_.score).with(raw(last_.member), some);
+               .with(from.key);
+  bind_score(q, from.score).with(raw(from.member), some);
   std::int64_t looked_at = 0;
   for (; q.step(); ++looked_at) {
     last_ = {q.number(0), q.real_number(1), q.text(2)};

@@ -98,8 +98,8 @@ public:
 
 private:
   void stock() {
-    ask(define_request{"semaphore:s", "any", 1, ""});
-    ask(define_request{"fixed_window:w", "any", std::nullopt, ""});
+    ask(define_request{"semaphore:s", "{}", 1, ""});
+    ask(define_request{"fixed_window:w", "{}", std::nullopt, ""});
     for (const auto& q : queues) {
       enqueue_request r;
       for (const auto& id : ids)
