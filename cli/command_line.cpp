@@ -103,6 +103,11 @@ constexpr const char* delete_help =
     "Ends jobs as deleted; a running one is asked to stop, e.g.\n"
     "  sluice delete --all --state enqueued --type mail";
 
+constexpr const char* totals_help =
+    "Counts how many jobs came and ended: since ever, and by hour for 90 days or by minute for 72 hours, e.g.\n"
+    "  sluice totals\n"
+    "  sluice totals orders --by minute --since 3h";
+
 void add_query_options(CLI::App& to, command& c) {
   to.add_option("--state", c.state, "enqueued scheduled throttled processing succeeded failed deleted");
   to.add_option("--queue", c.queue, "Only this queue");
@@ -164,7 +169,7 @@ open_mode mode_of(const command& c) {
   static const std::set<std::string> makes{"work", "enqueue", "recurring set", "throttler set"};
   static const std::set<std::string> looks{"jobs",           "show",    "queues",     "servers",
                                            "audit",          "explain", "throttlers", "throttler show",
-                                           "recurring list", "locks",   "quarantine"};
+                                           "recurring list", "locks",   "quarantine", "totals"};
   if (makes.contains(c.name)) return open_mode::may_make;
   return looks.contains(c.name) ? open_mode::only_look : open_mode::must_exist;
 }
@@ -217,6 +222,11 @@ parsed parse(int argc, char** argv) {
     paged->add_option("--after", c.after, "Go on where an earlier list ended");
   }
   app.get_subcommand("quarantine")->add_option("--queue", c.queue, "Only this queue");
+  auto* totals = store_command("totals", totals_help);
+  totals->add_option("QUEUE", c.queue, "Only this queue (all together)");
+  totals->add_option("--by", c.by, "hour or minute (hour)")->check(CLI::IsMember({"hour", "minute"}));
+  totals->add_option("--since", c.since, "From this long ago, as 3h, or this instant (a day ago; by minute an hour)");
+  totals->add_option("--until", c.until, "Until then");
   store_command("servers", "Lists the servers that work on the store");
   store_command("pause", "Pauses a queue: it takes jobs and starts none")->add_option("QUEUE", c.queue)->required();
   store_command("resume", "Resumes a paused queue")->add_option("QUEUE", c.queue)->required();

@@ -27,6 +27,7 @@ struct command {
   std::vector<std::string> headers;                                  // NAME=VALUE
   std::vector<std::string> ids;
   bool all = false, yes = false;
+  std::string by = "hour";  // of totals
   unsigned limit = 50;
   std::string expression, zone = "UTC", from;  // of a cron
   std::string schedule;                        // the name of one

@@ -5,10 +5,13 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/words.hpp"
+#include "core/clock.hpp"
 #include "core/text.hpp"
 
 namespace sluice::cli {
 namespace {
+
+using namespace std::chrono_literals;
 
 template <class Item>
 int show_all(const command& c, const result<std::vector<Item>>& got,
@@ -52,6 +55,21 @@ int list(client& store, const command& c) {
       c, ask, [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
 }
 
+int show_totals(client& store, const command& c) {
+  totals_query query;
+  if (!c.queue.empty()) query.queue = queue_name(c.queue);
+  query.step = c.by == "hour" ? totals_step::hour : totals_step::minute;
+  query.from = system_clock().now() - (query.step == totals_step::hour ? 24h : 1h);
+  if (auto fine = read_time(c, query.from, query.to); !fine) return wrong_words(fine.error().message);
+  const auto got = store.totals(query);
+  if (!got) return failed(got.error());
+  if (!c.json) print(totals_table(*got));
+  else
+    for (const auto& line : json_lines(c.queue, *got))
+      print_line(line);
+  return 0;
+}
+
 int show(client& store, const command& c) {
   const auto found = store.get(job_id(c.id));
   if (!found) return failed(found.error());
@@ -88,6 +106,7 @@ int inspect(const command& c) {
         c, [&](auto limit, auto& after) { return store.quarantine(queue_name(c.queue), limit, after); },
         [](quarantine_page & p) -> auto& { return p.jobs; }, quarantine_table);
   if (c.name == "queues") return show_all(c, store.queues(), queues_table);
+  if (c.name == "totals") return show_totals(store, c);
   if (c.name == "servers") return show_all(c, store.servers(), servers_table);
   if (c.name == "requeue" || c.name == "delete") return change_jobs(store, c);
   if (c.name == "pause") return change(c, store.pause(queue_name(c.queue)), "paused");

@@ -132,6 +132,24 @@ std::string json_line(const queue_counts& q) {
                {"oldest_ready_at", time_or_null(q.oldest_ready)}});
 }
 
+std::vector<std::string> json_lines(const std::string& queue, const totals_report& report) {
+  std::vector<std::string> lines;
+  const auto add = [&](std::optional<time_point> begins, const job_totals& t) {
+    lines.push_back(dump({{"queue", queue.empty() ? json() : json(queue)},
+                          {"begins_at", time_or_null(begins)},
+                          {"enqueued", t.enqueued},
+                          {"succeeded", t.succeeded},
+                          {"failed", t.failed},
+                          {"deleted", t.deleted},
+                          {"retried", t.retried},
+                          {"lost", t.lost}}));
+  };
+  add(std::nullopt, report.ever);
+  for (const auto& row : report.rows)
+    add(row.begins, row.in_it);
+  return lines;
+}
+
 std::string json_line(const server_info& s) {
   return dump({{"id", s.id.value},
                {"name", s.name},
@@ -228,6 +246,18 @@ std::string queues_table(const std::vector<queue_counts>& queues) {
            std::to_string(q.throttled), std::to_string(q.processing), std::to_string(q.succeeded),
            std::to_string(q.failed), std::to_string(q.deleted), std::to_string(q.quarantined),
            q.oldest_ready ? ago(*q.oldest_ready) : ""});
+  return t.text();
+}
+
+std::string totals_table(const totals_report& report) {
+  table t({"FROM", "ENQUEUED", "SUCCEEDED", "FAILED", "DELETED", "RETRIED", "LOST"});
+  const auto add = [&](const std::string& from, const job_totals& n) {
+    t.add({from, std::to_string(n.enqueued), std::to_string(n.succeeded), std::to_string(n.failed),
+           std::to_string(n.deleted), std::to_string(n.retried), std::to_string(n.lost)});
+  };
+  for (const auto& row : report.rows)
+    add(format_time(row.begins), row.in_it);
+  add("ever", report.ever);
   return t.text();
 }
 

@@ -10,6 +10,7 @@
 #include <sluice/lock.hpp>
 #include <sluice/recurring.hpp>
 #include <sluice/throttler_status.hpp>
+#include <sluice/totals.hpp>
 
 namespace sluice::cli {
 
@@ -26,6 +27,8 @@ private:
 
 std::string json_line(const job& j);
 std::string json_line(const queue_counts& q);
+// Those since ever at first.
+std::vector<std::string> json_lines(const std::string& queue, const totals_report& report);
 std::string json_line(const server_info& s);
 std::string json_line(const lock_status& l);
 std::string json_line(const quarantined_job& q);
@@ -39,6 +42,7 @@ std::string jobs_table(const std::vector<job>& jobs);
 std::string locks_table(const std::vector<lock_status>& locks);
 std::string quarantine_table(const std::vector<quarantined_job>& jobs);
 std::string queues_table(const std::vector<queue_counts>& queues);
+std::string totals_table(const totals_report& report);
 std::string servers_table(const std::vector<server_info>& servers);
 std::string recurring_table(const std::vector<recurring_status>& all);
 std::string throttlers_table(const std::vector<throttler_status>& throttlers);

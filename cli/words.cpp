@@ -51,6 +51,14 @@ result<std::map<std::string, std::string>> headers_of(const command& c) {
   return headers;
 }
 
+result<void> read_time(const command& c, std::optional<time_point>& from, std::optional<time_point>& to) {
+  for (const auto& [option, text, into] :
+       {std::tuple("--since", &c.since, &from), std::tuple("--until", &c.until, &to)})
+    if (!text->empty() && !(*into = parse_since(*text)))
+      return wrong_option(option, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
+  return {};
+}
+
 result<job_query> query_of(const command& c) {
   job_query query;
   query.queue = queue_name(c.queue);
@@ -62,10 +70,7 @@ result<job_query> query_of(const command& c) {
   if (!c.state.empty() && !(query.state = parse_job_state(c.state)))
     return wrong_option("--state", "enqueued, scheduled, awaiting, throttled, processing, succeeded, failed or deleted",
                         c.state);
-  for (const auto& [option, text, into] :
-       {std::tuple("--since", &c.since, &query.from), std::tuple("--until", &c.until, &query.to)})
-    if (!text->empty() && !(*into = parse_since(*text)))
-      return wrong_option(option, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
+  if (auto fine = read_time(c, query.from, query.to); !fine) return fine.error();
   auto headers = headers_of(c);
   if (!headers) return headers.error();
   query.headers = std::move(*headers);

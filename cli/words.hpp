@@ -18,6 +18,8 @@ std::optional<std::pair<std::string, std::string>> parse_pair(const std::string&
 // Which headers, and which jobs, the options of a command say. invalid_argument names the option and what it takes.
 result<std::map<std::string, std::string>> headers_of(const command& c);
 result<job_query> query_of(const command& c);
+// Which time --since and --until say.
+result<void> read_time(const command& c, std::optional<time_point>& from, std::optional<time_point>& to);
 
 // As a whole; io_error names it and the cause.
 result<std::string> read_file(const std::string& path);

@@ -111,6 +111,12 @@ result<quarantine_page> client::quarantine(const queue_name& queue, std::uint32_
   return std::move(got->page);
 }
 
+result<totals_report> client::totals(const totals_query& query) {
+  auto got = parts_->ask_for<storage::totals_answer>(storage::totals_request{query});
+  if (!got) return got.error();
+  return std::move(got->report);
+}
+
 result<lock_page> client::locks(std::uint32_t limit, const std::string& after) {
   if (auto fine = check_limit(limit); !fine) return fine.error();
   auto got = parts_->ask_for<storage::locks_answer>(storage::locks_request{limit, after});

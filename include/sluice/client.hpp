@@ -15,6 +15,7 @@
 #include <sluice/options.hpp>
 #include <sluice/recurring.hpp>
 #include <sluice/throttler_status.hpp>
+#include <sluice/totals.hpp>
 
 namespace sluice {
 
@@ -57,6 +58,8 @@ public:
   /// Locks that are held, those first whose leases end first.
   result<lock_page> locks(std::uint32_t limit = 50, const std::string& after = {});
   result<std::vector<queue_counts>> queues();
+  /// How many jobs came and ended; nothing of a queue that the store does not know.
+  result<totals_report> totals(const totals_query& query);
   result<std::vector<server_info>> servers();
 
   /// Sees that a job waits in its queue to be run. A final or scheduled one is brought to the tail now; a final one

@@ -46,6 +46,7 @@ enum class script : std::uint8_t {
   schedule,
   due_schedules,
   swap_schedule,
+  totals,
   raise,
   audit,  // the last
 };

@@ -292,6 +292,7 @@ const std::unordered_map<std::string_view, known_command> commands = {
     {"SET", {3, set, kind::text, effect::grows}},
     {"EXISTS", {2, [](const asked& a) { a.into.set_number(a.key().what == kind::none ? 0 : 1); }}},
     {"DEL", {2, del, kind::none, effect::frees}},
+    {"UNLINK", {2, del, kind::none, effect::frees}},
     {"PUBLISH", {3, [](const asked& a) { a.into.set_number(0); }, kind::none, effect::tells}},
     {"HGET", {3, hget, kind::hash}},
     {"HMGET", {3, hmget, kind::hash}},

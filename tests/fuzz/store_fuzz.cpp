@@ -226,6 +226,8 @@ private:
     ask(locks_request{});
     ask(quarantine_request{});
     ask(servers_request{});
+    ask(totals_request{});
+    ask(totals_request{{queue_name(queues.front()), totals_step::hour, {}, {}}});
     ask(throttlers_request{});
     ask(schedules_request{});
     for (const auto& resource : resources)

@@ -14,9 +14,10 @@ const names three_queues = {"default", "other", "third"};
 const names windows = {"fixed_window:f", "sliding_window:v", "dynamic_window:d"};
 
 // What may stay: a number, a bit for each queue and each type that nobody knew there, and of each cell that ever was
-// its version.
-const std::set<std::string> may_stay = {"number", "queues",        "served",      "limiters",
-                                        "schema", "types:default", "types:other", "types:third"};
+// its version; and what is counted, for as long as that is kept.
+const std::set<std::string> may_stay = {"number",        "queues",         "served",      "limiters", "schema",
+                                        "types:default", "types:other",    "types:third", "totals",   "totals_before",
+                                        "total_sizes",   "minutes:494444", "hours:20601"};
 
 std::string text_of(std::size_t size) { return '"' + std::string(size, 'x') + '"'; }
 

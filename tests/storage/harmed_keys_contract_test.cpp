@@ -54,6 +54,9 @@ storage::swap_schedule_request changed_schedule(world& w, const std::string& fir
 template <class World>
 stock stocked(World& w) {
   stock s;
+  put_all(w, {"early"});
+  REQUIRE(remove(w, "early").code == errc::none);
+  w.clock.advance(1h);  // its minute and hour are over
   REQUIRE(define(w, "semaphore:s", 1) == defined::added);
   REQUIRE(define(w, {.resource = window, .text = "{}", .permits = std::nullopt, .config = "any"}) == defined::added);
   beat(w, serving("s1", {"default", "other"}));
@@ -116,6 +119,9 @@ const std::vector<kind_of_key>& all_keys() {
     add("HSET", {"claims"}, {"0 7:defaults1"});
     add("HSET", {"servers"}, {"s1"});
     add("HSET", {"locks"}, {"printer"});
+    add("HSET", {"totals", "totals_before"}, {"default"});
+    add("HSET", {"minutes:494444", "hours:20601"}, {"", "default"});
+    add("HSET", {"total_sizes"}, {"minutes:494444", "hours:20601"});
     add("HSET", {"schedules", "places"}, {"nightly"});
     for (const auto* line : {"ready", "front", "suspect", "throttled", "scheduled", "processing", "succeeded", "failed",
                              "deleted", "quarantined"})
@@ -189,10 +195,10 @@ void check_pages(world& w, Request r, Turn turn) {
 
 void check_looks(world& w) {
   std::vector<storage::request> all = {
-      storage::queues_request{},    storage::queue_names_request{}, storage::ready_request{{"default", "other"}},
-      storage::servers_request{},   storage::schedules_request{},   storage::schedule_request{"nightly"},
-      storage::due_request{},       storage::cell_request{window},  storage::locks_request{},
-      storage::quarantine_request{}};
+      storage::queues_request{},     storage::queue_names_request{}, storage::ready_request{{"default", "other"}},
+      storage::servers_request{},    storage::schedules_request{},   storage::schedule_request{"nightly"},
+      storage::due_request{},        storage::cell_request{window},  storage::locks_request{},
+      storage::quarantine_request{}, storage::totals_request{}};
   for (const auto& id : stocked_ids) {
     all.emplace_back(storage::get_request{job_id(id)});
     all.emplace_back(storage::explain_request{job_id(id)});
@@ -321,7 +327,8 @@ ON_HARMED_STORES("A claim that meets harmed holders takes nothing") {
 
 ON_HARMED_STORES("Whatever key is of the wrong type everybody is answered") {
   // What any claim reads, or any end.
-  const std::set<std::string> of_all = {"jobs", "past", "runs", "claims", "ending", "served", "queues", "paused"};
+  const std::set<std::string> of_all = {"jobs",   "past",   "runs",   "claims", "ending",
+                                        "served", "queues", "paused", "totals"};
   for (const auto& k : all_keys()) {
     CAPTURE(k.key);
     TestType w;

@@ -112,6 +112,15 @@ struct teller {
           cat("\n  ", one.resource, " by ", one.now.holder, ' ', one.now.fence.value, " until ", micros(one.now.until));
     return text;
   }
+  std::string operator()(const storage::totals_answer& t) const {
+    const auto said = [](const job_totals& n) {
+      return cat(n.enqueued, ' ', n.succeeded, ' ', n.failed, ' ', n.deleted, ' ', n.retried, ' ', n.lost);
+    };
+    auto text = cat("totals ", said(t.report.ever));
+    for (const auto& row : t.report.rows)
+      text += cat("\n  from ", micros(row.begins), ": ", said(row.in_it));
+    return text;
+  }
   std::string operator()(const storage::queues_answer& all) const {
     std::string text = "queues";
     for (const auto& q : all.queues) {

@@ -123,4 +123,32 @@ TEST_CASE("several jobs are changed by one command and each that is refused is t
   CHECK(w.counts().deleted == 2);
 }
 
+TEST_CASE("totals tell what came and how it ended") {
+  work_world w;
+  for (const auto* queue : {"default", "other"})
+    REQUIRE(w.sluice({"enqueue", queue, "noop", "{}", "--id", queue}).exit_code == 0);
+  REQUIRE(w.sluice({"delete", "other"}).exit_code == 0);
+  const auto asked = [&](names words) {
+    words.insert(words.begin(), {"totals", "--json"});
+    std::istringstream in(w.sluice(std::move(words)).out);
+    std::vector<nlohmann::json> lines;
+    for (std::string line; std::getline(in, line);)
+      lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  };
+  const auto all = asked({});
+  REQUIRE(all.size() >= 2);  // since ever, and by hour, which may be a new one meanwhile
+  CHECK(all[0].at("begins_at").is_null());
+  CHECK(all[0].at("queue").is_null());
+  CHECK(all[0].at("enqueued") == 2);
+  CHECK(all[0].at("deleted") == 1);
+  const auto minutes = asked({"default", "--by", "minute", "--since", "10m"});
+  REQUIRE(minutes.size() == 2);
+  CHECK(minutes[1].at("queue") == "default");
+  CHECK(minutes[1].at("begins_at").is_string());
+  CHECK(minutes[1].at("enqueued") == 1);
+  CHECK(w.sluice({"totals"}).out.find("ever") != std::string::npos);
+  CHECK(w.sluice({"totals", "--by", "week"}).exit_code == 2);
+}
+
 }  // namespace sluice::test

@@ -322,6 +322,30 @@ function look.servers(id, said)
   if not at or not are_texts(sub(said, at)) then wrong('server ', id, ' cannot be read') end
 end
 
+local function wrong_totals(queue) wrong(queue == '' and 'the store' or 'queue ' .. queue, ' has totals that cannot be read') end
+function look.totals(queue, value)
+  local _, t = read_last(value)
+  if not t then wrong_totals(queue) end
+end
+function look.totals_before(queue, value)
+  local _, at = read_totals(value, 1)
+  local of_hour, behind = read_totals(value, at and at + 1 or 1)
+  if not at or not of_hour or behind <= #value then wrong_totals(queue) end
+end
+function look.total_list(queue, rows)
+  local at = 1
+  while at and at <= #rows do
+    local its = match(rows, '^,%d+ ()', at)
+    local _, behind = read_totals(rows, its or #rows + 1)
+    at = behind
+  end
+  if not at then wrong_totals(queue) end
+end
+function look.total_sizes(its, size)
+  if call('EXISTS', P .. ':' .. its) == 0 then wrong('the totals of ', its, ' are listed and not there')
+  elseif not match(size, '^%d+$') then wrong('the totals of ', its, ' have no size') end
+end
+
 -- Any line of a queue, by its key.
 local own_lines = {}  -- by queue: the keys of its lines, but for those of types
 function look.line(id)
@@ -347,14 +371,15 @@ function look.quarantine(id, bytes)
 end
 
 -- Keys of which there are many, by the word behind the prefix: as what each is looked at.
-local many_of = {holders = 'holders', wait = 'wait', waits = 'waits', type = 'line', quarantined = 'quarantined'}
+local many_of = {holders = 'holders', wait = 'wait', waits = 'waits', type = 'line', quarantined = 'quarantined',
+                 minutes = 'total_list', hours = 'total_list'}
 for _, kind in ipairs(line_kinds) do many_of[kind] = 'line' end
 
 -- Keys that there is one of, by what each is looked at, if it is.
 local hashes = {jobs = jobs, runs = runs, past = past, admission = admission, claim_permits = claim_permits,
                 locks = locks, places = even_places, schedules = schedules, limits = limits, configs = configs,
                 limiters = limiters, claims = claims, servers = servers, definitions = definitions,
-                quarantine = quarantine}
+                quarantine = quarantine, totals = totals, totals_before = totals_before, total_sizes = total_sizes}
 local sorted_sets = {busy = busy, waiting = waiting, reserved = reserved, next_checks = next_checks,
                      lock_ends = lock_ends, firing = firing, due = due, ending = ending, served = served}
 local sets = {queues = queues, paused = paused}
@@ -368,6 +393,7 @@ local function is_only_one(its)
 end
 local function is_of_a_queue(kind, rest)
   local queue = rest
+  if kind == 'minutes' or kind == 'hours' then return call('HEXISTS', total_sizes, kind .. ':' .. rest) == 1 end
   if kind == 'type' or kind == 'wait' then
     local its, behind = match(rest, '^([^/]*)/(.*)$')
     if kind == 'wait' then return its end
@@ -397,7 +423,7 @@ if what == 'all' then
   return {'0', findings, besides}
 end
 
-local with_values = hashes[what] or what == 'holders'
+local with_values = hashes[what] or what == 'holders' or what == 'total_list'
 local slice
 if what == 'keys' then
   -- Only our own: what a pattern would read otherwise is escaped.

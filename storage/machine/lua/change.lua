@@ -41,11 +41,13 @@ else
     remember(p, start.fence, start.attempt, start.started, start.server, ARGV[6])
     p.attempt = start.attempt
   end
+  count_jobs(at.queue, 'deleted', 1)
   target, score = sorted(line('deleted', at.queue)), now_text
 end
 if row or at.kind == 'throttled' then throttling().check_throttlers() end
 p.reason = ARGV[5]
 if at.kind == 'scheduled' then sorted(due) end
+keep_totals()
 call('ZREM', at.key, id)
 call('HDEL', runs, id)
 call('HSET', past, id, write_past(p))

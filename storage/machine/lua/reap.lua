@@ -30,6 +30,8 @@ for i, id in ipairs(ids) do
       p.reason = give_up and format(ARGV[5], p.losses) or format(ARGV[4], start.attempt)
       p.attempt = start.attempt - 1
       ended[#ended + 1] = id
+      count_jobs(start.queue, 'lost', 1)
+      if give_up then count_jobs(start.queue, 'failed', 1) end
       is_final[id] = give_up
       if give_up then codes[i] = '2' end
       if start.permits ~= '' then took[#ended] = start.permits end
@@ -44,6 +46,7 @@ for i, id in ipairs(ids) do
 end
 local had = admissions_if_any(ended)
 if next(took) or #broken > 0 then throttling().check_throttlers() end
+keep_totals()
 each_list(leaving, 'ZREM')
 many('HDEL', runs, ended)
 many('HSET', past, changed)

@@ -35,7 +35,8 @@ local function common_of(rest)
     if permits then server = sub(rest, place) end
     c = permits and {claimed = claimed, queue = queue, permits = permits, server = server,
                      processing = sorted(line('processing', queue)),
-                     middle = ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server), lines = {}, ended = 0} or false
+                     middle = ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server), lines = {}, ended = 0,
+                     ends = {}} or false
     some_took = some_took or (c and permits ~= '')
     common[rest] = c
   end
@@ -111,6 +112,7 @@ for _, group in ipairs(groups) do
           took[ends] = c.permits
         end
         ended[ends] = id
+        c.ends[how] = (c.ends[how] or 0) + 1
         add_one(leaving, c.processing, id)
         local target, score = target_of(how, group.delay, losses, c)
         add_two(entering, sorted(target), score, id)
@@ -141,6 +143,10 @@ if next(has_admission) then
   had = admissions_if_any(admitted)
 end
 if ARGV[at] then may_draw() end  -- for the claim
+for _, c in pairs(common) do
+  for how, n in pairs(c and c.ends or {}) do count_jobs(c.queue, how, n) end
+end
+keep_totals()
 each_list(leaving, 'ZREM')
 many('HDEL', runs, ended)
 many('HSET', past, changed)

@@ -29,6 +29,10 @@ local lock_ends = P .. ':lock_ends'    -- sorted set: resource -> the instant at
 local schedules = P .. ':schedules'      -- hash: name -> a schedule
 local firing = P .. ':firing'            -- sorted set: name -> the instant at which the schedule is due next
 local even_places = P .. ':places'     -- hash: name -> the part of its minute that an evenly staggered one keeps
+-- How much was done (totals.lua), by queue, and under the empty name by all together.
+local totals = P .. ':totals'                -- hash: queue -> the minute of its last change, and its totals since ever
+local totals_before = P .. ':totals_before'  -- hash: queue -> what they were when that minute began, and its hour
+local total_sizes = P .. ':total_sizes'      -- hash: a list of minutes or hours -> about how many bytes it has
 local channel = P .. ':work'           -- told who may have work: who asked, and a hint as `finish` has it
 
 -- Who has a permit of a resource, but for those in `claim_permits`: hash: id -> "kind fence since". Resources hold any
@@ -37,3 +41,5 @@ local function holders(resource) return P .. ':holders:' .. resource end
 -- Who waits for it: a sorted set of ids for each queue, by the number of their first parking; and the set of queues.
 local function wait_line(queue, resource) return P .. ':wait:' .. queue .. '/' .. resource end
 local function waits(resource) return P .. ':waits:' .. resource end
+-- Totals of a number of minutes, or hours, for each queue: of one hour since 1970, or of one day.
+local function total_list(kind, slot) return P .. ':' .. kind .. ':' .. whole(slot) end

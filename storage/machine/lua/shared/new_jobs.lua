@@ -39,13 +39,15 @@ local function store_new(at)
 
   local first = tails > 0 and draw(tails) or 0
   for queue, keys in pairs(known) do
-    local list = placed.of[keys.ready]
+    local list, later = placed.of[keys.ready], placed.of[keys.scheduled]
+    count_jobs(queue, 'enqueued', ((list and #list or 0) + (later and #later or 0)) / 2)
     if list then
       has_work(queue)
       for i = 1, #list, 2 do list[i] = whole(first + list[i] - 1) end
     end
   end
   say_layout()
+  keep_totals()
   call('SADD', queues, unpack(queue_list))  -- first: it looks at the type too, and a queue without jobs does no harm
   many('HSET', jobs, records)
   each_list(placed, 'ZADD')

@@ -1,0 +1,26 @@
+-- Reads.
+-- How many jobs came and ended. ARGV[3]: a queue, or empty for all together. ARGV[4]: minutes or hours, of which there
+-- are lists; ARGV[5]: the time of one list in microseconds; ARGV[6]: how many lists are kept. ARGV[7], ARGV[8]: from and
+-- until which instant, each empty for any.
+-- Answer: the number of queues; for each its totals, and what they were before its minute and hour; then for each list:
+-- which it is, and its rows.
+local name, kind, each = ARGV[3], ARGV[4], tonumber(ARGV[5])
+local answer = {0}
+local function add(queue, value)
+  local n = #answer
+  answer[1] = answer[1] + 1
+  answer[n + 1], answer[n + 2] = value or '', call('HGET', totals_before, queue) or ''
+end
+if name ~= '' then
+  add(name, call('HGET', totals, name))
+else
+  local all = call('HGETALL', totals)
+  for i = 1, #all, 2 do add(all[i], all[i + 1]) end
+end
+local function list_at(instant, otherwise) return math.floor((tonumber(instant) or otherwise) / each) end
+local newest = list_at('', now)
+for slot = math.max(newest - ARGV[6], list_at(ARGV[7], 0)), math.min(newest + 1, list_at(ARGV[8], now + each)) do
+  local rows = call('HGET', total_list(kind, slot), name)
+  if rows then answer[#answer + 1], answer[#answer + 2] = whole(slot), rows end
+end
+return answer
