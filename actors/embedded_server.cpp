@@ -18,7 +18,18 @@ constexpr duration patience_with_host = 500ms;
 
 // In CAF 0.17 a thread that spawns from outside keeps the system's logger, and ~actor_system waits until it
 // ends (docs/decisions/0004): so this one ends at once.
-void on_short_thread(const std::function<void()>& spawn) { std::thread(spawn).join(); }
+// What it throws is thrown here.
+void on_short_thread(const std::function<void()>& spawn) {
+  std::exception_ptr thrown;
+  std::thread([&] {
+    try {
+      spawn();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }).join();
+  if (thrown) std::rethrow_exception(thrown);
+}
 
 }  // namespace
 
@@ -107,7 +118,8 @@ result<embedded_server> spawn_server(caf::actor_system& system, const server_opt
     on_short_thread(spawn);
   } catch (const std::system_error& failed) {
     made->running->leave();
-    return error{errc::io_error, cat("the server's thread could not be made: ", failed.what())};
+    if (made->door) caf::anon_send_exit(made->door, caf::exit_reason::user_shutdown);
+    return error{errc::io_error, cat("a thread of the server could not be made: ", failed.what())};
   }
   made->handle = made->door;
   return embedded_server(std::move(made));

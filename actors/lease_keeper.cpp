@@ -135,11 +135,12 @@ void lease_keeper::renew(engine& e, const std::vector<starts_of_pool>& due, stea
   }
   const auto told = [due, now, weak = e.weak_from_this(),
                      lease = e.options.lease](const std::vector<storage::answer>& answers) {
-    bool refused = true;
+    bool refused = false;
     for (std::size_t i = 0; i < due.size(); ++i) {
       const auto& [p, starts] = due[i];
       const auto* renewed = std::get_if<storage::renew_answer>(&answers[i]);
-      refused = refused && !renewed;
+      // What is harmed of one queue says nothing about others' leases.
+      if (!renewed) refused = refused || std::get<error>(answers[i]).code != errc::storage_damaged;
       if (!renewed)
         log::warn("queue ", p->queue.value, ": leases could not be renewed: ", to_string(std::get<error>(answers[i])));
       for (std::size_t k = 0; renewed && k < starts.size(); ++k) {

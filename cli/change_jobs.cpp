@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <limits>
 
 #include <unistd.h>
 
@@ -63,22 +64,30 @@ int change_all(client& store, const command& c, const change& how) {
   auto asked = query_of(c);
   if (!asked) return wrong_words(asked.error().message);
   auto& query = *asked;
-  query.limit = 200;
   if (!query.state) return wrong_words("--all needs a --state, as --state failed");
-  std::signal(SIGINT, [](int) { stopped = 1; });
+  struct sigaction stop {};  // without SA_RESTART: the question, too, ends
+  stop.sa_handler = [](int) { stopped = 1; };
+  ::sigaction(SIGINT, &stop, nullptr);
+  auto agreed = std::numeric_limits<std::uint64_t>::max();  // how many a person has said yes to
   const bool is_person = ::isatty(STDIN_FILENO) && ::isatty(STDERR_FILENO);
   if (!c.yes) {
     if (!is_person) return wrong_words("--all asks before it begins, and nobody is there to answer: add --yes");
     const auto found = count(store, query);
     if (!found) return failed(found.error());
-    if (stopped || *found == 0 || !says_yes(cat(how.verb, " ", *found, *found == 1 ? " job?" : " jobs?"))) {
-      note(*found == 0 ? "there is no such job" : "nothing was done");
-      return *found == 0 ? 0 : 1;
+    if (!stopped && *found == 0) {
+      note("there is no such job");
+      return 0;
     }
+    if (stopped || !says_yes(cat(how.verb, " ", *found, *found == 1 ? " job?" : " jobs?")) || stopped) {
+      note("nothing was done");
+      return 1;
+    }
+    agreed = *found;
   }
   std::uint64_t done = 0, looked_at = 0, refused = 0;
   std::optional<error> broke;
   do {
+    query.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(200, agreed - done - refused));
     const auto page = (store.*how.page)(query);
     if (!page) {
       broke = page.error();
@@ -90,15 +99,17 @@ int change_all(client& store, const command& c, const change& how) {
       if (++refused <= most_failures_told) failed(why);
     query.after = page->next;
     if (is_person) std::fprintf(stderr, "\r%llu %s ", static_cast<unsigned long long>(done), how.done);
-  } while (!query.after.empty() && !stopped);
+  } while (!query.after.empty() && !stopped && done + refused < agreed);
   if (is_person) std::fputc('\n', stderr);
   if (refused > most_failures_told) note(cat(refused - most_failures_told, " more were refused"));
-  const bool whole = !broke && query.after.empty();
+  const bool is_all = done + refused >= agreed;
+  const bool whole = !broke && (query.after.empty() || is_all);
   if (c.json)
     print_line(cat("{\"done\":", done, ",\"refused\":", refused, ",\"looked_at\":", looked_at,
                    ",\"next\":", whole ? "\"\"" : json_quoted(query.after), "}"));
   else print_line(cat(done, " ", how.done));
   if (broke) return failed(*broke);
+  if (is_all && !query.after.empty()) note("there may be more since: the same command asks anew");
   if (!whole) note("stopped before its end; the same command goes on with the rest");
   return whole && refused == 0 ? 0 : 1;
 }

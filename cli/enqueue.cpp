@@ -59,6 +59,9 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
   std::vector<new_job> some;
   std::vector<std::uint64_t> numbers;
   const auto send = [&] {
+    if (const auto delay = delay_of(c))  // until an instant it is less by now
+      for (auto& job : some)
+        job.delay = *delay;
     const auto each = store.enqueue(std::exchange(some, {}));
     for (std::size_t i = 0; i < each.size(); ++i) {
       if (!each[i]) note(cat("line ", numbers[i], ":"));

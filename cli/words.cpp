@@ -46,6 +46,7 @@ result<std::map<std::string, std::string>> headers_of(const command& c) {
   for (const auto& text : c.headers) {
     auto pair = parse_pair(text);
     if (!pair) return wrong_option("--header", "NAME=VALUE", text);
+    if (headers.contains(pair->first)) return wrong_option("--header", "given once for each name", text);
     headers.insert(std::move(*pair));
   }
   return headers;

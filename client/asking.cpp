@@ -1,5 +1,6 @@
 #include "client/asking.hpp"
 
+#include <numeric>
 #include <thread>
 
 namespace sluice {
@@ -20,28 +21,37 @@ storage::answer ask(storage::runner& of, const storage::request& r, duration pat
 
 storage::runner::answers ask(storage::runner& of, const storage::runner::requests& all, duration patience) {
   const auto deadline = steady_clock::now() + std::min(patience, longest_patience);
+  storage::runner::answers answers(all.size());
   std::vector<bool> unknown(all.size());
+  std::vector<std::size_t> open(all.size());  // places of those that are asked
+  std::iota(open.begin(), open.end(), 0);
+  auto asked = all;
   for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
-    auto answers = of.call(all, deadline);
-    bool again = false;
+    auto told = of.call(std::move(asked), deadline);
+    std::vector<std::size_t> again;
     auto needed = pause;
-    for (std::size_t i = 0; i < answers.size(); ++i) {
+    for (std::size_t k = 0; k < open.size(); ++k) {
+      const auto i = open[k];
+      answers[i] = std::move(told[k]);
       const auto* failed = std::get_if<error>(&answers[i]);
       if (!failed) continue;
       unknown[i] = unknown[i] || failed->code == errc::unknown_outcome;
       // Full does not mend itself within a deadline; the caller decides.
-      again = again || (waiting_helps(failed->code) && failed->code != errc::storage_full);
+      if (waiting_helps(failed->code) && failed->code != errc::storage_full) again.push_back(i);
       // A store that is held by another is waited for as a whole, or not at all: cut off in between, we
       // could not say whether it was stored.
       if (failed->code == errc::storage_busy) needed = storage::patience_with_others + pause;
     }
-    if (!again || steady_clock::now() + needed >= deadline) {
-      for (std::size_t i = 0; i < answers.size(); ++i)
-        if (auto* failed = std::get_if<error>(&answers[i]); failed && unknown[i]) failed->code = errc::unknown_outcome;
-      return answers;
-    }
+    if (again.empty() || steady_clock::now() + needed >= deadline) break;
     std::this_thread::sleep_for(pause);
+    open = std::move(again);
+    asked.clear();
+    for (const auto i : open)
+      asked.push_back(all[i]);
   }
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    if (auto* failed = std::get_if<error>(&answers[i]); failed && unknown[i]) failed->code = errc::unknown_outcome;
+  return answers;
 }
 
 }  // namespace sluice

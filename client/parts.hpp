@@ -28,14 +28,13 @@ struct client::parts {
     return sluice::ask_for<Answer>(*runner, r, options.deadline);
   }
 
-  // Each by a request of this kind, some in one commit.
-  template <class Request>
-  std::vector<result<void>> change(const std::vector<job_id>& ids) {
+  // Some in one commit.
+  std::vector<result<void>> change(const storage::runner::requests& all) {
     std::vector<result<void>> each;
-    for (std::size_t from = 0; from < ids.size();) {
+    for (std::size_t from = 0; from < all.size();) {
       storage::runner::requests some;
-      for (; from < ids.size() && some.size() < storage::largest_page; ++from)
-        some.push_back(Request{ids[from]});
+      for (; from < all.size() && some.size() < storage::largest_page; ++from)
+        some.push_back(all[from]);
       for (auto& answer : sluice::ask(*runner, some, options.deadline)) {
         if (auto* failed = std::get_if<error>(&answer)) {
           each.emplace_back(std::move(*failed));
@@ -48,20 +47,31 @@ struct client::parts {
     return each;
   }
 
-  // All of one page of a list.
+  template <class Request>
+  std::vector<result<void>> change(const std::vector<job_id>& ids) {
+    storage::runner::requests all;
+    for (const auto& id : ids)
+      all.push_back(Request{id});
+    return change(all);
+  }
+
+  // All of one page of a list, unless one left its state meanwhile.
   template <class Request>
   result<changed_page> change(job_query query) {
+    if (!query.state)
+      return error{errc::invalid_argument, "jobs are changed by a query of one state: it must say which"};
     query.with_args = false;
     auto page = ask_for<storage::list_answer>(storage::list_request{std::move(query)});
     if (!page) return page.error();
-    std::vector<job_id> ids;
-    for (auto& j : page->page.jobs)
-      ids.push_back(std::move(j.id));
-    const auto each = change<Request>(ids);
+    const auto& jobs = page->page.jobs;
+    storage::runner::requests all;
+    for (const auto& j : jobs)
+      all.push_back(Request{j.id, j.state});
+    const auto each = change(all);
     changed_page changed{0, {}, std::move(page->page.next), page->page.looked_at};
-    for (std::size_t i = 0; i < ids.size(); ++i) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
       if (each[i]) ++changed.done;
-      else changed.failed.emplace_back(ids[i], each[i].error());
+      else changed.failed.emplace_back(jobs[i].id, each[i].error());
     }
     return changed;
   }

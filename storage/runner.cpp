@@ -4,6 +4,7 @@
 #include <map>
 
 #include "storage/file_name.hpp"
+#include "storage/job_filter.hpp"
 #include "storage/settle_apart.hpp"
 
 namespace sluice::storage {
@@ -55,6 +56,10 @@ std::size_t weight(const request& r) {
       sum += heavy(o.job.record.size());
     return sum;
   }
+  if (const auto* l = std::get_if<list_request>(&r))
+    return 1 + (looks_inside(l->query) ? most_looked_at : l->query.limit);
+  if (const auto* q = std::get_if<quarantine_request>(&r)) return 1 + q->limit;
+  if (const auto* k = std::get_if<locks_request>(&r)) return 1 + k->limit;
   return 1;
 }
 

@@ -196,9 +196,11 @@ struct prune_answer {
 // already), not_found, damaged_record; a requeue is an illegal_transition for a job that runs or is throttled.
 struct requeue_request {
   job_id id;
+  std::optional<job_state> only_in{};  // illegal_transition in any other
 };
 struct remove_request {
   job_id id;
+  std::optional<job_state> only_in{};
 };
 struct change_answer {
   errc code = errc::none;

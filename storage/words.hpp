@@ -27,6 +27,10 @@ inline std::string runs_still(const job_id& id) {
   return cat("job ", printable(id.value, 200), " is running; delete it first, or wait");
 }
 
+inline std::string is_by_now(const job_id& id, std::string_view state) {
+  return cat("job ", printable(id.value, 200), " is ", state, " by now, and was left so");
+}
+
 inline std::string waits_for(const std::string& resource) { return cat("waits for ", resource); }
 inline std::string waits_still(const job_id& id, const std::string& resource) {
   return cat("job ", printable(id.value, 200), " waits for ", printable(resource, 200),

@@ -71,7 +71,8 @@ public:
   /// Each at its place succeeds or fails alone. Up to 200 are changed in one round trip.
   std::vector<result<void>> requeue(const std::vector<job_id>& ids);
   std::vector<result<void>> remove(const std::vector<job_id>& ids);
-  /// The jobs of one page of a list. For all that a query asks for, go on with `next` as with `list`: what fails anew
+  /// The jobs of one page of a list, which must name a state; one that has left it by then is left alone, and told as
+  /// an illegal_transition. For all that a query asks for, go on with `next` as with `list`: what fails anew
   /// meanwhile is not met again, for it stands before where the list has come to.
   result<changed_page> requeue(const job_query& query);
   result<changed_page> remove(const job_query& query);

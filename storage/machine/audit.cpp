@@ -46,8 +46,14 @@ result<std::vector<std::string>> audit(const asking& ask) {
                      500));
     } while (cursor != "0" && findings.size() < most_findings);
   }
-  if (findings.size() >= most_findings) findings.emplace_back("there may be more; nothing else was looked at");
+  cut_findings(findings);
   return findings;
+}
+
+void cut_findings(std::vector<std::string>& findings) {
+  if (findings.size() < most_findings) return;
+  findings.resize(most_findings);
+  findings.emplace_back("there may be more; nothing else was looked at");
 }
 
 }  // namespace sluice::storage::machine

@@ -18,6 +18,9 @@ using asking = std::function<result<void>(call c, const std::function<void(const
 // After so many it stops, and says so.
 inline constexpr std::size_t most_findings = 1'000;
 
+// No more than these, and a sentence that says so.
+void cut_findings(std::vector<std::string>& findings);
+
 // What should not be, as sentences.
 result<std::vector<std::string>> audit(const asking& ask);
 

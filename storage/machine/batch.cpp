@@ -6,6 +6,21 @@
 #include "storage/machine/transitions.hpp"
 
 namespace sluice::storage::machine {
+namespace {
+
+// A named one: the name of a lambda would hold those of all requests and answers, once for each.
+struct asking_one {
+  steps& x;
+  answer& into;
+
+  void operator()(const enqueue_request&) const {}  // are asked together
+  template <class Request>
+  void operator()(const Request& r) const {
+    ask(x, r, into);
+  }
+};
+
+}  // namespace
 
 std::vector<enqueue_part> ask_all(steps& x, std::span<const request> batch, std::span<answer> answers) {
   std::vector<enqueue_part> joined;
@@ -18,11 +33,7 @@ std::vector<enqueue_part> ask_all(steps& x, std::span<const request> batch, std:
       if (together.size() > 1) joined.insert(joined.end(), together.begin(), together.end());
       continue;
     }
-    std::visit(
-        [&](const auto& one) {
-          if constexpr (!std::is_same_v<decltype(one), const enqueue_request&>) ask(x, one, answers[i]);
-        },
-        batch[i]);
+    std::visit(asking_one{x, answers[i]}, batch[i]);
     ++i;
   }
   return joined;

@@ -10,6 +10,8 @@ change_answer read_change(const job_id& id, std::string_view said) {
   if (said == "done") return {};
   if (said == "not_found") return {errc::not_found, words::no_job(id)};
   if (said == "damaged") return {errc::damaged_record, words::damaged_job(id)};
+  constexpr std::string_view is = "is ";
+  if (said.starts_with(is)) return {errc::illegal_transition, words::is_by_now(id, said.substr(is.size()))};
   constexpr std::string_view throttled = "throttled ";
   if (said.starts_with(throttled))
     return {errc::illegal_transition, words::waits_still(id, std::string(said.substr(throttled.size())))};
@@ -31,13 +33,13 @@ void send(steps& x, call c, const job_id& id, answer& into) {
 
 void ask(steps& x, const requeue_request& r, answer& into) {
   call c(script::change);
-  c.add("requeue").add(r.id.value).add(words::requeued);
+  c.add("requeue").add(r.id.value).add(words::requeued).add(r.only_in ? name_of(*r.only_in) : "");
   send(x, std::move(c), r.id, into);
 }
 
 void ask(steps& x, const remove_request& r, answer& into) {
   call c(script::change);
-  c.add("remove").add(r.id.value).add(words::deleted);
+  c.add("remove").add(r.id.value).add(words::deleted).add(r.only_in ? name_of(*r.only_in) : "");
   c.add(write_ended("deleted", words::deleted_running, duration::zero()));
   send(x, std::move(c), r.id, into);
 }

@@ -195,8 +195,8 @@ void ask(steps& x, const quarantine_request& r, answer& into) {
 }
 
 void ask(steps& x, const locks_request& r, answer& into) {
-  ask_page<locks_answer, 4>(x, script::locks, {}, r.limit, r.after, into, [](lock_page& page, const row& at) {
-    page.locks.push_back({at(0), {fence{number(at(2))}, at(3), instant(at(1)), {}}});
+  ask_page<locks_answer, 5>(x, script::locks, {}, r.limit, r.after, into, [](lock_page& page, const row& at) {
+    page.locks.push_back({at(0), {fence{number(at(2))}, at(3), instant(at(1)), duration(number(at(4)))}});
     return place{at(1), at(0)};
   });
 }

@@ -195,8 +195,14 @@ public:
       return look([&] { run({std::move(c), read, {}}, false); });
     });
     rows_check rows;
-    for (bool goes_on = true; found && goes_on && found->size() < machine::most_findings;)
-      if (auto looked = look([&] { goes_on = rows.look_at_some(*db_, *found); }); !looked) found = looked.error();
+    for (bool goes_on = true; found && goes_on && found->size() < machine::most_findings;) {
+      const auto looked = look([&] { goes_on = rows.look_at_some(*db_, *found); });
+      if (looked) continue;
+      if (looked.error().code != errc::storage_damaged) return looked.error();
+      found->push_back(cat("the rows cannot be looked at: ", looked.error().message));
+      break;
+    }
+    if (found) machine::cut_findings(*found);
     return found;
   }
 

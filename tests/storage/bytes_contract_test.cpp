@@ -57,6 +57,22 @@ ON_EACH_STORE("A page of large jobs is cut at its bytes and goes on where it end
   CHECK(list(w).size() == 7);
 }
 
+ON_EACH_STORE("A search through large jobs reads some of them at a time and goes on") {
+  names all;
+  for (int i = 0; i < 20; ++i) {
+    all.push_back(cat("j", 10 + i));
+    REQUIRE(put(w, {.id = all.back(), .args = '"' + std::string(1'000'000, 'x') + '"'}) == errc::none);
+  }
+  job_query query;
+  query.type = job_type("work");
+  query.with_args = false;
+  query.limit = 200;
+  const auto page = ask(w, storage::list_request{query}).page;
+  CHECK(page.looked_at >= 10);
+  CHECK(page.looked_at < 20);
+  CHECK(ids(list(w, query)) == all);
+}
+
 ON_EACH_STORE("A page without args has all jobs with everything else") {
   put_large(w, 6);
   REQUIRE(put(w, {.id = "mail", .type = "mail", .delay = 1h, .headers = {{"trace", "1"}}}) == errc::none);

@@ -38,6 +38,8 @@ ON_EACH_STORE("Locks that are held are listed by their ends, page by page") {
   w.clock.advance(10s);
   for (const auto* resource : {"b", "a", "c"})
     lock(w, resource, by_b);
+  lock(w, "first", {.holder = "b", .lease = 21s});
+  lock(w, "then", {.holder = "b", .lease = 22s});
   w.clock.advance(20s);
   names listed;
   storage::locks_request r{1, {}};
@@ -47,11 +49,13 @@ ON_EACH_STORE("Locks that are held are listed by their ends, page by page") {
       listed.push_back(one.resource);
       CHECK(one.now.holder == "b");
       CHECK(one.now.fence.value > 0);
-      CHECK(one.now.until == w.clock.now() + 10s);
+      CHECK(one.now.until == w.clock.now() + one.now.left);
+      CHECK(one.now.left == (one.resource == "first" ? 1s : 8s));
     }
+    if (r.after.empty()) w.clock.advance(2s);  // who is "then" ends between two pages
     r.after = page.next;
   } while (!r.after.empty());
-  CHECK(listed == names{"a", "b", "c"});
+  CHECK(listed == names{"first", "a", "b", "c"});
   r.after = "c";
   CHECK(refusal(w, r) == errc::invalid_argument);
 }

@@ -100,6 +100,21 @@ ON_EACH_STORE("A requeue of a job that runs is refused, and changes nothing") {
   audit(w);
 }
 
+ON_EACH_STORE("A job that has left the state in which it was to be changed is left alone") {
+  put_all(w, {"a", "b"});
+  const auto a = claim_one(w);
+  const auto change = [&](auto r) { return w.template ask<storage::change_answer>(std::move(r)); };
+  const auto refused = change(storage::remove_request{a.id, job_state::enqueued});
+  CHECK(refused.code == errc::illegal_transition);
+  CHECK(refused.message == "job a is processing by now, and was left so");
+  CHECK(get(w, "a").state == job_state::processing);
+  CHECK(change(storage::remove_request{job_id("b"), job_state::enqueued}).code == errc::none);
+  REQUIRE(settle(w, a) == errc::none);
+  CHECK(change(storage::requeue_request{a.id, job_state::failed}).code == errc::illegal_transition);
+  CHECK(change(storage::requeue_request{a.id, job_state::succeeded}).code == errc::none);
+  audit(w);
+}
+
 ON_EACH_STORE("Any job can be removed, and removing it again is fine") {
   one_of_each(w);
   for (const auto* id : {"enqueued", "scheduled", "processing", "succeeded", "failed", "deleted"}) {

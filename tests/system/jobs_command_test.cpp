@@ -73,6 +73,7 @@ TEST_CASE("words that ask for nothing sensible are told with what they take") {
   for (const auto& [words, said, exit_code] : std::vector<wrong>{
            {{"jobs", "--since", "soon"}, "--since must be a time, as 2h, or an instant, as 2026-03-08T00:00:00Z"},
            {{"jobs", "--header", "tenant"}, "--header must be NAME=VALUE"},
+           {{"jobs", "--header", "a=1", "--header", "a=2"}, "--header must be given once for each name"},
            {{"jobs", "--match", "=1"}, "--match must be PATH=VALUE"},
            {{"jobs", "--match", "a..b=1"}, "'a..b' is no path into arguments", 1},
            {{"jobs", "--after", "yesterday"}, "'yesterday' is not where a page of this list ended", 1},

@@ -1,9 +1,10 @@
 -- Writes, and its answer is a promise.
 -- A person's word about one job.
--- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6], for remove: cause, error and time waited of a
+-- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6]: the only state in which it is done, or empty for
+-- any. ARGV[7], for remove: cause, error and time waited of a
 -- start that runs, as in a past.
--- Answer: done, not_found or damaged; or why its state does not allow that: processing, or "throttled RESOURCE". Then
--- the hint.
+-- Answer: done, not_found or damaged; or why its state does not allow that: processing, "throttled RESOURCE", or "is
+-- STATE", which is not the only one. Then the hint.
 -- Invariants: the job moves from one line to one other, as docs/job_lifecycle.md draws it, or is where it should be and
 -- nothing changes; who is deleted has no permits.
 begin_freeing()
@@ -19,6 +20,8 @@ if not at or not p then
   if was_scheduled then refresh_due(at.queue) end
   return {'damaged', finish()}
 end
+local state = is_enqueued(at.kind) and 'enqueued' or at.kind
+if ARGV[6] ~= '' and ARGV[6] ~= state then return {'is ' .. state, ''} end
 local target, score, row
 if ARGV[3] == 'requeue' then
   if is_enqueued(at.kind) then return {'done', ''} end
@@ -38,7 +41,7 @@ else
   row = at.kind == 'processing' and call('HGET', runs, id)
   local start = row and read_start(row)
   if start then
-    remember(p, start.fence, start.attempt, start.started, start.server, ARGV[6])
+    remember(p, start.fence, start.attempt, start.started, start.server, ARGV[7])
     p.attempt = start.attempt
   end
   count_jobs(at.queue, 'deleted', 1)

@@ -6,7 +6,7 @@
 -- followed by 1 when the newest is first.
 -- Answer: for each job its state, then id, line, score, record, past or empty, and its start or, of a throttled job, its
 -- admission. Scores are told so that a page goes on behind any of them. One value more at the end when the page was cut
--- at its bytes.
+-- at its bytes, told or read.
 local limit, after_score, after_id = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local with_args = ARGV[7] == '1'
 local all = ARGV[3] ~= '' and {ARGV[3]} or call('SMEMBERS', queues)
@@ -58,15 +58,16 @@ local function without_result(value)
   return write_past(p)
 end
 
-local answer, count, bytes = {}, 0, 0
+local answer, count, bytes, read = {}, 0, 0, 0
 for s = 10, #ARGV, 2 do
   local lines = lines_with_jobs(ARGV[s], ARGV[s + 1] == '1')
   while #lines > 0 and count < limit do
     local l, n = lines[1], #answer
     local record, before = call('HGET', jobs, l.id) or '', call('HGET', past, l.id) or ''
+    read = read + #record + #before
     if not with_args then record, before = without_args(record), without_result(before) end
     bytes = bytes + #record + #before
-    if n > 0 and bytes > most_told_bytes then
+    if n > 0 and (bytes > most_told_bytes or read > 4 * most_told_bytes) then
       answer[n + 1] = 1
       return answer
     end

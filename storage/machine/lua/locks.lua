@@ -1,14 +1,17 @@
 -- Reads.
 -- A page of the locks that are held, those first whose leases end first. ARGV[3]: at most so many. ARGV[4], ARGV[5]: the
 -- score and resource behind which it goes on, both empty at its beginning.
--- Answer, for each: the resource, the end of its lease, its fence and holder; both empty when they cannot be read.
+-- Answer, for each: the resource, the end of its lease, its fence and holder, both empty when they cannot be read, and
+-- the time that is left.
 local answer = {}
 local held = merged({page(lock_ends, false, '(' .. now_text, '+inf', tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[3]), 1)})
-while #held > 0 and #answer < 4 * tonumber(ARGV[3]) do
-  local n, resource = #answer, held[1].id
-  answer[n + 1], answer[n + 2] = resource, exact(held[1].score)
-  local l = read_lock(call('HGET', locks, resource)) or {fence = '', holder = ''}
-  answer[n + 3], answer[n + 4] = l.fence, l.holder
+while #held > 0 and #answer < 5 * tonumber(ARGV[3]) do
+  local n, resource, left = #answer, held[1].id, held[1].score - now
+  if left > 0 then  -- others have ended since the page before
+    answer[n + 1], answer[n + 2], answer[n + 5] = resource, exact(held[1].score), whole(math.min(left, longest))
+    local l = read_lock(call('HGET', locks, resource)) or {fence = '', holder = ''}
+    answer[n + 3], answer[n + 4] = l.fence, l.holder
+  end
   go_on(held)
 end
 return answer
