@@ -13,25 +13,25 @@ namespace sluice::cli {
 struct command {
   std::string name;  // the subcommand, as "show" or "throttler set"
   std::string store;
-  bool json = false;
   std::string config;
   std::vector<std::string> sets;
-  log_level log_from = log_level::info;
-  log_format log_as = log_format::text;
   std::string queue, type, args, id, state, in, at, timeout;
-  std::optional<std::uint32_t> retries;
-  bool bulk = false;
   std::string throttler;                                             // KIND:NAME
   std::vector<std::string> words;                                    // of a definition, as limit=4
   std::string server, id_begins, since, until, match, error, after;  // of jobs
   std::vector<std::string> headers;                                  // NAME=VALUE
   std::vector<std::string> ids;
-  bool all = false, yes = false;
-  std::string by = "hour";  // of totals
-  unsigned limit = 50;
+  std::string by = "hour";                     // of totals
   std::string expression, zone = "UTC", from;  // of a cron
   std::string schedule;                        // the name of one
+  std::optional<std::uint32_t> retries;
+  unsigned limit = 50;
   unsigned count = 10;
+  log_level log_from = log_level::info;
+  log_format log_as = log_format::text;
+  bool json = false;
+  bool bulk = false;
+  bool all = false, yes = false;
 };
 
 // Exit codes: 0 done, 1 it failed, 2 the words were wrong.
