@@ -108,6 +108,10 @@ constexpr const char* totals_help =
     "  sluice totals\n"
     "  sluice totals orders --by minute --since 3h";
 
+constexpr const char* log_help =
+    "Lists who requeued, deleted, paused, resumed or set what, and through what, the newest first: by this command\n"
+    "and by every client that says who it is. The store keeps 1,000; what one does again within a minute is added.";
+
 void add_query_options(CLI::App& to, command& c) {
   to.add_option("--state", c.state, "enqueued scheduled throttled processing succeeded failed deleted");
   to.add_option("--queue", c.queue, "Only this queue");
@@ -167,9 +171,9 @@ std::vector<const CLI::App*> named(const CLI::App& app) {
 
 open_mode mode_of(const command& c) {
   static const std::set<std::string> makes{"work", "enqueue", "recurring set", "throttler set"};
-  static const std::set<std::string> looks{"jobs",           "show",    "queues",     "servers",
-                                           "audit",          "explain", "throttlers", "throttler show",
-                                           "recurring list", "locks",   "quarantine", "totals"};
+  static const std::set<std::string> looks{
+      "jobs",           "show",           "queues", "servers",    "audit",  "explain", "throttlers",
+      "throttler show", "recurring list", "locks",  "quarantine", "totals", "log"};
   if (makes.contains(c.name)) return open_mode::may_make;
   return looks.contains(c.name) ? open_mode::only_look : open_mode::must_exist;
 }
@@ -217,7 +221,8 @@ parsed parse(int argc, char** argv) {
   store_command("show", "Shows one job with its history")->add_option("ID", c.id)->required();
   store_command("queues", "Counts the jobs of each queue by state");
   for (auto* paged : {store_command("locks", "Lists the locks that are held, those first whose leases end first"),
-                      store_command("quarantine", "Lists jobs that were put aside since they could not be read")}) {
+                      store_command("quarantine", "Lists jobs that were put aside since they could not be read"),
+                      store_command("log", log_help)}) {
     paged->add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
     paged->add_option("--after", c.after, "Go on where an earlier list ended");
   }

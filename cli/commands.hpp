@@ -9,7 +9,7 @@ namespace sluice::cli {
 
 int check(const command& c);
 int work(const command& c);
-// jobs, show, locks, quarantine, queues, servers, pause, resume; and those that follow
+// jobs, show, locks, quarantine, log, queues, totals, servers, pause, resume; and those that follow
 int inspect(const command& c);
 int enqueue(client& store, const command& c);
 // requeue, delete

@@ -88,10 +88,7 @@ int change(const command& c, const result<void>& changed, const char* done) {
 }  // namespace
 
 int inspect(const command& c) {
-  client_options options;
-  options.storage = c.store;
-  options.mode = mode_of(c);
-  auto opened = client::open(options);
+  auto opened = client::open(options_of(c));
   if (!opened) return failed(opened.error());
   auto& store = *opened;
   if (c.name == "enqueue") return enqueue(store, c);
@@ -105,6 +102,10 @@ int inspect(const command& c) {
     return show_pages(
         c, [&](auto limit, auto& after) { return store.quarantine(queue_name(c.queue), limit, after); },
         [](quarantine_page & p) -> auto& { return p.jobs; }, quarantine_table);
+  if (c.name == "log")
+    return show_pages(
+        c, [&](auto limit, auto& after) { return store.acts(limit, after); },
+        [](act_page & p) -> auto& { return p.acts; }, acts_table);
   if (c.name == "queues") return show_all(c, store.queues(), queues_table);
   if (c.name == "totals") return show_totals(store, c);
   if (c.name == "servers") return show_all(c, store.servers(), servers_table);

@@ -173,6 +173,16 @@ std::string json_line(const quarantined_job& q) {
   return dump({{"id", q.id.value}, {"queue", q.queue.value}, {"since", format_time(q.since)}});
 }
 
+std::string json_line(const act& a) {
+  return dump({{"at", format_time(a.at)},
+               {"until", format_time(a.until)},
+               {"by", a.by.name},
+               {"through", a.by.through},
+               {"what", a.what},
+               {"count", a.count},
+               {"about", a.about}});
+}
+
 std::string json_line(const throttler_status& t) { return dump(fields_of(t)); }
 
 std::string json_line(const recurring_status& s) {
@@ -235,6 +245,21 @@ std::string quarantine_table(const std::vector<quarantined_job>& jobs) {
   table t({"ID", "QUEUE", "SINCE"});
   for (const auto& q : jobs)
     t.add({printable(q.id.value), printable(q.queue.value), format_time(q.since)});
+  return t.text();
+}
+
+std::string acts_table(const std::vector<act>& acts) {
+  constexpr std::size_t most_named = 3;
+  table t({"WHEN", "WHO", "THROUGH", "WHAT", "COUNT", "ABOUT"});
+  for (const auto& a : acts) {
+    std::string about;
+    const auto named = std::min(a.about.size(), most_named);
+    for (std::size_t i = 0; i < named; ++i)
+      about += (i == 0 ? "" : ", ") + printable(a.about[i]);
+    if (a.count > named) about += cat(" and ", a.count - named, " more");
+    t.add({format_time(a.at), printable(a.by.name), printable(a.by.through), printable(a.what), std::to_string(a.count),
+           about});
+  }
   return t.text();
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <sluice/act.hpp>
 #include <sluice/error.hpp>
 #include <sluice/explanation.hpp>
 #include <sluice/job.hpp>
@@ -32,6 +33,7 @@ std::vector<std::string> json_lines(const std::string& queue, const totals_repor
 std::string json_line(const server_info& s);
 std::string json_line(const lock_status& l);
 std::string json_line(const quarantined_job& q);
+std::string json_line(const act& a);
 std::string json_line(const throttler_status& t);
 std::string json_line(const recurring_status& s);
 std::string json_page(const throttler_status& t);  // with definition, keys, holders and waiters
@@ -41,6 +43,7 @@ std::string json_fault(const std::string& pointer, const std::string& problem);
 std::string jobs_table(const std::vector<job>& jobs);
 std::string locks_table(const std::vector<lock_status>& locks);
 std::string quarantine_table(const std::vector<quarantined_job>& jobs);
+std::string acts_table(const std::vector<act>& acts);
 std::string queues_table(const std::vector<queue_counts>& queues);
 std::string totals_table(const totals_report& report);
 std::string servers_table(const std::vector<server_info>& servers);

@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/text.hpp"
 #include "scheduler/recurrence.hpp"
@@ -55,10 +56,7 @@ int recurring_jobs(const command& c) {
       wrong_words(cat(c.schedule, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
     if (!said.faults.empty()) return 2;
   }
-  client_options options;
-  options.storage = c.store;
-  options.mode = mode_of(c);
-  auto opened = client::open(std::move(options));
+  auto opened = client::open(options_of(c));
   if (!opened) return failed(opened.error());
   auto& store = *opened;
   if (c.name == "recurring list") return list(store, c);

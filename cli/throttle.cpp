@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
@@ -43,13 +44,6 @@ int done(const command& c, const named_throttler& which, const result<void>& cha
   print_line(c.json ? cat("{\"resource\":", json_quoted(resource), ",\"done\":", json_quoted(what), "}")
                     : cat(printable(resource), " ", what));
   return 0;
-}
-
-result<client> open(const command& c) {
-  client_options options;
-  options.storage = c.store;
-  options.mode = mode_of(c);
-  return client::open(std::move(options));
 }
 
 int list(client& store, const command& c) {
@@ -98,7 +92,7 @@ int throttle(const command& c) {
     said = config::load_throttler(which.kind, which.name, c.words, {storage::check_url, throttling::check});
     if (!said.faults.empty()) return tell_faults(c.throttler, said.faults);
   }
-  auto store = open(c);
+  auto store = client::open(options_of(c));
   if (!store) return failed(store.error());
   if (c.name == "throttlers") return list(*store, c);
   if (c.name == "throttler set") return done(c, which, store->set_throttler(said.definition), "set");

@@ -1,6 +1,11 @@
 #include "cli/words.hpp"
 
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +23,30 @@ std::optional<time_point> parse_since(const std::string& text) {
   return parse_time(text);
 }
 
+// The login name of whoever typed the command, also behind sudo, and the host.
+std::string person() {
+  std::array<char, 16 * 1024> names{};
+  passwd entry{};
+  passwd* known = nullptr;
+  const char* before_sudo = std::getenv("SUDO_USER");
+  std::string name = before_sudo ? before_sudo : "";
+  if (name.empty() && ::getpwuid_r(::getuid(), &entry, names.data(), names.size(), &known) == 0 && known)
+    name = known->pw_name;
+  if (name.empty()) name = cat("uid ", ::getuid());
+  std::array<char, 256> host{};
+  const bool has_host = ::gethostname(host.data(), host.size() - 1) == 0;
+  return cat(name, "@", has_host ? host.data() : "unknown");
+}
+
 }  // namespace
+
+client_options options_of(const command& c) {
+  client_options options;
+  options.storage = c.store;
+  options.mode = mode_of(c);
+  options.by = {person(), "sluice"};
+  return options;
+}
 
 std::optional<std::pair<std::string, std::string>> parse_pair(const std::string& text) {
   const auto equals = text.find('=');

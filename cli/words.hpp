@@ -5,12 +5,16 @@
 #include <string>
 #include <utility>
 
+#include <sluice/client.hpp>
 #include <sluice/error.hpp>
 #include <sluice/job.hpp>
 
 #include "cli/command_line.hpp"
 
 namespace sluice::cli {
+
+// Of the store that a command names, for what it may do there, in the name of whoever typed it.
+client_options options_of(const command& c);
 
 // "customer.id=42": what stands before the first equals sign, and all behind it.
 std::optional<std::pair<std::string, std::string>> parse_pair(const std::string& text);

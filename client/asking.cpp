@@ -19,6 +19,10 @@ storage::answer ask(storage::runner& of, const storage::request& r, duration pat
   return std::move(ask(of, storage::runner::requests{r}, patience).front());
 }
 
+storage::answer ask_once(storage::runner& of, const storage::request& r, duration patience) {
+  return std::move(of.call({r}, steady_clock::now() + std::min(patience, longest_patience)).front());
+}
+
 storage::runner::answers ask(storage::runner& of, const storage::runner::requests& all, duration patience) {
   const auto deadline = steady_clock::now() + std::min(patience, longest_patience);
   storage::runner::answers answers(all.size());

@@ -7,6 +7,8 @@ namespace sluice {
 
 // Every request may be repeated (the store knows it again), so an unknown outcome is asked again.
 storage::answer ask(storage::runner& of, const storage::request& r, duration patience);
+// Once only, for what would be done twice: after an unknown outcome it may have been done.
+storage::answer ask_once(storage::runner& of, const storage::request& r, duration patience);
 // Several in one commit. What was answered is not asked again: by then it might mean something else.
 storage::runner::answers ask(storage::runner& of, const storage::runner::requests& all, duration patience);
 

@@ -36,6 +36,12 @@ result<client> client::open(client_options options) {
   return client(std::make_unique<parts>(std::move(options), std::move(pipeline), std::move(*runner)));
 }
 
+client client::as(author by) const {
+  auto second = std::make_unique<parts>(*parts_);
+  second->options.by = std::move(by);
+  return client(std::move(second));
+}
+
 result<job_id> client::enqueue(new_job job) {
   std::vector<new_job> one;
   one.push_back(std::move(job));
@@ -124,6 +130,13 @@ result<lock_page> client::locks(std::uint32_t limit, const std::string& after) {
   return std::move(got->page);
 }
 
+result<act_page> client::acts(std::uint32_t limit, const std::string& after) {
+  if (auto fine = check_limit(limit); !fine) return fine.error();
+  auto got = parts_->ask_for<storage::acts_answer>(storage::acts_request{limit, after});
+  if (!got) return got.error();
+  return std::move(got->page);
+}
+
 result<std::vector<queue_counts>> client::queues() {
   auto got = parts_->ask_for<storage::queues_answer>(storage::queues_request{});
   if (!got) return got.error();
@@ -141,19 +154,25 @@ result<std::vector<server_info>> client::servers() {
 result<void> client::requeue(const job_id& id) { return requeue(std::vector{id}).front(); }
 result<void> client::remove(const job_id& id) { return remove(std::vector{id}).front(); }
 std::vector<result<void>> client::requeue(const std::vector<job_id>& ids) {
-  return parts_->change<storage::requeue_request>(ids);
+  return parts_->change<storage::requeue_request>("requeue", ids);
 }
 std::vector<result<void>> client::remove(const std::vector<job_id>& ids) {
-  return parts_->change<storage::remove_request>(ids);
+  return parts_->change<storage::remove_request>("delete", ids);
 }
-result<changed_page> client::requeue(const job_query& query) { return parts_->change<storage::requeue_request>(query); }
-result<changed_page> client::remove(const job_query& query) { return parts_->change<storage::remove_request>(query); }
+result<changed_page> client::requeue(const job_query& query) {
+  return parts_->change<storage::requeue_request>("requeue", query);
+}
+result<changed_page> client::remove(const job_query& query) {
+  return parts_->change<storage::remove_request>("delete", query);
+}
 
 result<void> client::pause(const queue_name& queue) {
   if (!valid_name(queue.value))
     return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
   const auto got = parts_->ask_for<storage::done_answer>(storage::pause_request{queue, true});
-  return got ? result<void>() : result<void>(got.error());
+  if (!got) return got.error();
+  parts_->note("pause", {queue.value});
+  return {};
 }
 
 result<void> client::resume(const queue_name& queue) {
@@ -164,7 +183,9 @@ result<void> client::resume(const queue_name& queue) {
   if (std::none_of(known->begin(), known->end(), [&](const queue_counts& q) { return q.queue == queue; }))
     return error{errc::not_found, cat("no queue ", printable(queue.value, 200), " is known to the store")};
   const auto got = parts_->ask_for<storage::done_answer>(storage::pause_request{queue, false});
-  return got ? result<void>() : result<void>(got.error());
+  if (!got) return got.error();
+  parts_->note("resume", {queue.value});
+  return {};
 }
 
 }  // namespace sluice

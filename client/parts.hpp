@@ -6,6 +6,7 @@
 #include <sluice/client.hpp>
 
 #include "client/asking.hpp"
+#include "core/log.hpp"
 #include "core/pipeline.hpp"
 #include "core/text.hpp"
 #include "scheduler/schedules.hpp"
@@ -28,6 +29,17 @@ struct client::parts {
     return sluice::ask_for<Answer>(*runner, r, options.deadline);
   }
 
+  // Notes by whom something was done to these, if he says who he is. The change stands, whatever becomes of its note.
+  void note(std::string_view what, std::vector<std::string> about) {
+    if (options.by.name.empty() || about.empty()) return;
+    storage::act_request noted{options.by, std::string(what), {}, about.size()};
+    about.resize(std::min<std::size_t>(about.size(), storage::most_about));
+    noted.about = std::move(about);
+    const auto answer = ask_once(*runner, noted, options.deadline);
+    if (const auto* failed = std::get_if<error>(&answer))
+      log::warn("'", what, "' by ", options.by.name, " was done and not noted: ", to_string(*failed));
+  }
+
   // Some in one commit.
   std::vector<result<void>> change(const storage::runner::requests& all) {
     std::vector<result<void>> each;
@@ -48,30 +60,36 @@ struct client::parts {
   }
 
   template <class Request>
-  std::vector<result<void>> change(const std::vector<job_id>& ids) {
+  std::vector<result<void>> change(std::string_view what, const std::vector<job_id>& ids,
+                                   std::optional<job_state> only_in = {}) {
     storage::runner::requests all;
     for (const auto& id : ids)
-      all.push_back(Request{id});
-    return change(all);
+      all.push_back(Request{id, only_in, options.by});
+    auto each = change(all);
+    std::vector<std::string> done;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      if (each[i]) done.push_back(ids[i].value);
+    note(what, std::move(done));
+    return each;
   }
 
   // All of one page of a list, unless one left its state meanwhile.
   template <class Request>
-  result<changed_page> change(job_query query) {
+  result<changed_page> change(std::string_view what, job_query query) {
     if (!query.state)
       return error{errc::invalid_argument, "jobs are changed by a query of one state: it must say which"};
     query.with_args = false;
+    const auto state = query.state;
     auto page = ask_for<storage::list_answer>(storage::list_request{std::move(query)});
     if (!page) return page.error();
-    const auto& jobs = page->page.jobs;
-    storage::runner::requests all;
-    for (const auto& j : jobs)
-      all.push_back(Request{j.id, j.state});
-    const auto each = change(all);
+    std::vector<job_id> ids;
+    for (auto& j : page->page.jobs)
+      ids.push_back(std::move(j.id));
+    const auto each = change<Request>(what, ids, state);
     changed_page changed{0, {}, std::move(page->page.next), page->page.looked_at};
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
       if (each[i]) ++changed.done;
-      else changed.failed.emplace_back(jobs[i].id, each[i].error());
+      else changed.failed.emplace_back(ids[i], each[i].error());
     }
     return changed;
   }
@@ -99,7 +117,8 @@ struct client::parts {
     return std::move(*came);
   }
 
-  result<void> change_schedule(const std::string& name, const scheduler::schedule_change& change);
+  result<void> change_schedule(std::string_view what, const std::string& name,
+                               const scheduler::schedule_change& change);
 };
 
 }  // namespace sluice

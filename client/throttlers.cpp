@@ -10,14 +10,18 @@ using throttling::told;
 result<void> client::set_throttler(const sluice::throttler& definition) {
   const auto set = parts_->carry_out<std::string>(
       [&](const courier& store, const told<std::string>& then) { throttling::set_throttler(store, definition, then); });
-  return set ? result<void>() : result<void>(set.error());
+  if (!set) return set.error();
+  parts_->note("set throttler", {*set});
+  return {};
 }
 
 result<void> client::remove_throttler(throttler_kind kind, const std::string& name) {
   const auto removed = parts_->carry_out<std::string>([&](const courier& store, const told<std::string>& then) {
     throttling::remove_throttler(store, kind, name, then);
   });
-  return removed ? result<void>() : result<void>(removed.error());
+  if (!removed) return removed.error();
+  parts_->note("remove throttler", {*removed});
+  return {};
 }
 
 result<std::vector<throttler_status>> client::throttlers() {

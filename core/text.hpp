@@ -58,6 +58,9 @@ std::string printable(std::string_view text, std::size_t most = 16 * 1024);
 // Valid UTF-8 made of `text`: bad bytes are replaced by '?', too much is cut off with a mark.
 std::string bounded_utf8(std::string_view text, std::size_t most);
 
+// The first bytes of `text`, at most so many, and no part of a character at their end.
+std::string_view first_bytes(std::string_view text, std::size_t most);
+
 // The candidate with the smallest edit distance, when that is near enough to be a slip.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 

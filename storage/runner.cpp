@@ -60,6 +60,7 @@ std::size_t weight(const request& r) {
     return 1 + (looks_inside(l->query) ? most_looked_at : l->query.limit);
   if (const auto* q = std::get_if<quarantine_request>(&r)) return 1 + q->limit;
   if (const auto* k = std::get_if<locks_request>(&r)) return 1 + k->limit;
+  if (const auto* a = std::get_if<acts_request>(&r)) return 1 + a->limit;
   return 1;
 }
 

@@ -23,6 +23,7 @@
 
 #include "core/clock.hpp"
 #include "core/pipeline.hpp"
+#include "storage/acts.hpp"
 #include "storage/admission.hpp"
 #include "storage/hint.hpp"
 #include "storage/locks.hpp"
@@ -197,10 +198,12 @@ struct prune_answer {
 struct requeue_request {
   job_id id;
   std::optional<job_state> only_in{};  // illegal_transition in any other
+  author by{};                         // as the job's reason says
 };
 struct remove_request {
   job_id id;
   std::optional<job_state> only_in{};
+  author by{};
 };
 struct change_answer {
   errc code = errc::none;
@@ -269,7 +272,7 @@ using request =
                  ready_request, servers_request, take_request, cell_request, swap_request, define_request,
                  undefine_request, throttlers_request, throttler_request, rouse_request, explain_request, lock_request,
                  schedules_request, schedule_request, due_request, swap_schedule_request, locks_request,
-                 quarantine_request, totals_request>;
+                 quarantine_request, totals_request, act_request, acts_request>;
 
 // Nothing to say but that it happened.
 struct done_answer {};
@@ -280,7 +283,7 @@ using answer = std::variant<error, enqueue_answer, claim_answer, settle_answer, 
                             beat_answer, get_answer, list_answer, queues_answer, names_answer, servers_answer,
                             take_answer, cell_answer, swap_answer, define_answer, throttlers_answer, throttler_answer,
                             rouse_answer, explain_answer, lock_answer, schedules_answer, schedule_answer, due_answer,
-                            swap_schedule_answer, locks_answer, quarantine_answer, totals_answer>;
+                            swap_schedule_answer, locks_answer, quarantine_answer, totals_answer, acts_answer>;
 
 // The order in which jobs of all states are listed.
 inline constexpr job_state listing_order[] = {job_state::processing, job_state::enqueued,  job_state::scheduled,

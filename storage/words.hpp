@@ -8,16 +8,24 @@
 #include <sluice/types.hpp>
 
 #include "core/text.hpp"
+#include "storage/acts.hpp"
 
 namespace sluice::storage::words {
 
 inline constexpr const char* type_unknown = "no server that serves the queue knows its type";
-inline constexpr const char* requeued = "requeued by hand";
-inline constexpr const char* deleted = "deleted by hand";
-inline constexpr const char* deleted_running = "deleted by hand while it ran";
 inline constexpr const char* lost_start = "its server died, was stopped or was cut off, and the lease ran out";
 inline constexpr const char* lost_again = "lost: the lease of start %d ran out";
 inline constexpr const char* lost_for_good = "lost: the lease of %d starts ran out; not started again";
+
+// Whose hand it was, when it says so.
+inline std::string hand_of(const author& by) {
+  if (by.name.empty()) return "hand";
+  const auto through = first_bytes(by.through, most_author_bytes);
+  return cat(first_bytes(by.name, most_author_bytes), through.empty() ? "" : " through ", through);
+}
+inline std::string requeued(const author& by) { return cat("requeued by ", hand_of(by)); }
+inline std::string deleted(const author& by) { return cat("deleted by ", hand_of(by)); }
+inline std::string deleted_running(const author& by) { return cat(deleted(by), " while it ran"); }
 
 inline std::string no_job(const job_id& id) { return cat("there is no job ", printable(id.value, 200)); }
 inline std::string damaged_job(const job_id& id) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <sluice/act.hpp>
 #include <sluice/error.hpp>
 #include <sluice/explanation.hpp>
 #include <sluice/filter.hpp>
@@ -25,6 +26,7 @@ struct client_options {
   filter_list filters{};                       ///< Their `on_enqueue` is called here.
   std::map<std::string, type_options> jobs{};  ///< Read for the queue of a type.
   open_mode mode = open_mode::may_make;        ///< Whether a store that is not there is made, or one is only looked at.
+  author by{};                                 ///< Noted with what is changed (`acts`), and in the reasons of jobs.
 };
 
 class client {
@@ -34,6 +36,9 @@ public:
   ~client();
   client(client&&) noexcept;
   client& operator=(client&&) noexcept;
+
+  /// A second client of the same store, in the name of another.
+  client as(author by) const;
 
   /// Ok: stored, and it will be started at least once while the store keeps what it acknowledged.
   /// Any error but unknown_outcome: certainly not stored by this call. unknown_outcome: ask again
@@ -61,6 +66,10 @@ public:
   /// How many jobs came and ended; nothing of a queue that the store does not know.
   result<totals_report> totals(const totals_query& query);
   result<std::vector<server_info>> servers();
+  /// What people did, the newest first. Of a client whose `by` has a name each call that changes jobs, queues,
+  /// throttlers or schedules is noted, when it was done to at least one; with some jobs at once as one act. The note
+  /// follows the change, which stands when it cannot be noted: that is logged as a warning.
+  result<act_page> acts(std::uint32_t limit = 50, const std::string& after = {});
 
   /// Sees that a job waits in its queue to be run. A final or scheduled one is brought to the tail now; a final one
   /// starts afresh, with no attempt and no loss. One that is enqueued already stays as it is. not_found,

@@ -1,4 +1,6 @@
-// What a person says about one job or queue: requeue, remove, pause.
+// What a person says about one job or queue: requeue, remove, pause; and the note of what was done.
+#include <algorithm>
+
 #include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
 #include "storage/words.hpp"
@@ -33,14 +35,14 @@ void send(steps& x, call c, const job_id& id, answer& into) {
 
 void ask(steps& x, const requeue_request& r, answer& into) {
   call c(script::change);
-  c.add("requeue").add(r.id.value).add(words::requeued).add(r.only_in ? name_of(*r.only_in) : "");
+  c.add("requeue").add(r.id.value).add(words::requeued(r.by)).add(r.only_in ? name_of(*r.only_in) : "");
   send(x, std::move(c), r.id, into);
 }
 
 void ask(steps& x, const remove_request& r, answer& into) {
   call c(script::change);
-  c.add("remove").add(r.id.value).add(words::deleted).add(r.only_in ? name_of(*r.only_in) : "");
-  c.add(write_ended("deleted", words::deleted_running, duration::zero()));
+  c.add("remove").add(r.id.value).add(words::deleted(r.by)).add(r.only_in ? name_of(*r.only_in) : "");
+  c.add(write_ended("deleted", words::deleted_running(r.by), duration::zero()));
   send(x, std::move(c), r.id, into);
 }
 
@@ -50,6 +52,18 @@ void ask(steps& x, const pause_request& r, answer& into) {
   c.add(r.queue.value).add(r.paused ? "1" : "0");
   x.send(
       std::move(c), [&x](const item& reply) { x.made_work.add_words(reply.text()); }, fails(into));
+}
+
+void ask(steps& x, const act_request& r, answer& into) {
+  into = done_answer{};
+  call c(script::act);
+  for (const auto& text : {r.by.name, r.by.through, r.what})
+    c.add(first_bytes(text, most_author_bytes));
+  c.add(r.count);
+  for (std::size_t i = 0; i < std::min<std::size_t>(r.about.size(), most_about); ++i)
+    c.add(first_bytes(r.about[i], most_about_bytes));
+  x.send(
+      std::move(c), [](const item&) {}, fails(into));
 }
 
 }  // namespace sluice::storage::machine

@@ -1,4 +1,4 @@
-// Reading: get, list, queues. Nothing here writes.
+// Reading: get, list, queues, pages of other lists. Nothing here writes.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -198,6 +198,13 @@ void ask(steps& x, const locks_request& r, answer& into) {
   ask_page<locks_answer, 5>(x, script::locks, {}, r.limit, r.after, into, [](lock_page& page, const row& at) {
     page.locks.push_back({at(0), {fence{number(at(2))}, at(3), instant(at(1)), duration(number(at(4)))}});
     return place{at(1), at(0)};
+  });
+}
+
+void ask(steps& x, const acts_request& r, answer& into) {
+  ask_page<acts_answer, 2>(x, script::acts, {}, r.limit, r.after, into, [](act_page& page, const row& at) {
+    if (auto read = read_act(at(1))) page.acts.push_back(std::move(*read));
+    return place{at(0), {}};  // no two have one score
   });
 }
 

@@ -242,6 +242,21 @@ std::optional<server_info> read_server(std::string_view id, std::string_view sai
   return in.good() ? std::optional(std::move(info)) : std::nullopt;
 }
 
+std::optional<act> read_act(std::string_view value) {
+  reader in(value);
+  act a;
+  in.number();  // by which it stands among the others
+  a.at = from_micros(in.number<std::int64_t>());
+  a.until = from_micros(in.number<std::int64_t>());
+  a.count = in.number();
+  a.by.name = in.text();
+  a.by.through = in.text();
+  a.what = in.text();
+  while (in.good() && !in.finished())
+    a.about.emplace_back(in.text());
+  return in.good() ? std::optional(std::move(a)) : std::nullopt;
+}
+
 namespace {
 
 std::optional<known_job> read_job(const told_job& told, std::optional<job_content> content) {

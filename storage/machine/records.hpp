@@ -59,4 +59,6 @@ std::map<std::size_t, std::vector<std::string>> read_admitted(std::string_view t
 
 std::optional<server_info> read_server(std::string_view id, std::string_view said);
 
+std::optional<act> read_act(std::string_view value);
+
 }  // namespace sluice::storage::machine

@@ -47,6 +47,8 @@ enum class script : std::uint8_t {
   due_schedules,
   swap_schedule,
   totals,
+  act,
+  acts,
   raise,
   audit,  // the last
 };

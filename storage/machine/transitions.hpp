@@ -54,6 +54,8 @@ void ask(steps& x, const lock_request& r, answer& into);        // lock.cpp
 void ask(steps& x, const locks_request& r, answer& into);       // look.cpp
 
 void ask(steps& x, const totals_request& r, answer& into);  // totals.cpp
+void ask(steps& x, const act_request& r, answer& into);     // change.cpp
+void ask(steps& x, const acts_request& r, answer& into);    // look.cpp
 
 void ask(steps& x, const schedules_request& r, answer& into);      // schedules.cpp
 void ask(steps& x, const schedule_request& r, answer& into);       // schedules.cpp

@@ -108,6 +108,7 @@ private:
       ask(claiming(q, 2, q == "q"));
     }
     ask(lock_request{lock_request::act::take, "lock", "holder", "token", {}, 30s});
+    ask(act_request{{"anna", "dashboard"}, "pause", {"q"}, 1});
   }
 
   static prepared_job prepared(const std::string& id, const std::string& queue, duration delay) {
@@ -174,7 +175,7 @@ private:
 
   request any_request(input& in) {
     now_ += in.byte() * 1'000'000;
-    switch (in.below(20)) {
+    switch (in.below(21)) {
       case 0: return enqueue_request{{prepared(std::string(in.bytes().substr(0, 50)) + "x", queues[in.below(2)], 0s)}};
       case 1:
       case 2: return claiming(queues[in.below(2)], static_cast<std::uint32_t>(in.below(4)), in.below(2) == 1);
@@ -216,6 +217,7 @@ private:
       case 16: return undefine_request{resources[in.below(resources.size())]};
       case 17: return rouse_request{};
       case 18: return explain_request{job_id(id(in))};
+      case 19: return act_request{{id(in), std::string(in.bytes())}, "pause", {id(in)}, in.byte()};
       default: return lock_request{static_cast<lock_request::act>(in.below(4)), "lock", "holder", "other", {}, 30s};
     }
   }
@@ -228,6 +230,7 @@ private:
     ask(servers_request{});
     ask(totals_request{});
     ask(totals_request{{queue_name(queues.front()), totals_step::hour, {}, {}}});
+    ask(acts_request{});
     ask(throttlers_request{});
     ask(schedules_request{});
     for (const auto& resource : resources)

@@ -16,6 +16,8 @@ const names resources = {"mutex:m", "mutex:n", "mutex:c", "semaphore:s", window}
 const names stocked_ids = {"fired",    "done", "failed", "gone", "lost",  "alien", "holds", "waits",
                            "windowed", "runs", "took",   "had",  "woken", "ready", "later", "broken"};
 
+const storage::act_request noted_pause{{"anna", "dashboard"}, "pause", {"idle"}, 1};
+
 // Starts that run.
 struct stock {
   job holds, runs, took, other;
@@ -96,6 +98,7 @@ stock stocked(World& w) {
     REQUIRE(put(w, {.id = id, .queue = "other"}) == errc::none);
   s.other = claim_one(w, {.queue = "other"});
   pause(w, "idle");
+  w.template ask<storage::done_answer>(noted_pause);
   REQUIRE(w.store().audit().value() == names{});
   return s;
 }
@@ -134,6 +137,7 @@ const std::vector<kind_of_key>& all_keys() {
     add("ZADD", {"firing"}, {"nightly"});
     add("SADD", {"queues", "paused", "waits:mutex:n", "waits:" + window}, {"default"});
     add("SADD", {"types:default"}, {"work"});
+    add("ZADD", {"acts"}, {"1 1 1 1 4:anna9:dashboard5:pause4:idle", "1 1 1 1 4:anna"});
     return found;
   }();
   return all;
@@ -198,7 +202,7 @@ void check_looks(world& w) {
       storage::queues_request{},     storage::queue_names_request{}, storage::ready_request{{"default", "other"}},
       storage::servers_request{},    storage::schedules_request{},   storage::schedule_request{"nightly"},
       storage::due_request{},        storage::cell_request{window},  storage::locks_request{},
-      storage::quarantine_request{}, storage::totals_request{}};
+      storage::quarantine_request{}, storage::totals_request{},      storage::acts_request{}};
   for (const auto& id : stocked_ids) {
     all.emplace_back(storage::get_request{job_id(id)});
     all.emplace_back(storage::explain_request{job_id(id)});
@@ -212,6 +216,10 @@ void check_looks(world& w) {
   check_pages<storage::list_answer>(w, jobs, [](const auto& page, auto& r) {
     r.query.after = page.page.next;
     return !r.query.after.empty();
+  });
+  check_pages<storage::acts_answer>(w, storage::acts_request{2, ""}, [](const auto& page, auto& r) {
+    r.after = page.page.next;
+    return !r.after.empty();
   });
   check_pages<storage::throttlers_answer>(w, storage::throttlers_request{2, ""}, [](const auto& page, auto& r) {
     r.after = page.next;
@@ -227,7 +235,7 @@ void check_steps(world& w, const stock& s) {
           storage::remove_request{job_id("waits")}, storage::pause_request{queue_name("default"), false},
           storage::beat_request{serving("s1", {"default"})}, storage::promote_request{},
           storage::take_request{{wanting(s.runs, {"mutex:n"}), wanting(s.took, {"semaphore:s"})}}, taking("printer"),
-          storage::lock_request{storage::lock_request::act::look, "printer"}});
+          storage::lock_request{storage::lock_request::act::look, "printer"}, noted_pause});
   auto opened = changed_window(w);
   opened.wakes = {{window, 3}};
   opened.openings = {{window, w.clock.now() + 1s}};

@@ -121,6 +121,13 @@ struct teller {
       text += cat("\n  from ", micros(row.begins), ": ", said(row.in_it));
     return text;
   }
+  std::string operator()(const storage::acts_answer& a) const {
+    auto text = cat("acts before ", a.page.next);
+    for (const auto& one : a.page.acts)
+      text += cat("\n  ", one.what, ' ', one.count, " by ", one.by.name, " through ", one.by.through, " from ",
+                  micros(one.at), " until ", micros(one.until), listed(", ", one.about));
+    return text;
+  }
   std::string operator()(const storage::queues_answer& all) const {
     std::string text = "queues";
     for (const auto& q : all.queues) {

@@ -152,4 +152,42 @@ TEST_CASE("totals tell what came and how it ended") {
   CHECK(w.sluice({"totals", "--by", "week"}).exit_code == 2);
 }
 
+TEST_CASE("who requeued a job is in the log and in the job's reason") {
+  work_world w;
+  w.enqueue({work_world::exec("exit 0", "a"), work_world::exec("exit 0", "b")});
+  REQUIRE(w.sluice({"delete", "a", "b", "nobody"}).exit_code == 1);
+  REQUIRE(w.sluice({"requeue", "a"}).exit_code == 0);
+  REQUIRE(w.sluice({"pause", "default"}).exit_code == 0);
+  REQUIRE(w.sluice({"throttler", "set", "semaphore:s", "limit=2"}).exit_code == 0);
+  REQUIRE(w.sluice({"recurring", "set", "pulse", "job=noop", "every=1h"}).exit_code == 0);
+
+  const auto said = w.sluice({"log", "--json", "--limit", "4"});
+  std::vector<nlohmann::json> lines;
+  std::istringstream in(said.out);
+  for (std::string line; std::getline(in, line);)
+    lines.push_back(nlohmann::json::parse(line));
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].at("what") == "set schedule");
+  CHECK(lines[1].at("about") == nlohmann::json{"semaphore:s"});
+  CHECK(lines[2].at("what") == "pause");
+  CHECK(lines[3].at("what") == "requeue");
+  CHECK(lines[3].at("through") == "sluice");
+  CHECK(lines[3].at("count") == 1);
+  CHECK(lines[3].at("about") == nlohmann::json{"a"});
+  CHECK(lines[3].at("at") == lines[3].at("until"));
+  const std::string who = lines[3].at("by");
+  CHECK(who.find('@') != std::string::npos);
+  CHECK(w.get("a").reason == "requeued by " + who + " through sluice");
+
+  const std::string go_on = "sluice: there are more: --after '";
+  REQUIRE(said.err.starts_with(go_on));
+  const auto after = said.err.substr(go_on.size(), said.err.size() - go_on.size() - 2);
+  const auto rest = w.sluice({"log", "--after", after});
+  CHECK(rest.err.empty());
+  CHECK(rest.out.starts_with("WHEN "));
+  CHECK(rest.out.find("delete      2  a, b\n") != std::string::npos);
+  CHECK(rest.out.find("requeue") == std::string::npos);
+  CHECK(w.sluice({"log", "--after", "yesterday"}).exit_code == 1);
+}
+
 }  // namespace sluice::test

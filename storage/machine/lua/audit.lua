@@ -346,6 +346,12 @@ function look.total_sizes(its, size)
   elseif not match(size, '^%d+$') then wrong('the totals of ', its, ' have no size') end
 end
 
+function look.acts(value, number)
+  local a = read_act(value)
+  if not a then wrong('act ', number, ' cannot be read')
+  elseif a.number ~= tonumber(number) then wrong('act ', number, ' is not in its place') end
+end
+
 -- Any line of a queue, by its key.
 local own_lines = {}  -- by queue: the keys of its lines, but for those of types
 function look.line(id)
@@ -381,7 +387,7 @@ local hashes = {jobs = jobs, runs = runs, past = past, admission = admission, cl
                 limiters = limiters, claims = claims, servers = servers, definitions = definitions,
                 quarantine = quarantine, totals = totals, totals_before = totals_before, total_sizes = total_sizes}
 local sorted_sets = {busy = busy, waiting = waiting, reserved = reserved, next_checks = next_checks,
-                     lock_ends = lock_ends, firing = firing, due = due, ending = ending, served = served}
+                     lock_ends = lock_ends, firing = firing, due = due, ending = ending, served = served, acts = acts}
 local sets = {queues = queues, paused = paused}
 local function is_only_one(its)
   for _, one in ipairs({hashes, sorted_sets, sets, {number_key, schema}}) do

@@ -33,6 +33,7 @@ local even_places = P .. ':places'     -- hash: name -> the part of its minute t
 local totals = P .. ':totals'                -- hash: queue -> the minute of its last change, and its totals since ever
 local totals_before = P .. ':totals_before'  -- hash: queue -> what they were when that minute began, and its hour
 local total_sizes = P .. ':total_sizes'      -- hash: a list of minutes or hours -> about how many bytes it has
+local acts = P .. ':acts'              -- sorted set: what people did (records.lua) -> its number, which grows
 local channel = P .. ':work'           -- told who may have work: who asked, and a hint as `finish` has it
 
 -- Who has a permit of a resource, but for those in `claim_permits`: hash: id -> "kind fence since". Resources hold any

@@ -93,3 +93,24 @@ local function read_lock(value)
   if fence then token, behind = text_at(value, at) end
   return token and {fence = fence, lease = lease, token = token, holder = sub(value, behind)}
 end
+
+-- What a person did: "number at until count ", then as "length:bytes" each who it was, through what and what was done,
+-- and behind these the first of what it was done to. Nothing when it cannot be read.
+local function read_act(value)
+  local number, at, until_, count, place = match(value, '^(%d+) (%d+) (%d+) (%d+) ()')
+  if not number then return nil end
+  local a = {number = tonumber(number), at = tonumber(at), until_ = tonumber(until_), count = tonumber(count),
+             named = {}}
+  if math.max(a.number, a.at, a.until_, a.count) > longest then return nil end
+  a.name, place = text_at(value, place)
+  if place then a.through, place = text_at(value, place) end
+  if place then a.what, place = text_at(value, place) end
+  while place and place <= #value do a.named[#a.named + 1], place = text_at(value, place) end
+  return place and a
+end
+local function write_act(a)
+  local parts = {whole(a.number) .. ' ' .. whole(a.at) .. ' ' .. whole(a.until_) .. ' ' .. whole(a.count) .. ' ' ..
+                 text(a.name) .. text(a.through) .. text(a.what)}
+  for _, one in ipairs(a.named) do parts[#parts + 1] = text(one) end
+  return table.concat(parts)
+end

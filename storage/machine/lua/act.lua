@@ -1,0 +1,24 @@
+-- Writes.
+-- Notes what a person did. What the same did just before is added to the newest act, if that began within
+-- `joined_within`.
+-- ARGV[3]: who; ARGV[4]: through what; ARGV[5]: what was done; ARGV[6]: to how many; from 7 on: the first of these.
+-- Answer: nothing.
+-- Invariants: an act's number is its score, above those of all before it, and the instant unless the clock stood still
+-- or went back; it names the first `most_about` that it was done to; at most `most_acts` are kept.
+local last = call('ZRANGE', acts, '(' .. whole(longest), '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
+local a = read_act(last[1] or '')
+local joins = a and a.name == ARGV[3] and a.through == ARGV[4] and a.what == ARGV[5] and now >= a.at and
+              now - a.at < joined_within
+if not joins then
+  a = {number = math.max(now, math.floor(tonumber(last[2] or '0')) + 1), at = now, count = 0, name = ARGV[3],
+       through = ARGV[4], what = ARGV[5], named = {}}
+end
+a.until_, a.count = now, math.min(a.count + tonumber(ARGV[6]), longest)
+for i = 7, math.min(#ARGV, 6 + most_about - #a.named) do a.named[#a.named + 1] = ARGV[i] end
+local value = write_act(a)
+say_layout()
+call('ZADD', acts, whole(a.number), value)
+if joins and value ~= last[1] then call('ZREM', acts, last[1]) end
+local over = math.min(call('ZCARD', acts) - most_acts, 100)
+if over > 0 then call('ZREM', acts, unpack(call('ZRANGE', acts, 0, over - 1))) end
+return 'OK'
