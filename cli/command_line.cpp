@@ -35,6 +35,11 @@ constexpr const char* set_help =
 constexpr const char* throttler_words =
     "KIND:NAME, as semaphore:provider-api; also mutex, fixed_window, sliding_window, dynamic_window, custom";
 
+void add_page_options(CLI::App& to, command& c) {
+  to.add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
+  to.add_option("--after", c.after, "Go on where an earlier list ended");
+}
+
 void add_throttler_commands(CLI::App& app, command& c) {
   app.add_subcommand("throttlers", "Lists what is limited: the limit, what is held or counts now, who waits");
   auto* one = app.add_subcommand("throttler", "Sets, removes or shows one throttler");
@@ -46,7 +51,9 @@ void add_throttler_commands(CLI::App& app, command& c) {
   };
   verb("set", set_help)->add_option("WORDS", c.words, "Its definition, as limit=4 interval=1h");
   verb("remove", "Removes a throttler that is neither held nor waited for");
-  verb("show", "Shows one throttler with its holders and waiters");
+  verb("show", "Shows one throttler with the first of its holders and waiters");
+  add_page_options(*verb("holders", "Lists who has a permit of a mutex or semaphore, the oldest first"), c);
+  add_page_options(*verb("waiters", "Lists who waits, in the order in which they go"), c);
   app.add_subcommand("explain", "Tells in one sentence why a job does not run, and until when")
       ->add_option("ID", c.id)
       ->required();
@@ -130,8 +137,7 @@ void add_query_options(CLI::App& to, command& c) {
 void add_jobs_commands(CLI::App& app, command& c) {
   auto* jobs = app.add_subcommand("jobs", jobs_help);
   add_query_options(*jobs, c);
-  jobs->add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
-  jobs->add_option("--after", c.after, "Go on where an earlier list ended");
+  add_page_options(*jobs, c);
 
   for (const auto& [name, help] : {std::pair("requeue", requeue_help), {"delete", delete_help}}) {
     auto* change = app.add_subcommand(name, help);
@@ -171,9 +177,21 @@ std::vector<const CLI::App*> named(const CLI::App& app) {
 
 open_mode mode_of(const command& c) {
   static const std::set<std::string> makes{"work", "enqueue", "recurring set", "throttler set"};
-  static const std::set<std::string> looks{
-      "jobs",           "show",           "queues", "servers",    "audit",  "explain", "throttlers",
-      "throttler show", "recurring list", "locks",  "quarantine", "totals", "log"};
+  static const std::set<std::string> looks{"jobs",
+                                           "show",
+                                           "queues",
+                                           "servers",
+                                           "audit",
+                                           "explain",
+                                           "throttlers",
+                                           "recurring list",
+                                           "throttler show",
+                                           "throttler holders",
+                                           "throttler waiters",
+                                           "locks",
+                                           "log",
+                                           "quarantine",
+                                           "totals"};
   if (makes.contains(c.name)) return open_mode::may_make;
   return looks.contains(c.name) ? open_mode::only_look : open_mode::must_exist;
 }
@@ -222,10 +240,8 @@ parsed parse(int argc, char** argv) {
   store_command("queues", "Counts the jobs of each queue by state");
   for (auto* paged : {store_command("locks", "Lists the locks that are held, those first whose leases end first"),
                       store_command("quarantine", "Lists jobs that were put aside since they could not be read"),
-                      store_command("log", log_help)}) {
-    paged->add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
-    paged->add_option("--after", c.after, "Go on where an earlier list ended");
-  }
+                      store_command("log", log_help)})
+    add_page_options(*paged, c);
   app.get_subcommand("quarantine")->add_option("--queue", c.queue, "Only this queue");
   auto* totals = store_command("totals", totals_help);
   totals->add_option("QUEUE", c.queue, "Only this queue (all together)");

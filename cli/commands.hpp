@@ -14,7 +14,7 @@ int inspect(const command& c);
 int enqueue(client& store, const command& c);
 // requeue, delete
 int change_jobs(client& store, const command& c);
-// throttlers, throttler set, throttler remove, throttler show, explain
+// throttlers, throttler set, remove, show, holders, waiters; explain
 int throttle(const command& c);
 // recurring list, set, remove, trigger, pause, resume
 int recurring_jobs(const command& c);

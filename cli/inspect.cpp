@@ -1,9 +1,8 @@
-#include <algorithm>
-
 #include <sluice/client.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/pages.hpp"
 #include "cli/words.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
@@ -21,25 +20,6 @@ int show_all(const command& c, const result<std::vector<Item>>& got,
   else
     for (const auto& item : *got)
       print_line(json_line(item));
-  return 0;
-}
-
-// Page after page, up to the command's limit. `ask` takes how many and from where; `items` are what a page holds.
-template <class Ask, class Items, class Item>
-int show_pages(const command& c, Ask ask, Items items, std::string (*as_table)(const std::vector<Item>&)) {
-  std::vector<Item> all;
-  auto after = c.after;
-  do {
-    auto page = ask(std::min<std::uint32_t>(200, c.limit - static_cast<unsigned>(all.size())), after);
-    if (!page) return failed(page.error());
-    for (auto& item : items(*page)) {
-      if (c.json) print_line(json_line(item));
-      all.push_back(std::move(item));
-    }
-    after = page->next;
-  } while (all.size() < c.limit && !after.empty());
-  if (!c.json) print(as_table(all));
-  if (!after.empty()) note(cat("there are more: --after '", after, "'"));
   return 0;
 }
 

@@ -42,6 +42,10 @@ json fields_of(const throttler_status& t) {
           {"held", t.held},          {"waiting", t.waiting},   {"next_at", time_or_null(t.next_at)}};
 }
 
+json fields_of(const throttler_holder& h) {
+  return {{"id", h.id.value}, {"fence", h.fence.value}, {"reserved", h.reserved}, {"since", format_time(h.since)}};
+}
+
 json watched(const std::vector<watched_part>& parts) {
   json all = json::array();
   for (const auto& p : parts)
@@ -184,6 +188,8 @@ std::string json_line(const act& a) {
 }
 
 std::string json_line(const throttler_status& t) { return dump(fields_of(t)); }
+std::string json_line(const throttler_holder& h) { return dump(fields_of(h)); }
+std::string json_line(const job_id& waiter) { return cat("{\"id\":", json_quoted(waiter.value), "}"); }
 
 std::string json_line(const recurring_status& s) {
   json out{{"name", s.name},
@@ -204,8 +210,7 @@ std::string json_page(const throttler_status& t) {
   for (const auto& k : t.keys)
     out["keys"].push_back({{"key", k.key}, {"used", k.used}, {"limit", k.limit}, {"next_at", time_or_null(k.next)}});
   for (const auto& h : t.holders)
-    out["holders"].push_back(
-        {{"id", h.id.value}, {"fence", h.fence.value}, {"reserved", h.reserved}, {"since", format_time(h.since)}});
+    out["holders"].push_back(fields_of(h));
   for (const auto& id : t.waiters)
     out["waiters"].push_back(id.value);
   return dump(out);
@@ -306,6 +311,20 @@ std::string throttlers_table(const std::vector<throttler_status>& throttlers) {
   return t.text();
 }
 
+std::string holders_table(const std::vector<throttler_holder>& holders) {
+  table t({"HOLDER", "FENCE", "SINCE"});
+  for (const auto& h : holders)
+    t.add({printable(h.id.value), h.reserved ? "promised" : std::to_string(h.fence.value), format_time(h.since)});
+  return t.text();
+}
+
+std::string waiters_table(const std::vector<job_id>& waiters) {
+  table t({"WAITER"});
+  for (const auto& id : waiters)
+    t.add({printable(id.value)});
+  return t.text();
+}
+
 std::string recurring_table(const std::vector<recurring_status>& all) {
   table t({"NAME", "JOB", "WHEN", "NEXT", "LAST", "LAST JOB", "REMARK"});
   for (const auto& one : all) {
@@ -338,15 +357,9 @@ std::string throttler_page_text(const throttler_status& t) {
   table keys({"KEY", "USED", "LIMIT", "NEXT"});
   for (const auto& k : t.keys)
     keys.add({printable(k.key), std::to_string(k.used), std::to_string(k.limit), k.next ? format_time(*k.next) : ""});
-  table holders({"HOLDER", "FENCE", "SINCE"});
-  for (const auto& h : t.holders)
-    holders.add({printable(h.id.value), h.reserved ? "promised" : std::to_string(h.fence.value), format_time(h.since)});
-  table waiters({"WAITER"});
-  for (const auto& id : t.waiters)
-    waiters.add({printable(id.value)});
   if (!t.keys.empty()) out += '\n' + keys.text();
-  if (!t.holders.empty()) out += '\n' + holders.text();
-  if (!t.waiters.empty()) out += '\n' + waiters.text();
+  if (!t.holders.empty()) out += '\n' + holders_table(t.holders);
+  if (!t.waiters.empty()) out += '\n' + waiters_table(t.waiters);
   return out;
 }
 

@@ -35,6 +35,8 @@ std::string json_line(const lock_status& l);
 std::string json_line(const quarantined_job& q);
 std::string json_line(const act& a);
 std::string json_line(const throttler_status& t);
+std::string json_line(const throttler_holder& h);
+std::string json_line(const job_id& waiter);
 std::string json_line(const recurring_status& s);
 std::string json_page(const throttler_status& t);  // with definition, keys, holders and waiters
 std::string json_line(const job_id& id, const explanation& e);
@@ -47,6 +49,8 @@ std::string acts_table(const std::vector<act>& acts);
 std::string queues_table(const std::vector<queue_counts>& queues);
 std::string totals_table(const totals_report& report);
 std::string servers_table(const std::vector<server_info>& servers);
+std::string holders_table(const std::vector<throttler_holder>& holders);
+std::string waiters_table(const std::vector<job_id>& waiters);
 std::string recurring_table(const std::vector<recurring_status>& all);
 std::string throttlers_table(const std::vector<throttler_status>& throttlers);
 std::string job_page_text(const job& j);  // everything about one job

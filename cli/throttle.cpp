@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/pages.hpp"
 #include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/text.hpp"
@@ -71,6 +72,18 @@ int show(client& store, const command& c, const named_throttler& which) {
   return 0;
 }
 
+int show_holders(client& store, const command& c, const named_throttler& which) {
+  return show_pages(
+      c, [&](auto limit, auto& after) { return store.holders(which.kind, which.name, limit, after); },
+      [](holder_page & p) -> auto& { return p.holders; }, holders_table);
+}
+
+int show_waiters(client& store, const command& c, const named_throttler& which) {
+  return show_pages(
+      c, [&](auto limit, auto& after) { return store.waiters(which.kind, which.name, limit, after); },
+      [](waiter_page & p) -> auto& { return p.waiters; }, waiters_table);
+}
+
 int explain(client& store, const command& c) {
   const auto why = store.explain(job_id(c.id));
   if (!why) return failed(why.error());
@@ -98,6 +111,8 @@ int throttle(const command& c) {
   if (c.name == "throttler set") return done(c, which, store->set_throttler(said.definition), "set");
   if (c.name == "throttler remove") return remove(*store, c, which);
   if (c.name == "throttler show") return show(*store, c, which);
+  if (c.name == "throttler holders") return show_holders(*store, c, which);
+  if (c.name == "throttler waiters") return show_waiters(*store, c, which);
   return explain(*store, c);
 }
 

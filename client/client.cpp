@@ -15,11 +15,6 @@ constexpr duration first_look = 1ms;
 constexpr duration last_look = 100ms;
 constexpr duration longest_wait = 24h * 365;
 
-result<void> check_limit(std::uint32_t limit) {
-  if (limit >= 1 && limit <= storage::largest_page) return {};
-  return error{errc::invalid_argument, cat("limit must be 1 to ", storage::largest_page)};
-}
-
 constexpr std::size_t most_in_part = 4 * 1024 * 1024;  // bytes of new jobs in one commit, or one job
 
 }  // namespace

@@ -15,6 +15,12 @@
 
 namespace sluice {
 
+// Of a page.
+inline result<void> check_limit(std::uint32_t limit) {
+  if (limit >= 1 && limit <= storage::largest_page) return {};
+  return error{errc::invalid_argument, cat("limit must be 1 to ", storage::largest_page)};
+}
+
 struct client::parts {
   client_options options;
   enqueue_pipeline pipeline;

@@ -1,4 +1,5 @@
 // Throttlers, as a client changes them and looks at them, and why a job does not run.
+#include "core/throttlers.hpp"
 #include "client/parts.hpp"
 #include "throttling/managing.hpp"
 
@@ -32,6 +33,29 @@ result<throttler_status> client::throttler(throttler_kind kind, const std::strin
   return parts_->carry_out<throttler_status>([&](const courier& store, const told<throttler_status>& then) {
     throttling::one_throttler(store, kind, name, then);
   });
+}
+
+result<holder_page> client::holders(throttler_kind kind, const std::string& name, std::uint32_t limit,
+                                    const std::string& after) {
+  if (auto fine = check_limit(limit); !fine) return fine.error();
+  auto got = parts_->ask_for<storage::holders_answer>(storage::holders_request{resource_of(kind, name), limit, after});
+  if (!got) return got.error();
+  if (got->page.holders.empty())
+    if (const auto known = throttler(kind, name); !known) return known.error();
+  return std::move(got->page);
+}
+
+result<waiter_page> client::waiters(throttler_kind kind, const std::string& name, std::uint32_t limit,
+                                    const std::string& after) {
+  if (auto fine = check_limit(limit); !fine) return fine.error();
+  if (kind == throttler_kind::dynamic_window && name.find('/') == std::string::npos)
+    return error{errc::invalid_argument,
+                 cat("a dynamic window has a line for each of its keys: name ", printable(name, 200), "/KEY")};
+  auto got = parts_->ask_for<storage::waiters_answer>(storage::waiters_request{resource_of(kind, name), limit, after});
+  if (!got) return got.error();
+  if (got->page.waiters.empty())
+    if (const auto known = throttler(kind, name); !known) return known.error();
+  return std::move(got->page);
 }
 
 result<explanation> client::explain(const job_id& id) {

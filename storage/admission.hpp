@@ -32,6 +32,7 @@
 
 #include <sluice/error.hpp>
 #include <sluice/job.hpp>
+#include <sluice/throttler_status.hpp>
 #include <sluice/throttling.hpp>
 
 namespace sluice::storage {
@@ -178,6 +179,25 @@ struct throttler_answer {
   std::vector<holder> holders;  // the oldest first
   std::vector<job_id> waiters;  // in line
   std::string state;            // of its cell
+};
+
+// All of its holders, the oldest first. They are gathered as a whole for each page.
+struct holders_request {
+  std::string resource;
+  std::uint32_t limit = 200;  // 1 to 200
+  std::string after{};
+};
+struct holders_answer {
+  holder_page page;
+};
+// All of its waiters, in line.
+struct waiters_request {
+  std::string resource;
+  std::uint32_t limit = 200;  // 1 to 200
+  std::string after{};
+};
+struct waiters_answer {
+  waiter_page page;
 };
 
 // Wakes whoever fits and was not woken, and opens lines of cells that have no opening: a queue runs again, or its

@@ -61,6 +61,8 @@ std::size_t weight(const request& r) {
   if (const auto* q = std::get_if<quarantine_request>(&r)) return 1 + q->limit;
   if (const auto* k = std::get_if<locks_request>(&r)) return 1 + k->limit;
   if (const auto* a = std::get_if<acts_request>(&r)) return 1 + a->limit;
+  if (const auto* h = std::get_if<holders_request>(&r)) return 1 + h->limit;
+  if (const auto* v = std::get_if<waiters_request>(&r)) return 1 + v->limit;
   return 1;
 }
 

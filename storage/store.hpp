@@ -272,18 +272,19 @@ using request =
                  ready_request, servers_request, take_request, cell_request, swap_request, define_request,
                  undefine_request, throttlers_request, throttler_request, rouse_request, explain_request, lock_request,
                  schedules_request, schedule_request, due_request, swap_schedule_request, locks_request,
-                 quarantine_request, totals_request, act_request, acts_request>;
+                 quarantine_request, totals_request, act_request, acts_request, holders_request, waiters_request>;
 
 // Nothing to say but that it happened.
 struct done_answer {};
 
 // An error means that the request as a whole was not carried out (unknown_outcome: may have been).
-using answer = std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer,
-                            promote_answer, expired_answer, reap_answer, prune_answer, change_answer, done_answer,
-                            beat_answer, get_answer, list_answer, queues_answer, names_answer, servers_answer,
-                            take_answer, cell_answer, swap_answer, define_answer, throttlers_answer, throttler_answer,
-                            rouse_answer, explain_answer, lock_answer, schedules_answer, schedule_answer, due_answer,
-                            swap_schedule_answer, locks_answer, quarantine_answer, totals_answer, acts_answer>;
+using answer =
+    std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer, promote_answer,
+                 expired_answer, reap_answer, prune_answer, change_answer, done_answer, beat_answer, get_answer,
+                 list_answer, queues_answer, names_answer, servers_answer, take_answer, cell_answer, swap_answer,
+                 define_answer, throttlers_answer, throttler_answer, rouse_answer, explain_answer, lock_answer,
+                 schedules_answer, schedule_answer, due_answer, swap_schedule_answer, locks_answer, quarantine_answer,
+                 totals_answer, acts_answer, holders_answer, waiters_answer>;
 
 // The order in which jobs of all states are listed.
 inline constexpr job_state listing_order[] = {job_state::processing, job_state::enqueued,  job_state::scheduled,

@@ -100,6 +100,13 @@ public:
   /// One, with the first of its holders and waiters; of a dynamic window `NAME/KEY` is the line of one key. not_found,
   /// but for a mutex, which is made on first use.
   result<throttler_status> throttler(throttler_kind kind, const std::string& name);
+  /// Who has a permit of a mutex or semaphore, the oldest first; nobody of other kinds. As `throttler`.
+  result<holder_page> holders(throttler_kind kind, const std::string& name, std::uint32_t limit = 50,
+                              const std::string& after = {});
+  /// Who waits, in the order in which they go while their queues run. As `throttler`; a dynamic window has a line for
+  /// each of its keys, so without a key it is an invalid_argument.
+  result<waiter_page> waiters(throttler_kind kind, const std::string& name, std::uint32_t limit = 50,
+                              const std::string& after = {});
   /// Adds or changes a schedule of recurring jobs; any server on the store enqueues its jobs. When it runs at other
   /// instants than before, that counts from now on. A configuration changes it again only when its own text of it has
   /// changed. invalid_argument, too_large.

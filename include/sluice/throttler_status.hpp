@@ -31,4 +31,13 @@ struct throttler_status {
   std::vector<job_id> waiters{};            ///< The first 20.
 };
 
+struct holder_page {
+  std::vector<throttler_holder> holders;
+  std::string next;  ///< Empty: this was the last page.
+};
+struct waiter_page {
+  std::vector<job_id> waiters;
+  std::string next;  ///< Empty: this was the last page.
+};
+
 }  // namespace sluice

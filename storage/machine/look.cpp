@@ -208,6 +208,22 @@ void ask(steps& x, const acts_request& r, answer& into) {
   });
 }
 
+void ask(steps& x, const holders_request& r, answer& into) {
+  ask_page<holders_answer, 5>(
+      x, script::holders, {r.resource}, r.limit, r.after, into, [](holder_page& page, const row& at) {
+        page.holders.push_back({job_id(at(0)), fence{number(at(1))}, at(2) == "1", instant(at(3))});
+        return place{at(3), at(4)};
+      });
+}
+
+void ask(steps& x, const waiters_request& r, answer& into) {
+  ask_page<waiters_answer, 2>(x, script::waiters, {r.resource}, r.limit, r.after, into,
+                              [](waiter_page& page, const row& at) {
+                                page.waiters.emplace_back(at(0));
+                                return place{at(1), at(0)};
+                              });
+}
+
 void ask(steps& x, const queues_request&, answer& into) {
   into = queues_answer{};
   x.send(

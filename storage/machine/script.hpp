@@ -37,6 +37,8 @@ enum class script : std::uint8_t {
   undefine,
   throttlers,
   throttler,
+  holders,
+  waiters,
   rouse,
   explain,
   lock,

@@ -48,6 +48,8 @@ void ask(steps& x, const define_request& r, answer& into);      // throttlers.cp
 void ask(steps& x, const undefine_request& r, answer& into);    // throttlers.cpp
 void ask(steps& x, const throttlers_request& r, answer& into);  // throttlers.cpp
 void ask(steps& x, const throttler_request& r, answer& into);   // throttlers.cpp
+void ask(steps& x, const holders_request& r, answer& into);     // look.cpp
+void ask(steps& x, const waiters_request& r, answer& into);     // look.cpp
 void ask(steps& x, const rouse_request& r, answer& into);       // throttlers.cpp
 void ask(steps& x, const explain_request& r, answer& into);     // throttlers.cpp
 void ask(steps& x, const lock_request& r, answer& into);        // lock.cpp

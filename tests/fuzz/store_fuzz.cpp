@@ -233,8 +233,11 @@ private:
     ask(acts_request{});
     ask(throttlers_request{});
     ask(schedules_request{});
-    for (const auto& resource : resources)
+    for (const auto& resource : resources) {
       ask(throttler_request{resource, 20});
+      ask(holders_request{resource});
+      ask(waiters_request{resource});
+    }
     ask(cell_request{"fixed_window:w"});
     const auto found = machine::audit(
         [this](const machine::call& c, const std::function<void(const machine::item&)>& read) -> result<void> {

@@ -217,10 +217,15 @@ void check_looks(world& w) {
     r.query.after = page.page.next;
     return !r.query.after.empty();
   });
-  check_pages<storage::acts_answer>(w, storage::acts_request{2, ""}, [](const auto& page, auto& r) {
+  const auto go_on = [](const auto& page, auto& r) {
     r.after = page.page.next;
     return !r.after.empty();
-  });
+  };
+  check_pages<storage::acts_answer>(w, storage::acts_request{2, ""}, go_on);
+  for (const auto& resource : resources) {
+    check_pages<storage::holders_answer>(w, storage::holders_request{resource, 1, ""}, go_on);
+    check_pages<storage::waiters_answer>(w, storage::waiters_request{resource, 1, ""}, go_on);
+  }
   check_pages<storage::throttlers_answer>(w, storage::throttlers_request{2, ""}, [](const auto& page, auto& r) {
     r.after = page.next;
     return !r.after.empty();

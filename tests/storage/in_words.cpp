@@ -154,6 +154,16 @@ struct teller {
                   micros(h.since));
     return text + listed(", waited for by ", t.waiters);
   }
+  std::string operator()(const storage::holders_answer& a) const {
+    auto text = cat("holders before ", a.page.next);
+    for (const auto& h : a.page.holders)
+      text +=
+          cat("\n  ", h.id.value, " fence ", h.fence.value, h.reserved ? " reserved" : "", " since ", micros(h.since));
+    return text;
+  }
+  std::string operator()(const storage::waiters_answer& a) const {
+    return cat("waiters before ", a.page.next, listed("\n  ", a.page.waiters));
+  }
   std::string operator()(const storage::explain_answer& e) const {
     return cat(name_of(e.code), said(e.found), e.paused ? " paused" : "", e.served ? " served" : "", " behind ",
                e.before, " failures ", e.failures, " beside ", e.running, " for ", (*this)(e.waits_for));

@@ -81,6 +81,15 @@ TEST_CASE("throttlers are set, listed, shown and removed without a server") {
   const auto gone = w.sluice({"throttler", "show", "semaphore:provider-api"});
   CHECK(gone.exit_code == 1);
   CHECK(says(gone.err, "there is no throttler semaphore:provider-api"));
+  for (const auto* list : {"holders", "waiters"}) {
+    const auto none = w.sluice({"throttler", list, "semaphore:provider-api"});
+    CHECK(none.exit_code == 1);
+    CHECK(none.err == gone.err);
+    CHECK(w.sluice({"throttler", list, "mutex:anything", "--json"}).out.empty());
+    CHECK(says(w.sluice({"throttler", list, "mutex:anything", "--after", "x"}).err,
+               "is not where a page of this list ended"));
+  }
+  CHECK(says(w.sluice({"throttler", "waiters", "dynamic_window:news"}).err, "name news/KEY"));
 }
 
 TEST_CASE("wrong words about throttlers are exit 2 and name what was meant") {
@@ -181,6 +190,14 @@ TEST_CASE("a job that waits for a semaphore is told who holds it, and the semaph
   CHECK(gate.at("holders")[0].at("id") == "holder");
   CHECK(gate.at("holders")[0].at("reserved") == false);
   CHECK(says(w.sluice({"throttler", "show", "semaphore:gate"}).out, "HOLDER"));
+  CHECK(json::parse(w.sluice({"throttler", "holders", "semaphore:GATE", "--json"}).out) == gate.at("holders")[0]);
+  const auto line = w.sluice({"throttler", "waiters", "semaphore:gate", "--limit", "1"});
+  CHECK(line.out == "WAITER\nfirst\n");
+  const std::string go_on = "sluice: there are more: --after '";
+  REQUIRE(line.err.starts_with(go_on));
+  const auto after = line.err.substr(go_on.size(), line.err.size() - go_on.size() - 2);
+  CHECK(w.sluice({"throttler", "waiters", "semaphore:gate", "--after", after, "--json"}).out ==
+        "{\"id\":\"second\"}\n");
   CHECK(says(w.sluice({"throttlers"}).out, "semaphore  semaphore:gate      1     1        2\n"));
   const auto busy = w.sluice({"throttler", "remove", "semaphore:gate"});
   CHECK(busy.exit_code == 1);

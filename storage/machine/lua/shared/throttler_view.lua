@@ -7,22 +7,21 @@ local function about(resource)
           opening and whole(tonumber(opening)) or ''}
 end
 
--- One resource: what stands about it; its first holders, each as id, fence, 1 when reserved, since; its first waiters;
--- the state of its cell.
-local function throttler_view(resource, limit)
-  local held, first, in_line, waiters = {}, {}, {}, {}
-  local rows = call('HGETALL', holders(resource))
-  for i = 1, #rows, 2 do
-    local kind, fence, since = match(rows[i + 1], '^(%a+) (%d+) (%d+)$')
-    held[#held + 1] = {id = rows[i], kind = kind or '', fence = tonumber(fence or '0'), since = tonumber(since or '0')}
+-- All who have a permit of a resource, the oldest first, those of one instant by their starts. A hash has no order, so
+-- all are gathered: about as many as the limit, and all that runs is looked at where claims took some.
+local function all_holders(resource)
+  local held = {}
+  local function add(id, kind, fence, since)
+    held[#held + 1] = {id = id, is_reserved = kind == 'reserved' and '1' or '0', fence = tonumber(fence or '0'),
+                       since = tonumber(since or '0')}
   end
+  local rows = call('HGETALL', holders(resource))
+  for i = 1, #rows, 2 do add(rows[i], match(rows[i + 1], '^(%a+) (%d+) (%d+)$')) end
   if call('HEXISTS', claim_permits, resource) == 1 then
     for _, its in ipairs(all_runs()) do
       local start = read_start(its.row)
       for _, name in ipairs(start and permits_in(start.permits) or {}) do
-        if name == resource then
-          held[#held + 1] = {id = its.id, kind = 'held', fence = tonumber(start.fence), since = tonumber(start.started)}
-        end
+        if name == resource then add(its.id, 'held', start.fence, start.started) end
       end
     end
   end
@@ -31,17 +30,34 @@ local function throttler_view(resource, limit)
     if a.fence ~= b.fence then return a.fence < b.fence end
     return by_bytes(a.id, b.id)
   end)
-  for i = 1, math.min(#held, limit) do
-    local h, n = held[i], #first
-    first[n + 1], first[n + 2] = h.id, whole(h.fence)
-    first[n + 3], first[n + 4] = h.kind == 'reserved' and 1 or 0, whole(h.since)
+  return held
+end
+
+-- Those who wait for a resource, in the order in which they go, behind a number and an id, if there is such a number.
+-- The cost grows with what is asked for and with queues, not with the line.
+local function line_behind(resource, most, number, id)
+  local in_queues, pages, found = call('SMEMBERS', waits(resource)), {}, {}
+  for _, queue in ipairs(in_queues) do
+    pages[#pages + 1] = page(wait_line(queue, resource), false, '-inf', '+inf', number, id, most, #in_queues)
   end
-  for _, queue in ipairs(call('SMEMBERS', waits(resource))) do
-    rows = call('ZRANGE', wait_line(queue, resource), 0, limit - 1, 'WITHSCORES')
-    for i = 1, #rows, 2 do in_line[#in_line + 1] = {rows[i], tonumber(rows[i + 1])} end
+  pages = merged(pages)
+  while #pages > 0 and #found < most do
+    found[#found + 1] = {id = pages[1].id, number = exact(pages[1].score)}
+    go_on(pages)
   end
-  table.sort(in_line, function(a, b) return a[2] < b[2] end)
-  for i = 1, math.min(#in_line, limit) do waiters[i] = in_line[i][1] end
+  return found
+end
+
+-- One resource: what stands about it; its first holders, each as id, fence, 1 when reserved, since; its first waiters;
+-- the state of its cell.
+local function throttler_view(resource, limit)
+  local first, waiters = {}, {}
+  for i, h in ipairs(all_holders(resource)) do
+    if i > limit then break end
+    local n = #first
+    first[n + 1], first[n + 2], first[n + 3], first[n + 4] = h.id, whole(h.fence), h.is_reserved, whole(h.since)
+  end
+  for i, w in ipairs(line_behind(resource, limit)) do waiters[i] = w.id end
   local stored = call('HGET', limiters, cell_of(resource)) or ''
   local from = match(stored, '^%d+ ()')
   return {about(resource), first, waiters, from and text_at(stored, from) or ''}

@@ -1,0 +1,15 @@
+-- Reads.
+-- A page of those who have a permit of a resource, the oldest first. ARGV[3]: resource. ARGV[4]: at most so many.
+-- ARGV[5], ARGV[6]: since when, and the place among those of that instant, behind which it goes on; both empty at its
+-- beginning.
+-- Answer, for each: its id, its fence, 1 when reserved, since when, and its place.
+local answer, after, after_place = {}, tonumber(ARGV[5]), ARGV[6]
+for _, h in ipairs(all_holders(ARGV[3])) do
+  local n, place = #answer, format('%016d', h.fence) .. h.id  -- as many digits as any fence has: in order by bytes
+  if n >= 5 * tonumber(ARGV[4]) then break end
+  if not after or h.since > after or (h.since == after and by_bytes(after_place, place)) then
+    answer[n + 1], answer[n + 2], answer[n + 3] = h.id, whole(h.fence), h.is_reserved
+    answer[n + 4], answer[n + 5] = exact(h.since), place
+  end
+end
+return answer
