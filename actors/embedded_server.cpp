@@ -116,10 +116,10 @@ result<embedded_server> spawn_server(caf::actor_system& system, const server_opt
   };
   try {
     on_short_thread(spawn);
-  } catch (const std::system_error& failed) {
+  } catch (const std::exception& failed) {  // no thread, no memory
     made->running->leave();
     if (made->door) caf::anon_send_exit(made->door, caf::exit_reason::user_shutdown);
-    return error{errc::io_error, cat("a thread of the server could not be made: ", failed.what())};
+    return error{errc::io_error, cat("the server could not be spawned: ", words_of(failed))};
   }
   made->handle = made->door;
   return embedded_server(std::move(made));

@@ -140,9 +140,11 @@ void lease_keeper::renew(engine& e, const std::vector<starts_of_pool>& due, stea
       const auto& [p, starts] = due[i];
       const auto* renewed = std::get_if<storage::renew_answer>(&answers[i]);
       // What is harmed of one queue says nothing about others' leases.
-      if (!renewed) refused = refused || std::get<error>(answers[i]).code != errc::storage_damaged;
-      if (!renewed)
-        log::warn("queue ", p->queue.value, ": leases could not be renewed: ", to_string(std::get<error>(answers[i])));
+      if (!renewed) {
+        const auto& why = std::get<error>(answers[i]);
+        refused = refused || why.code != errc::storage_damaged;
+        log::warn("queue ", p->queue.value, ": leases could not be renewed: ", to_string(why));
+      }
       for (std::size_t k = 0; renewed && k < starts.size(); ++k) {
         if (renewed->each[k] == errc::none) p->renewed(starts[k], now + lease);
         // Settled meanwhile, or taken away: then its body works in vain.

@@ -125,6 +125,7 @@ bool supervisor_state::ask_store() {
   order->lane = static_cast<std::uint32_t>(free_lane - orders.begin());
   order->wanted = size.free + size.ahead;
   storage::settle_request settle;
+  settle.queue = desk->pool->queue;
   for (const auto& end : ended)
     settle.starts.push_back(end.settlement);
   if (order->wanted > 0) {
@@ -302,6 +303,7 @@ void supervisor_state::keep_refused(std::vector<ended_start> ends, std::uint32_t
   order->failures = failures;
   order->bodies_over = true;
   storage::settle_request settle;
+  settle.queue = desk->pool->queue;
   for (const auto& end : ends)
     settle.starts.push_back(end.settlement);
   order->asked.emplace_back(std::move(settle));

@@ -10,6 +10,7 @@
 #include "cli/output.hpp"
 #include "cli/words.hpp"
 #include "core/text.hpp"
+#include "dashboard/json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -35,7 +36,7 @@ int change_some(client& store, const command& c, const change& how) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!each[i]) code = failed(each[i].error());
     else if (!c.json) print_line(cat(printable(ids[i].value), " ", how.done));
-    else print_line(cat("{\"id\":", json_quoted(ids[i].value), ",\"done\":", json_quoted(how.done), "}"));
+    else print_line(web::json_done("id", ids[i].value, how.done));
   }
   return code;
 }
@@ -84,30 +85,32 @@ int change_all(client& store, const command& c, const change& how) {
     }
     agreed = *found;
   }
-  std::uint64_t done = 0, looked_at = 0, refused = 0;
+  changed_page all;
+  std::uint64_t refused = 0;
   std::optional<error> broke;
   do {
-    query.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(200, agreed - done - refused));
+    query.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(200, agreed - all.done - refused));
     const auto page = (store.*how.page)(query);
     if (!page) {
       broke = page.error();
       break;
     }
-    done += page->done;
-    looked_at += page->looked_at;
-    for (const auto& [id, why] : page->failed)
-      if (++refused <= most_failures_told) failed(why);
+    all.done += page->done;
+    all.looked_at += page->looked_at;
+    for (const auto& one : page->failed) {
+      if (++refused > most_failures_told) continue;
+      failed(one.second);
+      all.failed.push_back(one);
+    }
     query.after = page->next;
-    if (is_person) std::fprintf(stderr, "\r%llu %s ", static_cast<unsigned long long>(done), how.done);
-  } while (!query.after.empty() && !stopped && done + refused < agreed);
+    if (is_person) std::fprintf(stderr, "\r%u %s ", all.done, how.done);
+  } while (!query.after.empty() && !stopped && all.done + refused < agreed);
   if (is_person) std::fputc('\n', stderr);
   if (refused > most_failures_told) note(cat(refused - most_failures_told, " more were refused"));
-  const bool is_all = done + refused >= agreed;
+  const bool is_all = all.done + refused >= agreed;
   const bool whole = !broke && (query.after.empty() || is_all);
-  if (c.json)
-    print_line(cat("{\"done\":", done, ",\"refused\":", refused, ",\"looked_at\":", looked_at,
-                   ",\"next\":", whole ? "\"\"" : json_quoted(query.after), "}"));
-  else print_line(cat(done, " ", how.done));
+  if (!whole) all.next = query.after;
+  print_line(c.json ? web::json_of(all, refused) : cat(all.done, " ", how.done));
   if (broke) return failed(*broke);
   if (is_all && !query.after.empty()) note("there may be more since: the same command asks anew");
   if (!whole) note("stopped before its end; the same command goes on with the rest");

@@ -1,5 +1,6 @@
 #include "cli/command_line.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -7,7 +8,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <sluice/job.hpp>
 #include <sluice/version.hpp>
+
+#include "cli/words.hpp"
+#include "core/text.hpp"
+#include "core/throttlers.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -19,6 +25,49 @@ constexpr const char* description =
     "  sluice work sluice.json &\n"
     "  sluice enqueue default exec '{\"argv\": [\"date\"]}' --store sqlite:jobs.db\n"
     "  sluice jobs --store sqlite:jobs.db";
+
+// How a type's name shows fixed words: help prints them, and completion and manual read them.
+std::string in_braces(const std::vector<std::string>& words) { return "{" + joined(words, ",") + "}"; }
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
+  const auto meant = nearest(word, known);
+  return meant ? cat("; did you mean '", *meant, "'?") : std::string();
+}
+
+// Checks that a value is one of some fixed words.
+CLI::Validator one_of(std::vector<std::string> words) {
+  const auto shown = in_braces(words);
+  return {[words = std::move(words)](std::string& word) {
+            if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
+            return cat("must be one of ", joined(words, ", "), "; not '", word, "'", did_you_mean(word, words));
+          },
+          shown};
+}
+
+template <class Value>
+std::vector<std::string> names_of(const std::map<std::string, Value>& by_name) {
+  std::vector<std::string> names;
+  names.reserve(by_name.size());
+  for (const auto& [name, value] : by_name)
+    names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> state_names() {
+  std::vector<std::string> names;
+  for (auto state = static_cast<std::uint8_t>(job_state::enqueued); true; ++state) {
+    const auto name = name_of(static_cast<job_state>(state));
+    if (name.empty()) return names;
+    names.emplace_back(name);
+  }
+}
+
+std::string throttler_prefixes() {
+  auto kinds = throttler_kinds();
+  for (auto& kind : kinds)
+    kind += ':';
+  return in_braces(kinds);
+}
 
 constexpr const char* enqueue_help =
     "Stores one job and prints its id. TYPE is what a server has a handler for: `noop`, `exec`\n"
@@ -32,8 +81,6 @@ constexpr const char* set_help =
     "  sluice throttler set sliding_window:dropbox limit=4 interval=1h buckets=3\n"
     "  sluice throttler set semaphore:provider-api limit=4 mode=release    (nothing is limited; drains it)\n"
     "The keys are those of a configuration (docs/configuration.md).";
-constexpr const char* throttler_words =
-    "KIND:NAME, as semaphore:provider-api; also mutex, fixed_window, sliding_window, dynamic_window, custom";
 
 void add_page_options(CLI::App& to, command& c) {
   to.add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));
@@ -46,7 +93,9 @@ void add_throttler_commands(CLI::App& app, command& c) {
   one->require_subcommand(1);
   const auto verb = [&](const char* name, const char* help) {
     auto* sub = one->add_subcommand(name, help);
-    sub->add_option("THROTTLER", c.throttler, throttler_words)->required();
+    sub->add_option("THROTTLER", c.throttler, "KIND:NAME, as semaphore:provider-api")
+        ->required()
+        ->type_name(throttler_prefixes());
     return sub;
   };
   verb("set", set_help)->add_option("WORDS", c.words, "Its definition, as limit=4 interval=1h");
@@ -68,12 +117,21 @@ constexpr const char* set_recurring_help =
 void add_recurring_commands(CLI::App& app, command& c) {
   auto* one = app.add_subcommand("recurring", "Lists and changes jobs that are enqueued again and again");
   one->require_subcommand(1);
-  one->add_subcommand("list", "Lists all with their next and last run");
+  auto* list = one->add_subcommand("list", "Lists them with their next and last run. What is asked for must all hold");
+  list->add_option("--name", c.schedule, "Only those in whose names this occurs, whatever its case");
+  list->add_option("--queue", c.queue, "Only those whose definition names this queue");
+  list->add_option("--type", c.type, "Only those whose jobs are of this type");
+  list->add_flag("--paused", c.paused, "Only paused ones");
+  list->add_option("--sort", c.sort, "By their names, or by their next runs (name)")->check(one_of({"name", "next"}));
+  add_page_options(*list, c);
   const auto verb = [&](const char* name, const char* help) {
     auto* sub = one->add_subcommand(name, help);
     sub->add_option("NAME", c.schedule, "The schedule's name")->required();
     return sub;
   };
+  verb("show", "Shows all of one schedule, and its next runs; of a paused one as if it were resumed now")
+      ->add_option("--count", c.count, "How many runs (5)")
+      ->check(CLI::Range(1u, 1'000u));
   verb("set", set_recurring_help)->add_option("WORDS", c.words, "Its definition, as job=report every=90s");
   verb("remove", "Removes a schedule; jobs that it enqueued stay");
   verb("trigger", "Enqueues one job of it now and prints its id");
@@ -118,9 +176,12 @@ constexpr const char* totals_help =
 constexpr const char* log_help =
     "Lists who requeued, deleted, paused, resumed or set what, and through what, the newest first: by this command\n"
     "and by every client that says who it is. The store keeps 1,000; what one does again within a minute is added.";
+constexpr const char* completion_help =
+    "Prints what completes the words of sluice in a shell, e.g.\n"
+    "  source <(sluice completion bash)";
 
 void add_query_options(CLI::App& to, command& c) {
-  to.add_option("--state", c.state, "enqueued scheduled throttled processing succeeded failed deleted");
+  to.add_option("--state", c.state, "Only jobs in this state")->check(one_of(state_names()));
   to.add_option("--queue", c.queue, "Only this queue");
   to.add_option("--type", c.type, "Only this job type");
   to.add_option("--id-begins", c.id_begins, "Only ids that begin so");
@@ -158,11 +219,32 @@ void add_log_options(CLI::App& work, command& c) {
   work.add_option_function<std::string>(
           "--log-level", [&c](const std::string& word) { c.log_from = levels.at(word); },
           "The least that is logged (info)")
-      ->check(CLI::IsMember(levels));
+      ->check(one_of(names_of(levels)));
   work.add_option_function<std::string>(
           "--log-format", [&c](const std::string& word) { c.log_as = formats.at(word); },
           "How a line of the log looks (text); json: one object a line")
-      ->check(CLI::IsMember(formats));
+      ->check(one_of(names_of(formats)));
+}
+
+constexpr const char* dashboard_help =
+    "Answers over HTTP what the store can say: a JSON API, metrics and health (docs/dashboard.md), beside any "
+    "servers:\n"
+    "  sluice dashboard --store redis://127.0.0.1:6379/0\n"
+    "It listens on this machine alone and only looks. Users, other addresses and proxies are words of a "
+    "configuration:\n"
+    "there `sluice work` answers as well.";
+
+constexpr const char* top_help =
+    "Shows what is wrong, and what each queue and throttler does, anew each second; plain and once where the output "
+    "is\n"
+    "no terminal";
+
+void add_dashboard_command(CLI::App& app, command& c) {
+  app.add_subcommand("top", top_help)->add_flag("--once", c.once, "Once, on a terminal too");
+  auto* dashboard = app.add_subcommand("dashboard", dashboard_help);
+  dashboard->add_option("--listen", c.listen, "ADDRESS:PORT of this machine; port 0 takes a free one (localhost:8080)");
+  dashboard->add_flag("--allow-changes", c.allow_changes, "Whoever reaches it may change jobs and definitions, too");
+  add_log_options(*dashboard, c);
 }
 
 // The program, the command that was named, and that one's own, if it has some.
@@ -171,6 +253,68 @@ std::vector<const CLI::App*> named(const CLI::App& app) {
   while (!all.back()->get_subcommands().empty())
     all.push_back(all.back()->get_subcommands().front());
   return all;
+}
+
+std::string full_name(const std::vector<const CLI::App*>& commands) {
+  std::string name;
+  for (std::size_t i = 1; i < commands.size(); ++i)
+    name += (i == 1 ? "" : " ") + commands[i]->get_name();
+  return name;
+}
+
+// Of some command. With `below` those of its own, too, as "throttler set".
+std::vector<std::string> command_names(const CLI::App& app, bool below = false) {
+  std::vector<std::string> names;
+  for (const auto* one : app.get_subcommands({})) {
+    names.push_back(one->get_name());
+    if (below)
+      for (const auto& verb : command_names(*one))
+        names.push_back(cat(one->get_name(), ' ', verb));
+  }
+  return names;
+}
+
+// "--NAME" of all that may be said.
+std::vector<std::string> option_names(const std::vector<const CLI::App*>& commands) {
+  std::vector<std::string> names;
+  for (const auto* where : commands)
+    for (const auto* option : where->get_options())
+      for (const auto& name : option->get_lnames())
+        names.push_back("--" + name);
+  return names;
+}
+
+// Why the words were refused: because of the first that nothing could be made of, or as CLI11 says it.
+std::string complaint(const CLI::App& app, const CLI::ParseError& why) {
+  const auto commands = named(app);
+  const auto& last = *commands.back();
+  const bool needs_command = last.get_require_subcommand_min() > 0;
+  auto left = app.remaining(true);
+  left.erase(std::remove(left.begin(), left.end(), "--"), left.end());
+  const auto is_option = [](const std::string& word) { return word.size() > 1 && word.front() == '-'; };
+  if (left.empty()) {
+    return needs_command ? cat("a command is missing: ", joined(command_names(last), ", ")) : std::string(why.what());
+  }
+  const auto first = std::find_if(left.begin(), left.end(), is_option);
+  const auto& word = needs_command || first == left.end() ? left.front() : *first;
+  if (is_option(word)) {
+    const auto option = word.substr(0, word.find('='));
+    return cat("there is no option '", option, "'",
+               option.size() > 3 ? did_you_mean(option, option_names(commands)) : std::string());
+  }
+  if (needs_command) return cat("there is no command '", word, "'", did_you_mean(word, command_names(last)));
+  // As "throttlers set", where "throttler set" is meant.
+  auto pairs = command_names(app, true);
+  pairs.erase(
+      std::remove_if(pairs.begin(), pairs.end(), [](const auto& p) { return p.find(' ') == std::string::npos; }),
+      pairs.end());
+  return cat("'", word, "' is a word too many", did_you_mean(cat(full_name(commands), ' ', word), pairs));
+}
+
+// On standard error, escaped; the exit code is that of wrong words.
+parsed refused(const std::string& name, const std::string& why) {
+  std::fprintf(stderr, "sluice%s%s: %s\n", name.empty() ? "" : " ", name.c_str(), printable(why).c_str());
+  return {std::nullopt, 2};
 }
 
 }  // namespace
@@ -185,20 +329,22 @@ open_mode mode_of(const command& c) {
                                            "explain",
                                            "throttlers",
                                            "recurring list",
+                                           "recurring show",
                                            "throttler show",
                                            "throttler holders",
                                            "throttler waiters",
                                            "locks",
                                            "log",
                                            "quarantine",
-                                           "totals"};
+                                           "totals",
+                                           "top"};
   if (makes.contains(c.name)) return open_mode::may_make;
   return looks.contains(c.name) ? open_mode::only_look : open_mode::must_exist;
 }
 
-parsed parse(int argc, char** argv) {
-  command c;
-  CLI::App app{description, "sluice"};
+std::unique_ptr<CLI::App> make_app(command& c) {
+  auto made = std::make_unique<CLI::App>(description, "sluice");
+  auto& app = *made;
   app.set_version_flag("--version", "sluice " SLUICE_VERSION);
   app.require_subcommand(1);
   app.fallthrough();  // these may stand before or after the command and its words
@@ -209,7 +355,9 @@ parsed parse(int argc, char** argv) {
   const auto store_command = [&](const char* name, const char* help) { return app.add_subcommand(name, help); };
   const auto config_command = [&](const char* name, const char* help) {
     auto* sub = app.add_subcommand(name, help);
-    sub->add_option("CONFIG", c.config, "The configuration file (docs/configuration.md)")->required();
+    sub->add_option("CONFIG", c.config, "The configuration file (docs/configuration.md)")
+        ->required()
+        ->type_name(type_of_files);
     sub->add_option("--set", c.sets, "Override a key: /queues/default/workers=2")->allow_extra_args(false);
     return sub;
   };
@@ -245,13 +393,14 @@ parsed parse(int argc, char** argv) {
   app.get_subcommand("quarantine")->add_option("--queue", c.queue, "Only this queue");
   auto* totals = store_command("totals", totals_help);
   totals->add_option("QUEUE", c.queue, "Only this queue (all together)");
-  totals->add_option("--by", c.by, "hour or minute (hour)")->check(CLI::IsMember({"hour", "minute"}));
+  totals->add_option("--by", c.by, "What is counted together (hour)")->check(one_of({"hour", "minute"}));
   totals->add_option("--since", c.since, "From this long ago, as 3h, or this instant (a day ago; by minute an hour)");
   totals->add_option("--until", c.until, "Until then");
   store_command("servers", "Lists the servers that work on the store");
   store_command("pause", "Pauses a queue: it takes jobs and starts none")->add_option("QUEUE", c.queue)->required();
   store_command("resume", "Resumes a paused queue")->add_option("QUEUE", c.queue)->required();
 
+  add_dashboard_command(app, c);
   add_throttler_commands(app, c);
   add_recurring_commands(app, c);
   add_cron_command(app, c);
@@ -262,37 +411,43 @@ parsed parse(int argc, char** argv) {
                 "Raises a store that an older version made to this one's layout (docs/upgrading.md), once no server "
                 "works on it; fine when it has that already");
 
+  app.add_subcommand("completion", completion_help)
+      ->add_option("SHELL", c.shell)
+      ->required()
+      ->check(one_of({"bash", "zsh"}));
+  app.add_subcommand("manual", "Prints the manual page, as for man -l");
+  return made;
+}
+
+parsed parse(int argc, char** argv) {
+  static const std::set<std::string> without_store{"completion", "cron", "manual"};
+  command c;
+  const auto app = make_app(c);
   try {
-    app.parse(argc, argv);
+    app->parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return {std::nullopt, app.exit(e) == 0 ? 0 : 2};
+    if (e.get_exit_code() == 0) return {std::nullopt, app->exit(e)};  // help, or the version
+    const auto name = full_name(named(*app));
+    return refused(name, cat(complaint(*app, e), " (sluice ", name, name.empty() ? "" : " ", "--help lists all)"));
   }
-  const auto commands = named(app);
-  for (std::size_t i = 1; i < commands.size(); ++i)
-    c.name += (i == 1 ? "" : " ") + commands[i]->get_name();
+  const auto commands = named(*app);
+  c.name = full_name(commands);
   // An empty word is a variable that was not set, and would silently mean something else.
   for (const auto* where : commands) {
     for (const auto* option : where->get_options()) {
       if (option->count() == 0 || option->results() != std::vector<std::string>{""}) continue;
-      std::fprintf(stderr, "sluice %s: %s must not be empty\n", c.name.c_str(), option->get_name().c_str());
-      return {std::nullopt, 2};
+      return refused(c.name, option->get_name() + " must not be empty");
     }
   }
-  if (!c.config.empty() && !c.store.empty()) {
-    std::fprintf(stderr, "sluice %s: the store is named in the configuration; override it with --set /storage=URL\n",
-                 c.name.c_str());
-    return {std::nullopt, 2};
-  }
+  if (!c.config.empty() && !c.store.empty())
+    return refused(c.name, "the store is named in the configuration; override it with --set /storage=URL");
   if (const char* from_environment = std::getenv("SLUICE_STORAGE"); from_environment && c.store.empty())
     c.store = from_environment;
-  if (c.store.starts_with("sqlite::memory:") && c.name != "cron") {
-    std::fprintf(stderr, "sluice %s: a store in memory is of the process that made it; name a file\n", c.name.c_str());
-    return {std::nullopt, 2};
-  }
-  if (c.config.empty() && c.store.empty() && c.name != "cron") {
-    std::fprintf(stderr, "sluice %s: --store URL is missing, e.g. --store sqlite:jobs.db\n", c.name.c_str());
-    return {std::nullopt, 2};
-  }
+  if (without_store.contains(c.name)) return {std::move(c), 0};
+  if (c.store.starts_with("sqlite::memory:"))
+    return refused(c.name, "a store in memory is of the process that made it; name a file");
+  if (c.config.empty() && c.store.empty())
+    return refused(c.name, "--store URL is missing, e.g. --store sqlite:jobs.db");
   return {std::move(c), 0};
 }
 

@@ -1,6 +1,7 @@
 // What the operator typed, as values.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,10 +9,15 @@
 #include <sluice/log.hpp>
 #include <sluice/options.hpp>
 
+namespace CLI {
+class App;
+}
+
 namespace sluice::cli {
 
 struct command {
   std::string name;  // the subcommand, as "show" or "throttler set"
+  std::string shell;
   std::string store;
   std::string config;
   std::vector<std::string> sets;
@@ -21,17 +27,21 @@ struct command {
   std::string server, id_begins, since, until, match, error, after;  // of jobs
   std::vector<std::string> headers;                                  // NAME=VALUE
   std::vector<std::string> ids;
+  std::string listen = "localhost:8080";       // of a dashboard
   std::string by = "hour";                     // of totals
   std::string expression, zone = "UTC", from;  // of a cron
-  std::string schedule;                        // the name of one
+  std::string schedule;                        // the name of one, or a part of it
+  std::string sort = "name";                   // of schedules
   std::optional<std::uint32_t> retries;
+  std::optional<unsigned> count;
   unsigned limit = 50;
-  unsigned count = 10;
   log_level log_from = log_level::info;
   log_format log_as = log_format::text;
   bool json = false;
   bool bulk = false;
   bool all = false, yes = false;
+  bool allow_changes = false, once = false;
+  bool paused = false;
 };
 
 // Exit codes: 0 done, 1 it failed, 2 the words were wrong.
@@ -41,6 +51,12 @@ struct parsed {
 };
 
 parsed parse(int argc, char** argv);
+
+// All commands with their words, options and help: what is parsed, completed and described. What it parses goes into
+// `c`, which must outlive it.
+std::unique_ptr<CLI::App> make_app(command& c);
+// The name of the type of words that are files.
+inline constexpr const char* type_of_files = "FILE";
 
 // What a command may do to the store that it names.
 open_mode mode_of(const command& c);

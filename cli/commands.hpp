@@ -9,6 +9,8 @@ namespace sluice::cli {
 
 int check(const command& c);
 int work(const command& c);
+int serve_dashboard(const command& c);
+int show_top(const command& c);
 // jobs, show, locks, quarantine, log, queues, totals, servers, pause, resume; and those that follow
 int inspect(const command& c);
 int enqueue(client& store, const command& c);
@@ -16,10 +18,12 @@ int enqueue(client& store, const command& c);
 int change_jobs(client& store, const command& c);
 // throttlers, throttler set, remove, show, holders, waiters; explain
 int throttle(const command& c);
-// recurring list, set, remove, trigger, pause, resume
+// recurring list, show, set, remove, trigger, pause, resume
 int recurring_jobs(const command& c);
 int audit(const command& c);
 int upgrade(const command& c);
 int show_cron(const command& c);
+// completion, manual
+int describe(const command& c);
 
 }  // namespace sluice::cli

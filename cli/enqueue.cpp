@@ -9,6 +9,8 @@
 #include "core/clock.hpp"
 #include "core/instant.hpp"
 #include "core/text.hpp"
+#include "dashboard/json.hpp"
+#include "dashboard/query_words.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -18,12 +20,12 @@ constexpr std::size_t jobs_at_once = 200;
 result<duration> delay_of(const command& c) {
   if (!c.at.empty()) {
     const auto at = parse_time(c.at);
-    if (!at) return wrong_option("--at", "an instant, as 2026-03-08T00:00:00Z", c.at);
+    if (!at) return web::wrong_word("--at", "an instant, as 2026-03-08T00:00:00Z", c.at);
     return std::max(duration(0), *at - system_clock().now());
   }
   if (c.in.empty()) return duration(0);
   const auto in = parse_duration(c.in);
-  if (!in) return wrong_option("--in", "a time of 0s to 3650d, like 5s (units: us ms s m h d)", c.in);
+  if (!in) return web::wrong_word("--in", "a time of 0s to 3650d, like 5s (units: us ms s m h d)", c.in);
   return *in;
 }
 
@@ -37,7 +39,7 @@ result<new_job> job_of(const command& c) {
   job.delay = *delay;
   if (!c.timeout.empty()) {
     job.timeout = parse_duration(c.timeout);
-    if (!job.timeout) return wrong_option("--timeout", "a time, as 30s", c.timeout);
+    if (!job.timeout) return web::wrong_word("--timeout", "a time, as 30s", c.timeout);
   }
   job.retry.attempts = c.retries;
   auto headers = headers_of(c);
@@ -48,7 +50,7 @@ result<new_job> job_of(const command& c) {
 
 int told(const result<job_id>& stored, const command& c) {
   if (!stored) return failed(stored.error());
-  print_line(c.json ? "{\"id\":" + json_quoted(stored->value) + "}" : stored->value);
+  print_line(c.json ? web::json_of(*stored) : stored->value);
   return 0;
 }
 

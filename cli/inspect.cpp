@@ -6,6 +6,7 @@
 #include "cli/words.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
+#include "dashboard/json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -19,7 +20,7 @@ int show_all(const command& c, const result<std::vector<Item>>& got,
   if (!c.json) print(as_table(*got));
   else
     for (const auto& item : *got)
-      print_line(json_line(item));
+      print_line(web::json_of(item));
   return 0;
 }
 
@@ -45,7 +46,7 @@ int show_totals(client& store, const command& c) {
   if (!got) return failed(got.error());
   if (!c.json) print(totals_table(*got));
   else
-    for (const auto& line : json_lines(c.queue, *got))
+    for (const auto& line : web::json_lines(c.queue, *got))
       print_line(line);
   return 0;
 }
@@ -53,7 +54,7 @@ int show_totals(client& store, const command& c) {
 int show(client& store, const command& c) {
   const auto found = store.get(job_id(c.id));
   if (!found) return failed(found.error());
-  if (c.json) print_line(json_line(*found));
+  if (c.json) print_line(web::json_of(*found));
   else print(job_page_text(*found));
   return 0;
 }
@@ -61,7 +62,7 @@ int show(client& store, const command& c) {
 int change(const command& c, const result<void>& changed, const char* done) {
   if (!changed) return failed(changed.error());
   if (!c.json) print_line(cat(printable(c.queue), " ", done));
-  else print_line(cat("{\"queue\":", json_quoted(c.queue), ",\"done\":", json_quoted(done), "}"));
+  else print_line(web::json_done("queue", c.queue, done));
   return 0;
 }
 

@@ -17,10 +17,13 @@ void fill_closed_streams() {
 int carry_out(const sluice::cli::command& c) {
   if (c.name == "check") return check(c);
   if (c.name == "work") return work(c);
+  if (c.name == "dashboard") return serve_dashboard(c);
+  if (c.name == "top") return show_top(c);
   if (c.name == "audit") return audit(c);
   if (c.name == "upgrade") return upgrade(c);
   if (c.name.starts_with("recurring")) return recurring_jobs(c);
   if (c.name == "cron") return show_cron(c);
+  if (c.name == "completion" || c.name == "manual") return describe(c);
   if (c.name.starts_with("throttler") || c.name == "explain") return throttle(c);
   return inspect(c);
 }

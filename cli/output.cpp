@@ -4,29 +4,15 @@
 #include <chrono>
 #include <cstdio>
 
-#include <nlohmann/json.hpp>
-
 #include "core/log.hpp"
-#include "core/pipeline.hpp"
 #include "core/recurring.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
 #include "core/watching.hpp"
+#include "dashboard/json.hpp"
 
 namespace sluice::cli {
 namespace {
-
-using json = nlohmann::ordered_json;
-
-std::string dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-json time_or_null(const std::optional<time_point>& at) { return at ? json(format_time(*at)) : json(nullptr); }
-
-// A text of a job as JSON, and its exact bytes beside: numbers may be rounded in the one.
-void add_json(json& to, const std::string& name, const std::string& text) {
-  to[name] = check_json(text, max_json_depth) ? json::parse(text, nullptr, false) : json();
-  to[name + "_text"] = text;
-}
 
 std::string ago(time_point at) {
   const auto now = std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
@@ -37,25 +23,9 @@ std::string ago(time_point at) {
   return cat(s / 86400, " d");
 }
 
-json fields_of(const throttler_status& t) {
-  return {{"kind", name_of(t.kind)}, {"resource", t.resource}, {"limit", t.limit ? json(*t.limit) : json()},
-          {"held", t.held},          {"waiting", t.waiting},   {"next_at", time_or_null(t.next_at)}};
-}
-
-json fields_of(const throttler_holder& h) {
-  return {{"id", h.id.value}, {"fence", h.fence.value}, {"reserved", h.reserved}, {"since", format_time(h.since)}};
-}
-
-json watched(const std::vector<watched_part>& parts) {
-  json all = json::array();
-  for (const auto& p : parts)
-    all.push_back({{"system", p.system},
-                   {"what", p.what},
-                   {"times", p.times},
-                   {"failed", p.failed},
-                   {"total_us", p.total.count()},
-                   {"longest_us", p.longest.count()}});
-  return all;
+// A line of a page about one thing.
+std::string page_line(std::string_view name, const std::string& value) {
+  return cat(name, std::string(12 - name.size(), ' '), printable(value), '\n');
 }
 
 bool numeric(const std::string& cell) {
@@ -84,149 +54,6 @@ std::string table::text() const {
     out += line + '\n';
   }
   return out;
-}
-
-std::string json_line(const job& j) {
-  json out{{"id", j.id.value},
-           {"type", j.type.value},
-           {"queue", j.queue.value},
-           {"state", name_of(j.state)},
-           {"attempt", j.attempt},
-           {"losses", j.losses},
-           {"created_at", format_time(j.created_at)},
-           {"reason", j.reason},
-           {"line", j.line},
-           {"fence", j.fence.value},
-           {"server", j.server},
-           {"due_at", time_or_null(j.due_at)},
-           {"started_at", time_or_null(j.started_at)},
-           {"lease_until", time_or_null(j.lease_until)},
-           {"finished_at", time_or_null(j.finished_at)}};
-  add_json(out, "args", j.args);
-  add_json(out, "result", j.result);
-  out["progress"] = j.progress ? json{{"done", j.progress->done}, {"text", j.progress->text}} : json();
-  out["headers"] = json::object();
-  for (const auto& [name, value] : j.headers)
-    out["headers"][name] = value;
-  out["history"] = json::array();
-  for (const auto& s : j.history)
-    out["history"].push_back({{"attempt", s.attempt},
-                              {"cause", s.cause},
-                              {"fence", s.fence.value},
-                              {"server", s.server},
-                              {"started", format_time(s.started)},
-                              {"ended", format_time(s.ended)},
-                              {"error", s.error},
-                              {"watched", watched(s.watched)}});
-  return dump(out);
-}
-
-std::string json_line(const queue_counts& q) {
-  return dump({{"queue", q.queue.value},
-               {"paused", q.paused},
-               {"enqueued", q.enqueued},
-               {"scheduled", q.scheduled},
-               {"throttled", q.throttled},
-               {"processing", q.processing},
-               {"succeeded", q.succeeded},
-               {"failed", q.failed},
-               {"deleted", q.deleted},
-               {"awaiting", q.awaiting},
-               {"quarantined", q.quarantined},
-               {"oldest_ready_at", time_or_null(q.oldest_ready)}});
-}
-
-std::vector<std::string> json_lines(const std::string& queue, const totals_report& report) {
-  std::vector<std::string> lines;
-  const auto add = [&](std::optional<time_point> begins, const job_totals& t) {
-    lines.push_back(dump({{"queue", queue.empty() ? json() : json(queue)},
-                          {"begins_at", time_or_null(begins)},
-                          {"enqueued", t.enqueued},
-                          {"succeeded", t.succeeded},
-                          {"failed", t.failed},
-                          {"deleted", t.deleted},
-                          {"retried", t.retried},
-                          {"lost", t.lost}}));
-  };
-  add(std::nullopt, report.ever);
-  for (const auto& row : report.rows)
-    add(row.begins, row.in_it);
-  return lines;
-}
-
-std::string json_line(const server_info& s) {
-  return dump({{"id", s.id.value},
-               {"name", s.name},
-               {"host", s.host},
-               {"pid", s.pid},
-               {"queues", s.queues},
-               {"running", s.running},
-               {"store", name_of(s.store)},
-               {"started_at", format_time(s.started_at)},
-               {"beat_at", format_time(s.beat_at)}});
-}
-
-std::string json_line(const lock_status& l) {
-  return dump({{"resource", l.resource},
-               {"holder", l.now.holder},
-               {"fence", l.now.fence.value},
-               {"until", format_time(l.now.until)}});
-}
-
-std::string json_line(const quarantined_job& q) {
-  return dump({{"id", q.id.value}, {"queue", q.queue.value}, {"since", format_time(q.since)}});
-}
-
-std::string json_line(const act& a) {
-  return dump({{"at", format_time(a.at)},
-               {"until", format_time(a.until)},
-               {"by", a.by.name},
-               {"through", a.by.through},
-               {"what", a.what},
-               {"count", a.count},
-               {"about", a.about}});
-}
-
-std::string json_line(const throttler_status& t) { return dump(fields_of(t)); }
-std::string json_line(const throttler_holder& h) { return dump(fields_of(h)); }
-std::string json_line(const job_id& waiter) { return cat("{\"id\":", json_quoted(waiter.value), "}"); }
-
-std::string json_line(const recurring_status& s) {
-  json out{{"name", s.name},
-           {"paused", s.paused},
-           {"next_at", time_or_null(s.next_at)},
-           {"last_at", time_or_null(s.last_at)},
-           {"last_job", s.last_job.value},
-           {"problem", s.problem}};
-  out["definition"] = s.definition ? json::parse(write_recurring(*s.definition), nullptr, false) : json();
-  return dump(out);
-}
-
-std::string json_page(const throttler_status& t) {
-  auto out = fields_of(t);
-  out["definition"] = t.definition ? json::parse(write_throttler(*t.definition), nullptr, false) : json();
-  for (const auto* list : {"keys", "holders", "waiters"})
-    out[list] = json::array();
-  for (const auto& k : t.keys)
-    out["keys"].push_back({{"key", k.key}, {"used", k.used}, {"limit", k.limit}, {"next_at", time_or_null(k.next)}});
-  for (const auto& h : t.holders)
-    out["holders"].push_back(fields_of(h));
-  for (const auto& id : t.waiters)
-    out["waiters"].push_back(id.value);
-  return dump(out);
-}
-
-std::string json_line(const job_id& id, const explanation& e) {
-  json out{{"id", id.value},         {"reason", name_of(e.reason)},  {"text", e.text},
-           {"resource", e.resource}, {"when", time_or_null(e.when)}, {"before", e.before}};
-  out["holders"] = json::array();
-  for (const auto& holder : e.holders)
-    out["holders"].push_back(holder.value);
-  return dump(out);
-}
-
-std::string json_fault(const std::string& pointer, const std::string& problem) {
-  return dump({{"pointer", pointer}, {"problem", problem}});
 }
 
 std::string jobs_table(const std::vector<job>& jobs) {
@@ -345,9 +172,7 @@ std::string recurring_table(const std::vector<recurring_status>& all) {
 
 std::string throttler_page_text(const throttler_status& t) {
   std::string out;
-  const auto line = [&](std::string_view name, const std::string& value) {
-    out += cat(name, std::string(12 - name.size(), ' '), printable(value), '\n');
-  };
+  const auto line = [&](std::string_view name, const std::string& value) { out += page_line(name, value); };
   line("resource", t.resource);
   if (t.definition) line("definition", write_throttler(*t.definition));
   if (t.limit) line("limit", std::to_string(*t.limit));
@@ -363,10 +188,39 @@ std::string throttler_page_text(const throttler_status& t) {
   return out;
 }
 
+std::string recurring_page_text(const recurring_outlook& o) {
+  const auto& s = o.status;
+  std::string out;
+  const auto line = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) out += page_line(name, value);
+  };
+  line("name", s.name);
+  if (s.definition) {
+    const auto& d = *s.definition;
+    line("job", d.job.value);
+    line("queue", d.queue.value);
+    line("args", d.args);
+    if (d.cron.empty()) line("every", format_duration(d.every));
+    else line("cron", d.cron);
+    line("zone", d.zone);
+    line("stagger", std::string(name_of(d.stagger)));
+    line("catch up", cat(name_of(d.catch_up), d.catch_up == catch_up_rule::all ? cat(", ", d.catch_up_max) : ""));
+    line("overlap", std::string(name_of(d.overlap)));
+  }
+  line("paused", s.paused ? "yes" : "no");
+  if (s.last_at) line("last", format_time(*s.last_at));
+  line("last job", s.last_job.value);
+  line("problem", s.problem);
+  table next({s.paused ? "NEXT, IF RESUMED NOW" : "NEXT", "LOCAL"});
+  for (const auto& [utc, local] : web::next_runs(o))
+    next.add({utc, local});
+  return o.next.empty() ? out : out + '\n' + next.text();
+}
+
 std::string job_page_text(const job& j) {
   std::string out;
   const auto line = [&](std::string_view name, const std::string& value) {
-    if (!value.empty()) out += cat(name, std::string(12 - name.size(), ' '), printable(value), '\n');
+    if (!value.empty()) out += page_line(name, value);
   };
   line("id", j.id.value);
   line("type", j.type.value);

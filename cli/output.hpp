@@ -1,6 +1,7 @@
 // How results are shown: a table for people, one JSON object a line for programs.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -26,22 +27,6 @@ private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string json_line(const job& j);
-std::string json_line(const queue_counts& q);
-// Those since ever at first.
-std::vector<std::string> json_lines(const std::string& queue, const totals_report& report);
-std::string json_line(const server_info& s);
-std::string json_line(const lock_status& l);
-std::string json_line(const quarantined_job& q);
-std::string json_line(const act& a);
-std::string json_line(const throttler_status& t);
-std::string json_line(const throttler_holder& h);
-std::string json_line(const job_id& waiter);
-std::string json_line(const recurring_status& s);
-std::string json_page(const throttler_status& t);  // with definition, keys, holders and waiters
-std::string json_line(const job_id& id, const explanation& e);
-std::string json_fault(const std::string& pointer, const std::string& problem);
-
 std::string jobs_table(const std::vector<job>& jobs);
 std::string locks_table(const std::vector<lock_status>& locks);
 std::string quarantine_table(const std::vector<quarantined_job>& jobs);
@@ -55,6 +40,7 @@ std::string recurring_table(const std::vector<recurring_status>& all);
 std::string throttlers_table(const std::vector<throttler_status>& throttlers);
 std::string job_page_text(const job& j);  // everything about one job
 std::string throttler_page_text(const throttler_status& t);
+std::string recurring_page_text(const recurring_outlook& o);
 
 void print(const std::string& text);
 void print_line(const std::string& text);

@@ -9,6 +9,7 @@
 #include "cli/command_line.hpp"
 #include "cli/output.hpp"
 #include "core/text.hpp"
+#include "dashboard/json.hpp"
 
 namespace sluice::cli {
 
@@ -21,7 +22,7 @@ int show_pages(const command& c, Ask ask, Items items, std::string (*as_table)(c
     auto page = ask(std::min<std::uint32_t>(200, c.limit - static_cast<unsigned>(all.size())), after);
     if (!page) return failed(page.error());
     for (auto& item : items(*page)) {
-      if (c.json) print_line(json_line(item));
+      if (c.json) print_line(web::json_of(item));
       all.push_back(std::move(item));
     }
     after = page->next;

@@ -8,6 +8,7 @@
 #include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/text.hpp"
+#include "dashboard/json.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
 
@@ -15,19 +16,35 @@ namespace sluice::cli {
 namespace {
 
 int list(client& store, const command& c) {
-  const auto all = store.recurring_jobs();
-  if (!all) return failed(all.error());
-  if (!c.json) print(recurring_table(*all));
+  recurring_query query;
+  query.name_part = c.schedule;
+  query.queue = queue_name(c.queue);
+  query.type = job_type(c.type);
+  query.paused = c.paused;
+  query.order = c.sort == "next" ? recurring_order::by_next : recurring_order::by_name;
+  query.limit = c.limit;
+  query.after = c.after;
+  const auto page = store.recurring_jobs(query);
+  if (!page) return failed(page.error());
+  if (!c.json) print(recurring_table(page->schedules));
   else
-    for (const auto& one : *all)
-      print_line(json_line(one));
+    for (const auto& one : page->schedules)
+      print_line(web::json_of(one));
+  if (!page->next.empty()) note(cat("there are more: --after '", page->next, "'"));
+  return 0;
+}
+
+int show(client& store, const command& c) {
+  const auto found = store.recurring_job(c.schedule, c.count.value_or(5));
+  if (!found) return failed(found.error());
+  if (c.json) print_line(web::json_page(*found));
+  else print(recurring_page_text(*found));
   return 0;
 }
 
 int done(const command& c, const result<void>& changed, const char* what) {
   if (!changed) return failed(changed.error());
-  print_line(c.json ? cat("{\"name\":", json_quoted(c.schedule), ",\"done\":", json_quoted(what), "}")
-                    : cat(printable(c.schedule), " ", what));
+  print_line(c.json ? web::json_done("name", c.schedule, what) : cat(printable(c.schedule), " ", what));
   return 0;
 }
 
@@ -60,6 +77,7 @@ int recurring_jobs(const command& c) {
   if (!opened) return failed(opened.error());
   auto& store = *opened;
   if (c.name == "recurring list") return list(store, c);
+  if (c.name == "recurring show") return show(store, c);
   if (c.name == "recurring set") return done(c, store.set_recurring(said.definition), "set");
   if (c.name == "recurring remove") return remove(store, c);
   if (c.name == "recurring pause") return done(c, store.pause_recurring(c.schedule), "paused");

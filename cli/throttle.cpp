@@ -8,6 +8,7 @@
 #include "config/load.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
+#include "dashboard/json.hpp"
 #include "storage/store.hpp"
 #include "throttling/definition.hpp"
 
@@ -42,8 +43,7 @@ int tell_faults(const std::string& where, const std::vector<config::fault>& faul
 int done(const command& c, const named_throttler& which, const result<void>& changed, const char* what) {
   if (!changed) return failed(changed.error());
   const auto resource = resource_of(which.kind, which.name);
-  print_line(c.json ? cat("{\"resource\":", json_quoted(resource), ",\"done\":", json_quoted(what), "}")
-                    : cat(printable(resource), " ", what));
+  print_line(c.json ? web::json_done("resource", resource, what) : cat(printable(resource), " ", what));
   return 0;
 }
 
@@ -53,7 +53,7 @@ int list(client& store, const command& c) {
   if (!c.json) print(throttlers_table(*all));
   else
     for (const auto& t : *all)
-      print_line(json_line(t));
+      print_line(web::json_of(t));
   return 0;
 }
 
@@ -67,7 +67,7 @@ int remove(client& store, const command& c, const named_throttler& which) {
 int show(client& store, const command& c, const named_throttler& which) {
   const auto found = store.throttler(which.kind, which.name);
   if (!found) return failed(found.error());
-  if (c.json) print_line(json_page(*found));
+  if (c.json) print_line(web::json_page(*found));
   else print(throttler_page_text(*found));
   return 0;
 }
@@ -87,7 +87,7 @@ int show_waiters(client& store, const command& c, const named_throttler& which) 
 int explain(client& store, const command& c) {
   const auto why = store.explain(job_id(c.id));
   if (!why) return failed(why.error());
-  print_line(c.json ? json_line(job_id(c.id), *why) : printable(why->text));
+  print_line(c.json ? web::json_of(job_id(c.id), *why) : printable(why->text));
   return 0;
 }
 

@@ -10,18 +10,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/clock.hpp"
-#include "core/instant.hpp"
 #include "core/text.hpp"
+#include "dashboard/query_words.hpp"
 
 namespace sluice::cli {
 namespace {
-
-// So long ago, or an instant.
-std::optional<time_point> parse_since(const std::string& text) {
-  if (const auto ago = parse_duration(text)) return system_clock().now() - *ago;
-  return parse_time(text);
-}
 
 // The login name of whoever typed the command, also behind sudo, and the host.
 std::string person() {
@@ -48,10 +41,11 @@ client_options options_of(const command& c) {
   return options;
 }
 
-std::optional<std::pair<std::string, std::string>> parse_pair(const std::string& text) {
-  const auto equals = text.find('=');
-  if (equals == 0 || equals == std::string::npos) return std::nullopt;
-  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string all;
+  for (const auto& word : words)
+    all.append(all.empty() ? "" : between).append(word);
+  return all;
 }
 
 result<std::string> read_file(const std::string& path) {
@@ -65,49 +59,21 @@ result<std::string> read_file(const std::string& path) {
   return text;
 }
 
-error wrong_option(std::string_view option, std::string_view takes, const std::string& got) {
-  return {errc::invalid_argument, cat(option, " must be ", takes, ", not '", got, "'")};
-}
-
-result<std::map<std::string, std::string>> headers_of(const command& c) {
-  std::map<std::string, std::string> headers;
-  for (const auto& text : c.headers) {
-    auto pair = parse_pair(text);
-    if (!pair) return wrong_option("--header", "NAME=VALUE", text);
-    if (headers.contains(pair->first)) return wrong_option("--header", "given once for each name", text);
-    headers.insert(std::move(*pair));
-  }
-  return headers;
-}
+result<std::map<std::string, std::string>> headers_of(const command& c) { return web::headers_of(c.headers, "--"); }
 
 result<void> read_time(const command& c, std::optional<time_point>& from, std::optional<time_point>& to) {
   for (const auto& [option, text, into] :
        {std::tuple("--since", &c.since, &from), std::tuple("--until", &c.until, &to)})
-    if (!text->empty() && !(*into = parse_since(*text)))
-      return wrong_option(option, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
+    if (!text->empty() && !(*into = web::parse_since(*text)))
+      return web::wrong_word(option, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
   return {};
 }
 
 result<job_query> query_of(const command& c) {
-  job_query query;
-  query.queue = queue_name(c.queue);
-  query.type = job_type(c.type);
-  query.id_begins = c.id_begins;
-  query.server = c.server;
-  query.error = c.error;
-  query.with_args = c.json;
-  if (!c.state.empty() && !(query.state = parse_job_state(c.state)))
-    return wrong_option("--state", "enqueued, scheduled, awaiting, throttled, processing, succeeded, failed or deleted",
-                        c.state);
-  if (auto fine = read_time(c, query.from, query.to); !fine) return fine.error();
-  auto headers = headers_of(c);
-  if (!headers) return headers.error();
-  query.headers = std::move(*headers);
-  if (!c.match.empty()) {
-    const auto pair = parse_pair(c.match);
-    if (!pair) return wrong_option("--match", "PATH=VALUE, as customer.id=42", c.match);
-    query.argument = {pair->first, pair->second};
-  }
+  web::query_words words{c.state, c.queue, c.type,  c.id_begins, c.server,
+                         c.since, c.until, c.match, c.error,     c.headers};
+  auto query = web::query_of(words, "--");
+  if (query) query->with_args = c.json;
   return query;
 }
 

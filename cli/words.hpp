@@ -3,7 +3,8 @@
 
 #include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <vector>
 
 #include <sluice/client.hpp>
 #include <sluice/error.hpp>
@@ -16,8 +17,8 @@ namespace sluice::cli {
 // Of the store that a command names, for what it may do there, in the name of whoever typed it.
 client_options options_of(const command& c);
 
-// "customer.id=42": what stands before the first equals sign, and all behind it.
-std::optional<std::pair<std::string, std::string>> parse_pair(const std::string& text);
+// "hour, minute"
+std::string joined(const std::vector<std::string>& words, std::string_view between);
 
 // Which headers, and which jobs, the options of a command say. invalid_argument names the option and what it takes.
 result<std::map<std::string, std::string>> headers_of(const command& c);
@@ -27,7 +28,5 @@ result<void> read_time(const command& c, std::optional<time_point>& from, std::o
 
 // As a whole; io_error names it and the cause.
 result<std::string> read_file(const std::string& path);
-
-error wrong_option(std::string_view option, std::string_view takes, const std::string& got);
 
 }  // namespace sluice::cli

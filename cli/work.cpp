@@ -9,6 +9,8 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <sluice/config.hpp>
+#include <sluice/dashboard.hpp>
 #include <sluice/server.hpp>
 
 #include "cli/commands.hpp"
@@ -17,6 +19,7 @@
 #include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/log.hpp"
+#include "dashboard/json.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
 #include "throttling/definition.hpp"
@@ -46,7 +49,7 @@ std::optional<config::loaded> read(const command& c) {
 
 void tell_faults(const command& c, const config::loaded& got) {
   for (const auto& f : got.faults) {
-    if (c.json) std::printf("%s\n", json_fault(f.pointer, log::redact(f.problem)).c_str());
+    if (c.json) std::printf("%s\n", web::json_fault(f.pointer, log::redact(f.problem)).c_str());
     const auto where = f.pointer.empty() ? std::string("(the file)") : printable(f.pointer);
     std::fprintf(stderr, "%s: %s: %s\n", c.config.c_str(), where.c_str(), printable(log::redact(f.problem)).c_str());
   }
@@ -83,8 +86,8 @@ int next_signal(const sigset_t& set, const std::optional<std::chrono::steady_clo
   ::_exit(code);
 }
 
-// Serves until it is told to stop. Answers the exit code.
-int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
+// Serves until it is told to stop. Answers the exit code. `stopping` is set as soon as it is told.
+int serve(server& s, const server_options& options, std::atomic<bool>& fatal, std::atomic<bool>& stopping) {
   const auto set = waited_signals();
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::chrono::steady_clock::time_point asked;
@@ -114,6 +117,7 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal) {
     }
     log::info(fatal ? "stopping: the store takes nothing more" : "stopping: giving running jobs ",
               fatal ? "" : format_duration(options.grace));
+    stopping = true;
     asked = std::chrono::steady_clock::now();
     deadline = asked + options.grace + watchdog;
     stopper = std::thread([&] {
@@ -198,7 +202,18 @@ int work(const command& c) {
     return 1;
   }
   log::info("working on ", got->options.storage, " as pid ", ::getpid());
-  return serve(s, got->options, fatal);
+  std::atomic<bool> stopping{false};
+  std::optional<dashboard> page;
+  if (const auto& asked = got->options.dashboard) {
+    auto listens = dashboard::start(client_of(got->options), *asked, [&stopping] { return !stopping; });
+    if (!listens) {
+      log::error("cannot start the dashboard: ", to_string(listens.error()));
+      s.stop();
+      return 1;
+    }
+    page.emplace(std::move(*listens));
+  }
+  return serve(s, got->options, fatal, stopping);
 }
 
 }  // namespace sluice::cli

@@ -113,6 +113,8 @@ result<quarantine_page> client::quarantine(const queue_name& queue, std::uint32_
 }
 
 result<totals_report> client::totals(const totals_query& query) {
+  if (query.queue && !valid_name(query.queue->value))
+    return error{errc::invalid_argument, cat("'", printable(query.queue->value, 60), "' is no queue name")};
   auto got = parts_->ask_for<storage::totals_answer>(storage::totals_request{query});
   if (!got) return got.error();
   return std::move(got->report);

@@ -84,6 +84,7 @@ struct client::parts {
   result<changed_page> change(std::string_view what, job_query query) {
     if (!query.state)
       return error{errc::invalid_argument, "jobs are changed by a query of one state: it must say which"};
+    if (auto fine = check_limit(query.limit); !fine) return fine.error();
     query.with_args = false;
     const auto state = query.state;
     auto page = ask_for<storage::list_answer>(storage::list_request{std::move(query)});

@@ -1,10 +1,47 @@
 // Schedules of recurring jobs, as a client changes them and looks at them.
 #include <sluice/cron.hpp>
 
+#include <algorithm>
+
 #include "client/parts.hpp"
+#include "core/instant.hpp"
+#include "core/text.hpp"
 #include "scheduler/schedules.hpp"
 
 namespace sluice {
+namespace {
+
+constexpr std::uint32_t most_instants = 1000;
+constexpr std::string_view no_next_run = "never";  // greater than any instant
+
+bool occurs(std::string_view part, std::string_view in) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  const auto same = [&](char a, char b) { return small(a) == small(b); };
+  return part.empty() || std::search(in.begin(), in.end(), part.begin(), part.end(), same) != in.end();
+}
+
+bool is_asked_for(const recurring_query& query, const recurring_status& one) {
+  if (!occurs(query.name_part, one.name) || (query.paused && !one.paused)) return false;
+  if (!query.queue.empty() && !(one.definition && one.definition->queue == query.queue)) return false;
+  return query.type.empty() || (one.definition && one.definition->job == query.type);
+}
+
+// Where one stands in the order: these texts sort as it does, and say where a page ended.
+std::string place_of(const recurring_status& one, recurring_order order) {
+  if (order == recurring_order::by_name) return one.name;
+  return cat(one.next_at ? format_time(*one.next_at) : std::string(no_next_run), '/', one.name);
+}
+
+bool is_place(const std::string& text, recurring_order order) {
+  const auto slash = text.find('/');  // which no name has
+  if (order == recurring_order::by_name) return slash == std::string::npos;
+  if (slash == std::string::npos) return false;
+  const auto instant = text.substr(0, slash);
+  const auto at = parse_time(instant);
+  return instant == no_next_run || (at && format_time(*at) == instant);
+}
+
+}  // namespace
 
 result<void> client::parts::change_schedule(std::string_view what, const std::string& name,
                                             const scheduler::schedule_change& change) {
@@ -45,6 +82,44 @@ result<std::vector<recurring_status>> client::recurring_jobs() {
   for (const auto& row : *rows)
     all.push_back(scheduler::status_of(row));
   return all;
+}
+
+result<recurring_page> client::recurring_jobs(const recurring_query& query) {
+  if (query.limit == 0) return error{errc::invalid_argument, "limit must be at least 1"};
+  if (!query.after.empty() && !is_place(query.after, query.order))
+    return error{errc::invalid_argument,
+                 cat("'", printable(query.after, 200), "' is not where a page of this list ended")};
+  auto all = recurring_jobs();
+  if (!all) return all.error();
+  std::vector<std::pair<std::string, recurring_status*>> found;
+  for (auto& one : *all)
+    if (auto place = place_of(one, query.order); place > query.after && is_asked_for(query, one))
+      found.emplace_back(std::move(place), &one);
+  std::sort(found.begin(), found.end());
+  recurring_page page;
+  if (found.size() > query.limit) {
+    found.resize(query.limit);
+    page.next = found.back().first;
+  }
+  for (auto& [place, one] : found)
+    page.schedules.push_back(std::move(*one));
+  return page;
+}
+
+result<recurring_outlook> client::recurring_job(const std::string& name, std::uint32_t instants) {
+  const auto seen = parts_->ask_for<storage::schedule_answer>(storage::schedule_request{name});
+  if (!seen) return seen.error();
+  if (seen->row)
+    return recurring_outlook{scheduler::status_of(*seen->row),
+                             scheduler::next_instants(*seen->row, seen->now, std::min(instants, most_instants))};
+  const auto all = recurring_jobs();
+  if (!all) return all.error();
+  std::vector<std::string> names;
+  for (const auto& one : *all)
+    names.push_back(one.name);
+  auto missing = scheduler::no_schedule(name);
+  if (const auto meant = nearest(name, names)) missing.message += cat("; did you mean '", printable(*meant, 200), "'?");
+  return missing;
 }
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-# What `cmake --install` lays down. Components: client, server (needs client), programs.
+# What `cmake --install` lays down. Components: client; server and dashboard, which need client; programs.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -8,7 +8,7 @@ set(SLUICE_NEEDS_MODULES hiredis luajit sqlite3)         # by pkg-config, as Pkg
 set(SLUICE_PC_REQUIRES nlohmann_json spdlog hiredis luajit sqlite3) # for sluice.pc
 
 set(SLUICE_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
-foreach(part client server)
+foreach(part client server dashboard)
   get_property(rooms GLOBAL PROPERTY SLUICE_PACKAGE_${part})
   install(TARGETS ${rooms} EXPORT sluice-${part}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part}
@@ -19,7 +19,7 @@ foreach(part client server)
     if(NOT CMAKE_INSTALL_CONFIG_NAME STREQUAL Debug)
       execute_process(COMMAND ${CMAKE_STRIP} --strip-debug \${archives} COMMAND_ERROR_IS_FATAL ANY)
     endif()" COMPONENT ${part})
-  # Two files, since the server's names CAF and is read only when a server is asked for.
+  # A file each, since the server's names CAF and the dashboard's a web server: read only when they are asked for.
   install(EXPORT sluice-${part} NAMESPACE sluice:: FILE sluice-${part}.cmake
     DESTINATION ${SLUICE_CMAKE_DIR} COMPONENT ${part})
   # Rooms are declared from the ground up, and a linker reads archives from the top down.
@@ -29,9 +29,23 @@ foreach(part client server)
 endforeach()
 install(TARGETS sluice RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 
+# What the program says of itself, as files: of the words that it parses, so that nothing is written twice.
+set(said ${CMAKE_CURRENT_BINARY_DIR}/said)
+file(MAKE_DIRECTORY ${said})
+add_custom_command(OUTPUT ${said}/sluice.1 ${said}/sluice ${said}/_sluice
+  COMMAND sluice manual > ${said}/sluice.1
+  COMMAND sluice completion bash > ${said}/sluice
+  COMMAND sluice completion zsh > ${said}/_sluice
+  DEPENDS sluice VERBATIM)
+add_custom_target(sluice_said ALL DEPENDS ${said}/sluice.1 ${said}/sluice ${said}/_sluice)
+install(FILES ${said}/sluice.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs)
+install(FILES ${said}/sluice DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT programs)
+install(FILES ${said}/_sluice DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT programs)
+
 # Only actors.hpp includes CAF; a producer may include any other header.
 install(DIRECTORY include/sluice DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT client
-  FILES_MATCHING PATTERN "*.hpp" PATTERN actors.hpp EXCLUDE)
+  FILES_MATCHING PATTERN "*.hpp" PATTERN actors.hpp EXCLUDE PATTERN dashboard.hpp EXCLUDE)
+install(FILES include/sluice/dashboard.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice COMPONENT dashboard)
 install(FILES include/sluice/actors.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice COMPONENT server)
 
 configure_file(cmake/sluiceConfig.cmake.in sluiceConfig.cmake @ONLY)
@@ -49,10 +63,13 @@ file(RELATIVE_PATH SLUICE_PC_LIBDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL
 file(RELATIVE_PATH SLUICE_PC_INCLUDEDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(cmake/sluice.pc.in sluice.pc @ONLY)
 configure_file(cmake/sluice-server.pc.in sluice-server.pc @ONLY)
+configure_file(cmake/sluice-dashboard.pc.in sluice-dashboard.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sluice.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT client)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sluice-server.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT server)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sluice-dashboard.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dashboard)
 
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT client)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT client FILES_MATCHING PATTERN "*.md")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/dashboard.hpp"
 #include "config/reader.hpp"
 #include "config/recurring.hpp"
 #include "config/throttlers.hpp"
@@ -136,6 +137,7 @@ void read_all(const json& tree, const checks& by, loaded& into) {
   read_jobs(r, o);
   read_throttlers(r, by, o);
   read_recurring(r, by, o);
+  read_dashboard(r, o);
 }
 
 }  // namespace

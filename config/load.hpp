@@ -41,6 +41,11 @@ struct loaded {
 
 loaded load(const source& from, const checks& by);
 
+// A JSON text in place of words.
+struct json_text {
+  std::string value;
+};
+
 // The definition of one throttler in words as "limit=4" and "interval=1h", read as the same keys of a file are.
 struct loaded_throttler {
   sluice::throttler definition;
@@ -48,6 +53,7 @@ struct loaded_throttler {
 };
 loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
                                 const checks& by);
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const json_text& text, const checks& by);
 
 // One schedule in words as cron=*/10 * * * * and zone=Europe/London, in the same way.
 struct loaded_recurring {
@@ -55,6 +61,7 @@ struct loaded_recurring {
   std::vector<fault> faults;
 };
 loaded_recurring load_recurring(const std::string& name, const std::vector<std::string>& words, const checks& by);
+loaded_recurring load_recurring(const std::string& name, const json_text& text, const checks& by);
 
 // The variables of this process that begin with SLUICE_.
 std::vector<std::pair<std::string, std::string>> environment();

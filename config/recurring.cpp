@@ -60,13 +60,40 @@ void read_recurring(reader& from, const checks& by, server_options& options) {
   }
 }
 
-loaded_recurring load_recurring(const std::string& name, const std::vector<std::string>& words, const checks& by) {
-  loaded_recurring got;
-  const auto value = value_of_words(words, "cron=\"*/10 * * * *\"", got.faults);
+namespace {
+
+loaded_recurring read_alone(const std::string& name, const json& value, loaded_recurring got, const checks& by) {
   got.definition = read_definition(name, value, "", got.faults);
   if (got.faults.empty() && by.recurring)
     if (const auto sound = by.recurring(got.definition); !sound) got.faults.push_back({"", sound.error().message});
   return got;
+}
+
+// A definition as it is shown may be said again: there the name is one of its words, and others are texts.
+void as_a_file_has_it(json& value, const std::string& name) {
+  if (value.value("name", json()) == name) value.erase("name");
+  if (const auto args = value.find("args"); args != value.end() && args->is_string())
+    if (auto read = json::parse(args->get<std::string>(), nullptr, false); read.is_object()) *args = std::move(read);
+  if (const auto stagger = value.find("stagger"); stagger != value.end() && (*stagger == "true" || *stagger == "false"))
+    *stagger = *stagger == "true";
+}
+
+}  // namespace
+
+loaded_recurring load_recurring(const std::string& name, const std::vector<std::string>& words, const checks& by) {
+  loaded_recurring got;
+  const auto value = value_of_words(words, "cron=\"*/10 * * * *\"", got.faults);
+  return read_alone(name, value, std::move(got), by);
+}
+
+loaded_recurring load_recurring(const std::string& name, const json_text& text, const checks& by) {
+  loaded_recurring got;
+  auto value = parse_document(text.value, got.faults);
+  if (got.faults.empty() && !value.is_object())
+    got.faults.push_back({"", "must be a JSON object, as {\"job\": \"report\", \"every\": \"90s\"}"});
+  if (!got.faults.empty()) return got;
+  as_a_file_has_it(value, name);
+  return read_alone(name, value, std::move(got), by);
 }
 
 }  // namespace sluice::config

@@ -109,10 +109,14 @@ void read_throttlers(reader& from, const checks& by, server_options& options) {
   }
 }
 
-loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
-                                const checks& by) {
-  loaded_throttler got;
-  auto value = value_of_words(words, "limit=4", got.faults);
+namespace {
+
+loaded_throttler read_alone(throttler_kind kind, const std::string& name, json value, loaded_throttler got,
+                            const checks& by) {
+  if (!value.is_object()) {
+    got.faults.push_back({"", "must be a JSON object, as {\"limit\": 4}"});
+    return got;
+  }
   // One among them would be another kind than the id says.
   if (value.contains("kind")) got.faults.push_back({"/kind", "is said before the name already; remove it"});
   value["kind"] = std::string(name_of(kind));
@@ -120,6 +124,25 @@ loaded_throttler load_throttler(throttler_kind kind, const std::string& name, co
   if (got.faults.empty() && by.throttler)
     if (const auto sound = by.throttler(got.definition); !sound) got.faults.push_back({"", sound.error().message});
   return got;
+}
+
+}  // namespace
+
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
+                                const checks& by) {
+  loaded_throttler got;
+  auto value = value_of_words(words, "limit=4", got.faults);
+  return read_alone(kind, name, std::move(value), std::move(got), by);
+}
+
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const json_text& text, const checks& by) {
+  loaded_throttler got;
+  auto value = parse_document(text.value, got.faults);
+  if (!got.faults.empty()) return got;
+  // A definition as it is shown may be said again: there these are among its words.
+  if (value.is_object() && value.value("kind", json()) == std::string(name_of(kind))) value.erase("kind");
+  if (value.is_object() && value.value("name", json()) == name) value.erase("name");
+  return read_alone(kind, name, std::move(value), std::move(got), by);
 }
 
 void read_throttling(reader& from, const std::string& type, type_options& job) {

@@ -19,14 +19,13 @@ using namespace std::chrono_literals;
 // How soon one is looked at again of which no instant can be computed here; another server may know its zone.
 constexpr duration look_again = 1min;
 
+// Behind this no instants are computed: a next run that nobody wrote may stand at the end of all numbers.
+constexpr duration farthest = 2000 * 366 * 24h;
+
 using maybe_swap = std::optional<swap_schedule_request>;
 const maybe_swap nothing;
 
 constexpr const char* unreadable = "what is stored of it cannot be read; set it anew, or remove it";
-
-error no_schedule(const std::string& name) {
-  return {errc::not_found, cat("there is no schedule ", printable(name, 200))};
-}
 
 // A swap that leaves the row as it is.
 swap_schedule_request same(const storage::schedule_row& row) {
@@ -240,6 +239,26 @@ recurring_status status_of(const storage::schedule_row& row) {
   status.paused = known->record.paused;
   status.problem = known->record.problem;
   return status;
+}
+
+std::vector<time_point> next_instants(const storage::schedule_row& row, time_point now, std::size_t most) {
+  std::vector<time_point> all;
+  if (row.next_at && most > 0) all.push_back(*row.next_at);
+  const auto known = read(row);
+  if (!known || !(row.next_at || known->record.paused)) return all;
+  const auto times = recurrence::of(known->definition, row.place);
+  const auto last = now + farthest;
+  auto from = std::max(now, row.next_at.value_or(known->record.mark));
+  while (times && all.size() < most && from < last) {
+    const auto next = times->next(from);
+    if (!next) break;
+    all.push_back(from = *next);
+  }
+  return all;
+}
+
+error no_schedule(const std::string& name) {
+  return {errc::not_found, cat("there is no schedule ", printable(name, 200))};
 }
 
 bool is_configured(const storage::schedule_row& row) {

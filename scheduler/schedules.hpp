@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <sluice/error.hpp>
 #include <sluice/job.hpp>
@@ -43,6 +44,9 @@ fired_schedule firing(const storage::schedule_row& due, time_point now, const st
 std::optional<storage::swap_schedule_request> planning_anew(const storage::schedule_row& row, const std::string& zones);
 
 recurring_status status_of(const storage::schedule_row& row);
+// When it runs next, as recurring_outlook says it.
+std::vector<time_point> next_instants(const storage::schedule_row& row, time_point now, std::size_t most);
+error no_schedule(const std::string& name);
 // Whether it is of a configuration.
 bool is_configured(const storage::schedule_row& row);
 

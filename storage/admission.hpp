@@ -150,6 +150,7 @@ struct undefine_request {
 struct throttlers_request {
   std::uint32_t limit = 200;
   std::string after;  // resources behind this one
+  bool only_defined = false;
 };
 struct throttler_row {
   std::string resource;

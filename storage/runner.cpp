@@ -5,6 +5,7 @@
 
 #include "storage/file_name.hpp"
 #include "storage/job_filter.hpp"
+#include "storage/numbers.hpp"
 #include "storage/settle_apart.hpp"
 
 namespace sluice::storage {
@@ -57,9 +58,9 @@ std::size_t weight(const request& r) {
     return sum;
   }
   if (const auto* l = std::get_if<list_request>(&r))
-    return 1 + (looks_inside(l->query) ? most_looked_at : l->query.limit);
-  if (const auto* q = std::get_if<quarantine_request>(&r)) return 1 + q->limit;
-  if (const auto* k = std::get_if<locks_request>(&r)) return 1 + k->limit;
+    return 1 + (looks_inside(l->query) ? most_looked_at : std::min(l->query.limit, largest_page));
+  if (const auto* q = std::get_if<quarantine_request>(&r)) return 1 + std::min(q->limit, largest_page);
+  if (const auto* k = std::get_if<locks_request>(&r)) return 1 + std::min(k->limit, largest_page);
   if (const auto* a = std::get_if<acts_request>(&r)) return 1 + a->limit;
   if (const auto* h = std::get_if<holders_request>(&r)) return 1 + h->limit;
   if (const auto* v = std::get_if<waiters_request>(&r)) return 1 + v->limit;
@@ -248,6 +249,7 @@ void runner::carry_out(store& in, const orders& taken) {
   for (auto& order : taken)
     for (auto& r : order->asked)
       batch.push_back(std::move(r));
+  const auto began = std::chrono::steady_clock::now();
   auto got = in.apply(batch);
   auto made_work = in.made_work();
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -259,6 +261,7 @@ void runner::carry_out(store& in, const orders& taken) {
     got[i] = std::move(apart.told);
     made_work.add(apart.made_work);
   }
+  numbers::here().note(batch, got, std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - began));
   auto next = got.begin();
   for (auto& order : taken) {
     const auto end = next + static_cast<std::ptrdiff_t>(order->asked.size());

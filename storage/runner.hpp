@@ -55,6 +55,12 @@ public:
   };
   std::unique_ptr<subscription> subscribe(listener told);
 
+  // How many orders wait for their turn.
+  std::size_t waiting() {
+    std::lock_guard hold(mutex_);
+    return waiting_.size();
+  }
+
   // Whether what is marked `beside` may be applied by two at a time.
   bool has_two_ways() const { return second_ != nullptr; }
 

@@ -90,6 +90,7 @@ struct claim_answer {
   std::uint32_t parked = 0;    // jobs that lacked a permit; at most `most_parked`, then a claim may find more
   bool suspect_waits = false;  // one stands ready in the queue that this claim did not take
   bool cut = false;            // at `most_told_bytes`: more may be claimed at once
+  std::optional<duration> first_waited{};  // how long the first of them had been ready
 };
 
 // Ends one start. none, or stale_fence when the start is no longer the job's current one.
@@ -112,6 +113,7 @@ inline std::size_t bytes_of(const settlement& end) { return end.text.size() + en
 struct settle_request {
   std::vector<settlement> starts;
   std::optional<claim_request> next;  // in the same step
+  queue_name queue{};                 // of all of them, to be counted by; empty: not counted
 };
 // Where the store cannot take an end, its answer is for the whole request; a runner tells them apart
 // (storage/settle_apart.hpp). Then `each` may also be storage_full or storage_damaged, for an end that the store cannot

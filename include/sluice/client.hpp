@@ -121,6 +121,10 @@ public:
   result<void> resume_recurring(const std::string& name);
   /// All schedules, by name.
   result<std::vector<recurring_status>> recurring_jobs();
+  /// Some of them, page by page. Each page reads all that there are.
+  result<recurring_page> recurring_jobs(const recurring_query& query);
+  /// One, with its next `instants`, 1000 at most. not_found names the schedule that was meant, if one is called alike.
+  result<recurring_outlook> recurring_job(const std::string& name, std::uint32_t instants = 5);
   /// Why a job does not run, or that it does. not_found, damaged_record.
   result<explanation> explain(const job_id& id);
 

@@ -60,6 +60,38 @@ struct retention_options {
   retention_rule deleted{duration(24h), 100'000};
 };
 
+/// What a user of the dashboard may do; each may do what stands before it, too.
+enum class dashboard_role : std::uint8_t {
+  viewer,     ///< Looks.
+  operator_,  ///< Enqueues, requeues and deletes jobs, pauses queues and schedules, triggers schedules.
+  admin,      ///< Defines throttlers and schedules.
+};
+
+struct dashboard_user {
+  std::string name{};
+  dashboard_role role = dashboard_role::viewer;
+  /// The first line of the file, or the environment's variable, is the password of Basic and the token of Bearer: at
+  /// least 8 bytes. Neither: whom only a proxy names.
+  std::string secret_file{};
+  std::string secret_variable{};
+};
+
+/// What is answered over HTTP (docs/dashboard.md): by <sluice/dashboard.hpp> or a configuration's `dashboard`.
+struct dashboard_options {
+  std::string listen = "localhost:8080";  ///< ADDRESS:PORT; localhost: both loopback addresses. Port 0: a free one.
+  std::vector<std::string> hosts{};  ///< By which names it is reached besides; with ":PORT" or with that of listen.
+  bool allow_changes = false;        ///< False: it only looks, whoever asks.
+  /// Whoever asks must be one of these. Empty: anybody who reaches it, which must then be a loopback address.
+  std::vector<dashboard_user> users{};
+  bool behind_tls_proxy = false;       ///< A proxy before it speaks TLS; else secrets are taken on loopback only.
+  std::string user_header{};           ///< The header in which `proxies` name the user, who logged in there.
+  std::vector<std::string> proxies{};  ///< Their addresses.
+  std::uint32_t reads_a_second = 4;    ///< Of the store, for lists and jobs, whoever asks; beyond: 429. 1 to 1000.
+  bool hide_args = false;              ///< No arguments, headers, results and error texts in any answer.
+  bool store_metrics = true;           ///< /metrics tells of the store, too: of many processes one should.
+  std::string metrics_token_file{};    ///< Its first line, as bearer token, reads /metrics without a user.
+};
+
 struct server_options {
   std::string storage = "sqlite:sluice.db";
   std::string server_name{};  ///< Empty: host name and pid.
@@ -86,6 +118,8 @@ struct server_options {
   std::vector<sluice::recurring> recurring{};
   /// Whether the start of a server removes schedules that a configuration made and `recurring` does not name.
   bool prune_recurring = false;
+  /// What `sluice work` answers over HTTP; a server of yours leaves that to <sluice/dashboard.hpp>.
+  std::optional<dashboard_options> dashboard{};
 };
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sluice/types.hpp>
 
@@ -57,6 +58,34 @@ struct recurring_status {
   std::optional<time_point> last_at{};  ///< Of its last job: the instant of the occurrence, or when it was triggered.
   job_id last_job{};                    ///< That job.
   std::string problem{};                ///< Empty: all is well. Else why no job could be made.
+};
+
+/// One schedule, and when it runs next: at its `next_at`, also when that has passed, and then at the instants after
+/// now; a paused one as if it were resumed now. Fewer than were asked for when it cannot go on.
+struct recurring_outlook {
+  recurring_status status{};
+  std::vector<time_point> next{};
+};
+
+/// How a list of schedules is ordered. by_next: those without a next run last.
+enum class recurring_order : std::uint8_t { by_name, by_next };
+
+/// Which schedules to list: those of which all holds that is asked for. Of one that cannot be read only the name is
+/// known.
+struct recurring_query {
+  std::string name_part{};  ///< Occurs in its name, in small letters or capitals. Empty: all, here and below.
+  queue_name queue{};       ///< Its definition names this queue.
+  job_type type{};          ///< Of its jobs.
+  bool paused = false;      ///< Only those that are.
+  recurring_order order = recurring_order::by_name;
+  std::uint32_t limit = 50;  ///< At least 1.
+  std::string after{};       ///< `recurring_page::next` of the page before. Another text: `invalid_argument`.
+};
+
+/// What changes its place in the order meanwhile may be missed or met twice.
+struct recurring_page {
+  std::vector<recurring_status> schedules;
+  std::string next;  ///< Empty: this was the last page. Else "NAME", or by_next "INSTANT/NAME" or "never/NAME".
 };
 
 /// Headers of every job that a schedule enqueues: its name, and the instant of the occurrence (ISO 8601, UTC), which a

@@ -10,12 +10,13 @@
 
 namespace sluice {
 
+/// A job that was put into quarantine ended in none of these ways.
 struct job_totals {
   std::uint64_t enqueued = 0;  ///< New ones, occurrences of schedules included; not those that were requeued.
   std::uint64_t succeeded = 0;
-  std::uint64_t failed = 0;  ///< For good: out of attempts, or lost too often.
-  std::uint64_t deleted = 0;
-  std::uint64_t retried = 0;  ///< Runs that failed and are to be tried again.
+  std::uint64_t failed = 0;   ///< For good, whatever for: out of attempts, lost too often, given up, rejected.
+  std::uint64_t deleted = 0;  ///< Also those that had ended before and were deleted then: they count twice.
+  std::uint64_t retried = 0;  ///< Runs after which the job is to run again: failed ones, and those that asked for it.
   std::uint64_t lost = 0;     ///< Runs whose server gave no sign of life.
 
   bool operator==(const job_totals&) const = default;

@@ -33,12 +33,13 @@ void add(call& c, const claim_request& r) {
 void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& into) {
   if (from >= reply.size()) return;
   x.made_work.add_words(reply[from].text());
-  constexpr std::size_t before_jobs = 5;
+  constexpr std::size_t before_jobs = 6;
   if (from + before_jobs > reply.size()) return;
   const auto admitted = read_admitted(reply[from + 1].text());
   into.parked = static_cast<std::uint32_t>(reply[from + 2].number());
   into.suspect_waits = reply[from + 3].number() > 0;
   into.cut = reply[from + 4].number() > 0;
+  if (!reply[from + 5].text().empty()) into.first_waited = duration(reply[from + 5].number());
   from += before_jobs;
   const auto first = from;
   constexpr std::size_t values = 5;

@@ -75,7 +75,7 @@ void ask(steps& x, const undefine_request& r, answer& into) {
 void ask(steps& x, const throttlers_request& r, answer& into) {
   into = throttlers_answer{};
   call c(script::throttlers);
-  c.add(r.limit).add(r.after);
+  c.add(r.limit).add(r.after).add(r.only_defined ? "1" : "");
   x.send(
       std::move(c),
       [&](const item& reply) {

@@ -101,25 +101,28 @@ void ask(steps& x, const totals_request& r, answer& into) {
         auto* filled = filling<totals_answer>(into);
         if (!filled) return;
         rows_by_time rows(r.query);
-        const auto lists = 1 + 2 * static_cast<std::size_t>(reply[0].number());
-        for (std::size_t i = 1; i < lists; i += 2) {
+        const auto lists = 1 + 3 * static_cast<std::size_t>(reply[0].number());
+        for (std::size_t i = 1; i < lists; i += 3) {
           numbers now(reply[i].text()), before(reply[i + 1].text());
           const auto minute = now.next<1>();
           const auto ever = minute && minute->front() < most_minutes ? now.next_totals() : std::nullopt;
           if (!ever) continue;
           filled->report.ever += *ever;
+          if (reply[i + 2].number() == 0) continue;
           // What its last minute and hour have had so far stands in no list yet.
           const auto of_minute = before.next_totals(), of_hour = before.next_totals();
           const auto& began = shape.row == one_hour ? of_hour : of_minute;
           const auto last = std::chrono::minutes(1) * static_cast<std::int64_t>(minute->front());
-          rows.add(time_point(last / shape.row * shape.row), growth(*ever, began.value_or(job_totals{})));
+          rows.add(time_point(last / shape.row * shape.row),
+                   growth(*ever, began.value_or(reply[i + 1].text().empty() ? job_totals{} : *ever)));
         }
         for (auto i = lists; i + 1 < reply.size(); i += 2) {
           const auto begins = shape.list * reply[i].number();
           for (numbers row(reply[i + 1].text());;) {
             const auto place = row.next<1>();
             const auto in_it = place ? row.next_totals() : std::nullopt;
-            if (!in_it || place->front() >= static_cast<std::uint64_t>(shape.list / shape.row)) break;
+            if (!in_it) break;
+            if (place->front() >= static_cast<std::uint64_t>(shape.list / shape.row)) continue;
             rows.add(time_point(begins + shape.row * static_cast<std::int64_t>(place->front())), *in_it);
           }
         }

@@ -33,7 +33,8 @@ struct act_words {
 // The newest first.
 std::vector<act_words> noted(client& store) {
   std::vector<act_words> all;
-  for (const auto& a : store.acts().value().acts)
+  const auto page = store.acts();
+  for (const auto& a : page.value().acts)
     all.push_back({a.what, a.count, a.about.at(0)});
   return all;
 }

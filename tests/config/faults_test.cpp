@@ -294,6 +294,20 @@ TEST_CASE("all faults of a file are told at once") {
           {"/recurring/r/job", "must be"}}});
 }
 
+TEST_CASE("every fault of a dashboard is told at its place") {
+  check({"a dashboard",
+         R"({"dashboard": {"listen": 8080, "alow_changes": true, "hosts": "a", "proxies": [""], "users": {
+              "anna": {"role": "boss", "secret_file": "a", "secret_variable": "b"}, "a b": {}}}})",
+         {{"/dashboard/listen", "text"},
+          {"/dashboard/alow_changes", "allow_changes"},
+          {"/dashboard/hosts", "list of texts"},
+          {"/dashboard/proxies", "list of texts"},
+          {"/dashboard/users/anna/role", "viewer"},
+          {"/dashboard/users/anna/secret_variable", "give one of them"},
+          {"/dashboard/users/a b", "must be a name"}}});
+  check({"no users", R"({"dashboard": {"users": {}}})", {{"/dashboard/users", "must be an object by name"}}});
+}
+
 TEST_CASE("deep nesting is a fault and no crash") {
   for (const auto levels : {33, 100, 100'000}) {
     const auto n = static_cast<std::size_t>(levels);

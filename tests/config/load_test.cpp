@@ -194,6 +194,28 @@ TEST_CASE("every key is read") {
   CHECK(o.jobs.at("t").timeout == duration(720h));
 }
 
+TEST_CASE("a dashboard is configured, and nothing listens without it") {
+  CHECK_FALSE(test::load("{}").options.dashboard);
+  CHECK(test::load(R"({"dashboard": {}})").options.dashboard->listen == "localhost:8080");
+  const auto got = test::load(R"({"dashboard": {"listen": "10.0.0.1:80", "hosts": ["jobs.example.org"],
+    "allow_changes": true, "behind_tls_proxy": true, "user_header": "X-User", "proxies": ["10.0.0.2"],
+    "hide_args": true, "store_metrics": false, "metrics_token_file": "/t",
+    "users": {"anna": {"role": "admin", "secret_file": "/a"}, "otto": {"role": "operator", "secret_variable": "OTTO"}}}})");
+  REQUIRE(got.faults.empty());
+  const auto& o = *got.options.dashboard;
+  CHECK(o.listen == "10.0.0.1:80");
+  CHECK(o.hosts == std::vector<std::string>{"jobs.example.org"});
+  CHECK((o.allow_changes && o.behind_tls_proxy && o.hide_args && !o.store_metrics));
+  CHECK(o.user_header == "X-User");
+  CHECK(o.proxies == std::vector<std::string>{"10.0.0.2"});
+  CHECK(o.metrics_token_file == "/t");
+  REQUIRE(o.users.size() == 2);
+  CHECK(o.users[0].role == dashboard_role::admin);
+  CHECK(o.users[0].secret_file == "/a");
+  CHECK(o.users[1].role == dashboard_role::operator_);
+  CHECK(o.users[1].secret_variable == "OTTO");
+}
+
 TEST_CASE("a type may be without overlap as a whole or by its args") {
   const auto o = options_of(R"({"jobs": {"a": {"without_overlap": true}, "b": {"without_overlap": "{customer_id}"},
                                         "c": {"without_overlap": false}, "d": {}}})");

@@ -277,6 +277,24 @@ TEST_CASE_METHOD(schedule_world, "adding an even schedule moves none of the othe
   CHECK(offset(5) == offsets[5]);
 }
 
+TEST_CASE_METHOD(schedule_world, "the next instants begin with the next run and keep the place of an even schedule") {
+  auto a = minutely("a"), b = minutely("b");
+  a.stagger = b.stagger = stagger_rule::even;
+  REQUIRE(put(a));
+  REQUIRE(put(b));
+  const auto next_of_b = [&](std::size_t most) {
+    return next_instants(all_schedules(ask_store)->at(1), clock.now(), most);
+  };
+  const auto next = *status("b").next_at;
+  CHECK(next.time_since_epoch() % 1min == 30s);
+  CHECK(next_of_b(3) == std::vector{next, next + 1min, next + 2min});
+  CHECK(next_of_b(0).empty());
+  clock.advance(next - clock.now() + 90s);  // overdue: what was missed since is for its catch-up rule
+  CHECK(next_of_b(3) == std::vector{next, next + 2min, next + 3min});
+  REQUIRE(carry_out("b", pausing("b", true, "z1"), ask_store));
+  CHECK(next_of_b(2) == std::vector{next + 2min, next + 3min});
+}
+
 TEST_CASE_METHOD(schedule_world, "of two who seek a place at once each gets one of its own") {
   auto a = minutely("a"), b = minutely("b");
   a.stagger = b.stagger = stagger_rule::even;

@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -93,6 +96,14 @@ ran run(const std::vector<std::string>& argv, const std::string& folder) {
   }
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), read_file(name + ".out"),
           read_file(name + ".err")};
+}
+
+bool is_here(const std::string& program) {
+  std::istringstream folders(std::getenv("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  std::fprintf(stderr, "SKIPPED: there is no %s here\n", program.c_str());
+  return false;
 }
 
 bool eventually(const std::function<bool()>& true_now, std::chrono::milliseconds patience) {

@@ -50,6 +50,9 @@ struct ran {
 // Runs a command to its end.
 ran run(const std::vector<std::string>& argv, const std::string& folder);
 
+// Whether such a program can be run here; says loudly that something is skipped when not.
+bool is_here(const std::string& program);
+
 // Looks again and again, at most until `patience` is over. Answers whether it came true.
 bool eventually(const std::function<bool()>& true_now, std::chrono::milliseconds patience = 20s);
 

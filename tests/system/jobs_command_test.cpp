@@ -102,7 +102,7 @@ TEST_CASE("all jobs for which something holds are deleted and requeued in slices
   CHECK(w.counts().deleted == 450);
   const auto some = w.sluice({"requeue", "--all", "--state", "deleted", "--match", "part=1", "--yes", "--json"});
   CHECK(some.exit_code == 0);
-  CHECK(some.out == "{\"done\":150,\"refused\":0,\"looked_at\":450,\"next\":\"\"}\n");
+  CHECK(some.out == "{\"done\":150,\"refused\":0,\"failed\":[],\"looked_at\":450,\"next\":\"\"}\n");
   CHECK(w.counts().enqueued == 150);
   CHECK(w.sluice({"requeue", "--all", "--state", "deleted", "--yes"}).out == "300 enqueued\n");
   auto p = w.work();

@@ -32,6 +32,7 @@ TEST_CASE("a command that looks or changes says that there is no store and makes
                               {"throttler", "show", "semaphore:a"},
                               {"throttler", "remove", "semaphore:a"},
                               {"recurring", "list"},
+                              {"recurring", "show", "a"},
                               {"recurring", "remove", "a"},
                               {"recurring", "trigger", "a"},
                               {"recurring", "pause", "a"},

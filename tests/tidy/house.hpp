@@ -39,7 +39,7 @@ inline const std::vector<library> libraries{
     {"CLI/", {"cli/"}},
     {"nlohmann/",
      {"include/sluice/json.hpp", "core/args_values.cpp", "core/recurring.cpp", "core/text.cpp", "core/throttlers.cpp",
-      "config/", "cli/", "tests/", "samples/"}},
+      "config/", "dashboard/", "cli/exec/", "tests/", "samples/"}},
     {"date/", {}},
     {"microhttpd", {"dashboard/", "samples/"}},
     {"curl/", {"samples/"}},

@@ -34,7 +34,8 @@ TEST_CASE("every include of the tree points down") {
 TEST_CASE("every quoted include of the tree is a file under the root") {
   const std::filesystem::path root = SLUICE_SOURCE_DIR;
   for (const auto& i : tree()) {
-    if (!i.quoted || i.target == "storage/machine/linked_scripts.hpp") continue;  // that one is made by the build
+    if (i.target == "storage/machine/linked_scripts.hpp" || i.target == "dashboard/openapi_text.hpp" || !i.quoted)
+      continue;  // the build makes these
     CAPTURE(i.file, i.target);
     CHECK(std::filesystem::exists(root / i.target));
   }

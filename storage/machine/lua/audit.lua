@@ -322,7 +322,9 @@ function look.servers(id, said)
   if not at or not are_texts(sub(said, at)) then wrong('server ', id, ' cannot be read') end
 end
 
-local function wrong_totals(queue) wrong(queue == '' and 'the store' or 'queue ' .. queue, ' has totals that cannot be read') end
+local function wrong_totals(queue)
+  wrong(queue == '' and 'the store' or 'queue ' .. queue, ' has totals that cannot be read')
+end
 function look.totals(queue, value)
   local _, t = read_last(value)
   if not t then wrong_totals(queue) end
@@ -343,7 +345,7 @@ function look.total_list(queue, rows)
 end
 function look.total_sizes(its, size)
   if call('EXISTS', P .. ':' .. its) == 0 then wrong('the totals of ', its, ' are listed and not there')
-  elseif not match(size, '^%d+$') then wrong('the totals of ', its, ' have no size') end
+  elseif not match(size, '^%d+$') or tonumber(size) > most_total_bytes then wrong('the totals of ', its, ' have no size') end
 end
 
 function look.acts(value, number)

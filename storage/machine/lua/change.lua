@@ -21,10 +21,12 @@ if not at or not p then
   return {'damaged', finish()}
 end
 local state = is_enqueued(at.kind) and 'enqueued' or at.kind
+if at.kind == 'deleted' and ARGV[3] == 'remove' or is_enqueued(at.kind) and ARGV[3] == 'requeue' then
+  return {'done', ''}  -- also when it is asked again what it has done
+end
 if ARGV[6] ~= '' and ARGV[6] ~= state then return {'is ' .. state, ''} end
 local target, score, row
 if ARGV[3] == 'requeue' then
-  if is_enqueued(at.kind) then return {'done', ''} end
   if at.kind == 'processing' then return {at.kind, ''} end
   if at.kind == 'throttled' then
     local a = throttling().admission_of(id) or throttling().no_admission
@@ -37,7 +39,6 @@ if ARGV[3] == 'requeue' then
   has_work(at.queue)
   target, score = sorted(tail(at.queue, p.losses)), whole(draw(1))
 else
-  if at.kind == 'deleted' then return {'done', ''} end
   row = at.kind == 'processing' and call('HGET', runs, id)
   local start = row and read_start(row)
   if start then
@@ -48,8 +49,10 @@ else
   target, score = sorted(line('deleted', at.queue)), now_text
 end
 if row or at.kind == 'throttled' then throttling().check_throttlers() end
+if ARGV[3] == 'remove' then throttling().admission_of(id) end  -- looks at what forget_job touches
 p.reason = ARGV[5]
 if at.kind == 'scheduled' then sorted(due) end
+call('HLEN', runs)
 keep_totals()
 call('ZREM', at.key, id)
 call('HDEL', runs, id)

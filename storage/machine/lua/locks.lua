@@ -4,7 +4,9 @@
 -- Answer, for each: the resource, the end of its lease, its fence and holder, both empty when they cannot be read, and
 -- the time that is left.
 local answer = {}
-local held = merged({page(lock_ends, false, '(' .. now_text, '+inf', tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[3]), 1)})
+local after = tonumber(ARGV[4])
+if after and after <= now then after = nil end  -- all up to there have ended, and there may be many
+local held = merged({page(lock_ends, false, '(' .. now_text, '+inf', after, ARGV[5], tonumber(ARGV[3]), 1)})
 while #held > 0 and #answer < 5 * tonumber(ARGV[3]) do
   local n, resource, left = #answer, held[1].id, held[1].score - now
   if left > 0 then  -- others have ended since the page before

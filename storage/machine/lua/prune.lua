@@ -1,11 +1,11 @@
 -- Writes, or finds nothing to do.
--- Removes final jobs beyond their retention, oldest first, servers silent for too long, and locks whose lease has been
--- over for a day.
+-- Removes final jobs beyond their retention, oldest first, servers silent for too long, locks whose lease has been
+-- over for a day, and totals that are too old.
 -- ARGV[3]: at most so many of each state. ARGV[4]: servers whose last beat is older than so many microseconds go
 -- (empty: none).
 -- Then for failed, succeeded and deleted: the age in microseconds and the number that are kept, each empty for any.
 -- Answer: how many were removed, and 1 when there is more to do.
-for _, key in ipairs({jobs, past, locks, servers, claims}) do call('HLEN', key) end
+for _, key in ipairs({jobs, past, locks, servers, claims, total_sizes}) do call('HLEN', key) end
 sorted(lock_ends)
 begin_freeing()
 local limit, removed, more = tonumber(ARGV[3]), 0, 0
@@ -45,6 +45,8 @@ local over = call('ZRANGE', lock_ends, '-inf', whole(now - lock_kept), 'BYSCORE'
 many('HDEL', locks, over)
 many('ZREM', lock_ends, over)
 if #over == limit then more = 1 end
+
+drop_old_totals()
 
 local silent = tonumber(ARGV[4])
 if silent then

@@ -1,6 +1,6 @@
 -- Reads.
 -- What is defined, held or waited for, by name.
--- ARGV[3]: at most so many; ARGV[4]: those behind this one.
+-- ARGV[3]: at most so many; ARGV[4]: those behind this one. ARGV[5]: empty, or only what is defined.
 -- Answer: the last of them when there are more, else empty; then what stands about each, see throttler_view.lua.
 local limit, after = math.max(1, tonumber(ARGV[3])), ARGV[4]
 local all, seen = {}, {}
@@ -12,7 +12,7 @@ end
 for _, resource in ipairs(call('HKEYS', definitions)) do
   if by_bytes(after, resource) then add(resource) end
 end
-for _, key in ipairs({busy, waiting}) do
+for _, key in ipairs(ARGV[5] == '' and {busy, waiting} or {}) do
   for _, resource in ipairs(call('ZRANGE', key, '(' .. after, '+', 'BYLEX', 'LIMIT', 0, limit + 1)) do
     if by_bytes(after, resource) then add(resource) end  -- it is in order by name while all its scores are alike
   end

@@ -2,14 +2,16 @@
 -- How many jobs came and ended. ARGV[3]: a queue, or empty for all together. ARGV[4]: minutes or hours, of which there
 -- are lists; ARGV[5]: the time of one list in microseconds; ARGV[6]: how many lists are kept. ARGV[7], ARGV[8]: from and
 -- until which instant, each empty for any.
--- Answer: the number of queues; for each its totals, and what they were before its minute and hour; then for each list:
--- which it is, and its rows.
+-- Answer: the number of queues; for each its totals, what they were before its minute and hour, and 1 when these are
+-- not too old to be told; then for each list: which it is, and its rows.
 local name, kind, each = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local answer = {0}
+local oldest = math.floor(now / each) - ARGV[6]
 local function add(queue, value)
-  local n = #answer
+  local n, minute = #answer, tonumber(match(value or '', '^(%d+) '))
   answer[1] = answer[1] + 1
   answer[n + 1], answer[n + 2] = value or '', call('HGET', totals_before, queue) or ''
+  answer[n + 3] = minute and math.floor(minute * 60000000 / each) >= oldest and 1 or 0
 end
 if name ~= '' then
   add(name, call('HGET', totals, name))

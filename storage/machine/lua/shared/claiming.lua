@@ -3,8 +3,8 @@
 -- the number of known types, these, the number of types that start at once, these, the number of types whose permits
 -- are taken, and for each: it, 1 when it may be parked, the number of its resources, these.
 -- Answer: a place for the hint; what claimed jobs have of throttlers already, see `permits_told`; how many were parked;
--- 1 when a suspect waits still; 1 when more may be claimed at once, as it was cut at its bytes; then for each job id,
--- end of its lease, record, past or empty, start.
+-- 1 when a suspect waits still; 1 when more may be claimed at once, as it was cut at its bytes; how long the first had
+-- been ready, or empty; then for each job id, end of its lease, record, past or empty, start.
 -- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
 -- moves to its type's line; no suspect stays in the front or the main line; an op that got something answers the same
 -- when it comes again. A record that cannot be read is put aside.
@@ -27,7 +27,7 @@ local function claimed_before(server, queue, op)
     end
   end
   table.sort(found, function(a, b) return a.fence < b.fence end)
-  local answer, ids_found, has_already = {'', '', 0, suspect_waits(queue), 0}, {}, {}
+  local answer, ids_found, has_already = {'', '', 0, suspect_waits(queue), 0, ''}, {}, {}
   for i, f in ipairs(found) do ids_found[i] = f.id end
   local had = admissions_if_any(ids_found)
   for i, f in ipairs(found) do
@@ -81,6 +81,7 @@ local function claim(at)
   local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
   local passed_suspect = false
   local bytes, cut = 0, false  -- of those taken
+  local first_key              -- of the first of them
   local slice = few_at_first
 
   local function rooms_for(plan)
@@ -155,6 +156,7 @@ local function claim(at)
     local n = #ids + 1
     ids[n], records[n], pasts[n], attempts[n], permits[n] = id, record, before_it or '', attempt + 1, '0:'
     has[n] = (before_it and 1 or 0) + (had[id] and 2 or 0)
+    first_key = first_key or from.key
     add_one(leaving, from.key, id)
     if plan and not waited and not busy and plan.rooms[1] then
       permits[n] = plan.row
@@ -230,7 +232,7 @@ local function claim(at)
     drain(lines)
   end
   if #ids + #aside + #broken + #strays + #parks == 0 then
-    return {'', '', 0, suspect_waits(queue, passed_suspect), 0}
+    return {'', '', 0, suspect_waits(queue, passed_suspect), 0, ''}
   end
 
   for _, a in pairs(had) do
@@ -254,6 +256,7 @@ local function claim(at)
     add_two(entering, sorted(line('suspect', queue)), call('ZSCORE', s[2], s[1]), s[1])
     add_one(leaving, s[2], s[1])
   end
+  local ready_at = ids[1] and tonumber(call('ZSCORE', first_key, ids[1]))
   each_list(leaving, 'ZREM')
   each_list(entering, 'ZADD')
   many('SADD', types_of(queue), new_types)
@@ -264,7 +267,8 @@ local function claim(at)
   woken_in[queue] = (woken_in[queue] or 0) - own
   if #parks > 0 then throttling().park_fresh(queue, parks) end
 
-  local answer, answered = {'', '', #parks, suspect_waits(queue, passed_suspect), cut and 1 or 0}, 5
+  local answer, answered = {'', '', #parks, suspect_waits(queue, passed_suspect), cut and 1 or 0, ''}, 6
+  if ready_at then answer[6] = whole(math.max(0, math.min(now - ready_at, longest))) end
   if #ids > 0 then
     -- Their starts: the first of their fences.
     local fence, rows, leases = draw(#ids), {}, {}

@@ -29,7 +29,7 @@ local lock_ends = P .. ':lock_ends'    -- sorted set: resource -> the instant at
 local schedules = P .. ':schedules'      -- hash: name -> a schedule
 local firing = P .. ':firing'            -- sorted set: name -> the instant at which the schedule is due next
 local even_places = P .. ':places'     -- hash: name -> the part of its minute that an evenly staggered one keeps
--- How much was done (totals.lua), by queue, and under the empty name by all together.
+-- How much was done (totals.lua), by queue; in lists under the empty name by all together, too.
 local totals = P .. ':totals'                -- hash: queue -> the minute of its last change, and its totals since ever
 local totals_before = P .. ':totals_before'  -- hash: queue -> what they were when that minute began, and its hour
 local total_sizes = P .. ':total_sizes'      -- hash: a list of minutes or hours -> about how many bytes it has

@@ -47,8 +47,8 @@ local function store_new(at)
     end
   end
   say_layout()
-  keep_totals()
   call('SADD', queues, unpack(queue_list))  -- first: it looks at the type too, and a queue without jobs does no harm
+  keep_totals()
   many('HSET', jobs, records)
   each_list(placed, 'ZADD')
   for queue, instant in pairs(earliest) do

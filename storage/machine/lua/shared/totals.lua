@@ -29,6 +29,36 @@ local function read_last(value)
   if minute and minute < longest / 60000000 then return minute, read_totals(value, at) end
 end
 
+-- The lists of minutes and hours with their sizes, those that end first at first; which are too old, or said to be larger
+-- than all may be.
+local function total_lists(sizes, now_minute)
+  local all = {}
+  for its, size in pairs(sizes) do
+    local kind, slot = match(its, '^(%l+):(%d+)$')
+    local ends = ((tonumber(slot) or 0) + 1) * (kind == 'hours' and 24 or 1)
+    local kept = kind == 'hours' and days_of_hours * 24 or hours_of_minutes
+    all[#all + 1] = {its = its, size = size, ends = ends, key = (kind == 'minutes' or kind == 'hours') and P .. ':' .. its,
+                     goes = ends <= now_minute / 60 - kept or size > most_total_bytes}
+  end
+  table.sort(all, function(a, b) return a.ends < b.ends or a.ends == b.ends and by_bytes(a.its, b.its) end)
+  return all
+end
+local function sizes_of_totals()
+  local sizes, known = {}, call('HGETALL', total_sizes)
+  for i = 1, #known, 2 do sizes[known[i]] = math.max(0, math.min(tonumber(known[i + 1]) or 0, longest)) end
+  return sizes
+end
+local function drop_totals(list)
+  if list.key then call('UNLINK', list.key) end
+  call('HDEL', total_sizes, list.its)
+end
+-- Those that are too old, also when nothing counts any more.
+local function drop_old_totals()
+  for _, list in ipairs(total_lists(sizes_of_totals(), now / 60000000)) do
+    if list.goes then drop_totals(list) end
+  end
+end
+
 -- Adds what a minute has brought, which is over for these queues, to the list of its hour, and with an hour to the list
 -- of its day: of the queue, and under the empty name of all together. Removes lists that are too old, and the oldest
 -- while all are too large. `over`: name, minute and totals of each. Looks at all before it writes.
@@ -66,10 +96,12 @@ local function end_minutes(over, now_minute)
 
   local before, none = {}, {0, 0, 0, 0, 0, 0}
   for _, o in ipairs(over) do
-    local value, hour = call('HGET', totals_before, o.name) or '', math.floor(o.minute / 60)
-    local of_minute, at = read_totals(value, 1)
-    local of_hour = at and read_totals(value, at + 1) or none
-    local grown = growth(o.totals, of_minute or none)
+    local value, hour = call('HGET', totals_before, o.name), math.floor(o.minute / 60)
+    -- Nothing is known of when it began; of what cannot be read nothing is said to have been brought.
+    local otherwise = value and o.totals or none
+    local of_minute, at = read_totals(value or '', 1)
+    local of_hour = at and read_totals(value, at + 1) or otherwise
+    local grown = growth(o.totals, of_minute or otherwise)
     add('minutes', hour, o.name, o.minute % 60, grown)
     add('minutes', hour, '', o.minute % 60, grown)
     if hour ~= math.floor(now_minute / 60) then
@@ -80,23 +112,17 @@ local function end_minutes(over, now_minute)
     before[#before + 1], before[#before + 2] = o.name, write_totals(o.totals) .. ' ' .. write_totals(of_hour)
   end
 
-  local sizes, known, all, sum = {}, call('HGETALL', total_sizes), {}, 0
-  for i = 1, #known, 2 do sizes[known[i]] = math.max(0, math.min(tonumber(known[i + 1]) or 0, longest)) end
+  local sizes, sum = sizes_of_totals(), 0
   for its, list in pairs(lists) do sizes[its] = (sizes[its] or 0) + list.grown end
-  for its, size in pairs(sizes) do
-    local kind, slot = match(its, '^(%l+):(%d+)$')
-    local hours = kind == 'hours' and 24 or 1
-    all[#all + 1] = {its = its, size = size, key = (kind == 'minutes' or kind == 'hours') and P .. ':' .. its,
-                     ends = ((tonumber(slot) or 0) + 1) * hours, kept = kind == 'hours' and days_of_hours * 24 or hours_of_minutes}
-    sum = sum + size
-  end
-  table.sort(all, function(a, b) return a.ends < b.ends or a.ends == b.ends and by_bytes(a.its, b.its) end)
+  local all = total_lists(sizes, now_minute)
+  for _, a in ipairs(all) do sum = sum + (a.goes and 0 or a.size) end
   many('HSET', totals_before, before)  -- first: a Redis that is out of memory refuses it, and a removal it would not
   for _, a in ipairs(all) do
-    if a.ends <= now_minute / 60 - a.kept or sum > most_total_bytes then
+    if a.goes then
+      drop_totals(a)
+    elseif sum > most_total_bytes then
       sum = sum - a.size
-      call('HDEL', total_sizes, a.its)
-      if a.key then call('UNLINK', a.key) end
+      drop_totals(a)
     elseif lists[a.its] then
       local fields = {}
       for name, rows in pairs(lists[a.its].rows) do fields[#fields + 1], fields[#fields + 2] = name, rows end

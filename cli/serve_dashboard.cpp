@@ -1,0 +1,37 @@
+// `sluice dashboard`: answers over HTTP beside whatever servers there are.
+#include <csignal>
+#include <cstdio>
+
+#include <sluice/dashboard.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "core/log.hpp"
+
+namespace sluice::cli {
+
+int serve_dashboard(const command& c) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int s : {SIGTERM, SIGINT})
+    sigaddset(&ends, s);
+  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before any thread, so that only we wait for them
+  set_log_level(c.log_from);
+  set_log_format(c.log_as);
+  client_options store;
+  store.storage = c.store;
+  store.mode = c.allow_changes ? open_mode::must_exist : open_mode::only_look;
+  dashboard_options options;
+  options.listen = c.listen;
+  options.allow_changes = c.allow_changes;
+  const auto page = dashboard::start(std::move(store), std::move(options));
+  if (!page) return failed(page.error());
+  print_line(page->url());
+  std::fflush(stdout);
+  int got = 0;
+  ::sigwait(&ends, &got);
+  log::info("stopping");
+  return 0;
+}
+
+}  // namespace sluice::cli

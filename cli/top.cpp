@@ -1,0 +1,150 @@
+// `sluice top`: how everything stands, what is wrong first; drawn anew each second on a terminal, told once elsewhere.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "core/clock.hpp"
+#include "core/text.hpp"
+#include "dashboard/overview.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto between_looks = 1s;
+constexpr std::size_t most_troubles = 8;
+constexpr std::size_t most_queues = 30;
+constexpr std::size_t most_throttlers = 10;
+
+volatile std::sig_atomic_t stopped = 0;
+
+// How many jobs came to an end in each queue, and when that was looked at.
+struct ends_seen {
+  std::map<std::string, std::uint64_t> ended;
+  steady_clock::time_point at{};
+};
+
+// Those with the most to do first.
+std::vector<queue_counts> busiest(const web::known_store& known) {
+  auto queues = known.queues;
+  const auto work = [](const queue_counts& q) { return q.processing + q.enqueued + q.throttled; };
+  std::stable_sort(queues.begin(), queues.end(), [&](const auto& a, const auto& b) { return work(a) > work(b); });
+  if (queues.size() > most_queues) queues.resize(most_queues);
+  return queues;
+}
+
+result<ends_seen> look_at_ends(client& store, const std::vector<queue_counts>& queues) {
+  ends_seen seen;
+  const auto later = system_clock().now() + 24h;  // those since ever alone
+  for (const auto& queue : queues) {
+    const auto totals = store.totals({queue.queue, totals_step::hour, later, {}});
+    if (!totals) return totals.error();
+    seen.ended[queue.queue.value] = totals->ever.succeeded + totals->ever.failed + totals->ever.deleted;
+  }
+  seen.at = steady_clock::now();
+  return seen;
+}
+
+std::string rate_of(const std::string& queue, const ends_seen& now, const std::optional<ends_seen>& before) {
+  if (!before || !before->ended.contains(queue) || !now.ended.contains(queue)) return "-";
+  const std::chrono::duration<double> passed = now.at - before->at;
+  const auto ended = static_cast<double>(now.ended.at(queue) - before->ended.at(queue));
+  return passed.count() > 0 ? cat(static_cast<std::uint64_t>(ended / passed.count())) : "-";
+}
+
+std::string page_of(const web::known_store& known, const std::vector<queue_counts>& busy, const ends_seen& now,
+                    const std::optional<ends_seen>& before) {
+  std::string out = cat(known.at ? format_time(*known.at) : "", "  ", known.queues.size(), " queues, ",
+                        known.servers.size(), " servers, ", known.schedules.size(), " schedules\n");
+  const auto troubles = web::troubles_of(known);
+  for (std::size_t i = 0; i < std::min(troubles.size(), most_troubles); ++i)
+    out += cat("! ", printable(troubles[i].text, 200), '\n');
+  if (troubles.size() > most_troubles) out += cat("! and ", troubles.size() - most_troubles, " more\n");
+  if (troubles.empty()) out += "all is well\n";
+
+  const auto workers = web::workers_of(known);
+  table queues({"QUEUE", "READY", "SCHEDULED", "THROTTLED", "RUNNING", "WORKERS", "FAILED", "ENDED/S"});
+  for (const auto& q : busy) {
+    const auto of_it = workers.find(q.queue.value);
+    queues.add({cat(printable(q.queue.value, 40), q.paused ? " (paused)" : ""), std::to_string(q.enqueued),
+                std::to_string(q.scheduled), std::to_string(q.throttled), std::to_string(q.processing),
+                std::to_string(of_it == workers.end() ? 0 : of_it->second), std::to_string(q.failed),
+                rate_of(q.queue.value, now, before)});
+  }
+  out += '\n' + queues.text();
+  if (busy.size() < known.queues.size()) out += cat("and ", known.queues.size() - busy.size(), " more\n");
+
+  table throttlers({"THROTTLER", "LIMIT", "HELD", "WAITING"});
+  std::size_t shown = 0;
+  for (const auto& t : known.throttlers)
+    if ((t.held > 0 || t.waiting > 0) && ++shown <= most_throttlers)
+      throttlers.add({printable(t.resource, 60), t.limit ? std::to_string(*t.limit) : "-", std::to_string(t.held),
+                      std::to_string(t.waiting)});
+  if (shown > 0) out += '\n' + throttlers.text();
+  if (shown > most_throttlers) out += cat("and ", shown - most_throttlers, " more\n");
+  return out;
+}
+
+// As much as the terminal has room for, from its first line.
+void draw(const std::string& page) {
+  winsize size{};
+  const bool has_size = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1;
+  std::istringstream lines(page);
+  std::string out = "\x1b[H\x1b[2J";
+  int row = 0;
+  for (std::string line; std::getline(lines, line) && (!has_size || ++row < size.ws_row);)
+    out += cat(has_size ? std::string_view(line).substr(0, size.ws_col) : std::string_view(line), '\n');
+  print(out);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int show_top(const command& c) {
+  auto runner = storage::open_runner(c.store, nullptr, mode_of(c));
+  if (!runner) return failed(runner.error());
+  client_options options;
+  options.storage = c.store;
+  options.mode = mode_of(c);
+  auto store = client::open(std::move(options));
+  if (!store) return failed(store.error());
+  web::snapshot snapshot(*runner);
+  const bool is_live = ::isatty(STDOUT_FILENO) && !c.json && !c.once;
+  struct sigaction stop {};  // without SA_RESTART
+  stop.sa_handler = [](int) { stopped = 1; };
+  if (is_live) ::sigaction(SIGINT, &stop, nullptr);
+  std::optional<ends_seen> before;
+  for (;;) {
+    const auto known = snapshot.look();
+    if (c.json) {
+      print_line(web::json_of(*known));
+      return known->away ? 1 : 0;
+    }
+    if (!known->at) return failed(known->away.value_or(error{errc::storage_unavailable, "the store does not answer"}));
+    const auto busy = busiest(*known);
+    const auto now = look_at_ends(*store, busy);
+    const auto page = page_of(*known, busy, now ? *now : ends_seen{}, before);
+    if (!is_live) {
+      print(page);
+      return known->away ? 1 : 0;
+    }
+    draw(page);
+    if (now) before = *now;
+    for (auto waited = 0ms; waited < between_looks && !stopped; waited += 100ms)
+      std::this_thread::sleep_for(100ms);
+    if (stopped) return 0;
+  }
+}
+
+}  // namespace sluice::cli

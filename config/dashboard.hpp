@@ -1,0 +1,10 @@
+// Reads `dashboard`: what is answered over HTTP. Whether it can be is seen when it starts.
+#pragma once
+
+#include "config/reader.hpp"
+
+namespace sluice::config {
+
+void read_dashboard(reader& from, server_options& options);
+
+}  // namespace sluice::config

@@ -1,0 +1,237 @@
+#include "dashboard/access.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "core/text.hpp"
+#include "dashboard/listening.hpp"
+
+namespace sluice::web {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto delay_of_a_failure = 100ms;
+constexpr auto failures_count_for = 1min;
+constexpr std::size_t most_failures = 10;
+constexpr std::size_t most_peers = 1000;  // of whom failures are remembered
+constexpr std::size_t shortest_secret = 8;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (auto& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+// In a time that depends on the given text's length alone.
+bool same_secret(std::string_view given, std::string_view secret) {
+  unsigned differs = given.size() == secret.size() ? 0 : 1;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    differs |= static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(secret[i % secret.size()]);
+  return differs == 0;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  while (text.ends_with('='))
+    text.remove_suffix(1);
+  std::string out;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const auto at = letters.find(c);
+    if (at == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(at);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out += static_cast<char>(bits >> count & 0xff);
+  }
+  return out;
+}
+
+// The first line of a file, or a variable.
+result<std::string> read_secret(const std::string& option, const std::string& file, const std::string& variable) {
+  std::string secret;
+  if (!variable.empty()) {
+    const char* const value = std::getenv(variable.c_str());
+    if (!value) return error{errc::not_found, cat(option, ": the environment has no variable ", variable)};
+    secret = value;
+  } else {
+    std::ifstream from(file);
+    if (!std::getline(from, secret)) return error{errc::io_error, cat(option, ": cannot read ", printable(file, 300))};
+  }
+  while (!secret.empty() && (secret.back() == '\r' || secret.back() == ' '))
+    secret.pop_back();
+  if (secret.size() < shortest_secret)
+    return error{errc::invalid_argument, cat(option, ": a secret has at least ", shortest_secret, " characters")};
+  return secret;
+}
+
+std::string_view after_word(std::string_view text, std::string_view word) {
+  return lower(text.substr(0, word.size())) == word ? text.substr(word.size()) : std::string_view();
+}
+
+access_refusal too_often() { return {429, "too many logins have failed; wait a minute"}; }
+
+bool changes(access_need need) { return need == access_need::operate || need == access_need::administer; }
+
+}  // namespace
+
+result<std::unique_ptr<access_rules>> access_rules::make(const dashboard_options& options, unsigned port,
+                                                         bool is_loopback) {
+  std::unique_ptr<access_rules> made(new access_rules);
+  made->options_ = options;
+  const auto add_host = [&](const std::string& host) {
+    const bool has_port = host.find(':', host.find(']') == std::string::npos ? 0 : host.find(']')) != std::string::npos;
+    made->hosts_.insert(lower(has_port ? host : cat(host, ":", port)));
+    if (!has_port && (port == 80 || options.behind_tls_proxy)) made->hosts_.insert(lower(host));
+  };
+  for (const auto* host : {"localhost", "127.0.0.1", "[::1]"})
+    add_host(host);
+  if (const auto where = parse_listen(options.listen); where && where->host != "localhost")
+    add_host(where->host.find(':') == std::string::npos ? where->host : cat("[", where->host, "]"));
+  for (const auto& host : options.hosts)
+    add_host(host);
+  bool has_secret = false;
+  for (const auto& user : options.users) {
+    const auto option = cat("users/", user.name);
+    secret_of known{{user.name, user.role}, {}};
+    if (user.name.empty() || user.name.find(':') != std::string::npos)
+      return error{errc::invalid_argument,
+                   cat(option, ": a user has a name without a colon, which Basic puts behind it")};
+    if (!user.secret_file.empty() || !user.secret_variable.empty()) {
+      auto secret = read_secret(option, user.secret_file, user.secret_variable);
+      if (!secret) return secret.error();
+      known.secret = std::move(*secret);
+      for (const auto& other : made->users_)
+        if (other.secret == known.secret)
+          return error{errc::invalid_argument,
+                       cat(option, " has the secret of ", other.who.name, ": a token says who asks")};
+      has_secret = true;
+    } else if (options.user_header.empty()) {
+      return error{errc::invalid_argument, cat(option,
+                                               " needs a secret_file or a secret_variable, or a user_header "
+                                               "by which a proxy names the user")};
+    }
+    made->users_.push_back(std::move(known));
+  }
+  if (!options.user_header.empty() && options.proxies.empty())
+    return error{errc::invalid_argument, "user_header needs proxies: the addresses whose word is taken for it"};
+  if (!is_loopback && made->users_.empty())
+    return error{errc::invalid_argument, cat("the dashboard would be open to whoever reaches ", options.listen,
+                                             ": name users, or listen on localhost")};
+  if (!is_loopback && has_secret && !options.behind_tls_proxy)
+    return error{errc::invalid_argument,
+                 cat("secrets would cross the network to ", options.listen,
+                     " in plain text: listen on localhost behind a proxy that speaks TLS, and set behind_tls_proxy")};
+  if (!options.metrics_token_file.empty()) {
+    auto token = read_secret("metrics_token_file", options.metrics_token_file, {});
+    if (!token) return token.error();
+    made->metrics_token_ = std::move(*token);
+  }
+  return made;
+}
+
+std::optional<access_refusal> access_rules::check(const http_request& request, access_need need, visitor& who) const {
+  if (need == access_need::nothing) return std::nullopt;
+  if (auto wrong = check_host(request)) return wrong;
+  if (changes(need))
+    if (auto wrong = check_origin(request)) return wrong;
+  if (need == access_need::metrics && !metrics_token_.empty()) {
+    if (!may_try(request.peer)) return too_often();
+    if (same_secret(after_word(request.header("authorization"), "bearer "), metrics_token_)) return std::nullopt;
+    if (users_.empty()) {
+      if (!request.header("authorization").empty()) note_failure(request.peer);
+      return access_refusal{401, "metrics are told to whoever has their token"};
+    }
+  }
+  if (auto wrong = check_login(request, who)) return wrong;
+  if (!changes(need)) return std::nullopt;
+  if (!options_.allow_changes)
+    return access_refusal{403, "this dashboard only looks; its operator may set allow_changes"};
+  const auto least = need == access_need::operate ? dashboard_role::operator_ : dashboard_role::admin;
+  if (who.role < least) return access_refusal{403, cat(who.name, " has no right to change that")};
+  return std::nullopt;
+}
+
+std::optional<access_refusal> access_rules::check_host(const http_request& request) const {
+  if (hosts_.contains(lower(request.header("host")))) return std::nullopt;
+  return access_refusal{421, "this dashboard has no such host name; its operator may add it to hosts"};
+}
+
+std::optional<access_refusal> access_rules::check_origin(const http_request& request) const {
+  if (const auto site = request.header("sec-fetch-site"); !site.empty()) {
+    if (site == "same-origin") return std::nullopt;
+    return access_refusal{403, "another site asked for this change"};
+  }
+  const auto origin = lower(request.header("origin"));
+  if (origin.empty()) return std::nullopt;
+  const auto host = lower(request.header("host"));
+  if (origin == "http://" + host || origin == "https://" + host) return std::nullopt;
+  return access_refusal{403, "another site asked for this change"};
+}
+
+bool access_rules::may_try(const std::string& peer) const {
+  std::lock_guard hold(mutex_);
+  const auto known = failures_.find(peer);
+  if (known == failures_.end()) return true;
+  std::erase_if(known->second, [](steady_point at) { return steady_clock::now() - at > failures_count_for; });
+  const auto count = known->second.size();
+  if (count == 0) failures_.erase(known);
+  return count < most_failures;
+}
+
+void access_rules::note_failure(const std::string& peer) const {
+  std::this_thread::sleep_for(delay_of_a_failure);
+  std::lock_guard hold(mutex_);
+  if (failures_.size() >= most_peers && !failures_.contains(peer)) failures_.clear();
+  failures_[peer].push_back(steady_clock::now());
+}
+
+const access_rules::secret_of* access_rules::find(const http_request& request) const {
+  const auto authorization = request.header("authorization");
+  const secret_of* found = nullptr;
+  if (const auto token = after_word(authorization, "bearer "); !token.empty()) {
+    for (const auto& user : users_)
+      if (!user.secret.empty() && same_secret(token, user.secret)) found = &user;
+  } else if (const auto pair = from_base64(after_word(authorization, "basic "))) {
+    const auto colon = pair->find(':');
+    if (colon == std::string::npos) return nullptr;
+    for (const auto& user : users_)
+      if (!user.secret.empty() && user.who.name == pair->substr(0, colon) &&
+          same_secret(std::string_view(*pair).substr(colon + 1), user.secret))
+        found = &user;
+  }
+  return found;
+}
+
+std::optional<access_refusal> access_rules::check_login(const http_request& request, visitor& who) const {
+  if (users_.empty()) {
+    who = {{}, dashboard_role::admin};
+    return std::nullopt;
+  }
+  const auto& proxies = options_.proxies;
+  if (!options_.user_header.empty() && std::find(proxies.begin(), proxies.end(), request.peer) != proxies.end()) {
+    const auto name = request.header(lower(options_.user_header));
+    const auto known =
+        std::find_if(users_.begin(), users_.end(), [&](const auto& user) { return user.who.name == name; });
+    if (name.empty()) return access_refusal{401, "the proxy names no user"};
+    if (known == users_.end()) return access_refusal{403, "this user is not known here"};
+    who = known->who;
+    return std::nullopt;
+  }
+  if (!may_try(request.peer)) return too_often();
+  if (const auto* known = find(request)) {
+    who = known->who;
+    return std::nullopt;
+  }
+  if (!request.header("authorization").empty()) note_failure(request.peer);
+  return access_refusal{401, "log in with a name and its secret, or with the secret as bearer token"};
+}
+
+}  // namespace sluice::web

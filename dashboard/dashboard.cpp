@@ -1,0 +1,58 @@
+#include <sluice/dashboard.hpp>
+
+#include "core/log.hpp"
+#include "core/text.hpp"
+#include "dashboard/site.hpp"
+
+namespace sluice {
+
+struct dashboard::parts {
+  web::board on;
+  web::site answers{on};
+  std::string url{};
+  std::unique_ptr<web::http_server> server{};  // ends first
+};
+
+dashboard::dashboard(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
+dashboard::~dashboard() = default;
+dashboard::dashboard(dashboard&&) noexcept = default;
+dashboard& dashboard::operator=(dashboard&&) noexcept = default;
+
+result<dashboard> dashboard::start(client_options store, dashboard_options options, std::function<bool()> is_ready) {
+  using namespace std::chrono_literals;
+  const auto where = web::parse_listen(options.listen);
+  if (!where) return where.error();
+  // A request must be answered before its socket is taken for a dead one.
+  store.deadline = std::min<duration>(store.deadline, 5s);
+  auto runner = storage::open_runner(store.storage, nullptr, store.mode);
+  if (!runner) return runner.error();
+  auto backend = store.storage.substr(0, store.storage.find_first_of(":+"));
+  auto opened = client::open(std::move(store));
+  if (!opened) return opened.error();
+  auto at = web::listen_at(*where);
+  if (!at) return at.error();
+  auto access = web::access_rules::make(options, at->port, where->is_loopback);
+  if (!access) {
+    web::close_all(*at);
+    return access.error();
+  }
+  auto known = std::make_unique<web::snapshot>(*runner);
+  std::unique_ptr<parts> p(new parts{{std::move(*opened), std::move(options), std::move(*access), *runner,
+                                      std::move(known), std::move(is_ready), std::move(backend)}});
+  const bool in_brackets = where->host.find(':') != std::string::npos;
+  p->url = cat("http://", in_brackets ? "[" : "", where->host, in_brackets ? "]" : "", ":", at->port);
+  auto& answers = p->answers;
+  web::http_site site{[&answers](const web::http_request& r) { return answers.refuse(r); },
+                      [&answers](const web::http_request& r) { return answers.answer(r); },
+                      [on = &p->on](std::string_view reason) { on->numbers.note_refused(reason); }};
+  const bool one_peer_for_all = !p->on.options.proxies.empty();
+  auto server = web::http_server::start(std::move(*at), std::move(site), one_peer_for_all);
+  if (!server) return server.error();
+  p->server = std::move(*server);
+  log::info("the dashboard listens at ", p->url, p->on.options.allow_changes ? "" : ", and only looks");
+  return dashboard(std::move(p));
+}
+
+const std::string& dashboard::url() const { return parts_->url; }
+
+}  // namespace sluice

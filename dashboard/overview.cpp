@@ -1,0 +1,131 @@
+#include "dashboard/overview.hpp"
+
+#include <charconv>
+
+#include "core/log.hpp"
+#include "core/text.hpp"
+
+namespace sluice::web {
+namespace {
+
+std::string jobs(std::uint64_t n) { return cat(n, n == 1 ? " job" : " jobs"); }
+std::string jobs_wait(std::uint64_t n) { return cat(jobs(n), n == 1 ? " waits" : " wait"); }
+
+void look_at_store(const known_store& known, std::vector<trouble>& into) {
+  if (known.away)
+    into.push_back({"store_away",
+                    {},
+                    cat("the store does not answer: ", describe(known.away->code),
+                        known.at ? cat(" What is shown is of ", format_time(*known.at), ".") : std::string())});
+  for (const auto& server : known.servers)
+    if (server.store == durability::volatile_) {
+      into.push_back({"store_volatile", {}, "the store keeps its jobs in memory only: a restart of it loses them"});
+      break;
+    }
+}
+
+void look_at_servers(const known_store& known, std::vector<trouble>& into) {
+  for (const auto& server : known.servers)
+    if (is_silent(server, known))
+      into.push_back(
+          {"silent_server", server.name,
+           cat("server ", server.name, " on ", server.host, " has said nothing since ", format_time(server.beat_at))});
+}
+
+void look_at_queues(const known_store& known, std::vector<trouble>& into) {
+  const auto workers = workers_of(known);
+  for (const auto& queue : known.queues) {
+    const auto& name = queue.queue.value;
+    if (queue.quarantined > 0)
+      into.push_back(
+          {"quarantine", name, cat(jobs(queue.quarantined), " of queue ", name, " cannot be read, and put aside")});
+    const auto waiting = queue.enqueued + queue.scheduled + queue.throttled;
+    if (waiting > 0 && !workers.contains(name))
+      into.push_back({"unserved_queue", name,
+                      cat(jobs_wait(waiting), " in queue ", name, ", which no server that is alive serves")});
+    if (queue.paused && waiting > 0)
+      into.push_back({"paused_queue", name, cat("queue ", name, " is paused; ", jobs_wait(waiting), " in it")});
+    if (queue.failed > 0)
+      into.push_back({"failed_jobs", name, cat(jobs(queue.failed), " of queue ", name, " failed for good")});
+  }
+}
+
+void look_at_throttlers(const known_store& known, std::vector<trouble>& into) {
+  for (const auto& t : known.throttlers)
+    if (t.limit && t.waiting > 0 && t.held >= *t.limit)
+      into.push_back({"full_throttler", t.resource,
+                      cat(t.resource, " is full with ", t.held, "; ", jobs_wait(t.waiting), " for it")});
+}
+
+void look_at_schedules(const known_store& known, std::vector<trouble>& into) {
+  for (const auto& s : known.schedules) {
+    if (!s.problem.empty()) into.push_back({"dead_schedule", s.name, cat("schedule ", s.name, ": ", s.problem)});
+    else if (!s.paused && s.next_at && known.at && *s.next_at + late_after < *known.at)
+      into.push_back(
+          {"late_schedule", s.name,
+           cat("schedule ", s.name, " should have run at ", format_time(*s.next_at), "; does a server run?")});
+  }
+}
+
+}  // namespace
+
+bool is_silent(const server_info& server, const known_store& known) {
+  return known.at && server.beat_at + silent_after < *known.at;
+}
+
+std::map<std::string, std::uint64_t> workers_of(const known_store& known) {
+  std::map<std::string, std::uint64_t> workers;
+  for (const auto& server : known.servers) {
+    if (is_silent(server, known)) continue;
+    for (const auto& queue : server.queues) {  // "name:workers"
+      const auto colon = queue.rfind(':');
+      if (colon == std::string::npos) continue;
+      std::uint64_t n = 0;
+      std::from_chars(queue.data() + colon + 1, queue.data() + queue.size(), n);
+      workers[queue.substr(0, colon)] += n;
+    }
+  }
+  return workers;
+}
+
+std::vector<trouble> troubles_of(const known_store& known) {
+  std::vector<trouble> all;
+  look_at_store(known, all);
+  look_at_servers(known, all);
+  look_at_schedules(known, all);
+  look_at_queues(known, all);
+  look_at_throttlers(known, all);
+  return all;
+}
+
+std::string json_of(const known_store& known) {
+  queue_counts sum;
+  for (const auto& q : known.queues) {
+    sum.enqueued += q.enqueued;
+    sum.scheduled += q.scheduled;
+    sum.awaiting += q.awaiting;
+    sum.throttled += q.throttled;
+    sum.processing += q.processing;
+    sum.succeeded += q.succeeded;
+    sum.failed += q.failed;
+    sum.deleted += q.deleted;
+    sum.quarantined += q.quarantined;
+  }
+  std::uint64_t silent = 0;
+  for (const auto& server : known.servers)
+    silent += is_silent(server, known) ? 1 : 0;
+  std::string troubles;
+  for (const auto& t : troubles_of(known))
+    troubles += cat(troubles.empty() ? "" : ",", "{\"kind\":", json_quoted(t.kind), ",\"about\":", json_quoted(t.about),
+                    ",\"text\":", json_quoted(t.text), "}");
+  return cat("{\"at\":", known.at ? json_quoted(format_time(*known.at)) : "null",
+             ",\"reachable\":", known.away || !known.at ? "false" : "true", ",\"troubles\":[", troubles,
+             "],\"queues\":", known.queues.size(), ",\"servers\":{\"alive\":", known.servers.size() - silent,
+             ",\"silent\":", silent, "},\"throttlers\":", known.throttlers.size(),
+             ",\"schedules\":", known.schedules.size(), ",\"jobs\":{\"enqueued\":", sum.enqueued,
+             ",\"scheduled\":", sum.scheduled, ",\"throttled\":", sum.throttled, ",\"processing\":", sum.processing,
+             ",\"succeeded\":", sum.succeeded, ",\"failed\":", sum.failed, ",\"deleted\":", sum.deleted,
+             ",\"awaiting\":", sum.awaiting, ",\"quarantined\":", sum.quarantined, "}}");
+}
+
+}  // namespace sluice::web

@@ -1,0 +1,124 @@
+#include "dashboard/problem.hpp"
+
+#include "core/log.hpp"
+#include "core/text.hpp"
+
+namespace sluice::web {
+namespace {
+
+constexpr std::size_t most_of_a_detail = 1000;
+
+std::string_view title_of(unsigned status) {
+  switch (status) {
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 409: return "Conflict";
+    case 411: return "Length Required";
+    case 412: return "Precondition Failed";
+    case 413: return "Content Too Large";
+    case 415: return "Unsupported Media Type";
+    case 421: return "Misdirected Request";
+    case 422: return "Unprocessable Content";
+    case 429: return "Too Many Requests";
+    case 501: return "Not Implemented";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    case 507: return "Insufficient Storage";
+    default: return "Internal Server Error";
+  }
+}
+
+// What failed in the store or the system may name files, SQL or addresses, which are not for clients.
+bool is_for_clients(errc code) {
+  switch (code) {
+    case errc::invalid_argument:
+    case errc::not_served:
+    case errc::too_large:
+    case errc::refused:
+    case errc::id_conflict:
+    case errc::not_found:
+    case errc::illegal_transition:
+    case errc::stale_fence:
+    case errc::lock_held:
+    case errc::damaged_record:
+    case errc::overloaded:
+    case errc::timed_out: return true;
+    default: return false;
+  }
+}
+
+http_response made(unsigned status, std::string fields) {
+  http_response said;
+  said.status = status;
+  said.type = "application/problem+json";
+  said.body = cat("{", fields, "}");
+  if (status == 429 || status == 503) said.headers.emplace_back("Retry-After", "1");
+  return said;
+}
+
+std::string fields_of(errc code, std::string_view detail) {
+  const auto status = status_of(code);
+  return cat("\"type\":\"/problems/", name_of(code), "\",\"title\":", json_quoted(describe(code)),
+             ",\"status\":", status, ",\"detail\":", json_quoted(bounded_utf8(log::redact(detail), most_of_a_detail)),
+             ",\"code\":\"", name_of(code), "\"");
+}
+
+}  // namespace
+
+unsigned status_of(errc code) {
+  switch (code) {
+    case errc::invalid_argument:
+    case errc::invalid_config: return 400;
+    case errc::not_found:
+    case errc::damaged_record: return 404;
+    case errc::id_conflict:
+    case errc::illegal_transition:
+    case errc::stale_fence:
+    case errc::lock_held: return 409;
+    case errc::too_large: return 413;
+    case errc::refused: return 422;
+    case errc::overloaded: return 429;
+    case errc::not_served: return 501;
+    case errc::storage_busy:
+    case errc::storage_unavailable:
+    case errc::not_running: return 503;
+    case errc::unknown_outcome:
+    case errc::timed_out: return 504;
+    case errc::storage_full: return 507;
+    default: return 500;
+  }
+}
+
+http_response problem(errc code, std::string_view detail) {
+  if (!is_for_clients(code) && !detail.empty()) {
+    log::warn("a request was answered with ", name_of(code), ": ", log::redact(detail));
+    detail = describe(code);
+  }
+  return made(status_of(code), fields_of(code, detail));
+}
+
+http_response problem(const error& why) { return problem(why.code, why.message); }
+
+http_response problem(unsigned status, std::string_view detail) {
+  return made(status, cat("\"type\":\"about:blank\",\"title\":\"", title_of(status), "\",\"status\":", status,
+                          ",\"detail\":", json_quoted(detail)));
+}
+
+http_response wrong_body(const std::vector<body_fault>& faults) {
+  std::string errors;
+  for (const auto& f : faults)
+    errors += cat(errors.empty() ? "" : ",", "{\"detail\":", json_quoted(bounded_utf8(f.problem, most_of_a_detail)),
+                  ",\"pointer\":", json_quoted(f.pointer), "}");
+  const auto& first = faults.front();
+  const auto detail = first.pointer.empty() ? first.problem : cat(first.pointer, ": ", first.problem);
+  return made(400, cat(fields_of(errc::invalid_argument, detail), ",\"errors\":[", errors, "]"));
+}
+
+http_response wrong_body(std::string_view pointer, std::string_view detail) {
+  return wrong_body(std::vector<body_fault>{{std::string(pointer), std::string(detail)}});
+}
+
+}  // namespace sluice::web

@@ -1,0 +1,61 @@
+#include "dashboard/query_words.hpp"
+
+#include "core/clock.hpp"
+#include "core/instant.hpp"
+#include "core/text.hpp"
+
+namespace sluice::web {
+
+std::optional<time_point> parse_since(const std::string& text) {
+  if (const auto ago = parse_duration(text)) return system_clock().now() - *ago;
+  return parse_time(text);
+}
+
+std::optional<std::pair<std::string, std::string>> parse_pair(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) return std::nullopt;
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+error wrong_word(std::string_view word, std::string_view takes, std::string_view got) {
+  return {errc::invalid_argument, cat(word, " must be ", takes, ", not '", printable(got, 200), "'")};
+}
+
+result<std::map<std::string, std::string>> headers_of(const std::vector<std::string>& texts, std::string_view prefix) {
+  std::map<std::string, std::string> headers;
+  for (const auto& text : texts) {
+    auto pair = parse_pair(text);
+    if (!pair) return wrong_word(cat(prefix, "header"), "NAME=VALUE", text);
+    if (headers.contains(pair->first)) return wrong_word(cat(prefix, "header"), "given once for each name", text);
+    headers.insert(std::move(*pair));
+  }
+  return headers;
+}
+
+result<job_query> query_of(const query_words& words, std::string_view prefix) {
+  job_query query;
+  query.queue = queue_name(words.queue);
+  query.type = job_type(words.type);
+  query.id_begins = words.id_begins;
+  query.server = words.server;
+  query.error = words.error;
+  if (!words.state.empty() && !(query.state = parse_job_state(words.state)))
+    return wrong_word(cat(prefix, "state"),
+                      "enqueued, scheduled, awaiting, throttled, processing, succeeded, failed or deleted",
+                      words.state);
+  for (const auto& [name, text, into] :
+       {std::tuple("since", &words.since, &query.from), std::tuple("until", &words.until, &query.to)})
+    if (!text->empty() && !(*into = parse_since(*text)))
+      return wrong_word(cat(prefix, name), "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
+  auto headers = headers_of(words.headers, prefix);
+  if (!headers) return headers.error();
+  query.headers = std::move(*headers);
+  if (!words.match.empty()) {
+    const auto pair = parse_pair(words.match);
+    if (!pair) return wrong_word(cat(prefix, "match"), "PATH=VALUE, as customer.id=42", words.match);
+    query.argument = {pair->first, pair->second};
+  }
+  return query;
+}
+
+}  // namespace sluice::web

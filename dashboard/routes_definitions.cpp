@@ -1,0 +1,163 @@
+// Throttlers and schedules: what an operator defines.
+#include <algorithm>
+
+#include "config/load.hpp"
+#include "core/text.hpp"
+#include "core/throttlers.hpp"
+#include "dashboard/json.hpp"
+#include "dashboard/query_words.hpp"
+#include "dashboard/routes.hpp"
+#include "scheduler/recurrence.hpp"
+#include "storage/store.hpp"
+#include "throttling/definition.hpp"
+
+namespace sluice::web {
+namespace {
+
+std::optional<throttler_kind> kind_named(const std::string& name) {
+  const auto& kinds = throttler_kinds();
+  const auto at = std::find(kinds.begin(), kinds.end(), name);
+  if (at == kinds.end()) return std::nullopt;
+  return static_cast<throttler_kind>(at - kinds.begin());
+}
+
+http_response no_kind(const visit& v) {
+  const auto meant = nearest(v.names[0], throttler_kinds());
+  return problem(errc::not_found, cat("there is no kind of throttler '", printable(v.names[0], 100), "'",
+                                      meant ? cat("; did you mean '", *meant, "'?") : std::string()));
+}
+
+http_response faults_of(const std::vector<config::fault>& all) {
+  std::vector<body_fault> faults;
+  for (const auto& f : all)
+    faults.push_back({f.pointer, f.problem});
+  return wrong_body(faults);
+}
+
+http_response changed(visit& v, std::string_view what, const std::string& name, const result<void>& how,
+                      std::string_view done) {
+  v.about = {name};
+  if (!how) return problem(how.error());
+  return json_answer(json_done(what, name, done));
+}
+
+// Whether what was looked at before is still what it was, where the caller asks for that.
+std::optional<http_response> changed_meanwhile(visit& v, http_response (*look)(visit&)) {
+  const auto wanted = v.request.header("if-match");
+  if (wanted.empty()) return std::nullopt;
+  const auto now = look(v);
+  if (now.status == 200 && (wanted == "*" || wanted.find(tag_of(now.body)) != std::string_view::npos))
+    return std::nullopt;
+  return problem(412, "it has changed since it was looked at; look again");
+}
+
+config::checks checks() { return {storage::check_url, throttling::check, scheduler::check}; }
+
+}  // namespace
+
+http_response list_throttlers(visit& v) {
+  const auto all = v.on.store.throttlers();
+  if (!all) return problem(all.error());
+  std::vector<std::string> items;
+  for (const auto& t : *all)
+    items.push_back(json_of(t));
+  return json_page_answer("throttlers", items, {});
+}
+
+http_response show_throttler(visit& v) {
+  const auto kind = kind_named(v.names[0]);
+  if (!kind) return no_kind(v);
+  const auto found = v.on.store.throttler(*kind, v.names[1]);
+  if (!found) return problem(found.error());
+  return json_answer(json_page(*found));
+}
+
+http_response set_throttler(visit& v) {
+  const auto kind = kind_named(v.names[0]);
+  if (!kind) return no_kind(v);
+  if (auto stale = changed_meanwhile(v, show_throttler)) return *stale;
+  const auto said = config::load_throttler(*kind, v.names[1], config::json_text{v.request.body}, checks());
+  if (!said.faults.empty()) return faults_of(said.faults);
+  return changed(v, "resource", resource_of(*kind, v.names[1]), v.changing().set_throttler(said.definition), "set");
+}
+
+http_response remove_throttler(visit& v) {
+  const auto kind = kind_named(v.names[0]);
+  if (!kind) return no_kind(v);
+  const auto found = v.on.store.throttler(*kind, v.names[1]);
+  const bool known = found || found.error().code != errc::not_found;
+  return changed(v, "resource", resource_of(*kind, v.names[1]), v.changing().remove_throttler(*kind, v.names[1]),
+                 known ? "removed" : "was not there");
+}
+
+http_response list_holders(visit& v) {
+  const auto kind = kind_named(v.names[0]);
+  if (!kind) return no_kind(v);
+  const auto limit = v.limit();
+  if (!limit) return problem(limit.error());
+  return page_of("holders", v.on.store.holders(*kind, v.names[1], *limit, v.parameter("after")), &holder_page::holders);
+}
+
+http_response list_waiters(visit& v) {
+  const auto kind = kind_named(v.names[0]);
+  if (!kind) return no_kind(v);
+  const auto limit = v.limit();
+  if (!limit) return problem(limit.error());
+  return page_of("waiters", v.on.store.waiters(*kind, v.names[1], *limit, v.parameter("after")), &waiter_page::waiters);
+}
+
+http_response list_schedules(visit& v) {
+  const auto limit = v.limit();
+  if (!limit) return problem(limit.error());
+  const auto paused = v.parameter("paused"), sort = v.parameter("sort");
+  if (!paused.empty() && paused != "true") return problem(wrong_word("paused", "true", paused));
+  if (!sort.empty() && sort != "name" && sort != "next") return problem(wrong_word("sort", "name or next", sort));
+  recurring_query query;
+  query.name_part = v.parameter("name");
+  query.queue = queue_name(v.parameter("queue"));
+  query.type = job_type(v.parameter("type"));
+  query.paused = paused == "true";
+  query.order = sort == "next" ? recurring_order::by_next : recurring_order::by_name;
+  query.limit = *limit;
+  query.after = v.parameter("after");
+  const auto page = v.on.store.recurring_jobs(query);
+  if (!page) return problem(page.error());
+  std::vector<std::string> items;
+  for (const auto& s : page->schedules)
+    items.push_back(json_of(s, !v.on.options.hide_args));
+  return json_page_answer("schedules", items, page->next);
+}
+
+http_response show_schedule(visit& v) {
+  const auto found = v.on.store.recurring_job(v.names[0]);
+  if (!found) return problem(found.error());
+  return json_answer(json_page(*found, !v.on.options.hide_args));
+}
+
+http_response set_schedule(visit& v) {
+  if (auto stale = changed_meanwhile(v, show_schedule)) return *stale;
+  const auto said = config::load_recurring(v.names[0], config::json_text{v.request.body}, checks());
+  if (!said.faults.empty()) return faults_of(said.faults);
+  return changed(v, "name", v.names[0], v.changing().set_recurring(said.definition), "set");
+}
+
+http_response remove_schedule(visit& v) {
+  const auto found = v.on.store.recurring_job(v.names[0]);
+  const bool known = found || found.error().code != errc::not_found;
+  return changed(v, "name", v.names[0], v.changing().remove_recurring(v.names[0]), known ? "removed" : "was not there");
+}
+http_response pause_schedule(visit& v) {
+  return changed(v, "name", v.names[0], v.changing().pause_recurring(v.names[0]), "paused");
+}
+http_response resume_schedule(visit& v) {
+  return changed(v, "name", v.names[0], v.changing().resume_recurring(v.names[0]), "resumed");
+}
+
+http_response trigger_schedule(visit& v) {
+  v.about = {v.names[0]};
+  const auto id = v.changing().trigger_recurring(v.names[0]);
+  if (!id) return problem(id.error());
+  return json_answer(cat("{\"name\":", json_quoted(v.names[0]), ",\"id\":", json_quoted(id->value), "}"), 201);
+}
+
+}  // namespace sluice::web

@@ -1,0 +1,234 @@
+// Jobs: looked for, looked at, made and changed.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "core/clock.hpp"
+#include "core/instant.hpp"
+#include "core/text.hpp"
+#include "dashboard/body.hpp"
+#include "dashboard/json.hpp"
+#include "dashboard/query_words.hpp"
+#include "dashboard/routes.hpp"
+
+namespace sluice::web {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// A list goes on by itself for so long while it finds too few; then the caller goes on with `next`.
+constexpr auto slice = 120ms;
+constexpr std::size_t most_ids = 1000;
+constexpr std::uint32_t most_looked_at_a_change = 1000;
+constexpr std::uint64_t longest_ms = std::uint64_t{3650} * 24 * 3600 * 1000;
+
+job_id id_of(const visit& v) { return job_id(v.names[0]); }
+
+query_words words_of(const visit& v) {
+  return {v.parameter("state"),  v.parameter("queue"),  v.parameter("type"),  v.parameter("id_begins"),
+          v.parameter("server"), v.parameter("since"),  v.parameter("until"), v.parameter("match"),
+          v.parameter("error"),  v.parameters("header")};
+}
+
+query_words words_of(body_reader& filter) {
+  const auto word = [&](std::string_view key) { return filter.text(key).value_or(""); };
+  query_words words{word("state"), word("queue"), word("type"),  word("id_begins"), word("server"),
+                    word("since"), word("until"), word("match"), word("error"),     {}};
+  for (const auto& [name, value] : filter.pairs("headers"))
+    words.headers.push_back(cat(name, "=", value));
+  return words;
+}
+
+// Whoever may not see what jobs hold may not search in it either.
+bool asks_for_hidden(const visit& v, const job_query& query) {
+  return v.on.options.hide_args && (query.argument || !query.headers.empty() || !query.error.empty());
+}
+http_response hidden() { return problem(403, "this dashboard shows no arguments, headers, results and errors"); }
+
+// What was made of one job.
+http_response changed(visit& v, const result<void>& how, std::string_view done) {
+  v.about = {v.names[0]};
+  if (!how) return problem(how.error());
+  return json_answer(json_done("id", v.names[0], done));
+}
+
+http_response bytes(std::string text, std::string_view name) {
+  http_response said;
+  said.type = "application/octet-stream";
+  said.body = std::move(text);
+  said.headers.emplace_back("Content-Disposition", cat("attachment; filename=\"", name, "\""));
+  return said;
+}
+
+http_response part_of_job(visit& v, std::string job::*part, std::string_view name) {
+  if (v.on.options.hide_args) return hidden();
+  auto found = v.on.store.get(id_of(v));
+  if (!found) return problem(found.error());
+  return bytes(std::move((*found).*part), name);
+}
+
+// One way to change jobs.
+struct action {
+  std::string_view name;
+  std::string_view done;
+  std::vector<result<void>> (client::*some)(const std::vector<job_id>&);
+  result<changed_page> (client::*page)(const job_query&);
+};
+constexpr action actions[] = {{"requeue", "enqueued", &client::requeue, &client::requeue},
+                              {"delete", "deleted", &client::remove, &client::remove}};
+
+http_response change_some(visit& v, const action& how, const std::vector<std::string>& words) {
+  const std::vector<job_id> ids(words.begin(), words.end());
+  v.about = words;
+  auto store = v.changing();
+  const auto each = (store.*how.some)(ids);
+  changed_page all;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (each[i]) ++all.done;
+    else all.failed.emplace_back(ids[i], each[i].error());
+  }
+  return json_answer(json_of(all, all.failed.size()));
+}
+
+// A slice of all that a filter asks for, which is repeated with `next`. No more are changed than were expected.
+http_response change_slice(visit& v, const action& how, job_query query, std::uint64_t expected) {
+  auto store = v.changing();
+  changed_page all;
+  do {
+    query.limit = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(storage::largest_page, expected - all.done - all.failed.size()));
+    auto page = (store.*how.page)(query);
+    if (!page) {
+      if (all.done + all.failed.size() > 0) break;  // told, and asked again from there
+      return problem(page.error());
+    }
+    all.done += page->done;
+    all.looked_at += page->looked_at;
+    std::move(page->failed.begin(), page->failed.end(), std::back_inserter(all.failed));
+    query.after = all.next = page->next;
+  } while (!all.next.empty() && all.looked_at < most_looked_at_a_change && all.done + all.failed.size() < expected);
+  v.about = {cat(all.done, " by filter")};
+  return json_answer(json_of(all, all.failed.size()));
+}
+
+// What a body says of a new job; faults are noted.
+new_job read_new_job(body_reader& body) {
+  new_job job;
+  job.queue = queue_name(body.text("queue").value_or(""));
+  const auto type = body.text("type");
+  job.type = job_type(type.value_or(""));
+  if (!type) body.fault("type", "must be given");
+  job.id = job_id(body.text("id").value_or(""));
+  const auto exact = body.text("args_text");
+  const auto* const args = body.any("args");
+  if (exact && args) body.fault("args_text", "stands for args: give one of them");
+  if (args) job.args = args->dump(-1, ' ', false, body_reader::json::error_handler_t::replace);
+  if (exact) job.args = *exact;
+  for (auto& [name, value] : body.pairs("headers"))
+    job.headers.insert({std::move(name), std::move(value)});
+  const auto in = body.number("in_ms", longest_ms);
+  const auto at = body.text("at");
+  if (in && at) body.fault("at", "stands for in_ms: give one of them");
+  if (in) job.delay = std::chrono::milliseconds(*in);
+  if (at) {
+    if (const auto instant = parse_time(*at)) job.delay = std::max(duration(0), *instant - system_clock().now());
+    else body.fault("at", "must be an instant, as 2026-03-08T00:00:00Z");
+  }
+  if (const auto timeout = body.number("timeout_ms", longest_ms)) job.timeout = std::chrono::milliseconds(*timeout);
+  if (const auto retries = body.number("retries", std::numeric_limits<std::uint32_t>::max()))
+    job.retry.attempts = static_cast<std::uint32_t>(*retries);
+  return job;
+}
+
+}  // namespace
+
+http_response list_jobs(visit& v) {
+  auto query = query_of(words_of(v), "");
+  if (!query) return problem(query.error());
+  if (asks_for_hidden(v, *query)) return hidden();
+  const auto limit = v.limit();
+  if (!limit) return problem(limit.error());
+  const auto with_args = v.parameter("with_args");
+  if (!with_args.empty() && with_args != "true" && with_args != "false")
+    return problem(wrong_word("with_args", "true or false", with_args));
+  query->with_args = with_args != "false" && !v.on.options.hide_args;
+  query->after = v.parameter("after");
+  const auto until = steady_clock::now() + slice;
+  std::vector<std::string> items;
+  std::uint64_t looked_at = 0;
+  do {
+    query->limit = *limit - static_cast<std::uint32_t>(items.size());
+    const auto page = v.on.store.list(*query);
+    if (!page && items.empty()) return problem(page.error());
+    if (!page) break;
+    for (const auto& found : page->jobs)
+      items.push_back(json_of(found, !v.on.options.hide_args));
+    looked_at += page->looked_at;
+    query->after = page->next;
+  } while (!query->after.empty() && items.size() < *limit && steady_clock::now() < until);
+  return json_page_answer("jobs", items, query->after, cat(",\"looked_at\":", looked_at));
+}
+
+http_response enqueue_job(visit& v) {
+  body_reader body(v.request.body);
+  auto job = read_new_job(body);
+  if (auto wrong = body.wrong()) return *wrong;
+  bool was_there = false;
+  if (!job.id.empty()) {
+    const auto known = v.on.store.get(job.id);
+    if (!known && known.error().code != errc::not_found) return problem(known.error());
+    was_there = known.ok();
+  }
+  auto store = v.changing();
+  const auto id = store.enqueue(std::move(job));
+  if (!id) return problem(id.error());
+  v.about = {id->value};
+  auto said = json_answer(json_of(*id), was_there ? 200 : 201);
+  said.headers.emplace_back("Location", "/api/v1/jobs/" + path_segment(id->value));
+  return said;
+}
+
+http_response change_jobs(visit& v) {
+  body_reader body(v.request.body);
+  const auto name = body.text("action");
+  const auto how = std::find_if(std::begin(actions), std::end(actions),
+                                [&](const action& one) { return name && one.name == *name; });
+  if (how == std::end(actions)) body.fault("action", "must be requeue or delete");
+  const auto ids = body.texts("ids", most_ids);
+  const auto* const filter = body.any("filter");
+  const auto expected = body.number("expected_count", std::numeric_limits<std::uint32_t>::max());
+  const auto after = body.text("after");
+  if (!ids == !filter) body.fault("ids", "or a filter must be given, and not both");
+  if (filter && !expected) body.fault("expected_count", "must say how many a person has agreed to change");
+  if (auto wrong = body.wrong()) return *wrong;
+  if (ids) return change_some(v, *how, *ids);
+  body_reader words(filter->dump(), "/filter");
+  auto query = query_of(words_of(words), "/filter/");
+  if (auto wrong = words.wrong()) return *wrong;
+  if (!query) return problem(query.error());
+  if (asks_for_hidden(v, *query)) return hidden();
+  if (*expected == 0) return json_answer(json_of(changed_page{}, 0));
+  query->after = after.value_or("");
+  return change_slice(v, *how, std::move(*query), *expected);
+}
+
+http_response show_job(visit& v) {
+  const auto found = v.on.store.get(id_of(v));
+  if (!found) return problem(found.error());
+  return json_answer(json_of(*found, !v.on.options.hide_args));
+}
+
+http_response delete_job(visit& v) { return changed(v, v.changing().remove(id_of(v)), "deleted"); }
+http_response requeue_job(visit& v) { return changed(v, v.changing().requeue(id_of(v)), "enqueued"); }
+
+http_response explain_job(visit& v) {
+  const auto why = v.on.store.explain(id_of(v));
+  if (!why) return problem(why.error());
+  return json_answer(json_of(id_of(v), *why));
+}
+
+http_response show_args(visit& v) { return part_of_job(v, &job::args, "args.json"); }
+http_response show_result(visit& v) { return part_of_job(v, &job::result, "result.json"); }
+
+}  // namespace sluice::web

@@ -1,0 +1,123 @@
+// Queues, servers, and what stands beside them.
+#include <algorithm>
+
+#include <sluice/version.hpp>
+
+#include "core/clock.hpp"
+#include "core/text.hpp"
+#include "dashboard/json.hpp"
+#include "dashboard/openapi_text.hpp"
+#include "dashboard/overview.hpp"
+#include "dashboard/query_words.hpp"
+#include "dashboard/routes.hpp"
+
+namespace sluice::web {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What is known of the store, when it ever answered.
+result<snapshot::known> known_of(visit& v) {
+  auto known = v.on.known->look();
+  if (known->at) return known;
+  if (known->away) return *known->away;
+  return error{errc::storage_unavailable, ""};
+}
+
+http_response changed(visit& v, const result<void>& how, std::string_view done) {
+  v.about = {v.names[0]};
+  if (!how) return problem(how.error());
+  return json_answer(json_done("queue", v.names[0], done));
+}
+
+}  // namespace
+
+http_response show_api(visit& v) {
+  const auto& options = v.on.options;
+  constexpr std::string_view roles[] = {"viewer", "operator", "admin"};
+  return json_answer(cat(
+      "{\"version\":", json_quoted(SLUICE_VERSION), ",\"user\":", v.who.name.empty() ? "null" : json_quoted(v.who.name),
+      ",\"role\":\"", options.allow_changes ? roles[static_cast<int>(v.who.role)] : roles[0],
+      "\",\"changes_allowed\":", options.allow_changes ? "true" : "false", ",\"backend\":", json_quoted(v.on.backend),
+      ",\"durability\":", json_quoted(name_of(v.on.runner->durability())),
+      ",\"hides_args\":", options.hide_args ? "true" : "false", ",\"largest_page\":", storage::largest_page, "}"));
+}
+
+http_response show_openapi(visit&) { return json_answer(openapi_text); }
+
+http_response show_live(visit&) { return json_answer("{\"live\":true}"); }
+
+http_response show_ready(visit& v) {
+  const bool is_ready = v.on.known->has_answered() && (!v.on.is_ready || v.on.is_ready());
+  return json_answer(is_ready ? "{\"ready\":true}" : "{\"ready\":false}", is_ready ? 200 : 503);
+}
+
+http_response show_overview(visit& v) { return json_answer(json_of(*v.on.known->look())); }
+
+http_response list_servers(visit& v) {
+  const auto known = known_of(v);
+  if (!known) return problem(known.error());
+  std::vector<std::string> all;
+  for (const auto& server : (*known)->servers)
+    all.push_back(json_of(server));
+  return json_page_answer("servers", all, {});
+}
+
+http_response list_queues(visit& v) {
+  const auto known = known_of(v);
+  if (!known) return problem(known.error());
+  std::vector<std::string> all;
+  for (const auto& queue : (*known)->queues)
+    all.push_back(json_of(queue));
+  return json_page_answer("queues", all, {});
+}
+
+http_response show_queue(visit& v) {
+  const auto known = known_of(v);
+  if (!known) return problem(known.error());
+  const auto& all = (*known)->queues;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& q) { return q.queue.value == v.names[0]; });
+  if (found == all.end()) return problem(errc::not_found, cat("no queue ", printable(v.names[0], 200), " is known"));
+  return json_answer(json_of(*found));
+}
+
+http_response pause_queue(visit& v) { return changed(v, v.changing().pause(queue_name(v.names[0])), "paused"); }
+http_response resume_queue(visit& v) { return changed(v, v.changing().resume(queue_name(v.names[0])), "resumed"); }
+
+http_response show_totals(visit& v) {
+  const auto by = v.parameter("by"), queue = v.parameter("queue");
+  if (by != "" && by != "hour" && by != "minute") return problem(wrong_word("by", "hour or minute", by));
+  totals_query query;
+  query.step = by == "minute" ? totals_step::minute : totals_step::hour;
+  if (!queue.empty()) query.queue = queue_name(queue);
+  query.from = system_clock().now() - (query.step == totals_step::hour ? 24h : 1h);
+  for (const auto& [name, into] : {std::pair("since", &query.from), std::pair("until", &query.to)}) {
+    const auto text = v.parameter(name);
+    if (!text.empty() && !(*into = parse_since(text)))
+      return problem(wrong_word(name, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", text));
+  }
+  const auto got = v.on.store.totals(query);
+  if (!got) return problem(got.error());
+  return json_page_answer("totals", json_lines(queue, *got), {});
+}
+
+http_response list_locks(visit& v) {
+  const auto limit = v.limit();
+  if (!limit) return problem(limit.error());
+  return page_of("locks", v.on.store.locks(*limit, v.parameter("after")), &lock_page::locks);
+}
+
+http_response list_quarantine(visit& v) {
+  const auto limit = v.limit();
+  if (!limit) return problem(limit.error());
+  return page_of("jobs", v.on.store.quarantine(queue_name(v.parameter("queue")), *limit, v.parameter("after")),
+                 &quarantine_page::jobs);
+}
+
+http_response list_acts(visit& v) {
+  const auto limit = v.limit();
+  if (!limit) return problem(limit.error());
+  return page_of("acts", v.on.store.acts(*limit, v.parameter("after")), &act_page::acts);
+}
+
+}  // namespace sluice::web

@@ -1,0 +1,168 @@
+#include "dashboard/snapshot.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "client/asking.hpp"
+#include "core/log.hpp"
+#include "scheduler/schedules.hpp"
+#include "throttling/status.hpp"
+
+namespace sluice::web {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr duration between_looks = 1s;   // while somebody looks
+constexpr duration between_probes = 5s;  // while only probes ask
+constexpr int part_of_store = 20;        // a read takes at most such a part of the time, as 1 of 20
+constexpr duration longest_pause = 4s;
+constexpr duration looked_for = 3s;   // after a look
+constexpr duration probed_for = 30s;  // after a probe
+constexpr duration fresh_for = 2s;
+constexpr duration patience_of_a_look = 1s;
+constexpr duration patience_of_a_read = 5s;
+constexpr duration answered_of_late = 10s;
+
+// The parts of an answer, if it is one.
+template <class Answer>
+Answer* part(storage::answer& of, std::optional<error>& why) {
+  if (auto* failed = std::get_if<error>(&of)) why = *failed;
+  return std::get_if<Answer>(&of);
+}
+
+// Adds a page; when it was the last, answers all.
+template <class Rolling, class Row>
+bool add_page(Rolling& to, std::vector<Row> page, std::string next, std::vector<Row>& into) {
+  for (auto& row : page)
+    to.so_far.push_back(std::move(row));
+  to.after = std::move(next);
+  if (to.after.empty()) into = std::exchange(to.so_far, {});
+  return to.after.empty();
+}
+
+}  // namespace
+
+snapshot::snapshot(std::shared_ptr<storage::runner> store) : store_(std::move(store)), thread_([this] { run(); }) {}
+
+snapshot::~snapshot() {
+  {
+    std::lock_guard hold(mutex_);
+    stopping_ = true;
+  }
+  asked_.notify_all();
+  thread_.join();
+}
+
+snapshot::known snapshot::look() {
+  std::unique_lock hold(mutex_);
+  const auto now = steady_clock::now();
+  looked_until_ = now + looked_for;
+  asked_.notify_one();
+  const auto is_fresh = [&] {
+    return read_at_ && !is_expired_ && *read_at_ + std::max(fresh_for, pause_until_next()) > now;
+  };
+  if (is_fresh() || waiting_ == most_waiting) return known_;
+  ++waiting_;
+  told_.wait_for(hold, patience_of_a_look, [&] { return stopping_ || is_fresh(); });
+  --waiting_;
+  return known_;
+}
+
+void snapshot::expire() {
+  std::lock_guard hold(mutex_);
+  is_expired_ = true;
+}
+
+bool snapshot::has_answered() {
+  std::lock_guard hold(mutex_);
+  const auto now = steady_clock::now();
+  probed_until_ = now + probed_for;
+  asked_.notify_one();
+  return answered_at_ && *answered_at_ + answered_of_late > now;
+}
+
+// From one read to the next; longer than any time when nobody asks.
+duration snapshot::pause_until_next() const {
+  const auto now = steady_clock::now();
+  const auto spared = known_->away ? duration(0) : std::min(took_ * part_of_store, longest_pause);
+  if (looked_until_ > now) return std::max(between_looks, spared);
+  if (probed_until_ > now) return std::max(between_probes, spared);
+  return duration::max() / 2;
+}
+
+void snapshot::run() {
+  std::unique_lock hold(mutex_);
+  while (!stopping_) {
+    if (read_at_) {
+      const auto pause = is_expired_ && looked_until_ > steady_clock::now() ? duration(0) : pause_until_next();
+      const auto now = steady_clock::now();
+      if (pause > 24h) {
+        asked_.wait(hold);
+        continue;
+      }
+      if (*read_at_ + pause > now) {
+        asked_.wait_until(hold, *read_at_ + pause);
+        continue;
+      }
+    } else if (pause_until_next() > 24h) {
+      asked_.wait(hold);
+      continue;
+    }
+    is_expired_ = false;
+    hold.unlock();
+    const auto began = steady_clock::now();
+    auto got = read();
+    hold.lock();
+    read_at_ = steady_clock::now();
+    took_ = std::chrono::duration_cast<duration>(*read_at_ - began);
+    if (!got->away) answered_at_ = read_at_;
+    known_ = std::move(got);
+    told_.notify_all();
+  }
+}
+
+snapshot::known snapshot::read() {
+  auto made = std::make_shared<known_store>(*known_);  // only this thread changes which one it is
+  storage::throttlers_request throttlers{storage::largest_page, throttlers_.after, true};
+  storage::runner::requests all{storage::queues_request{}, storage::servers_request{}, std::move(throttlers),
+                                storage::schedules_request{storage::largest_page, schedules_.after}};
+  for (const auto& window : windows_)
+    all.push_back(storage::cell_request{window});
+  auto got = ask(*store_, all, patience_of_a_read);
+  made->away.reset();
+  auto* queues = part<storage::queues_answer>(got[0], made->away);
+  auto* servers = part<storage::servers_answer>(got[1], made->away);
+  auto* rows = part<storage::throttlers_answer>(got[2], made->away);
+  auto* schedules = part<storage::schedules_answer>(got[3], made->away);
+  if (made->away) return made;
+  made->at = schedules->now;
+  made->queues = std::move(queues->queues);
+  made->servers = std::move(servers->servers);
+  for (auto& server : made->servers)
+    server.store = store_->durability();
+
+  std::map<std::string, storage::cell_view> cells;
+  for (std::size_t i = 0; i < windows_.size(); ++i)
+    if (auto* cell = std::get_if<storage::cell_answer>(&got[4 + i])) cells[windows_[i]] = std::move(cell->cell);
+  std::vector<throttler_status> page;
+  std::vector<std::string> windows;
+  for (const auto& row : rows->throttlers) {
+    const auto cell = cells.find(row.resource);
+    page.push_back(throttling::status_of(row, cell == cells.end() ? storage::cell_view{} : cell->second));
+    if (throttling::has_cell(page.back().kind)) windows.push_back(row.resource);
+  }
+  const bool was_one_page = throttlers_.after.empty() && rows->next.empty();
+  add_page(throttlers_, std::move(page), std::move(rows->next), made->throttlers);
+  // The cells of a window come one page later, so that all is one question; of many pages only those of the first.
+  if (was_one_page || windows_.empty()) windows_ = std::move(windows);
+
+  std::vector<recurring_status> some;
+  for (const auto& row : schedules->rows)
+    some.push_back(scheduler::status_of(row));
+  add_page(schedules_, std::move(some), std::move(schedules->next), made->schedules);
+  return made;
+}
+
+}  // namespace sluice::web

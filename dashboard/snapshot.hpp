@@ -1,0 +1,80 @@
+// What is known of the whole store, read by one thread while somebody asks, however many ask. So a slow store holds up
+// neither pages nor probes, and many who look cost it as much as one.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sluice/job.hpp>
+#include <sluice/recurring.hpp>
+#include <sluice/throttler_status.hpp>
+
+#include "core/clock.hpp"
+#include "storage/runner.hpp"
+
+namespace sluice::web {
+
+struct known_store {
+  std::optional<time_point> at{};  // when it answered last, by its clock; none: it never did
+  std::optional<error> away{};     // why it did not answer the last question
+  std::vector<queue_counts> queues{};
+  std::vector<server_info> servers{};
+  // Defined ones, and schedules, by name. With more than a page of them these are read page after page, and the oldest
+  // page is as old as all of that takes.
+  std::vector<throttler_status> throttlers{};
+  std::vector<recurring_status> schedules{};
+};
+
+class snapshot {
+public:
+  using known = std::shared_ptr<const known_store>;
+
+  static constexpr unsigned most_waiting = 2;  // for a read; others are told what is known
+
+  explicit snapshot(std::shared_ptr<storage::runner> store);
+  ~snapshot();
+  snapshot(const snapshot&) = delete;
+
+  // What is known, about two seconds old or newer; waits a second for it at most, and answers older when it does not
+  // come or when others wait.
+  known look();
+  // Something was changed: the next look is not content with what was read before.
+  void expire();
+  // Whether the store has answered of late. Waits for nobody.
+  bool has_answered();
+
+private:
+  // Rows that are read page after page.
+  template <class Row>
+  struct rolling {
+    std::string after;
+    std::vector<Row> so_far;
+  };
+
+  void run();
+  known read();
+  duration pause_until_next() const;
+
+  std::shared_ptr<storage::runner> store_;
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  std::condition_variable told_;
+  known known_ = std::make_shared<known_store>();
+  steady_point looked_until_{}, probed_until_{};
+  std::optional<steady_point> read_at_{}, answered_at_{};
+  duration took_{0};  // the last read
+  bool is_expired_ = false;
+  unsigned waiting_ = 0;
+  bool stopping_ = false;
+  rolling<throttler_status> throttlers_;  // of the thread, and those that follow
+  rolling<recurring_status> schedules_;
+  std::vector<std::string> windows_;  // whose cells are read with the next page
+  std::thread thread_;
+};
+
+}  // namespace sluice::web

@@ -1,0 +1,156 @@
+#include "storage/numbers.hpp"
+
+#include <algorithm>
+
+namespace sluice::storage {
+namespace {
+
+constexpr const char* others = "other";
+
+std::size_t place_of(run_end end) {
+  if (end == run_end::given_up) end = run_end::failed;
+  return static_cast<std::size_t>(std::find(end_kinds.begin(), end_kinds.end(), end) - end_kinds.begin());
+}
+
+// In the order of `request`.
+constexpr std::array<std::string_view, std::variant_size_v<request>> request_names{
+    "enqueue", "claim",   "settle", "renew",     "progress", "promote", "expired",       "reap",       "prune",
+    "requeue", "remove",  "pause",  "beat",      "leave",    "get",     "list",          "queues",     "queue_names",
+    "ready",   "servers", "take",   "cell",      "swap",     "define",  "undefine",      "throttlers", "throttler",
+    "rouse",   "explain", "lock",   "schedules", "schedule", "due",     "swap_schedule", "locks",      "quarantine",
+    "totals",  "act",     "acts",   "holders",   "waiters"};
+static_assert(!request_names.back().empty());
+
+void add(tally& to, std::uint64_t n) { to.fetch_add(n, std::memory_order_relaxed); }
+
+std::uint64_t count_of(const std::vector<errc>& each, errc code) {
+  return static_cast<std::uint64_t>(std::count(each.begin(), each.end(), code));
+}
+
+}  // namespace
+
+void histogram::add(duration value, std::uint64_t times) {
+  const auto at = std::lower_bound(bounds_.begin(), bounds_.end(), value) - bounds_.begin();
+  counts_[static_cast<std::size_t>(at)].fetch_add(times, std::memory_order_relaxed);
+  sum_.fetch_add(value.count() * static_cast<std::int64_t>(times), std::memory_order_relaxed);
+}
+
+histogram::seen histogram::look() const {
+  seen all{bounds_, {}, static_cast<double>(sum_.load(std::memory_order_relaxed)) / 1e6};
+  for (const auto& n : counts_)
+    all.counts.push_back(n.load(std::memory_order_relaxed));
+  return all;
+}
+
+numbers& numbers::here() {
+  static auto* const all = new numbers;  // for ever: threads that outlive main may count
+  return *all;
+}
+
+queue_numbers& numbers::of(const std::string& queue) {
+  std::lock_guard hold(mutex_);
+  auto known = queues_.find(queue);
+  if (known == queues_.end()) {
+    const auto& name = queues_.size() < most_queues_counted ? queue : std::string(others);
+    known = queues_.try_emplace(name).first;
+    if (!known->second) known->second = std::make_unique<queue_numbers>();
+  }
+  return *known->second;
+}
+
+std::vector<std::pair<std::string, const queue_numbers*>> numbers::queues() const {
+  std::lock_guard hold(mutex_);
+  std::vector<std::pair<std::string, const queue_numbers*>> all;
+  for (const auto& [name, of_it] : queues_)
+    all.emplace_back(name, of_it.get());
+  return all;
+}
+
+bool numbers::has_others() const {
+  std::lock_guard hold(mutex_);
+  return queues_.size() > most_queues_counted;
+}
+
+std::vector<std::pair<std::string_view, std::uint64_t>> numbers::requests() const {
+  std::vector<std::pair<std::string_view, std::uint64_t>> all;
+  for (std::size_t i = 0; i < requests_.size(); ++i)
+    all.emplace_back(request_names[i], requests_[i].load(std::memory_order_relaxed));
+  return all;
+}
+
+std::map<std::string, std::uint64_t> numbers::errors() const {
+  std::lock_guard hold(mutex_);
+  return errors_;
+}
+
+void numbers::note(std::span<const request> asked, std::span<const answer> got, duration took) {
+  commits.add(took);
+  add(requests_in_commits, asked.size());
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    note_one(asked[i], got[i]);
+}
+
+void numbers::note_claim(const claim_request& asked, const claim_answer& got) {
+  add(parked_for_permits, got.parked);
+  if (got.jobs.empty()) return;
+  auto& queue = of(asked.queue.value);
+  add(queue.started, got.jobs.size());
+  if (got.first_waited) queue.waited.add(*got.first_waited, got.jobs.size());
+}
+
+void numbers::note_one(const request& asked, const answer& got) {
+  add(requests_[asked.index()], 1);
+  if (const auto* why = std::get_if<error>(&got)) {
+    std::lock_guard hold(mutex_);
+    ++errors_[std::string(name_of(why->code))];
+    return;
+  }
+  if (const auto* e = std::get_if<enqueue_request>(&asked)) {
+    const auto& each = std::get<enqueue_answer>(got).each;
+    queue_numbers* last = nullptr;
+    const std::string* name = nullptr;
+    for (std::size_t i = 0; i < e->jobs.size(); ++i) {
+      if (each[i] != errc::none) continue;
+      if (!name || *name != e->jobs[i].queue.value) {
+        name = &e->jobs[i].queue.value;
+        last = &of(*name);
+      }
+      add(last->enqueued, 1);
+    }
+  } else if (const auto* c = std::get_if<claim_request>(&asked)) {
+    note_claim(*c, std::get<claim_answer>(got));
+  } else if (const auto* s = std::get_if<settle_request>(&asked)) {
+    const auto& answered = std::get<settle_answer>(got);
+    add(stale_fences, count_of(answered.each, errc::stale_fence));
+    if (!s->queue.empty()) {
+      auto& queue = of(s->queue.value);
+      for (std::size_t i = 0; i < s->starts.size() && i < answered.each.size(); ++i) {
+        const auto& end = s->starts[i];
+        if (answered.each[i] != errc::none) continue;
+        add(queue.ended.at(place_of(end.end)), 1);
+        const bool had_body = end.end != run_end::deferred && end.end != run_end::given_back;
+        if (had_body) queue.ran.add(end.ran);
+      }
+    }
+    if (s->next) note_claim(*s->next, answered.next);
+  } else if (std::holds_alternative<renew_request>(asked)) {
+    add(stale_fences, count_of(std::get<renew_answer>(got).each, errc::stale_fence));
+  } else if (std::holds_alternative<reap_request>(asked)) {
+    add(leases_lost, count_of(std::get<reap_answer>(got).each, errc::none));
+  } else if (std::holds_alternative<take_request>(asked)) {
+    for (const auto& one : std::get<take_answer>(got).each)
+      if (one.what == admission::parked) add(parked_for_permits, 1);
+  } else if (std::holds_alternative<swap_request>(asked)) {
+    const auto& swapped = std::get<swap_answer>(got);
+    if (swapped.swapped) add(parked_for_windows, swapped.parked.size());
+  } else if (const auto* f = std::get_if<swap_schedule_request>(&asked)) {
+    const auto& swapped = std::get<swap_schedule_answer>(got);
+    for (std::size_t i = 0; i < swapped.each.size() && i < f->enqueue.size(); ++i) {
+      if (swapped.each[i] != swap_schedule_answer::how::enqueued) continue;
+      add(of(f->enqueue[i].job.queue.value).enqueued, 1);
+      occurrence_delay.add(std::max(duration(0), swapped.now - f->enqueue[i].at));
+    }
+  }
+}
+
+}  // namespace sluice::storage

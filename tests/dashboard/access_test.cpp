@@ -1,0 +1,267 @@
+// Who may ask for what.
+#include "dashboard/dashboard_world.hpp"
+#include "dashboard/listening.hpp"
+#include "support/catch.hpp"
+#include "support/process.hpp"
+
+namespace sluice::test {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string filled(std::string_view pattern) {
+  std::string target(pattern);
+  for (auto at = target.find('{'); at != std::string::npos; at = target.find('{'))
+    target.replace(at, target.find('}') - at + 1, target.compare(at, 6, "{kind}") == 0 ? "semaphore" : "some");
+  return target;
+}
+
+dashboard_options with_users(const temp_dir& folder) {
+  auto options = dashboard_world::changing();
+  for (const auto& [name, role] : {std::pair("vera", dashboard_role::viewer),
+                                   {"otto", dashboard_role::operator_},
+                                   {"anna", dashboard_role::admin}}) {
+    write_file(folder.file(name), std::string("secret-of-") + name + "\n");
+    options.users.push_back({name, role, folder.file(name), {}});
+  }
+  return options;
+}
+
+std::string problem_of(const dashboard_options& options, bool is_loopback) {
+  const auto made = web::access_rules::make(options, 8080, is_loopback);
+  return made ? std::string() : to_string(made.error());
+}
+
+}  // namespace
+
+TEST_CASE("every route that changes something needs a right, and is refused by a dashboard that only looks") {
+  dashboard_world w{dashboard_options{}};
+  for (const auto& route : web::routes()) {
+    CAPTURE(route.method, route.pattern);
+    const bool changes = route.method != "GET";
+    CHECK(changes == (route.need == web::access_need::operate || route.need == web::access_need::administer));
+    CHECK(changes == (route.from == web::answered_from::store));
+    if (!changes) continue;
+    const auto said = w.ask(std::string(route.method), filled(route.pattern), json::object());
+    CHECK(said.status == 403);
+    CHECK(said.body.find("only looks") != std::string::npos);
+  }
+}
+
+TEST_CASE("a role does what it may and no more") {
+  temp_dir secrets;
+  dashboard_world w{with_users(secrets)};
+  const auto status = [&](const std::string& method, const std::string& target, const std::string& name) {
+    return w
+        .ask(method, target, method == "GET" ? json() : json::object(), {{"authorization", "Bearer secret-of-" + name}})
+        .status;
+  };
+  w.enqueue({dashboard_world::job("a")});
+  for (const auto* name : {"vera", "otto", "anna"})
+    CHECK(status("GET", "/api/v1/jobs/a", name) == 200);
+  CHECK(status("POST", "/api/v1/jobs/a/requeue", "vera") == 403);
+  CHECK(status("POST", "/api/v1/jobs/a/requeue", "otto") == 200);
+  CHECK(status("DELETE", "/api/v1/throttlers/semaphore/x", "otto") == 403);
+  CHECK(status("DELETE", "/api/v1/throttlers/semaphore/x", "anna") == 200);
+}
+
+TEST_CASE("a user logs in with Basic or Bearer, and nobody else does") {
+  temp_dir secrets;
+  dashboard_world w{with_users(secrets)};
+  const auto status = [&](const std::string& authorization) {
+    return w.ask("GET", "/api/v1/overview", nullptr, {{"authorization", authorization}}).status;
+  };
+  CHECK(status("Basic dmVyYTpzZWNyZXQtb2YtdmVyYQ==") == 200);  // vera:secret-of-vera
+  CHECK(status("basic dmVyYTpzZWNyZXQtb2YtdmVyYQ==") == 200);
+  CHECK(status("Bearer secret-of-vera") == 200);
+  CHECK(status("Basic dmVyYTpzZWNyZXQtb2YtYW5uYQ==") == 401);  // vera:secret-of-anna
+  CHECK(status("Bearer secret-of-ver") == 401);
+  CHECK(status("Bearer secret-of-veraa") == 401);
+  CHECK(status("Basic %%%") == 401);
+  const auto said = w.ask("GET", "/api/v1/overview");
+  CHECK(said.status == 401);
+  CHECK(header_of(said, "WWW-Authenticate").starts_with("Basic"));
+}
+
+TEST_CASE("ten failed logins of a peer in a minute are enough") {
+  temp_dir secrets;
+  dashboard_world w{with_users(secrets)};
+  const auto status = [&](const std::string& peer, const std::string& secret) {
+    auto r = dashboard_world::request("GET", "/api/v1/overview", {}, {{"authorization", "Bearer " + secret}});
+    r.peer = peer;
+    return w.ask(r).status;
+  };
+  for (int i = 0; i < 10; ++i)
+    CHECK(status("10.0.0.1", "guessed-" + std::to_string(i)) == 401);
+  CHECK(status("10.0.0.1", "secret-of-vera") == 429);
+  CHECK(status("10.0.0.2", "secret-of-vera") == 200);
+}
+
+TEST_CASE("a proxy names the user, and nobody else may") {
+  auto options = dashboard_world::changing();
+  options.users = {{"anna", dashboard_role::admin, {}, {}}};
+  options.user_header = "X-Remote-User";
+  options.proxies = {"10.1.1.1"};
+  dashboard_world w{options};
+  const auto status = [&](const std::string& peer, const std::string& name) {
+    auto r = dashboard_world::request("GET", "/api/v1/overview", {}, {{"x-remote-user", name}});
+    r.peer = peer;
+    return w.ask(r).status;
+  };
+  CHECK(status("10.1.1.1", "anna") == 200);
+  CHECK(status("10.1.1.1", "nobody") == 403);
+  CHECK(status("10.1.1.1", "") == 401);
+  CHECK(status("10.1.1.2", "anna") == 401);
+}
+
+TEST_CASE("only the names of this dashboard are answered, whatever a proxy's header says") {
+  auto options = dashboard_world::changing();
+  options.hosts = {"jobs.example.org", "other.example.org:444"};
+  dashboard_world w{options};
+  const auto status = [&](const std::string& host, const std::string& forwarded = {}) {
+    return w.ask("GET", "/api/v1/overview", nullptr, {{"host", host}, {"x-forwarded-host", forwarded}}).status;
+  };
+  for (const auto* known : {"localhost:8080", "LOCALHOST:8080", "127.0.0.1:8080", "[::1]:8080", "jobs.example.org:8080",
+                            "other.example.org:444"})
+    CHECK(status(known) == 200);
+  for (const auto* wrong : {"evil.test:8080", "localhost", "localhost:80", "localhost:8080.evil.test", "",
+                            "other.example.org:8080", "localhost:8080, evil.test"})
+    CHECK(status(wrong) == 421);
+  CHECK(status("evil.test:8080", "localhost:8080") == 421);
+}
+
+TEST_CASE("another site changes nothing") {
+  dashboard_world w;
+  w.enqueue({dashboard_world::job("a")});
+  const auto status = [&](const dashboard_world::header_list& headers) {
+    return w.ask("POST", "/api/v1/jobs/a/requeue", json::object(), headers).status;
+  };
+  CHECK(status({}) == 200);
+  CHECK(status({{"sec-fetch-site", "same-origin"}}) == 200);
+  CHECK(status({{"sec-fetch-site", "cross-site"}}) == 403);
+  CHECK(status({{"sec-fetch-site", "same-site"}}) == 403);
+  CHECK(status({{"sec-fetch-site", "none"}}) == 403);
+  CHECK(status({{"origin", "http://localhost:8080"}}) == 200);
+  CHECK(status({{"origin", "http://localhost:9090"}}) == 403);
+  CHECK(status({{"origin", "http://evil.test"}}) == 403);
+  CHECK(status({{"origin", "null"}}) == 403);
+  CHECK(status({{"content-type", "application/x-www-form-urlencoded"}}) == 415);
+  CHECK(status({{"content-type", "text/plain"}}) == 415);
+  CHECK(status({{"content-type", ""}}) == 415);
+  CHECK(status({{"content-type", "application/json; charset=utf-8"}}) == 200);
+}
+
+TEST_CASE("looking changes nothing: a path that changes is not looked at") {
+  dashboard_world w;
+  for (const auto& route : web::routes()) {
+    if (route.method == "GET") continue;
+    const auto target = filled(route.pattern);
+    const auto said = w.ask("GET", target);
+    CAPTURE(target);
+    const bool has_page = header_of(said, "Allow").find("GET") == std::string::npos;
+    CHECK((said.status == 405 || said.status == 404 || (said.status == 200 && has_page)));
+  }
+  const auto options = w.ask("OPTIONS", "/api/v1/jobs");
+  CHECK(options.status == 405);
+  CHECK(header_of(options, "Allow") == "GET, POST");
+}
+
+TEST_CASE("every answer says what a browser may do with it, and none lets another site in") {
+  temp_dir secrets;
+  dashboard_world w{with_users(secrets)};
+  const dashboard_world::header_list login{{"authorization", "Bearer secret-of-anna"}};
+  for (const auto& said : {w.ask("GET", "/api/v1/overview", nullptr, login), w.ask("GET", "/nothing", nullptr, login),
+                           w.ask("GET", "/api/v1/overview"), w.ask("OPTIONS", "/api/v1/jobs", nullptr, login),
+                           w.ask("GET", "/metrics", nullptr, login), w.ask("GET", "/health/live"),
+                           w.ask("POST", "/api/v1/jobs", json::object(), login)}) {
+    CHECK(header_of(said, "Content-Security-Policy").starts_with("default-src 'none'; script-src 'self'"));
+    CHECK(header_of(said, "X-Content-Type-Options") == "nosniff");
+    CHECK(header_of(said, "Referrer-Policy") == "no-referrer");
+    CHECK(header_of(said, "Cross-Origin-Opener-Policy") == "same-origin");
+    CHECK(header_of(said, "Cross-Origin-Resource-Policy") == "same-origin");
+    for (const auto& [name, value] : said.headers) {
+      CHECK_FALSE(name.starts_with("Access-Control"));
+      CHECK(name != "Set-Cookie");
+      CHECK(name != "Server");
+    }
+  }
+}
+
+TEST_CASE("health is told to whoever asks, and tells nothing else") {
+  temp_dir secrets;
+  dashboard_world w{with_users(secrets)};
+  const auto live = w.ask("GET", "/health/live", nullptr, {{"host", "10.2.3.4"}});
+  CHECK(live.status == 200);
+  CHECK(live.body == "{\"live\":true}");
+  const bool is_ready = eventually([&] {
+    return w.ask("GET", "/health/ready", nullptr, {{"host", ""}}).status == 200;
+  });
+  CHECK(is_ready);
+  w.on->is_ready = [] { return false; };
+  CHECK(w.ask("GET", "/health/ready").status == 503);
+}
+
+TEST_CASE("metrics have a token of their own, where it is asked for") {
+  temp_dir secrets;
+  auto options = with_users(secrets);
+  write_file(secrets.file("token"), "only-for-metrics\n");
+  options.metrics_token_file = secrets.file("token");
+  dashboard_world w{options};
+  const auto status = [&](const std::string& target, const std::string& token) {
+    return w.ask("GET", target, nullptr, {{"authorization", "Bearer " + token}}).status;
+  };
+  CHECK(status("/metrics", "only-for-metrics") == 200);
+  CHECK(status("/metrics", "secret-of-vera") == 200);
+  CHECK(status("/metrics", "somebody-else") == 401);
+  CHECK(status("/api/v1/overview", "only-for-metrics") == 401);
+  options.users.clear();
+  dashboard_world alone{options};
+  const auto asked = [&](const std::string& token) {
+    return alone.ask("GET", "/metrics", nullptr, {{"authorization", token.empty() ? "" : "Bearer " + token}}).status;
+  };
+  CHECK(asked("") == 401);
+  CHECK(asked("only-for-metrics") == 200);
+  for (int i = 0; i < 10; ++i)
+    CHECK(asked("guessed-" + std::to_string(i)) == 401);
+  CHECK(asked("only-for-metrics") == 429);
+}
+
+TEST_CASE("what would be open to all, or send secrets in plain text, does not start") {
+  temp_dir secrets;
+  dashboard_options open;
+  open.listen = "0.0.0.0:8080";
+  CHECK(problem_of(open, false).find("name users, or listen on localhost") != std::string::npos);
+  auto plain = with_users(secrets);
+  plain.listen = open.listen;
+  CHECK(problem_of(plain, false).find("behind_tls_proxy") != std::string::npos);
+  plain.behind_tls_proxy = true;
+  CHECK(problem_of(plain, false).empty());
+  CHECK(problem_of(plain, true).empty());
+  auto lost = with_users(secrets);
+  lost.users[0].secret_file = secrets.file("nothing");
+  CHECK(problem_of(lost, true).find("users/vera: cannot read") != std::string::npos);
+  write_file(secrets.file("short"), "1234567\n");
+  lost.users[0].secret_file = secrets.file("short");
+  CHECK(problem_of(lost, true).find("at least 8 characters") != std::string::npos);
+  auto same = with_users(secrets);
+  same.users[1].secret_file = same.users[0].secret_file;
+  CHECK(problem_of(same, true).find("has the secret of vera") != std::string::npos);
+  same = with_users(secrets);
+  same.users[0].name = "a:b";
+  CHECK(problem_of(same, true).find("without a colon") != std::string::npos);
+  lost.users[0] = {"vera", dashboard_role::viewer, {}, "NO_SUCH_VARIABLE_HERE"};
+  CHECK(problem_of(lost, true).find("no variable NO_SUCH_VARIABLE_HERE") != std::string::npos);
+}
+
+TEST_CASE("where to listen is an address and a port") {
+  for (const auto* fine : {"localhost:0", "127.0.0.1:8080", "[::1]:8080", "0.0.0.0:80", "[::]:443"})
+    CHECK(web::parse_listen(fine));
+  CHECK(web::parse_listen("[::1]:1")->is_loopback);
+  CHECK(web::parse_listen("127.9.9.9:1")->is_loopback);
+  CHECK_FALSE(web::parse_listen("0.0.0.0:1")->is_loopback);
+  for (const auto* wrong : {"8080", "localhost", "localhost:", ":8080", "example.org:80", "::1:8080", "127.0.0.1:65536",
+                            "[127.0.0.1]:1", "localhost:8080x"})
+    CHECK_FALSE(web::parse_listen(wrong));
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,55 @@
+// openapi.json and the router say the same.
+#include "dashboard/dashboard_world.hpp"
+#include "support/catch.hpp"
+
+namespace sluice::test {
+
+TEST_CASE("each route stands in the OpenAPI text with its parameters, and each operation of the text is a route") {
+  using shape = std::map<std::string, std::set<std::string>>;  // "GET /path" -> names of its query
+  shape routed, told;
+  for (const auto& route : web::routes())
+    routed[std::string(route.method) + " " + std::string(route.pattern)] = {route.parameters.begin(),
+                                                                            route.parameters.end()};
+  std::set<std::string> ids;
+  for (const auto& [path, methods] : openapi_check::here().text().at("paths").items())
+    for (const auto& [method, operation] : methods.items()) {
+      std::string name = method + " " + path;
+      for (std::size_t i = 0; i < method.size(); ++i)
+        name[i] = static_cast<char>(std::toupper(name[i]));
+      auto& parameters = told[name];
+      for (const auto& p : operation.value("parameters", nlohmann::json::array()))
+        if (p.at("in") == "query") parameters.insert(p.at("name").get<std::string>());
+      CHECK(ids.insert(operation.at("operationId").get<std::string>()).second);
+      CHECK(operation.at("responses").contains("default"));
+    }
+  CHECK(routed == told);
+}
+
+TEST_CASE("the OpenAPI text is served as it stands, and each of its references is there") {
+  dashboard_world w;
+  const auto served = w.get("/api/v1/openapi.json");
+  CHECK(served.at("openapi") == "3.1.0");
+  const auto text = served.dump();
+  int references = 0;
+  for (std::size_t at = 0; (at = text.find("\"$ref\":\"#", at)) != std::string::npos; ++references) {
+    at += 9;
+    const auto pointer = text.substr(at, text.find('"', at) - at);
+    CHECK(served.contains(nlohmann::ordered_json::json_pointer(pointer)));
+  }
+  CHECK(references > 50);
+}
+
+TEST_CASE("what does not fit its schema is noticed") {
+  const auto asked = dashboard_world::request("GET", "/api/v1/queues");
+  const auto& check = openapi_check::here();
+  web::http_response said;
+  said.body = R"({"queues":[],"next":""})";
+  CHECK(check.fault_of(asked, said).empty());
+  for (const auto* wrong : {R"({"queues":[]})", R"({"queues":[],"next":7})", R"({"queues":[{}],"next":""})",
+                            R"({"queues":[],"next":"","more":1})", "nonsense"}) {
+    said.body = wrong;
+    CHECK_FALSE(check.fault_of(asked, said).empty());
+  }
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,222 @@
+// What is answered over HTTP by the `sluice` command, beside what the command itself says.
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "core/text.hpp"
+#include "dashboard/raw_client.hpp"
+#include "support/catch.hpp"
+#include "system/work_world.hpp"
+
+namespace sluice::test {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// `sluice dashboard` beside the store of a world.
+class dashboard_process {
+public:
+  dashboard_process(const std::string& url, const std::string& log, std::vector<std::string> more = {})
+      : process_(words(url, std::move(more)), log) {
+    const bool is_up = eventually([&] { return !address().empty() || !process_.alive(); });
+    if (!is_up || !process_.alive()) throw std::runtime_error("the dashboard did not start: " + process_.log());
+    port_ = static_cast<unsigned>(std::stoul(address().substr(address().rfind(':') + 1)));
+  }
+
+  std::string ask(const std::string& method, const std::string& target, const std::string& body = {}) const {
+    raw_client c(port_);
+    c.write(cat(method, " ", target, " HTTP/1.1\r\nHost: localhost:", port_,
+                "\r\nContent-Type: application/json\r\nContent-Length: ", body.size(), "\r\n\r\n", body));
+    return c.read_answer();
+  }
+  std::string get(const std::string& target) const {
+    std::string said;
+    // Lists are answered some times a second.
+    eventually([&] {
+      said = ask("GET", target);
+      return !said.starts_with("HTTP/1.1 429");
+    });
+    return said.substr(said.find("\r\n\r\n") + 4);
+  }
+  process& itself() { return process_; }
+  std::string url() const { return cat("http://localhost:", port_); }
+
+private:
+  static std::vector<std::string> words(const std::string& url, std::vector<std::string> more) {
+    std::vector<std::string> all{SLUICE_PROGRAM, "dashboard", "--store", url, "--listen", "localhost:0"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  std::string address() {
+    const auto said = process_.log();
+    const auto at = said.find("http://");
+    return at == std::string::npos || said.find('\n', at) == std::string::npos
+               ? ""
+               : said.substr(at, said.find_first_of(" \n,", at) - at);
+  }
+
+  process process_;
+  unsigned port_ = 0;
+};
+
+// Numbers of the sockets that a process has.
+std::set<std::string> sockets_of(pid_t pid) {
+  std::set<std::string> found;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(cat("/proc/", pid, "/fd"), gone)) {
+    const auto name = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (name.starts_with("socket:[")) found.insert(name.substr(8, name.size() - 9));
+  }
+  return found;
+}
+
+// The addresses at which a process listens, but for what it may have from this one.
+std::vector<std::string> listening(pid_t pid) {
+  std::vector<std::string> found;
+  const auto its = sockets_of(pid), ours = sockets_of(::getpid());
+  for (const auto* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream in(table);
+    for (std::string line; std::getline(in, line);) {
+      std::istringstream words(line);
+      std::string place, local, remote, state, queues, timer, retransmits, uid, timeout, number;
+      words >> place >> local >> remote >> state >> queues >> timer >> retransmits >> uid >> timeout >> number;
+      if (state == "0A" && its.contains(number) && !ours.contains(number)) found.push_back(local);
+    }
+  }
+  return found;
+}
+
+void end(process& p) {
+  p.signal(SIGTERM);
+  CHECK(p.exit_code(20s) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("the API and `sluice --json` say the same in the same text") {
+  work_world w;
+  auto server = w.work();
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{\"a\": 1.50}", "--id", "done", "--header", "x=y"}).exit_code == 0);
+  REQUIRE(w.client->wait(job_id("done"), 20s));
+  REQUIRE(w.sluice({"enqueue", "later", "noop", "{}", "--id", "waits"}).exit_code == 0);
+  REQUIRE(w.sluice({"throttler", "set", "semaphore:api", "limit=4"}).exit_code == 0);
+  REQUIRE(w.sluice({"recurring", "set", "nightly", "job=noop", "cron=0 3 * * *"}).exit_code == 0);
+  REQUIRE(w.sluice({"delete", "waits"}).exit_code == 0);
+  dashboard_process d(w.url, w.folder.file("dashboard.log"));
+
+  const auto lines = [&](std::vector<std::string> words) {
+    words.push_back("--json");
+    std::vector<std::string> all;
+    std::istringstream in(w.sluice(std::move(words)).out);
+    for (std::string line; std::getline(in, line);)
+      all.push_back(line);
+    return all;
+  };
+  const auto one = [&](std::vector<std::string> words, const std::string& target) {
+    const auto said = lines(std::move(words));
+    REQUIRE(said.size() == 1);
+    CHECK(said[0] == d.get(target));
+  };
+  const auto list = [&](std::vector<std::string> words, const std::string& target) {
+    std::string all;
+    for (const auto& line : lines(std::move(words)))
+      all += (all.empty() ? "" : ",") + line;
+    CAPTURE(target);
+    CHECK_FALSE(all.empty());
+    const auto said = d.get(target);
+    CHECK(said.find("[" + all + "],\"next\":\"\"") != std::string::npos);
+  };
+  one({"show", "done"}, "/api/v1/jobs/done");
+  one({"explain", "done"}, "/api/v1/jobs/done/explanation");
+  one({"recurring", "show", "nightly"}, "/api/v1/schedules/nightly");
+  one({"throttler", "show", "semaphore:api"}, "/api/v1/throttlers/semaphore/api");
+  list({"jobs"}, "/api/v1/jobs");
+  list({"jobs", "--state", "deleted"}, "/api/v1/jobs?state=deleted");
+  list({"throttlers"}, "/api/v1/throttlers");
+  list({"recurring", "list"}, "/api/v1/schedules");
+  list({"queues"}, "/api/v1/queues");
+  list({"totals"}, "/api/v1/totals");
+  list({"log"}, "/api/v1/log");
+  end(server);
+}
+
+TEST_CASE("the sample clients in Python and JavaScript store a job and see its end") {
+  work_world w;
+  auto server = w.work();
+  dashboard_process d(w.url, w.folder.file("dashboard.log"), {"--allow-changes"});
+  const auto clients = cat(SLUICE_SOURCE_DIR, "/samples/http_clients/");
+  for (const auto* program : {"python3", "node"}) {
+    if (!is_here(program)) continue;
+    const auto file = clients + (program == std::string("node") ? "sluice_client.mjs" : "sluice_client.py");
+    const auto said = run({program, file, "--url", d.url()}, w.folder.path().string());
+    CAPTURE(said.out, said.err);
+    CHECK(said.exit_code == 0);
+    CHECK(said.out.ends_with(" succeeded\n"));
+  }
+  const auto said =
+      run({"python3", "-B", "-c",
+           cat("import sys; sys.path.insert(0, '", clients, "')\nimport sluice_client as s\nc = s.Sluice('", d.url(),
+               "')\nfor _ in range(2): print(c.enqueue('noop', {}, id='same'))\n"
+               "print(sorted(j['queue'] for j in c.jobs(id_begins='same')))\n"
+               "try: c.enqueue('noop', {'other': 1}, id='same')\nexcept s.SluiceError as e: print(e.code)")},
+          w.folder.path().string());
+  CAPTURE(said.err);
+  CHECK(said.out == "same\nsame\n['default']\nid_conflict\n");
+  end(server);
+}
+
+TEST_CASE("without a dashboard in its configuration a server listens nowhere, with one it answers until it stops") {
+  work_world w;
+  {
+    auto plain = w.work();
+    CHECK(listening(plain.pid()).empty());
+    end(plain);
+  }
+  w.configure("answering.json", {{"dashboard", {{"listen", "localhost:0"}}}});
+  auto answering = w.work("answering.log", "answering.json");
+  REQUIRE(eventually(
+      [&] { return answering.log().find("the dashboard listens at http://localhost:") != std::string::npos; }));
+  const auto addresses = listening(answering.pid());
+  CHECK_FALSE(addresses.empty());
+  for (const auto& address : addresses)  // as in /proc/net/tcp: 127.0.0.1 and ::1
+    CHECK((address.starts_with("0100007F:") || address.starts_with("00000000000000000000000001000000:")));
+  const auto log = answering.log();
+  const auto at = log.find("http://localhost:") + 17;
+  const auto port = static_cast<unsigned>(std::stoul(log.substr(at)));
+  raw_client c(port);
+  c.write("GET /health/ready HTTP/1.1\r\nHost: any\r\n\r\n");
+  CHECK(c.read_answer().starts_with("HTTP/1.1 "));
+  end(answering);
+  CHECK_THROWS(raw_client(port));
+}
+
+TEST_CASE("`sluice dashboard` only looks unless it is told otherwise, and ends by a signal") {
+  work_world w;
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "a"}).exit_code == 0);
+  {
+    dashboard_process d(w.url, w.folder.file("looks.log"));
+    CHECK(d.ask("DELETE", "/api/v1/jobs/a").starts_with("HTTP/1.1 403"));
+    end(d.itself());
+  }
+  dashboard_process d(w.url, w.folder.file("changes.log"), {"--allow-changes"});
+  CHECK(d.ask("DELETE", "/api/v1/jobs/a").starts_with("HTTP/1.1 200"));
+  CHECK(w.get("a").state == job_state::deleted);
+  CHECK(eventually([&] { return d.itself().log().find("DELETE /api/v1/jobs/a -> 200 a") != std::string::npos; }));
+  CHECK(w.sluice({"dashboard", "--listen", "0.0.0.0:0"}).err.find("name users, or listen on localhost") !=
+        std::string::npos);
+}
+
+TEST_CASE("`sluice top` tells once, when it is no terminal, what is wrong and what each queue does") {
+  work_world w;
+  REQUIRE(w.sluice({"enqueue", "lonely", "noop", "{}", "--id", "a"}).exit_code == 0);
+  const auto said = w.sluice({"top"});
+  CHECK(said.exit_code == 0);
+  CHECK(said.out.find("! 1 job waits in queue lonely, which no server that is alive serves") != std::string::npos);
+  CHECK(said.out.find("lonely") != std::string::npos);
+  CHECK(said.out.find('\x1b') == std::string::npos);
+  const auto as_json = w.sluice({"top", "--json"});
+  CHECK(json::parse(as_json.out).at("troubles")[0].at("kind") == "unserved_queue");
+}
+
+}  // namespace sluice::test
