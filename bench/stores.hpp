@@ -25,12 +25,26 @@ public:
     redis_->command({"FLUSHALL"});
     return redis_->url();
   }
-  // Of this process and of its Redis.
-  double cpu_seconds() const { return own_cpu_seconds() + (redis_ ? redis_->cpu_seconds() : 0); }
+  // Of its Redis, and of this process too.
+  double redis_cpu_seconds() const { return redis_ ? redis_->cpu_seconds() : 0; }
+  double cpu_seconds() const { return own_cpu_seconds() + redis_cpu_seconds(); }
   // Others beside it, empty as well.
   std::string beside(const std::string& name) {
     if (!redis_) return "sqlite:" + fresh(folder_, (name + ".db").c_str());
     return redis_->url() + "&prefix=" + name;
+  }
+  // Commands that held Redis up for more than 5 ms since they were forgotten.
+  void forget_slow_commands() {
+    if (!redis_) return;
+    redis_->command({"CONFIG", "SET", "slowlog-log-slower-than", "5000"});
+    redis_->command({"SLOWLOG", "RESET"});
+  }
+  void tell_slow_commands() {
+    if (!redis_) return;
+    std::printf("%-44s %8lld\n", "commands that took Redis more than 5 ms",
+                redis_->command({"SLOWLOG", "LEN"}).integer);
+    for (const auto& one : redis_->command({"SLOWLOG", "GET", "5"}).elements)
+      std::printf("  %lld us: %s\n", one.elements.at(2).integer, one.elements.at(3).elements.at(0).text.c_str());
   }
   // Of what the last `url()` named.
   std::unique_ptr<parkings> count_parkings() {

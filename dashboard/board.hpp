@@ -56,6 +56,7 @@ struct board {
   std::string backend;             // sqlite or redis
   shared_reads reads{static_cast<double>(options.reads_a_second)};
   store_places places{};
+  std::mutex defining{};  // held from the look that If-Match asks for to the change
   http_numbers numbers{};
 };
 

@@ -43,6 +43,12 @@ std::string_view take_until(std::string_view& text, char mark) {
   return part;
 }
 
+std::string digest(std::string_view text) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(fnv1a(text)));
+  return digits;
+}
+
 constexpr std::array always{
     std::pair("Content-Security-Policy",
               "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -80,10 +86,10 @@ std::optional<http_target> parse_target(std::string_view target) {
   return read;
 }
 
-std::string tag_of(std::string_view body) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(fnv1a(body)));
-  return cat('"', digits, '-', body.size(), '"');
+std::string tag_of(const http_response& said) { return cat('"', digest(said.defined), '-', digest(said.body), '"'); }
+
+bool names_definition(std::string_view tags, std::string_view defined) {
+  return tags == "*" || tags.find(cat('"', digest(defined), '-')) != std::string_view::npos;
 }
 
 std::string path_segment(std::string_view text) {

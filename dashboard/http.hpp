@@ -30,7 +30,8 @@ struct http_response {
   std::string body{};
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers{};
-  bool close = false;  // the connection, afterwards
+  bool close = false;     // the connection, afterwards
+  std::string defined{};  // the definition in the body, for which If-Match asks
 };
 
 // Adds what tells a browser to trust nothing but this site: every answer has it.
@@ -42,8 +43,10 @@ struct http_target {
   std::vector<std::pair<std::string, std::string>> query;
 };
 std::optional<http_target> parse_target(std::string_view target);
-// By which a body is known again: its ETag.
-std::string tag_of(std::string_view body);
+// By which an answer is known again: its ETag.
+std::string tag_of(const http_response& said);
+// Whether a list of tags, as If-Match has it, names an answer with the same definition, whatever else is in it.
+bool names_definition(std::string_view tags, std::string_view defined);
 // A text as one segment of a path.
 std::string path_segment(std::string_view text);
 

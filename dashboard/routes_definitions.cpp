@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "config/load.hpp"
+#include "core/recurring.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
 #include "dashboard/json.hpp"
@@ -41,13 +42,12 @@ http_response changed(visit& v, std::string_view what, const std::string& name, 
   return json_answer(json_done(what, name, done));
 }
 
-// Whether what was looked at before is still what it was, where the caller asks for that.
+// Whether what was defined is still what the caller looked at, where he asks for that.
 std::optional<http_response> changed_meanwhile(visit& v, http_response (*look)(visit&)) {
   const auto wanted = v.request.header("if-match");
   if (wanted.empty()) return std::nullopt;
   const auto now = look(v);
-  if (now.status == 200 && (wanted == "*" || wanted.find(tag_of(now.body)) != std::string_view::npos))
-    return std::nullopt;
+  if (now.status == 200 && names_definition(wanted, now.defined)) return std::nullopt;
   return problem(412, "it has changed since it was looked at; look again");
 }
 
@@ -69,12 +69,15 @@ http_response show_throttler(visit& v) {
   if (!kind) return no_kind(v);
   const auto found = v.on.store.throttler(*kind, v.names[1]);
   if (!found) return problem(found.error());
-  return json_answer(json_page(*found));
+  auto said = json_answer(json_page(*found));
+  if (found->definition) said.defined = write_throttler(*found->definition);
+  return said;
 }
 
 http_response set_throttler(visit& v) {
   const auto kind = kind_named(v.names[0]);
   if (!kind) return no_kind(v);
+  std::lock_guard one_at_a_time(v.on.defining);
   if (auto stale = changed_meanwhile(v, show_throttler)) return *stale;
   const auto said = config::load_throttler(*kind, v.names[1], config::json_text{v.request.body}, checks());
   if (!said.faults.empty()) return faults_of(said.faults);
@@ -131,10 +134,16 @@ http_response list_schedules(visit& v) {
 http_response show_schedule(visit& v) {
   const auto found = v.on.store.recurring_job(v.names[0]);
   if (!found) return problem(found.error());
-  return json_answer(json_page(*found, !v.on.options.hide_args));
+  auto said = json_answer(json_page(*found, !v.on.options.hide_args));
+  if (auto definition = found->status.definition) {
+    if (v.on.options.hide_args) definition->args = "{}";  // which a tag would let others guess
+    said.defined = write_recurring(*definition);
+  }
+  return said;
 }
 
 http_response set_schedule(visit& v) {
+  std::lock_guard one_at_a_time(v.on.defining);
   if (auto stale = changed_meanwhile(v, show_schedule)) return *stale;
   const auto said = config::load_recurring(v.names[0], config::json_text{v.request.body}, checks());
   if (!said.faults.empty()) return faults_of(said.faults);

@@ -54,7 +54,7 @@ void shared_reads::forget_all() {
 
 bool shared_reads::may_read(steady_point now) {
   const std::chrono::duration<double> since = now - counted_at_;
-  allowed_ = std::min(rate_ + 1, allowed_ + since.count() * rate_);
+  allowed_ = std::min(rate_, allowed_ + since.count() * rate_);
   counted_at_ = now;
   if (allowed_ < 1) return false;
   allowed_ -= 1;

@@ -20,7 +20,7 @@ http_response finished(const http_request& request, http_response said) {
   add_safety(said);
   const bool is_look = request.method == "GET" || request.method == "HEAD";
   if (is_look && said.status == 200) {
-    const auto tag = tag_of(said.body);
+    const auto tag = tag_of(said);
     said.headers.emplace_back("ETag", tag);
     said.headers.emplace_back("Cache-Control", "no-cache");
     if (request.header("if-none-match").find(tag) != std::string_view::npos) {  // a list of them, weak ones too

@@ -1,6 +1,7 @@
 #include "dashboard/snapshot.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "client/asking.hpp"
@@ -30,6 +31,25 @@ template <class Answer>
 Answer* part(storage::answer& of, std::optional<error>& why) {
   if (auto* failed = std::get_if<error>(&of)) why = *failed;
   return std::get_if<Answer>(&of);
+}
+
+// How far the counts of queues are from what they were.
+double jobs_between(const std::vector<queue_counts>& before, const std::vector<queue_counts>& now) {
+  std::map<queue_name, const queue_counts*> known;
+  for (const auto& q : before)
+    known[q.queue] = &q;
+  double jobs = 0;
+  for (const auto& q : now) {
+    const auto was = known.find(q.queue);
+    if (was == known.end()) continue;
+    const auto change = [&](std::uint64_t queue_counts::*count) {
+      return std::abs(static_cast<double>(q.*count) - static_cast<double>(was->second->*count));
+    };
+    // A job that came and one that was begun leave `enqueued` as it is, but not what is done.
+    jobs += std::max(change(&queue_counts::enqueued),
+                     change(&queue_counts::succeeded) + change(&queue_counts::failed) + change(&queue_counts::deleted));
+  }
+  return jobs;
 }
 
 // Adds a page; when it was the last, answers all.
@@ -67,6 +87,13 @@ snapshot::known snapshot::look() {
   ++waiting_;
   told_.wait_for(hold, patience_of_a_look, [&] { return stopping_ || is_fresh(); });
   --waiting_;
+  return known_;
+}
+
+snapshot::known snapshot::glance() {
+  std::lock_guard hold(mutex_);
+  looked_until_ = steady_clock::now() + looked_for;
+  asked_.notify_one();
   return known_;
 }
 
@@ -137,6 +164,11 @@ snapshot::known snapshot::read() {
   auto* rows = part<storage::throttlers_answer>(got[2], made->away);
   auto* schedules = part<storage::schedules_answer>(got[3], made->away);
   if (made->away) return made;
+  made->jobs_a_second = 0;
+  if (made->at && schedules->now > *made->at) {
+    const std::chrono::duration<double> since = schedules->now - *made->at;
+    made->jobs_a_second = jobs_between(made->queues, queues->queues) / since.count();
+  }
   made->at = schedules->now;
   made->queues = std::move(queues->queues);
   made->servers = std::move(servers->servers);

@@ -24,6 +24,7 @@ struct known_store {
   std::optional<error> away{};     // why it did not answer the last question
   std::vector<queue_counts> queues{};
   std::vector<server_info> servers{};
+  double jobs_a_second = 0;  // that came into a queue, or ended, by the counts of this answer and the one before
   // Defined ones, and schedules, by name. With more than a page of them these are read page after page, and the oldest
   // page is as old as all of that takes.
   std::vector<throttler_status> throttlers{};
@@ -43,6 +44,8 @@ public:
   // What is known, about two seconds old or newer; waits a second for it at most, and answers older when it does not
   // come or when others wait.
   known look();
+  // What is known already, however old; a newer one is read meanwhile.
+  known glance();
   // Something was changed: the next look is not content with what was read before.
   void expire();
   // Whether the store has answered of late. Waits for nobody.

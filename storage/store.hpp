@@ -297,7 +297,7 @@ inline constexpr job_state listing_order[] = {job_state::processing, job_state::
 inline constexpr duration clock_slack = std::chrono::seconds(1);
 
 // How many jobs one request reads when it must look inside them: about as many milliseconds as a claim of 200 takes.
-inline constexpr std::uint32_t most_looked_at = 500;
+inline constexpr std::uint32_t most_looked_at = 400;
 
 // How long a store waits for another process to let go before it answers storage_busy.
 inline constexpr duration patience_with_others = std::chrono::seconds(5);

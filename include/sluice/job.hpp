@@ -159,7 +159,7 @@ struct job_query {
   bool with_args = true;     ///< False: args and results stay where they are, and are told as empty.
 };
 
-/// A page ends at 4 MiB, too, and when more than state and queue is asked for, after 500 jobs were
+/// A page ends at 4 MiB, too, and when more than state and queue is asked for, after 400 jobs were
 /// looked at: it may hold fewer jobs than were asked for, or none, and not be the last.
 struct job_page {
   std::vector<job> jobs;

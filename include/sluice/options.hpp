@@ -86,7 +86,7 @@ struct dashboard_options {
   bool behind_tls_proxy = false;       ///< A proxy before it speaks TLS; else secrets are taken on loopback only.
   std::string user_header{};           ///< The header in which `proxies` name the user, who logged in there.
   std::vector<std::string> proxies{};  ///< Their addresses.
-  std::uint32_t reads_a_second = 4;    ///< Of the store, for lists and jobs, whoever asks; beyond: 429. 1 to 1000.
+  std::uint32_t reads_a_second = 5;    ///< Of the store, for lists and jobs, whoever asks; beyond: 429. 1 to 1000.
   bool hide_args = false;              ///< No arguments, headers, results and error texts in any answer.
   bool store_metrics = true;           ///< /metrics tells of the store, too: of many processes one should.
   std::string metrics_token_file{};    ///< Its first line, as bearer token, reads /metrics without a user.

@@ -272,6 +272,7 @@ TEST_CASE("a schedule is defined, paused, triggered and removed") {
   const std::string target = "/api/v1/schedules/nightly";
   CHECK(w.ask("PUT", target, {{"job", "noop"}, {"cron", "0 3 * * *"}}).status == 200);
   CHECK(w.get(target).at("definition").at("cron") == "0 3 * * *");
+  const auto tag = header_of(w.ask("GET", target), "ETag");
   CHECK(w.ask("PUT", target + "/pause").status == 200);
   CHECK(w.get(target).at("paused") == true);
   CHECK(w.ask("DELETE", target + "/pause").status == 200);
@@ -279,6 +280,9 @@ TEST_CASE("a schedule is defined, paused, triggered and removed") {
   CHECK(made.status == 201);
   const auto id = json::parse(made.body).at("id").get<std::string>();
   CHECK(w.get("/api/v1/jobs/" + id).at("headers").at("recurring") == "nightly");
+  // It was paused and ran, but it is defined as it was looked at.
+  CHECK(w.ask("PUT", target, {{"job", "noop"}, {"cron", "0 4 * * *"}}, {{"if-match", tag}}).status == 200);
+  CHECK(w.ask("PUT", target, {{"job", "noop"}, {"cron", "0 5 * * *"}}, {{"if-match", tag}}).status == 412);
   CHECK(w.ask("PUT", target, {{"job", "noop"}, {"cron", "0 3 * *"}}).status == 400);
   CHECK(w.ask("DELETE", target).status == 200);
   CHECK(w.ask("GET", target).status == 404);
@@ -299,6 +303,20 @@ TEST_CASE("a definition as it is shown may be said again") {
   }
   const auto gone = w.ask("DELETE", "/api/v1/schedules/nothing");
   CHECK(gone.body == "{\"name\":\"nothing\",\"done\":\"was not there\"}");
+}
+
+TEST_CASE("it is known how many jobs come and end, to which searches give way") {
+  dashboard_world w;
+  w.enqueue({dashboard_world::job("first")});
+  const auto rate = [&] {
+    w.on->known->expire();
+    return w.on->known->look()->jobs_a_second;
+  };
+  REQUIRE(eventually([&] { return !w.on->known->look()->queues.empty(); }));
+  CHECK(rate() == 0);
+  w.enqueue(some_jobs(500));
+  CHECK(eventually([&] { return rate() > 0; }));
+  CHECK(eventually([&] { return rate() == 0; }));
 }
 
 TEST_CASE("what has not changed is told in few bytes") {

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -37,6 +38,14 @@ public:
       sent += static_cast<std::size_t>(n);
     }
     return true;
+  }
+
+  // Tells the other side that no more will come.
+  void end_of_writing() { ::shutdown(fd_, SHUT_WR); }
+  // The connection is broken off when this ends, and leaves no trace in the kernel's tables.
+  void reset_at_end() {
+    const linger none{1, 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &none, sizeof none);
   }
 
   // Whatever comes until the other side closes, or has said nothing for so long.
@@ -75,7 +84,11 @@ public:
 private:
   bool readable(std::chrono::milliseconds patience) const {
     pollfd p{fd_, POLLIN, 0};
-    return ::poll(&p, 1, static_cast<int>(patience.count())) == 1;
+    int ready = 0;
+    do
+      ready = ::poll(&p, 1, static_cast<int>(patience.count()));
+    while (ready < 0 && errno == EINTR);
+    return ready == 1;
   }
   int fd_;
 };

@@ -71,7 +71,7 @@ for s = 10, #ARGV, 2 do
       answer[n + 1] = 1
       return answer
     end
-    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = ARGV[s], l.id, l.kind, exact(l.score)
+    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = ARGV[s], l.id, l.kind, l.place
     answer[n + 5], answer[n + 6], answer[n + 7] = record, before, start_told(l.id, l.kind)
     count = count + 1
     go_on(lines)

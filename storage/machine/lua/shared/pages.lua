@@ -7,7 +7,7 @@ local function goes_first(a, b)
   return a.score < b.score or (a.score == b.score and by_bytes(a.id, b.id))
 end
 
--- Makes the next member of a set its `id`, with its `score`; the set is read some at a time. No id: there is none.
+-- Makes the next member of a set its `id`, with its `score`, as text in `place`; the set is read some at a time. No id: there is none.
 local function advance(p)
   repeat
     p.at = p.at + 2
@@ -22,7 +22,8 @@ local function advance(p)
       p.some = math.min(2 * p.some, p.most)
       if #p.part == 0 then p.id = nil return end
     end
-    p.id, p.score = p.part[p.at], tonumber(p.part[p.at + 1])
+    p.id, p.place = p.part[p.at], p.part[p.at + 1]
+    p.score = tonumber(p.place)
     local first, second = p.after_id, p.id
     if p.newest_first then first, second = second, first end
   until p.after_score ~= p.score or by_bytes(first, second)
