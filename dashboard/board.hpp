@@ -54,7 +54,7 @@ struct board {
   std::unique_ptr<snapshot> known;
   std::function<bool()> is_ready;  // may be empty
   std::string backend;             // sqlite or redis
-  shared_reads reads{static_cast<double>(options.reads_a_second)};
+  shared_reads reads{options.reads_a_second};
   store_places places{};
   std::mutex defining{};  // held from the look that If-Match asks for to the change
   http_numbers numbers{};

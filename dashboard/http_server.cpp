@@ -30,7 +30,8 @@ constexpr unsigned threads = most_blocked_threads + 1;
 constexpr unsigned idle_seconds = 5;  // no byte for so long
 constexpr std::size_t memory_of_a_connection = 32 * 1024;
 constexpr auto between_sweeps = 500ms;
-constexpr auto patience_at_the_end = 5s;  // with who reads his answer slowly
+constexpr auto patience_at_the_end = 2s;         // with who reads his answer slowly
+constexpr std::size_t small_answer = 64 * 1024;  // goes whatever is under way
 
 // Headers that decide what a request is: twice is once too often, since a proxy before us may have taken the other.
 constexpr std::string_view told_once[] = {"host", "content-length", "content-type", "origin", "authorization"};
@@ -53,7 +54,8 @@ struct exchange {
   http_request request;
   bool has_head = false;
   bool is_answered = false;
-  std::size_t counted = 0;  // bytes of its body
+  std::size_t counted = 0;       // bytes of its body
+  std::size_t answer_bytes = 0;  // that wait to be read by its client
 };
 
 http_response refusal(unsigned status, const char* title) {
@@ -100,6 +102,7 @@ struct http_server::parts {
   std::condition_variable ending{};
   std::list<connection> table{};
   std::atomic<std::size_t> body_bytes{0};
+  std::atomic<std::size_t> answer_bytes{0};
   std::size_t under_way = 0;  // requests that are being answered
   bool closing = false;       // whoever is answered is told to go
   bool stopping = false;
@@ -128,8 +131,19 @@ struct http_server::parts {
     return closing;
   }
 
-  MHD_Result send(MHD_Connection* to, const http_response& what) {
+  // Of large answers only so many bytes wait together for clients to read them.
+  bool has_room_for_answer(exchange& x, std::size_t bytes) {
+    if (bytes <= small_answer) return true;
+    const auto before = answer_bytes.fetch_add(bytes);
+    const bool has_room = before == 0 || before + bytes <= most_answer_bytes_together;
+    if (has_room) x.answer_bytes = bytes;
+    else answer_bytes -= bytes;
+    return has_room;
+  }
+
+  MHD_Result send(MHD_Connection* to, exchange& x, const http_response& what) {
     begin_anew(to);
+    if (!has_room_for_answer(x, what.body.size())) return send(to, x, busy("answers_together"));
     auto* response =
         MHD_create_response_from_buffer(what.body.size(), const_cast<char*>(what.body.data()), MHD_RESPMEM_MUST_COPY);
     if (!response) return MHD_NO;
@@ -140,6 +154,13 @@ struct http_server::parts {
     const auto sent = MHD_queue_response(to, what.status, response);
     MHD_destroy_response(response);
     return sent;
+  }
+
+  http_response busy(std::string_view reason) const {
+    if (site.note_refused) site.note_refused(reason);
+    auto said = refusal(503, "Service Unavailable");
+    said.headers.emplace_back("Retry-After", "1");
+    return said;
   }
 
   // Reads the head. Something: what is wrong with it.
@@ -175,6 +196,8 @@ struct http_server::parts {
         &seen);
     if (const auto* info = MHD_get_connection_info(on, MHD_CONNECTION_INFO_CLIENT_ADDRESS))
       x.request.peer = words_of_peer(info->client_addr);
+    // Even one without a value would have its body read without an end.
+    if (x.request.headers.contains("transfer-encoding")) return refused(411, "Length Required", "transfer_encoding");
     if (seen.is_odd || !seen.twice.empty()) return refused(400, "Bad Request", "headers");
     if (version != std::string_view("HTTP/1.1") && version != std::string_view("HTTP/1.0"))
       return refused(505, "HTTP Version Not Supported", "version");
@@ -182,19 +205,22 @@ struct http_server::parts {
     if (!target) return refused(400, "Bad Request", "target");
     x.request.path = std::move(target->path);
     x.request.query = std::move(target->query);
-    if (!x.request.header("transfer-encoding").empty()) return refused(411, "Length Required", "transfer_encoding");
+    std::uint64_t bytes = 0;
     if (const auto length = x.request.header("content-length"); !length.empty()) {
-      std::uint64_t bytes = 0;
       const auto read = std::from_chars(length.data(), length.data() + length.size(), bytes);
       if (read.ptr != length.data() + length.size()) return refused(400, "Bad Request", "headers");
       if (read.ec != std::errc{} || bytes > most_body_bytes) return refused(413, "Content Too Large", "body_size");
-      if (body_bytes.fetch_add(bytes) + bytes > most_body_bytes_together) {
-        body_bytes -= bytes;
-        return refused(503, "Service Unavailable", "bodies_together");
-      }
-      x.counted = bytes;
+      if (bytes > 0 && (x.request.method == "GET" || x.request.method == "HEAD"))
+        return refused(400, "Bad Request", "body_of_a_look");
     }
-    return site.refuse(x.request);
+    if (auto said = site.refuse(x.request)) return said;
+    // Only those who may come in take room from others.
+    if (body_bytes.fetch_add(bytes) + bytes > most_body_bytes_together) {
+      body_bytes -= bytes;
+      return busy("bodies_together");
+    }
+    x.counted = bytes;
+    return std::nullopt;
   }
 
   MHD_Result handle(MHD_Connection* on, exchange& x, const char* method, const char* version, const char* data,
@@ -204,12 +230,12 @@ struct http_server::parts {
       if (auto refused = take_head(on, x, method, version)) {
         const bool has_body = x.request.headers.contains("content-length") && x.request.header("content-length") != "0";
         refused->close = refused->close || has_body;  // of which we read nothing
-        return send(on, *refused);
+        return send(on, x, *refused);
       }
       return MHD_YES;
     }
     if (size > 0) {
-      if (x.request.body.size() + size > most_body_bytes) return MHD_NO;
+      if (x.request.body.size() + size > x.counted) return MHD_NO;
       x.request.body.append(data, size);
       size = 0;
       return MHD_YES;
@@ -218,10 +244,10 @@ struct http_server::parts {
     const bool is_closing = count_answering(1);
     auto said = site.answer(x.request);
     said.close = said.close || is_closing;
-    return send(on, said);
+    return send(on, x, said);
   } catch (const std::exception& thrown) {
     log::error("a request could not be answered: ", words_of(thrown));
-    return send(on, refusal(500, "Internal Server Error"));
+    return send(on, x, refusal(500, "Internal Server Error"));
   }
 
   MHD_Daemon* serve(const listening_socket& at, bool one_peer_for_all) {
@@ -241,6 +267,7 @@ struct http_server::parts {
       const std::unique_ptr<exchange> ended(static_cast<exchange*>(*context));
       *context = nullptr;
       all->body_bytes -= ended->counted;
+      all->answer_bytes -= ended->answer_bytes;
       if (ended->is_answered) all->count_answering(-1);
       all->begin_anew(on);
     };
@@ -292,9 +319,12 @@ result<std::unique_ptr<http_server>> http_server::start(listening at, http_site 
 }
 
 http_server::~http_server() {
+  std::vector<MHD_socket> sockets;  // which their threads may look at until they have ended
   for (auto* daemon : parts_->daemons) {
     const auto socket = MHD_quiesce_daemon(daemon);
-    if (socket != MHD_INVALID_SOCKET) ::close(socket);
+    if (socket == MHD_INVALID_SOCKET) continue;
+    ::shutdown(socket, SHUT_RDWR);
+    sockets.push_back(socket);
   }
   {
     std::unique_lock hold(parts_->mutex);
@@ -303,6 +333,8 @@ http_server::~http_server() {
   }
   for (auto* daemon : parts_->daemons)
     MHD_stop_daemon(daemon);
+  for (const auto socket : sockets)
+    ::close(socket);
   {
     std::lock_guard hold(parts_->mutex);
     parts_->stopping = true;

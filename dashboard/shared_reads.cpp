@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/log.hpp"
 #include "dashboard/problem.hpp"
 
 namespace sluice::web {
@@ -11,8 +12,9 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto shared_for = 1s;
-constexpr std::size_t most_kept = 8;  // pages of up to some 4 MiB
-constexpr auto patience = 10s;        // with who reads the same
+constexpr auto kept_for = 5s;  // for those who ask while it is read anew
+constexpr std::size_t most_kept = 8, most_bytes_kept = 8 * 1024 * 1024;
+constexpr auto patience = 2s;  // with who reads the same
 
 }  // namespace
 
@@ -21,28 +23,32 @@ http_response shared_reads::get(const std::string& question, const std::function
   const auto now = steady_clock::now();
   forget_old(now);
   const auto same = std::find_if(known_.begin(), known_.end(), [&](const auto& e) { return e->question == question; });
-  if (same != known_.end()) {
-    const auto theirs = *same;
-    if (theirs->is_read) return theirs->said;
+  const auto one = same == known_.end() ? std::make_shared<entry>(entry{question}) : *same;
+  if (one->said && (one->is_being_read || now - one->read_at <= shared_for)) return *one->said;
+  if (one->is_being_read) {
     if (waiting_ == most_waiting) return problem(503, "others wait for the same answer; ask again");
     ++waiting_;
-    const bool is_there = read_.wait_for(hold, patience, [&] { return theirs->is_read; });
+    read_.wait_for(hold, patience, [&] { return one->said || !one->is_being_read; });
     --waiting_;
-    return is_there ? theirs->said : problem(errc::timed_out, "the store is slow; ask again");
+    return one->said ? *one->said : problem(errc::timed_out, "the store is slow; ask again");
   }
   if (!may_read(now)) return problem(errc::overloaded, "the store is asked often enough; ask again in a second");
-  const auto mine = std::make_shared<entry>(entry{question, now});
-  known_.push_front(mine);
+  if (same != known_.end()) known_.erase(same);
+  known_.push_front(one);
+  one->is_being_read = true;
   hold.unlock();
   http_response said;
   try {
     said = read();
-  } catch (...) {
+  } catch (const std::exception& thrown) {
+    log::error("a request could not be answered: ", words_of(thrown));
     said = problem(500, "the answer could not be made");
   }
   hold.lock();
-  mine->said = said;
-  mine->is_read = true;
+  one->is_being_read = false;
+  one->said = said;
+  one->read_at = now;
+  if (said.status >= 500) known_.remove(one);  // those who wait are told; who comes next reads anew
   read_.notify_all();
   return said;
 }
@@ -53,17 +59,20 @@ void shared_reads::forget_all() {
 }
 
 bool shared_reads::may_read(steady_point now) {
-  const std::chrono::duration<double> since = now - counted_at_;
-  allowed_ = std::min(rate_, allowed_ + since.count() * rate_);
-  counted_at_ = now;
-  if (allowed_ < 1) return false;
-  allowed_ -= 1;
+  while (!reads_.empty() && now - reads_.front() >= 1s)
+    reads_.pop_front();
+  if (reads_.size() >= most_reads_) return false;
+  reads_.push_back(now);
   return true;
 }
 
 void shared_reads::forget_old(steady_point now) {
-  std::size_t kept = 0;
-  known_.remove_if([&](const auto& e) { return e->is_read && (now - e->began > shared_for || ++kept > most_kept); });
+  std::size_t kept = 0, bytes = 0;
+  known_.remove_if([&](const auto& e) {
+    if (!e->said || e->is_being_read) return false;
+    bytes += e->said->body.size();
+    return now - e->read_at > kept_for || ++kept > most_kept || bytes > most_bytes_kept;
+  });
 }
 
 }  // namespace sluice::web

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "core/clock.hpp"
 #include "dashboard/http.hpp"
@@ -17,9 +19,11 @@ class shared_reads {
 public:
   static constexpr unsigned most_waiting = 2;  // for an answer that another reads; who comes then is told 503
 
-  explicit shared_reads(double reads_a_second) : rate_(reads_a_second) {}
+  // `reads_a_second`: in any second, of all questions together.
+  explicit shared_reads(unsigned reads_a_second) : most_reads_(reads_a_second) {}
 
-  // `read` is called on the caller's thread, outside of any lock. 429 when too much was read of late.
+  // `read` is called on the caller's thread, outside of any lock. 429 when too much was read of late. While one reads
+  // anew, others are told the answer before, if it is a few seconds old at most.
   http_response get(const std::string& question, const std::function<http_response()>& read);
 
   // Something was changed: whoever asks from now on reads anew.
@@ -28,22 +32,20 @@ public:
 private:
   struct entry {
     std::string question;
-    steady_point began;
-    bool is_read = false;
-    http_response said{};
+    std::optional<http_response> said{};
+    steady_point read_at{};  // when what it says began to be read
+    bool is_being_read = false;
   };
-  using entries = std::list<std::shared_ptr<entry>>;
 
   bool may_read(steady_point now);
   void forget_old(steady_point now);
 
-  double rate_;
+  unsigned most_reads_;
   std::mutex mutex_;
   std::condition_variable read_;
-  entries known_;  // the newest first
+  std::list<std::shared_ptr<entry>> known_;  // what was read or begun last is first
   unsigned waiting_ = 0;
-  double allowed_ = 0;
-  steady_point counted_at_{};
+  std::deque<steady_point> reads_;  // of the last second
 };
 
 }  // namespace sluice::web

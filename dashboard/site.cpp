@@ -98,9 +98,19 @@ http_response carried_out(board& on, const route& way, visit& v) {
   };
   if (way.from == answered_from::reads) return on.reads.get(v.request.target, ask);
   auto said = ask();
+  const bool is_unchanged = said.status >= 400 && said.status < 500;  // what failed may have been done
+  if (is_unchanged) return said;
   on.reads.forget_all();
   on.known->expire();
   return said;
+}
+
+// A fault of ours is an answer like any other: counted, logged, and safe.
+http_response carried_out_or_failed(board& on, const route& way, visit& v) try {
+  return carried_out(on, way, v);
+} catch (const std::exception& thrown) {
+  log::error("a request could not be answered: ", words_of(thrown));
+  return problem(500, "");
 }
 
 }  // namespace
@@ -118,8 +128,8 @@ http_response site::answer(const http_request& request) {
   auto found = find_route(request);
   visit v{on_, request, std::move(found.names)};
   // Once more, since a role may depend on it; it was said that it may.
-  if (!found.way || on_.access->check(request, found.way->need, v.who)) return problem(403, "");
-  auto said = carried_out(on_, *found.way, v);
+  if (!found.way || on_.access->check(request, found.way->need, v.who)) return finished(request, problem(403, ""));
+  auto said = carried_out_or_failed(on_, *found.way, v);
   if (found.way->method != "GET") log_change(v, said);
   on_.numbers.note(found.way->pattern, said.status, std::chrono::duration_cast<duration>(steady_clock::now() - began));
   return finished(request, std::move(said));

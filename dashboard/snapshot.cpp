@@ -19,6 +19,9 @@ constexpr duration between_looks = 1s;   // while somebody looks
 constexpr duration between_probes = 5s;  // while only probes ask
 constexpr int part_of_store = 20;        // a read takes at most such a part of the time, as 1 of 20
 constexpr duration longest_pause = 4s;
+constexpr duration after_a_change = 250ms;    // at least, from one read to the next
+constexpr int part_of_store_for_changes = 4;  // a read that shows a change takes at most such a part
+constexpr duration shortest_for_rates = 200ms;
 constexpr duration looked_for = 3s;   // after a look
 constexpr duration probed_for = 30s;  // after a probe
 constexpr duration fresh_for = 2s;
@@ -114,6 +117,8 @@ bool snapshot::has_answered() {
 duration snapshot::pause_until_next() const {
   const auto now = steady_clock::now();
   const auto spared = known_->away ? duration(0) : std::min(took_ * part_of_store, longest_pause);
+  if (looked_until_ > now && is_expired_)
+    return std::min(std::max(after_a_change, took_ * part_of_store_for_changes), longest_pause);
   if (looked_until_ > now) return std::max(between_looks, spared);
   if (probed_until_ > now) return std::max(between_probes, spared);
   return duration::max() / 2;
@@ -123,7 +128,7 @@ void snapshot::run() {
   std::unique_lock hold(mutex_);
   while (!stopping_) {
     if (read_at_) {
-      const auto pause = is_expired_ && looked_until_ > steady_clock::now() ? duration(0) : pause_until_next();
+      const auto pause = pause_until_next();
       const auto now = steady_clock::now();
       if (pause > 24h) {
         asked_.wait(hold);
@@ -140,7 +145,7 @@ void snapshot::run() {
     is_expired_ = false;
     hold.unlock();
     const auto began = steady_clock::now();
-    auto got = read();
+    auto got = read_or_fail();
     hold.lock();
     read_at_ = steady_clock::now();
     took_ = std::chrono::duration_cast<duration>(*read_at_ - began);
@@ -150,51 +155,73 @@ void snapshot::run() {
   }
 }
 
+snapshot::known snapshot::read_or_fail() try { return read(); } catch (const std::exception& thrown) {
+  log::error("how the store stands could not be read: ", words_of(thrown));
+  auto made = std::make_shared<known_store>(*known_);
+  made->away = error{errc::io_error, words_of(thrown)};
+  return made;
+}
+
 snapshot::known snapshot::read() {
-  auto made = std::make_shared<known_store>(*known_);  // only this thread changes which one it is
-  storage::throttlers_request throttlers{storage::largest_page, throttlers_.after, true};
-  storage::runner::requests all{storage::queues_request{}, storage::servers_request{}, std::move(throttlers),
-                                storage::schedules_request{storage::largest_page, schedules_.after}};
-  for (const auto& window : windows_)
-    all.push_back(storage::cell_request{window});
-  auto got = ask(*store_, all, patience_of_a_read);
+  auto made = read_on(*known_);  // only this thread changes which one it is
+  // Nobody is told half of the lists: the first answer has all of them.
+  while (!known_->at && !made->away && !(has_throttlers_ && has_schedules_) && !is_stopping())
+    made = read_on(*made);
+  return made;
+}
+
+std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
+  auto made = std::make_shared<known_store>(before);
+  auto got = ask(*store_,
+                 {storage::queues_request{}, storage::servers_request{},
+                  storage::throttlers_request{storage::largest_page, throttlers_.after, true},
+                  storage::schedules_request{storage::largest_page, schedules_.after}},
+                 patience_of_a_read);
   made->away.reset();
   auto* queues = part<storage::queues_answer>(got[0], made->away);
   auto* servers = part<storage::servers_answer>(got[1], made->away);
   auto* rows = part<storage::throttlers_answer>(got[2], made->away);
   auto* schedules = part<storage::schedules_answer>(got[3], made->away);
   if (made->away) return made;
-  made->jobs_a_second = 0;
-  if (made->at && schedules->now > *made->at) {
-    const std::chrono::duration<double> since = schedules->now - *made->at;
-    made->jobs_a_second = jobs_between(made->queues, queues->queues) / since.count();
-  }
+  const std::chrono::duration<double> since = made->at ? schedules->now - *made->at : duration(0);
+  if (since >= shortest_for_rates) made->jobs_a_second = jobs_between(made->queues, queues->queues) / since.count();
   made->at = schedules->now;
   made->queues = std::move(queues->queues);
   made->servers = std::move(servers->servers);
   for (auto& server : made->servers)
     server.store = store_->durability();
-
-  std::map<std::string, storage::cell_view> cells;
-  for (std::size_t i = 0; i < windows_.size(); ++i)
-    if (auto* cell = std::get_if<storage::cell_answer>(&got[4 + i])) cells[windows_[i]] = std::move(cell->cell);
-  std::vector<throttler_status> page;
-  std::vector<std::string> windows;
-  for (const auto& row : rows->throttlers) {
-    const auto cell = cells.find(row.resource);
-    page.push_back(throttling::status_of(row, cell == cells.end() ? storage::cell_view{} : cell->second));
-    if (throttling::has_cell(page.back().kind)) windows.push_back(row.resource);
-  }
-  const bool was_one_page = throttlers_.after.empty() && rows->next.empty();
-  add_page(throttlers_, std::move(page), std::move(rows->next), made->throttlers);
-  // The cells of a window come one page later, so that all is one question; of many pages only those of the first.
-  if (was_one_page || windows_.empty()) windows_ = std::move(windows);
-
+  has_throttlers_ |= add_page(throttlers_, with_cells(rows->throttlers), std::move(rows->next), made->throttlers);
   std::vector<recurring_status> some;
   for (const auto& row : schedules->rows)
     some.push_back(scheduler::status_of(row));
-  add_page(schedules_, std::move(some), std::move(schedules->next), made->schedules);
+  has_schedules_ |= add_page(schedules_, std::move(some), std::move(schedules->next), made->schedules);
   return made;
+}
+
+// What counts at a window stands in its cell.
+std::vector<throttler_status> snapshot::with_cells(const std::vector<storage::throttler_row>& rows) {
+  storage::runner::requests asked;
+  std::vector<std::size_t> whose;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!throttling::has_cell(throttling::status_of(rows[i], {}).kind)) continue;
+    asked.push_back(storage::cell_request{rows[i].resource});
+    whose.push_back(i);
+  }
+  std::vector<storage::cell_view> cells(rows.size());
+  if (!asked.empty()) {
+    auto got = ask(*store_, asked, patience_of_a_read);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      if (auto* cell = std::get_if<storage::cell_answer>(&got[i])) cells[whose[i]] = std::move(cell->cell);
+  }
+  std::vector<throttler_status> all;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    all.push_back(throttling::status_of(rows[i], cells[i]));
+  return all;
+}
+
+bool snapshot::is_stopping() {
+  std::lock_guard hold(mutex_);
+  return stopping_;
 }
 
 }  // namespace sluice::web

@@ -60,7 +60,11 @@ private:
   };
 
   void run();
+  known read_or_fail();
   known read();
+  std::shared_ptr<known_store> read_on(const known_store& before);
+  std::vector<throttler_status> with_cells(const std::vector<storage::throttler_row>& rows);
+  bool is_stopping();
   duration pause_until_next() const;
 
   std::shared_ptr<storage::runner> store_;
@@ -76,7 +80,7 @@ private:
   bool stopping_ = false;
   rolling<throttler_status> throttlers_;  // of the thread, and those that follow
   rolling<recurring_status> schedules_;
-  std::vector<std::string> windows_;  // whose cells are read with the next page
+  bool has_throttlers_ = false, has_schedules_ = false;  // each as a whole, once
   std::thread thread_;
 };
 

@@ -1,4 +1,5 @@
 // What the API answers, and what it changes.
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -399,14 +400,19 @@ TEST_CASE("twenty who poll cost the store as much as one") {
       if (name == what) n = count;
     return n;
   };
+  const std::vector<std::string> targets = {"/api/v1/overview", "/api/v1/queues", "/metrics",
+                                            "/api/v1/jobs?state=enqueued"};
+  for (const auto& target : targets)
+    w.ask("GET", target);
   const auto snapshots = asked("queues"), lists = asked("list");
+  std::atomic<int> refused{0};
   const auto began = std::chrono::steady_clock::now();
   std::vector<std::thread> clients;
   for (int i = 0; i < 20; ++i)
     clients.emplace_back([&] {
       while (std::chrono::steady_clock::now() < began + std::chrono::seconds(3)) {
-        for (const auto* target : {"/api/v1/overview", "/api/v1/queues", "/metrics", "/api/v1/jobs?state=enqueued"})
-          w.site->answer(dashboard_world::request("GET", target));
+        for (const auto& target : targets)
+          if (w.site->answer(dashboard_world::request("GET", target)).status != 200) ++refused;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       }
     });
@@ -416,6 +422,58 @@ TEST_CASE("twenty who poll cost the store as much as one") {
   const auto most = static_cast<std::uint64_t>(took.count()) + 2;  // one a second, and what was begun
   CHECK(asked("queues") - snapshots <= most);
   CHECK(asked("list") - lists <= most);
+  CHECK(refused == 0);
+}
+
+TEST_CASE("the first look at a store has all of its schedules and what counts at its windows") {
+  dashboard_world w;
+  for (int i = 0; i < 250; ++i)
+    w.ask("PUT", cat("/api/v1/schedules/s", i), {{"cron", "0 0 1 1 *"}, {"job", "noop"}});
+  w.ask("PUT", "/api/v1/throttlers/fixed_window/api", {{"limit", 5}, {"interval", "1h"}});
+  const auto overview = w.get("/api/v1/overview");
+  CHECK(overview.at("schedules") == 250);
+  CHECK(overview.at("throttlers") == 1);
+}
+
+TEST_CASE("changes without an end cost no more than a few looks a second, and each is seen") {
+  dashboard_world w;
+  const auto looks = [] {
+    for (const auto& [name, count] : storage::numbers::here().requests())
+      if (name == "queues") return count;
+    return std::uint64_t{0};
+  };
+  w.get("/api/v1/overview");
+  const auto before = looks();
+  const auto began = std::chrono::steady_clock::now();
+  int made = 0;
+  while (std::chrono::steady_clock::now() < began + std::chrono::seconds(2)) {
+    w.ask("POST", "/api/v1/jobs", {{"type", "noop"}, {"queue", "q"}});
+    ++made;
+    CHECK(w.get("/api/v1/overview").at("jobs").at("enqueued") == made);
+  }
+  CHECK(looks() - before <= 10);
+}
+
+TEST_CASE("while one reads anew others are told the answer before") {
+  web::shared_reads reads(100);
+  std::atomic<bool> may_end{true}, is_reading{false};
+  std::atomic<int> asked{0};
+  const auto read = [&] {
+    is_reading = true;
+    eventually([&] { return may_end.load(); });
+    return web::json_answer(std::to_string(++asked));
+  };
+  CHECK(reads.get("same", read).body == "1");
+  may_end = is_reading = false;
+  std::thread renewing([&] {
+    while (asked < 2)
+      reads.get("same", read);  // once it is old
+  });
+  CHECK(eventually([&] { return is_reading.load(); }));
+  for (int i = 0; i < 20; ++i)
+    CHECK(reads.get("same", [] { return web::json_answer("mine"); }).body == "1");
+  may_end = true;
+  renewing.join();
 }
 
 TEST_CASE("what one asks again within a second, or too often, costs the store nothing") {

@@ -33,7 +33,7 @@ public:
                             std::make_unique<web::snapshot>(*runner),
                             {},
                             "sqlite",
-                            web::shared_reads(1e9)});
+                            web::shared_reads(1'000'000'000)});
     site.emplace(*on);
   }
 

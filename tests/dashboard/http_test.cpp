@@ -106,6 +106,9 @@ TEST_CASE("requests that a proxy could read otherwise are refused") {
                    "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")) == "411");
   const auto odd = status(cat("POST /api/v1/jobs HTTP/1.1\r\n", host, json, "Transfer-Encoding: gzip\r\n\r\n{}"));
   CHECK((odd == "411" || odd == "400"));
+  const auto empty = status(cat("POST /api/v1/jobs HTTP/1.1\r\n", host, json, "Transfer-Encoding:\r\n\r\n{}"));
+  CHECK((empty == "411" || empty == "400"));
+  CHECK(status(cat("GET /health/live HTTP/1.1\r\n", host, "Content-Length: 2\r\n\r\n{}")) == "400");
   CHECK(status(cat("GET /api/v1/jobs/a%00b HTTP/1.1\r\n", host, "\r\n")) == "400");
   CHECK(status(cat("GET /api/v1/jobs/a%zz HTTP/1.1\r\n", host, "\r\n")) == "400");
   CHECK(status(cat("GET /api/v1/jobs/%2e%2e%2f%2e%2e HTTP/1.1\r\n", host, "Connection: close\r\n\r\n")) == "404");
@@ -129,6 +132,31 @@ TEST_CASE("a body that is too large is refused before it is sent") {
     continue;
   CHECK(resident_bytes() < before + 32 * 1024 * 1024);
   CHECK(d.answers());
+}
+
+TEST_CASE("those who read nothing of large answers hold only so much memory, and small ones go on") {
+  const std::string large(12 * 1024 * 1024, 'x');  // more than the kernel keeps for a client
+  web::http_site site;
+  site.refuse = [](const web::http_request&) { return std::optional<web::http_response>(); };
+  site.answer = [&](const web::http_request& r) {
+    return web::http_response{200, r.path[0] == "large" ? large : std::string("{}")};
+  };
+  auto at = web::listen_at({"127.0.0.1", 0, true});
+  REQUIRE(at);
+  const auto port = at->port;
+  const auto server = web::http_server::start(*at, site, true);
+  REQUIRE(server);
+  const auto ask = [port](const std::string& target) {
+    raw_client c(port);
+    c.write(cat("GET ", target, " HTTP/1.1\r\nHost: a\r\n\r\n"));
+    return c;
+  };
+  auto slow = ask("/large");
+  REQUIRE_FALSE(slow.is_closed(10s));  // its answer is on its way
+  CHECK(ask("/large").read_answer().starts_with("HTTP/1.1 503"));
+  CHECK(ask("/small").read_answer().starts_with("HTTP/1.1 200"));
+  CHECK(slow.read_answer().size() > large.size());
+  CHECK(eventually([&] { return ask("/large").read_answer().starts_with("HTTP/1.1 200"); }));
 }
 
 TEST_CASE("ten thousand headers cost one connection") {

@@ -9,8 +9,10 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace sluice::test {
 
@@ -21,8 +23,8 @@ public:
     at.sin_family = AF_INET;
     at.sin_port = htons(static_cast<std::uint16_t>(port));
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(fd_, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0)
-      throw std::runtime_error("cannot connect");
+    if (!is_connected(::connect(fd_, reinterpret_cast<const sockaddr*>(&at), sizeof at)))
+      throw std::runtime_error(std::string("cannot connect: ") + std::strerror(errno));
   }
   ~raw_client() {
     if (fd_ >= 0) ::close(fd_);
@@ -33,7 +35,7 @@ public:
   // False when the other side has closed.
   bool write(const std::string& text) {
     for (std::size_t sent = 0; sent < text.size();) {
-      const auto n = ::send(fd_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+      const auto n = again([&] { return ::send(fd_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL); });
       if (n <= 0) return false;
       sent += static_cast<std::size_t>(n);
     }
@@ -53,7 +55,7 @@ public:
     std::string got;
     while (readable(patience)) {
       char some[16 * 1024];
-      const auto n = ::recv(fd_, some, sizeof some, 0);
+      const auto n = again([&] { return ::recv(fd_, some, sizeof some, 0); });
       if (n <= 0) break;
       got.append(some, static_cast<std::size_t>(n));
     }
@@ -65,7 +67,7 @@ public:
     std::size_t wanted = std::string::npos;
     while (got.size() < wanted && readable(patience)) {
       char some[16 * 1024];
-      const auto n = ::recv(fd_, some, sizeof some, 0);
+      const auto n = again([&] { return ::recv(fd_, some, sizeof some, 0); });
       if (n <= 0) break;
       got.append(some, static_cast<std::size_t>(n));
       const auto head = got.find("\r\n\r\n");
@@ -78,17 +80,32 @@ public:
   bool is_closed(std::chrono::milliseconds patience) {
     if (!readable(patience)) return false;
     char one = 0;
-    return ::recv(fd_, &one, 1, MSG_PEEK) <= 0;
+    return again([&] { return ::recv(fd_, &one, 1, MSG_PEEK); }) <= 0;
   }
 
 private:
+  // libFuzzer's timer interrupts what waits.
+  template <class Call>
+  static ssize_t again(const Call& call) {
+    ssize_t n = call();
+    while (n < 0 && errno == EINTR)
+      n = call();
+    return n;
+  }
+  // A call that was interrupted goes on behind.
+  bool is_connected(int answer) const {
+    if (answer == 0 || errno != EINTR) return answer == 0;
+    pollfd p{fd_, POLLOUT, 0};
+    again([&] { return ::poll(&p, 1, -1); });
+    int why = 0;
+    socklen_t size = sizeof why;
+    ::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &why, &size);
+    errno = why;
+    return why == 0;
+  }
   bool readable(std::chrono::milliseconds patience) const {
     pollfd p{fd_, POLLIN, 0};
-    int ready = 0;
-    do
-      ready = ::poll(&p, 1, static_cast<int>(patience.count()));
-    while (ready < 0 && errno == EINTR);
-    return ready == 1;
+    return again([&] { return ::poll(&p, 1, static_cast<int>(patience.count())); }) == 1;
   }
   int fd_;
 };
