@@ -2,6 +2,8 @@
 #include <csignal>
 #include <cstdio>
 
+#include <unistd.h>
+
 #include <sluice/dashboard.hpp>
 
 #include "cli/commands.hpp"
@@ -9,6 +11,11 @@
 #include "core/log.hpp"
 
 namespace sluice::cli {
+namespace {
+
+constexpr unsigned longest_end_s = 10;  // whatever is under way; then the alarm ends the process
+
+}  // namespace
 
 int serve_dashboard(const command& c) {
   sigset_t ends;
@@ -31,6 +38,7 @@ int serve_dashboard(const command& c) {
   int got = 0;
   ::sigwait(&ends, &got);
   log::info("stopping");
+  ::alarm(longest_end_s);
   return 0;
 }
 

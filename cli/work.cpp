@@ -87,7 +87,9 @@ int next_signal(const sigset_t& set, const std::optional<std::chrono::steady_clo
 }
 
 // Serves until it is told to stop. Answers the exit code. `stopping` is set as soon as it is told.
-int serve(server& s, const server_options& options, std::atomic<bool>& fatal, std::atomic<bool>& stopping) {
+// `page` answers until the server has stopped, and ends within the same time.
+int serve(server& s, const server_options& options, std::atomic<bool>& fatal, std::atomic<bool>& stopping,
+          std::optional<dashboard>& page) {
   const auto set = waited_signals();
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::chrono::steady_clock::time_point asked;
@@ -123,6 +125,7 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal, st
     stopper = std::thread([&] {
       report = s.stop();
       s.give_up_unfinished();
+      page.reset();
       stopped = true;
       ::kill(::getpid(), done_signal);
     });
@@ -213,7 +216,7 @@ int work(const command& c) {
     }
     page.emplace(std::move(*listens));
   }
-  return serve(s, got->options, fatal, stopping);
+  return serve(s, got->options, fatal, stopping, page);
 }
 
 }  // namespace sluice::cli

@@ -191,6 +191,25 @@ TEST_CASE("without a dashboard in its configuration a server listens nowhere, wi
   CHECK_THROWS(raw_client(port));
 }
 
+TEST_CASE("a server ends within its grace time with fifty requests to its dashboard under way") {
+  work_world w;
+  w.configure("answering.json", {{"dashboard", {{"listen", "localhost:0"}}}, {"grace", "2s"}});
+  auto answering = w.work("answering.log", "answering.json");
+  const std::string where = "the dashboard listens at http://localhost:";
+  REQUIRE(eventually([&] { return answering.log().find(where) != std::string::npos; }));
+  const auto log = answering.log();
+  const auto port = static_cast<unsigned>(std::stoul(log.substr(log.find(where) + where.size())));
+  std::vector<raw_client> asking;
+  for (int i = 0; i < 50; ++i) {
+    asking.emplace_back(port);
+    asking.back().write(cat(i % 2 ? "GET /api/v1/overview" : "POST /api/v1/jobs", " HTTP/1.1\r\nHost: localhost:", port,
+                            "\r\nContent-Type: application/json\r\n", i % 2 ? "\r\n" : "Content-Length: 9\r\n\r\n{"));
+  }
+  const auto began = std::chrono::steady_clock::now();
+  end(answering);
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(7));
+}
+
 TEST_CASE("`sluice dashboard` only looks unless it is told otherwise, and ends by a signal") {
   work_world w;
   REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "a"}).exit_code == 0);
