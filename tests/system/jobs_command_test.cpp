@@ -1,4 +1,9 @@
 // How jobs are stored, found and changed in numbers by the `sluice` command.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
 #include "core/clock.hpp"
 #include "core/text.hpp"
 #include "support/catch.hpp"
@@ -188,6 +193,27 @@ TEST_CASE("who requeued a job is in the log and in the job's reason") {
   CHECK(rest.out.find("delete      2  a, b\n") != std::string::npos);
   CHECK(rest.out.find("requeue") == std::string::npos);
   CHECK(w.sluice({"log", "--after", "yesterday"}).exit_code == 1);
+}
+
+TEST_CASE("only root can have come by sudo") {
+  work_world w;
+  const auto who_says = [&](names before, const std::string& program, const std::string& url) {
+    before.insert(before.end(), {"env", "SUDO_USER=ada", program, "pause", "default", "--store", url});
+    REQUIRE(run(before, w.folder.path().string()).exit_code == 0);
+    const auto log = w.sluice({"log", "--limit", "1", "--json"});
+    return nlohmann::json::parse(log.out.substr(0, log.out.find('\n'))).at("by").get<std::string>();
+  };
+  const bool is_root = ::getuid() == 0;
+  CHECK(who_says({}, SLUICE_PROGRAM, w.url).starts_with("ada@") == is_root);
+  if (!is_root || !is_here("setpriv")) return;
+  // Somebody else, who may reach the program and the store.
+  const auto program = w.folder.file("sluice");
+  std::filesystem::copy_file(SLUICE_PROGRAM, program);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(w.folder.path()))
+    REQUIRE(::chown(entry.path().c_str(), 65534, 65534) == 0);
+  REQUIRE(::chown(w.folder.path().c_str(), 65534, 65534) == 0);
+  CHECK_FALSE(
+      who_says({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}, program, w.url).starts_with("ada@"));
 }
 
 }  // namespace sluice::test
