@@ -135,7 +135,8 @@ void add_recurring_commands(CLI::App& app, command& c) {
       ->check(CLI::Range(1u, 1'000u));
   verb("set", set_recurring_help)->add_option("WORDS", c.words, "Its definition, as job=report every=90s");
   verb("remove", "Removes a schedule; jobs that it enqueued stay");
-  verb("trigger", "Enqueues one job of it now and prints its id");
+  verb("trigger", "Enqueues one job of it now and prints its id")
+      ->add_option("--id", c.id, "The job's id (a new one): again with the same is the same job");
   verb("pause", "Pauses a schedule; what falls into the pause is not caught up");
   verb("resume", "Resumes a paused schedule");
 }

@@ -57,9 +57,9 @@ int remove(client& store, const command& c) {
 }
 
 int trigger(client& store, const command& c) {
-  const auto id = store.trigger_recurring(c.schedule);
+  const auto id = store.trigger_recurring(c.schedule, job_id(c.id));
   if (!id) return failed(id.error());
-  print_line(c.json ? cat("{\"name\":", json_quoted(c.schedule), ",\"id\":", json_quoted(id->value), "}") : id->value);
+  print_line(c.json ? web::json_triggered(c.schedule, *id) : id->value);
   return 0;
 }
 

@@ -83,6 +83,25 @@ TEST_CASE_METHOD(scheduled_world, "recurring show tells of a paused schedule whe
     CHECK(says(page, part));
 }
 
+TEST_CASE_METHOD(scheduled_world, "a schedule that is triggered again with the same id makes one job") {
+  for (int i = 0; i < 2; ++i)
+    CHECK(sluice({"recurring", "trigger", "Nightfall", "--id", "by-hand"}).out == "by-hand\n");
+  CHECK(counts().enqueued == 1);
+  CHECK(shown("Nightfall").at("last_job") == "by-hand");
+  const auto other = sluice({"recurring", "trigger", "leap", "--id", "by-hand"});
+  CHECK(other.exit_code == 1);
+  CHECK(says(other.err, "by-hand"));
+  CHECK(counts().enqueued == 1);
+}
+
+TEST_CASE_METHOD(scheduled_world, "schedule is another name of recurring") {
+  const auto said = sluice({"schedule", "list"});
+  CHECK(said.exit_code == 0);
+  CHECK(said.out == sluice({"recurring", "list"}).out);
+  CHECK(sluice({"schedule", "pause", "nightly"}).out == "nightly paused\n");
+  CHECK(says(sluice({"--help"}).out, "recurring, schedule"));
+}
+
 TEST_CASE_METHOD(scheduled_world, "recurring show names the schedule that was meant") {
   const auto said = sluice({"recurring", "show", "nightli"});
   CHECK(said.exit_code == 1);

@@ -127,6 +127,7 @@ TEST_CASE("bash completes the options of a command and those of all") {
   CHECK(bash.offers({"jobs", "--st"}) == names{"--state", "--store"});
   CHECK(bash.offers({"recurring", "list", "--s"}) == names{"--sort", "--store"});
   CHECK(bash.offers({"recurring", "show", "nightly", "--c"}) == names{"--count"});
+  CHECK(bash.offers({"schedule", "trigger", "nightly", "--i"}) == names{"--id"});
   CHECK(bash.offers({"enqueue", "default", "noop", "{\"a\": -1}", "--re"}) == names{"--retries"});
   CHECK(bash.offers({"--v"}) == names{"--version"});
   CHECK(bash.offers({"queues", "--st"}) == names{"--store"});
