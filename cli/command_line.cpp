@@ -368,7 +368,7 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   app.fallthrough();  // these may stand before or after the command and its words
   app.add_option("--store", c.store,
                  "The store: sqlite:FILE or redis://host:port/db (or the environment's SLUICE_STORAGE)");
-  app.add_flag("--json", c.json, "One JSON object a line");
+  app.add_flag("--json", c.json, "One JSON object a line; of a list that goes on the last says where, as \"next\"");
 
   const auto store_command = [&](const char* name, const char* help) { return app.add_subcommand(name, help); };
   const auto config_command = [&](const char* name, const char* help) {

@@ -33,7 +33,7 @@ int list(client& store, const command& c) {
     return store.list(*query);
   };
   return show_pages(
-      c, ask, [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
+      c, giving_way(*query, ask), [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
 }
 
 int show_totals(client& store, const command& c) {

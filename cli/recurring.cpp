@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/pages.hpp"
 #include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/text.hpp"
@@ -30,7 +31,7 @@ int list(client& store, const command& c) {
   else
     for (const auto& one : page->schedules)
       print_line(web::json_of(one));
-  if (!page->next.empty()) note(cat("there are more: --after '", page->next, "'"));
+  tell_next(c, page->next);
   return 0;
 }
 

@@ -35,8 +35,10 @@ struct scheduled_world : work_world {
     const auto said = sluice(words);
     CHECK(said.exit_code == 0);
     names found;
-    for (std::size_t at = 0, end = 0; (end = said.out.find('\n', at)) != std::string::npos; at = end + 1)
-      found.push_back(json::parse(said.out.substr(at, end - at)).at("name"));
+    for (std::size_t at = 0, end = 0; (end = said.out.find('\n', at)) != std::string::npos; at = end + 1) {
+      const auto one = json::parse(said.out.substr(at, end - at));
+      found.push_back(one.value("name", "next: " + one.value("next", "")));
+    }
     return found;
   }
 };
@@ -128,6 +130,7 @@ TEST_CASE_METHOD(scheduled_world, "recurring list finds and orders schedules and
     return said.substr(go_on.size(), said.size() - go_on.size() - 2);
   };
   CHECK(listed({"--after", go_on_behind({})}) == names{"leap", "nightly"});
+  CHECK(listed({"--limit", "1"}) == names{"Nightfall", "next: Nightfall"});
   const auto next = go_on_behind({"--sort", "next"});
   CHECK(next.ends_with("/Nightfall"));
   CHECK(listed({"--sort", "next", "--after", next}) == names{"leap", "nightly"});
