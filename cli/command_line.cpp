@@ -237,9 +237,8 @@ constexpr const char* dashboard_help =
     "there `sluice work` answers as well.";
 
 constexpr const char* top_help =
-    "Shows what is wrong, and what each queue and throttler does, anew each second; plain and once where the output "
-    "is\n"
-    "no terminal";
+    "Shows what is wrong, and what each queue and throttler does, anew each second; plain and once, from two looks a\n"
+    "second apart, where the output is no terminal";
 
 void add_dashboard_command(CLI::App& app, command& c) {
   app.add_subcommand("top", top_help)->add_flag("--once", c.once, "Once, on a terminal too");
@@ -403,7 +402,7 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   add_jobs_commands(app, c);
 
   store_command("show", "Shows one job with its history")->add_option("ID", c.id)->required();
-  store_command("queues", "Counts the jobs of each queue by state");
+  store_command("queues", "Counts the jobs of each queue by state")->add_option("QUEUE", c.queue, "Only this queue");
   for (auto* paged : {store_command("locks", "Lists the locks that are held, those first whose leases end first"),
                       store_command("quarantine", "Lists jobs that were put aside since they could not be read"),
                       store_command("log", log_help)})

@@ -130,7 +130,7 @@ TEST_CASE("bash completes the options of a command and those of all") {
   CHECK(bash.offers({"schedule", "trigger", "nightly", "--i"}) == names{"--id"});
   CHECK(bash.offers({"enqueue", "default", "noop", "{\"a\": -1}", "--re"}) == names{"--retries"});
   CHECK(bash.offers({"--v"}) == names{"--version"});
-  CHECK(bash.offers({"queues", "--st"}) == names{"--store"});
+  CHECK(bash.offers({"servers", "--st"}) == names{"--store"});
 }
 
 TEST_CASE("bash completes fixed values and the kinds of throttlers and files") {
