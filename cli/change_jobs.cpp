@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/pages.hpp"
 #include "cli/words.hpp"
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
@@ -32,6 +33,15 @@ constexpr change remove_jobs{"delete", "deleted", &client::remove, &client::remo
 int change_some(client& store, const command& c, const change& how) {
   std::vector<job_id> ids(c.ids.begin(), c.ids.end());
   const auto each = (store.*how.some)(ids);
+  if (c.json && ids.size() > 1) {  // as the API says it
+    changed_page all;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (each[i]) ++all.done;
+      else all.failed.emplace_back(ids[i], each[i].error());
+    }
+    print_line(web::json_of(all, all.failed.size()));
+    return all.failed.empty() ? 0 : 1;
+  }
   int code = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!each[i]) code = failed(each[i].error());
@@ -46,8 +56,9 @@ result<std::uint64_t> count(client& store, job_query query) {
   query.with_args = false;
   query.limit = 200;
   std::uint64_t found = 0;
+  auto list = giving_way(query, [&](const job_query& asked) { return store.list(asked); });
   do {
-    const auto page = store.list(query);
+    const auto page = list(query);
     if (!page) return page.error();
     found += page->jobs.size();
     query.after = page->next;
@@ -88,9 +99,10 @@ int change_all(client& store, const command& c, const change& how) {
   changed_page all;
   std::uint64_t refused = 0;
   std::optional<error> broke;
+  auto change_page = giving_way(query, [&](const job_query& some) { return (store.*how.page)(some); });
   do {
     query.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(200, agreed - all.done - refused));
-    const auto page = (store.*how.page)(query);
+    const auto page = change_page(query);
     if (!page) {
       broke = page.error();
       break;

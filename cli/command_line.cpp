@@ -115,7 +115,8 @@ constexpr const char* set_recurring_help =
     "The keys are those of a configuration (docs/configuration.md, docs/recurring.md).";
 
 void add_recurring_commands(CLI::App& app, command& c) {
-  auto* one = app.add_subcommand("recurring", "Lists and changes jobs that are enqueued again and again");
+  auto* one = app.add_subcommand("recurring", "Lists and changes schedules: jobs that are enqueued again and again");
+  one->alias("schedule");
   one->require_subcommand(1);
   auto* list = one->add_subcommand("list", "Lists them with their next and last run. What is asked for must all hold");
   list->add_option("--name", c.schedule, "Only those in whose names this occurs, whatever its case");
@@ -134,7 +135,8 @@ void add_recurring_commands(CLI::App& app, command& c) {
       ->check(CLI::Range(1u, 1'000u));
   verb("set", set_recurring_help)->add_option("WORDS", c.words, "Its definition, as job=report every=90s");
   verb("remove", "Removes a schedule; jobs that it enqueued stay");
-  verb("trigger", "Enqueues one job of it now and prints its id");
+  verb("trigger", "Enqueues one job of it now and prints its id")
+      ->add_option("--id", c.id, "The job's id (a new one): again with the same is the same job");
   verb("pause", "Pauses a schedule; what falls into the pause is not caught up");
   verb("resume", "Resumes a paused schedule");
 }
@@ -235,9 +237,8 @@ constexpr const char* dashboard_help =
     "there `sluice work` answers as well.";
 
 constexpr const char* top_help =
-    "Shows what is wrong, and what each queue and throttler does, anew each second; plain and once where the output "
-    "is\n"
-    "no terminal";
+    "Shows what is wrong, and what each queue and throttler does, anew each second; plain and once, from two looks a\n"
+    "second apart, where the output is no terminal";
 
 void add_dashboard_command(CLI::App& app, command& c) {
   app.add_subcommand("top", top_help)->add_flag("--once", c.once, "Once, on a terminal too");
@@ -267,6 +268,7 @@ std::vector<std::string> command_names(const CLI::App& app, bool below = false) 
   std::vector<std::string> names;
   for (const auto* one : app.get_subcommands({})) {
     names.push_back(one->get_name());
+    names.insert(names.end(), one->get_aliases().begin(), one->get_aliases().end());
     if (below)
       for (const auto& verb : command_names(*one))
         names.push_back(cat(one->get_name(), ' ', verb));
@@ -282,6 +284,21 @@ std::vector<std::string> option_names(const std::vector<const CLI::App*>& comman
       for (const auto& name : option->get_lnames())
         names.push_back("--" + name);
   return names;
+}
+
+std::string no_command(const std::string& word, const CLI::App& among) {
+  return cat("there is no command '", word, "'", did_you_mean(word, command_names(among)));
+}
+
+// The word that stands where the command does, when it is none and a later one is: "recuring" of "recuring show a".
+std::optional<std::string> mistaken_command(const CLI::App& app, const std::vector<std::string>& typed) {
+  const auto commands = named(app);
+  const auto left = app.remaining(true);
+  if (commands.size() == 1 || left.empty() || left.front().starts_with('-')) return std::nullopt;
+  const auto first = std::find_if(typed.begin(), typed.end(), [&](const auto& word) {
+    return word == left.front() || commands[1]->check_name(word);
+  });
+  return first != typed.end() && *first == left.front() ? std::optional(*first) : std::nullopt;
 }
 
 // Why the words were refused: because of the first that nothing could be made of, or as CLI11 says it.
@@ -302,7 +319,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& why) {
     return cat("there is no option '", option, "'",
                option.size() > 3 ? did_you_mean(option, option_names(commands)) : std::string());
   }
-  if (needs_command) return cat("there is no command '", word, "'", did_you_mean(word, command_names(last)));
+  if (needs_command) return no_command(word, last);
   // As "throttlers set", where "throttler set" is meant.
   auto pairs = command_names(app, true);
   pairs.erase(
@@ -350,7 +367,7 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   app.fallthrough();  // these may stand before or after the command and its words
   app.add_option("--store", c.store,
                  "The store: sqlite:FILE or redis://host:port/db (or the environment's SLUICE_STORAGE)");
-  app.add_flag("--json", c.json, "One JSON object a line");
+  app.add_flag("--json", c.json, "One JSON object a line; of a list that goes on the last says where, as \"next\"");
 
   const auto store_command = [&](const char* name, const char* help) { return app.add_subcommand(name, help); };
   const auto config_command = [&](const char* name, const char* help) {
@@ -385,7 +402,7 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   add_jobs_commands(app, c);
 
   store_command("show", "Shows one job with its history")->add_option("ID", c.id)->required();
-  store_command("queues", "Counts the jobs of each queue by state");
+  store_command("queues", "Counts the jobs of each queue by state")->add_option("QUEUE", c.queue, "Only this queue");
   for (auto* paged : {store_command("locks", "Lists the locks that are held, those first whose leases end first"),
                       store_command("quarantine", "Lists jobs that were put aside since they could not be read"),
                       store_command("log", log_help)})
@@ -427,8 +444,10 @@ parsed parse(int argc, char** argv) {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return {std::nullopt, app->exit(e)};  // help, or the version
-    const auto name = full_name(named(*app));
-    return refused(name, cat(complaint(*app, e), " (sluice ", name, name.empty() ? "" : " ", "--help lists all)"));
+    const auto mistaken = mistaken_command(*app, {argv + 1, argv + argc});
+    const auto name = mistaken ? std::string() : full_name(named(*app));
+    const auto why = mistaken ? no_command(*mistaken, *app) : complaint(*app, e);
+    return refused(name, cat(why, " (sluice ", name, name.empty() ? "" : " ", "--help lists all)"));
   }
   const auto commands = named(*app);
   c.name = full_name(commands);

@@ -25,10 +25,18 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 
 std::vector<const CLI::App*> commands_of(const CLI::App& of) { return of.get_subcommands({}); }
 
+// By all names that it has.
+words names_of(const CLI::App& command) {
+  words names{command.get_name()};
+  names.insert(names.end(), command.get_aliases().begin(), command.get_aliases().end());
+  return names;
+}
+
 words names_of(const std::vector<const CLI::App*>& commands) {
   words names;
   for (const auto* one : commands)
-    names.push_back(one->get_name());
+    for (auto& name : names_of(*one))
+      names.push_back(std::move(name));
   return names;
 }
 
@@ -142,13 +150,16 @@ complete -F _sluice sluice
 
 std::string bash_completion(const CLI::App& program) {
   words with_value, commands;
-  std::string offers;
+  std::string offers, other_names;
   const auto offer = [&](const words& when, const words& what) {
     if (!what.empty()) offers += cat("    ", joined(when, "|"), ") offer='", joined(what, " "), "' ;;\n");
   };
   const auto shared = names_of(shared_options(program));
   for_each_command(program, "", [&](const CLI::App& command, const std::string& path) {
     if (!path.empty()) commands.push_back(cat('"', path, '"'));
+    for (const auto* one : commands_of(command))
+      for (const auto& name : one->get_aliases())
+        other_names += cat("      \"", path, ' ', name, "\") command='", path, ' ', one->get_name(), "' ;;\n");
     for (const auto* option : options_of(command, false)) {
       if (!takes_value(*option)) continue;
       const auto patterns = patterns_of(path, *option);
@@ -169,7 +180,7 @@ std::string bash_completion(const CLI::App& program) {
     offer(when, options);
   });
   return cat(bash_begins, "      ", joined(with_value, "|"), ") before=$word ;;\n      ", joined(commands, "|"),
-             ") command+=\" $word\" ;;\n", bash_goes_on, offers, bash_ends);
+             ") command+=\" $word\" ;;\n", other_names, bash_goes_on, offers, bash_ends);
 }
 
 // --- zsh
@@ -226,10 +237,15 @@ std::string zsh_completion(const CLI::App& program) {
       return;
     }
     out += "  local -a commands=(\n";
-    for (const auto* one : commands_of(command))
-      out += cat("    '", one->get_name(), ':', zsh_text(summary(one->get_description())), "'\n");
+    std::string other_names;
+    for (const auto* one : commands_of(command)) {
+      for (const auto& called : names_of(*one))
+        out += cat("    '", called, ':', zsh_text(summary(one->get_description())), "'\n");
+      for (const auto& alias : one->get_aliases())
+        other_names += cat(name, '_', alias, "() {\n  ", name, '_', one->get_name(), " \"$@\"\n}\n");
+    }
     out += cat("  )\n  _arguments -C \\\n    ", joined(specs, " \\\n    "), zsh_groups, name,
-               "_$line[1] ;;\n  esac\n  return ret\n}\n");
+               "_$line[1] ;;\n  esac\n  return ret\n}\n", other_names);
   });
   // Sourced, or called as what a folder of completions has under this name.
   return out + "if [[ $funcstack[1] == _sluice ]]; then _sluice \"$@\"; else compdef _sluice sluice; fi\n";
@@ -286,6 +302,7 @@ std::string manual(const CLI::App& program) {
                     "\" \"Sluice\"\n.SH NAME\nsluice \\- durable background jobs\n.SH SYNOPSIS\n.B "
                     "sluice\n\\fICOMMAND\\fR [\\fIWORDS\\fR] "
                     "[\\fIOPTIONS\\fR]\n.SH DESCRIPTION\n";
+  std::string other_names;
   for_each_command(program, "", [&](const CLI::App& command, const std::string& path) {
     const auto places = options_of(command, true);
     auto options = options_of(command, false);
@@ -302,8 +319,12 @@ std::string manual(const CLI::App& program) {
     if (path.empty()) out += ".SH OPTIONS\n";
     out += roff_options(places) + roff_options(options);
     if (path.empty()) out += ".SH COMMANDS\n";
+    for (const auto* one : commands_of(command))
+      for (const auto& alias : one->get_aliases())
+        other_names +=
+            cat(".SS sluice", path, ' ', alias, "\nAnother name of sluice", path, ' ', one->get_name(), ".\n");
   });
-  return out + ".SH EXIT STATUS\n0: done; 1: it failed; 2: the words were wrong.\n";
+  return out + other_names + ".SH EXIT STATUS\n0: done; 1: it failed; 2: the words were wrong.\n";
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ int list(client& store, const command& c) {
     return store.list(*query);
   };
   return show_pages(
-      c, ask, [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
+      c, giving_way(*query, ask), [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
 }
 
 int show_totals(client& store, const command& c) {
@@ -49,6 +49,15 @@ int show_totals(client& store, const command& c) {
     for (const auto& line : web::json_lines(c.queue, *got))
       print_line(line);
   return 0;
+}
+
+// All queues, or one.
+result<std::vector<queue_counts>> queues(client& store, const command& c) {
+  auto all = store.queues();
+  if (!all || c.queue.empty()) return all;
+  std::erase_if(*all, [&](const queue_counts& q) { return q.queue.value != c.queue; });
+  if (all->empty()) return error{errc::not_found, cat("no queue ", printable(c.queue, 200), " is known")};
+  return all;
 }
 
 int show(client& store, const command& c) {
@@ -87,7 +96,7 @@ int inspect(const command& c) {
     return show_pages(
         c, [&](auto limit, auto& after) { return store.acts(limit, after); },
         [](act_page & p) -> auto& { return p.acts; }, acts_table);
-  if (c.name == "queues") return show_all(c, store.queues(), queues_table);
+  if (c.name == "queues") return show_all(c, queues(store, c), queues_table);
   if (c.name == "totals") return show_totals(store, c);
   if (c.name == "servers") return show_all(c, store.servers(), servers_table);
   if (c.name == "requeue" || c.name == "delete") return change_jobs(store, c);

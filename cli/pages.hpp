@@ -2,34 +2,70 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include <sluice/job.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/output.hpp"
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
+#include "storage/job_filter.hpp"
 
 namespace sluice::cli {
 
-// Up to the command's limit. `ask` takes how many and from where; `items` are what a page holds.
+// Pages of jobs by `ask`. What looks inside of jobs costs servers as much as it takes the store: before the next page
+// it pauses for four times as long as the one before took, so that it gets a fifth of the time.
+template <class Ask>
+auto giving_way(const job_query& query, Ask ask) {
+  static constexpr duration longest_pause = std::chrono::seconds(1);
+  return [looks_inside = storage::looks_inside(query), ask, pause = duration(0)](const auto&... words) mutable {
+    std::this_thread::sleep_for(pause);
+    const auto began = std::chrono::steady_clock::now();
+    auto page = ask(words...);
+    const auto took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - began);
+    if (looks_inside) pause = std::min<duration>(4 * took, longest_pause);
+    return page;
+  };
+}
+
+// Where a list goes on: for programs as a line of its own, with how many were looked at where that is known.
+inline void tell_next(const command& c, const std::string& next, std::optional<std::uint64_t> looked_at = {}) {
+  if (next.empty()) return;
+  if (!c.json) return note(cat("there are more: --after '", next, "'"));
+  print_line(cat("{\"next\":", json_quoted(next), looked_at ? cat(",\"looked_at\":", *looked_at) : "", "}"));
+}
+
+// Up to the command's limit. `ask` takes how many and from where; `items` are what a page holds. One that fails on the
+// way tells what there is, and where to go on.
 template <class Ask, class Items, class Item>
 int show_pages(const command& c, Ask ask, Items items, std::string (*as_table)(const std::vector<Item>&)) {
   std::vector<Item> all;
   auto after = c.after;
+  std::optional<std::uint64_t> looked_at;
+  std::optional<error> broke;
   do {
     auto page = ask(std::min<std::uint32_t>(200, c.limit - static_cast<unsigned>(all.size())), after);
-    if (!page) return failed(page.error());
+    if (!page) {
+      broke = page.error();
+      if (after == c.after) return failed(*broke);
+      break;
+    }
     for (auto& item : items(*page)) {
       if (c.json) print_line(web::json_of(item));
       all.push_back(std::move(item));
     }
+    if constexpr (requires { page->looked_at; }) looked_at = looked_at.value_or(0) + page->looked_at;
     after = page->next;
   } while (all.size() < c.limit && !after.empty());
   if (!c.json) print(as_table(all));
-  if (!after.empty()) note(cat("there are more: --after '", after, "'"));
-  return 0;
+  tell_next(c, after, looked_at);
+  return broke ? failed(*broke) : 0;
 }
 
 }  // namespace sluice::cli

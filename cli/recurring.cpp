@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/pages.hpp"
 #include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/text.hpp"
@@ -30,7 +31,7 @@ int list(client& store, const command& c) {
   else
     for (const auto& one : page->schedules)
       print_line(web::json_of(one));
-  if (!page->next.empty()) note(cat("there are more: --after '", page->next, "'"));
+  tell_next(c, page->next);
   return 0;
 }
 
@@ -57,9 +58,9 @@ int remove(client& store, const command& c) {
 }
 
 int trigger(client& store, const command& c) {
-  const auto id = store.trigger_recurring(c.schedule);
+  const auto id = store.trigger_recurring(c.schedule, job_id(c.id));
   if (!id) return failed(id.error());
-  print_line(c.json ? cat("{\"name\":", json_quoted(c.schedule), ",\"id\":", json_quoted(id->value), "}") : id->value);
+  print_line(c.json ? web::json_triggered(c.schedule, *id) : id->value);
   return 0;
 }
 

@@ -12,8 +12,11 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/words.hpp"
+#include "client/asking.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
+#include "dashboard/json.hpp"
 #include "dashboard/overview.hpp"
 
 namespace sluice::cli {
@@ -26,8 +29,7 @@ constexpr auto between_looks = 1s;
 constexpr std::size_t most_troubles = 8;
 constexpr std::size_t most_queues = 30;
 constexpr std::size_t most_throttlers = 10;
-
-volatile std::sig_atomic_t stopped = 0;
+constexpr duration patience_with_ends = 1s;
 
 // How many jobs came to an end in each queue, and when that was looked at.
 struct ends_seen {
@@ -44,27 +46,57 @@ std::vector<queue_counts> busiest(const web::known_store& known) {
   return queues;
 }
 
-result<ends_seen> look_at_ends(client& store, const std::vector<queue_counts>& queues) {
+// Nothing when the store does not tell.
+std::optional<ends_seen> look_at_ends(storage::runner& store, const std::vector<queue_counts>& queues) {
   ends_seen seen;
   const auto later = system_clock().now() + 24h;  // those since ever alone
-  for (const auto& queue : queues) {
-    const auto totals = store.totals({queue.queue, totals_step::hour, later, {}});
-    if (!totals) return totals.error();
-    seen.ended[queue.queue.value] = totals->ever.succeeded + totals->ever.failed + totals->ever.deleted;
+  storage::runner::requests all;
+  for (const auto& queue : queues)
+    all.push_back(storage::totals_request{{queue.queue, totals_step::hour, later, {}}});
+  if (!all.empty()) {
+    const auto answers = ask(store, all, patience_with_ends);
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      const auto* totals = std::get_if<storage::totals_answer>(&answers[i]);
+      if (!totals) return std::nullopt;
+      const auto& ever = totals->report.ever;
+      seen.ended[queues[i].queue.value] = ever.succeeded + ever.failed + ever.deleted;
+    }
   }
   seen.at = steady_clock::now();
   return seen;
 }
 
-std::string rate_of(const std::string& queue, const ends_seen& now, const std::optional<ends_seen>& before) {
-  if (!before || !before->ended.contains(queue) || !now.ended.contains(queue)) return "-";
-  const std::chrono::duration<double> passed = now.at - before->at;
-  const auto ended = static_cast<double>(now.ended.at(queue) - before->ended.at(queue));
-  return passed.count() > 0 ? cat(static_cast<std::uint64_t>(ended / passed.count())) : "-";
+// Tenths a second. Nothing where one look lacks, or totals began anew between the two.
+std::optional<std::uint64_t> rate_of(const std::string& queue, const std::optional<ends_seen>& now,
+                                     const std::optional<ends_seen>& before) {
+  if (!now || !before || !before->ended.contains(queue) || !now->ended.contains(queue)) return std::nullopt;
+  const std::chrono::duration<double> passed = now->at - before->at;
+  const auto then = before->ended.at(queue), ended = now->ended.at(queue);
+  if (passed.count() <= 0 || ended < then) return std::nullopt;
+  return static_cast<std::uint64_t>(10 * static_cast<double>(ended - then) / passed.count());
 }
 
-std::string page_of(const web::known_store& known, const std::vector<queue_counts>& busy, const ends_seen& now,
+// The overview of the API, and its objects of each queue and throttler; of a queue with what this program knows beside.
+std::string json_of(const web::known_store& known, const std::optional<ends_seen>& now,
                     const std::optional<ends_seen>& before) {
+  const auto workers = web::workers_of(known);
+  std::vector<std::string> queues, throttlers;
+  for (const auto& q : known.queues) {
+    auto one = web::json_of(q);
+    one.pop_back();
+    const auto of_it = workers.find(q.queue.value);
+    const auto rate = rate_of(q.queue.value, now, before);
+    queues.push_back(cat(one, ",\"workers\":", of_it == workers.end() ? 0 : of_it->second,
+                         ",\"ended_a_second\":", rate ? cat(*rate / 10, '.', *rate % 10) : "null", "}"));
+  }
+  for (const auto& t : known.throttlers)
+    throttlers.push_back(web::json_of(t));
+  return cat("{\"overview\":", web::json_of(known), ",\"queues\":[", joined(queues, ","), "],\"throttlers\":[",
+             joined(throttlers, ","), "]}");
+}
+
+std::string page_of(const web::known_store& known, const std::vector<queue_counts>& busy,
+                    const std::optional<ends_seen>& now, const std::optional<ends_seen>& before) {
   std::string out = cat(known.at ? format_time(*known.at) : "", "  ", known.queues.size(), " queues, ",
                         known.servers.size(), " servers, ", known.schedules.size(), " schedules\n");
   const auto troubles = web::troubles_of(known);
@@ -77,10 +109,11 @@ std::string page_of(const web::known_store& known, const std::vector<queue_count
   table queues({"QUEUE", "READY", "SCHEDULED", "THROTTLED", "RUNNING", "WORKERS", "FAILED", "ENDED/S"});
   for (const auto& q : busy) {
     const auto of_it = workers.find(q.queue.value);
+    const auto rate = rate_of(q.queue.value, now, before);
     queues.add({cat(printable(q.queue.value, 40), q.paused ? " (paused)" : ""), std::to_string(q.enqueued),
                 std::to_string(q.scheduled), std::to_string(q.throttled), std::to_string(q.processing),
                 std::to_string(of_it == workers.end() ? 0 : of_it->second), std::to_string(q.failed),
-                rate_of(q.queue.value, now, before)});
+                rate ? std::to_string(*rate / 10) : "-"});
   }
   out += '\n' + queues.text();
   if (busy.size() < known.queues.size()) out += cat("and ", known.queues.size() - busy.size(), " more\n");
@@ -114,36 +147,27 @@ void draw(const std::string& page) {
 int show_top(const command& c) {
   auto runner = storage::open_runner(c.store, nullptr, mode_of(c));
   if (!runner) return failed(runner.error());
-  client_options options;
-  options.storage = c.store;
-  options.mode = mode_of(c);
-  auto store = client::open(std::move(options));
-  if (!store) return failed(store.error());
   web::snapshot snapshot(*runner);
   const bool is_live = ::isatty(STDOUT_FILENO) && !c.json && !c.once;
-  struct sigaction stop {};  // without SA_RESTART
-  stop.sa_handler = [](int) { stopped = 1; };
+  struct sigaction stop {};
+  stop.sa_handler = [](int) { ::_exit(0); };  // it has only looked, and may be waiting for a store that is away
   if (is_live) ::sigaction(SIGINT, &stop, nullptr);
   std::optional<ends_seen> before;
-  for (;;) {
+  for (bool is_first = true;; is_first = false) {
     const auto known = snapshot.look();
-    if (c.json) {
-      print_line(web::json_of(*known));
-      return known->away ? 1 : 0;
-    }
-    if (!known->at) return failed(known->away.value_or(error{errc::storage_unavailable, "the store does not answer"}));
+    if (!known->at && !c.json)
+      return failed(known->away.value_or(error{errc::storage_unavailable, "the store does not answer"}));
     const auto busy = busiest(*known);
-    const auto now = look_at_ends(*store, busy);
-    const auto page = page_of(*known, busy, now ? *now : ends_seen{}, before);
-    if (!is_live) {
-      print(page);
-      return known->away ? 1 : 0;
+    auto now = known->away ? std::nullopt : look_at_ends(**runner, busy);
+    const bool is_told = is_live || !is_first || !now;  // a rate needs two looks
+    if (is_live) {
+      draw(page_of(*known, busy, now, before));
+    } else if (is_told) {
+      print(c.json ? json_of(*known, now, before) + '\n' : page_of(*known, busy, now, before));
+      return known->away || !known->at ? 1 : 0;
     }
-    draw(page);
-    if (now) before = *now;
-    for (auto waited = 0ms; waited < between_looks && !stopped; waited += 100ms)
-      std::this_thread::sleep_for(100ms);
-    if (stopped) return 0;
+    if (now) before = std::move(now);
+    std::this_thread::sleep_for(between_looks);
   }
 }
 

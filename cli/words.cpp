@@ -16,12 +16,13 @@
 namespace sluice::cli {
 namespace {
 
-// The login name of whoever typed the command, also behind sudo, and the host.
+// The login name of whoever typed the command, also behind sudo, and the host. Only root can have come by sudo: anybody
+// else may have set the variable to blame another.
 std::string person() {
   std::array<char, 16 * 1024> names{};
   passwd entry{};
   passwd* known = nullptr;
-  const char* before_sudo = std::getenv("SUDO_USER");
+  const char* before_sudo = ::getuid() == 0 ? std::getenv("SUDO_USER") : nullptr;
   std::string name = before_sudo ? before_sudo : "";
   if (name.empty() && ::getpwuid_r(::getuid(), &entry, names.data(), names.size(), &known) == 0 && known)
     name = known->pw_name;

@@ -5,6 +5,7 @@
 
 #include "client/parts.hpp"
 #include "core/instant.hpp"
+#include "core/no_job.hpp"
 #include "core/text.hpp"
 #include "scheduler/schedules.hpp"
 
@@ -67,12 +68,31 @@ result<void> client::resume_recurring(const std::string& name) {
   return parts_->change_schedule("resume schedule", name, scheduler::pausing(name, false, time_zone_version()));
 }
 
-result<job_id> client::trigger_recurring(const std::string& name) {
-  const auto id = make_job_id(parts_->runner->now());
-  const auto prepare = [this](new_job job) { return parts_->pipeline.prepare(std::move(job), parts_->runner->now()); };
-  const auto done = parts_->change_schedule("trigger schedule", name, scheduler::triggering(name, id, prepare));
+result<job_id> client::trigger_recurring(const std::string& name, const job_id& wanted) {
+  const auto id = wanted.empty() ? make_job_id(parts_->runner->now()) : wanted;
+  storage::enqueue_request made;
+  const auto prepare = [&](new_job job) {
+    auto ready = parts_->pipeline.prepare(std::move(job), parts_->runner->now());
+    if (ready) made.jobs = {*ready};
+    return ready;
+  };
+  bool was_there = false;
+  const auto ask = [&](const storage::request& r) {
+    auto told = parts_->ask(r);
+    if (const auto* swap = std::get_if<storage::swap_schedule_answer>(&told))
+      was_there = swap->each == std::vector{storage::swap_schedule_answer::how::there};
+    return told;
+  };
+  const auto done = scheduler::carry_out(name, scheduler::triggering(name, id, prepare), ask);
   if (!done) return done.error();
-  return id;
+  if (wanted.empty() || !was_there) {
+    parts_->note("trigger schedule", {name});
+    return id;
+  }
+  // To enqueue it tells whether what is there is the same job.
+  const auto compared = parts_->ask_for<storage::enqueue_answer>(std::move(made));
+  if (!compared) return compared.error();
+  return compared->each.front() == errc::none ? result<job_id>(id) : no_job(id, compared->each.front());
 }
 
 result<std::vector<recurring_status>> client::recurring_jobs() {

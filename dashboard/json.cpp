@@ -243,6 +243,10 @@ std::string json_done(std::string_view name, std::string_view what, std::string_
   return cat("{\"", name, "\":", json_quoted(what), ",\"done\":", json_quoted(done), "}");
 }
 
+std::string json_triggered(const std::string& name, const job_id& id) {
+  return cat("{\"name\":", json_quoted(name), ",\"id\":", json_quoted(id.value), "}");
+}
+
 std::string json_fault(const std::string& pointer, const std::string& problem) {
   return dump({{"pointer", pointer}, {"problem", problem}});
 }

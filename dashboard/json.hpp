@@ -24,6 +24,7 @@ std::string json_of(const changed_page& c, std::uint64_t refused);
 std::string json_of(const job_id& id);
 // What a change did to something: {"NAME":"WHAT","done":"DONE"}.
 std::string json_done(std::string_view name, std::string_view what, std::string_view done);
+std::string json_triggered(const std::string& name, const job_id& id);
 std::string json_of(const queue_counts& q);
 // Those since ever at first.
 std::vector<std::string> json_lines(const std::string& queue, const totals_report& report);

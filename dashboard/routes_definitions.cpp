@@ -5,6 +5,7 @@
 #include "core/recurring.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
+#include "dashboard/body.hpp"
 #include "dashboard/json.hpp"
 #include "dashboard/query_words.hpp"
 #include "dashboard/routes.hpp"
@@ -164,9 +165,21 @@ http_response resume_schedule(visit& v) {
 
 http_response trigger_schedule(visit& v) {
   v.about = {v.names[0]};
-  const auto id = v.changing().trigger_recurring(v.names[0]);
+  job_id wanted;
+  if (!v.request.body.empty()) {
+    body_reader body(v.request.body);
+    wanted = job_id(body.text("id").value_or(""));
+    if (auto wrong = body.wrong()) return *wrong;
+  }
+  bool was_there = false;
+  if (!wanted.empty()) {
+    const auto known = v.on.store.get(wanted);
+    if (!known && known.error().code != errc::not_found) return problem(known.error());
+    was_there = known.ok();
+  }
+  const auto id = v.changing().trigger_recurring(v.names[0], wanted);
   if (!id) return problem(id.error());
-  return json_answer(cat("{\"name\":", json_quoted(v.names[0]), ",\"id\":", json_quoted(id->value), "}"), 201);
+  return json_answer(json_triggered(v.names[0], *id), was_there ? 200 : 201);
 }
 
 }  // namespace sluice::web

@@ -114,8 +114,8 @@ public:
   /// Fine when there is none. Its jobs stay.
   result<void> remove_recurring(const std::string& name);
   /// Enqueues one job of it now, also while it is paused and whatever its overlap rule says; its next run stays.
-  /// not_found, damaged_record, and as enqueue.
-  result<job_id> trigger_recurring(const std::string& name);
+  /// With an id asking again is the same job, as with enqueue. not_found, damaged_record, and as enqueue.
+  result<job_id> trigger_recurring(const std::string& name, const job_id& id = {});
   /// What falls into a pause is never caught up. not_found, damaged_record.
   result<void> pause_recurring(const std::string& name);
   result<void> resume_recurring(const std::string& name);

@@ -109,6 +109,16 @@ TEMPLATE_TEST_CASE("a client pauses resumes triggers and removes a schedule", ""
   REQUIRE(id.ok());
   CHECK(c.wait(*id, 10s)->state == job_state::succeeded);
   CHECK(status(c, "s").last_job == *id);
+  for (int i = 0; i < 2; ++i)  // again with the same id is the same job
+    CHECK(c.trigger_recurring("s", job_id("by-hand")).value() == job_id("by-hand"));
+  CHECK(c.wait(job_id("by-hand"), 10s)->state == job_state::succeeded);
+  CHECK(c.trigger_recurring("s", job_id("by-hand")).ok());
+  CHECK(c.get(job_id("by-hand"))->history.size() == 1);
+  auto other = every("other", 24h);
+  other.args = "{\"else\":1}";
+  REQUIRE(c.set_recurring(other).ok());
+  CHECK(c.trigger_recurring("other", job_id("by-hand")).error().code == errc::id_conflict);
+  REQUIRE(c.remove_recurring("other").ok());
   REQUIRE(c.resume_recurring("s").ok());
   CHECK(status(c, "s").next_at.has_value());
   REQUIRE(c.remove_recurring("s").ok());

@@ -281,6 +281,9 @@ TEST_CASE("a schedule is defined, paused, triggered and removed") {
   CHECK(made.status == 201);
   const auto id = json::parse(made.body).at("id").get<std::string>();
   CHECK(w.get("/api/v1/jobs/" + id).at("headers").at("recurring") == "nightly");
+  for (const auto status : {201u, 200u})  // again with the same id is the same job
+    CHECK(w.ask("POST", target + "/trigger", {{"id", "by-hand"}}).status == status);
+  CHECK(w.ask("POST", target + "/trigger", {{"id", 7}}).status == 400);
   // It was paused and ran, but it is defined as it was looked at.
   CHECK(w.ask("PUT", target, {{"job", "noop"}, {"cron", "0 4 * * *"}}, {{"if-match", tag}}).status == 200);
   CHECK(w.ask("PUT", target, {{"job", "noop"}, {"cron", "0 5 * * *"}}, {{"if-match", tag}}).status == 412);

@@ -4,9 +4,12 @@
 #include <set>
 #include <sstream>
 
+#include <sluice/lock.hpp>
+
 #include "core/text.hpp"
 #include "dashboard/raw_client.hpp"
 #include "support/catch.hpp"
+#include "support/redis_server.hpp"
 #include "system/work_world.hpp"
 
 namespace sluice::test {
@@ -37,12 +40,16 @@ public:
       said = ask("GET", target);
       return !said.starts_with("HTTP/1.1 429");
     });
-    return said.substr(said.find("\r\n\r\n") + 4);
+    return body_of(said);
+  }
+  std::string post(const std::string& target, const json& body) const {
+    return body_of(ask("POST", target, body.dump()));
   }
   process& itself() { return process_; }
   std::string url() const { return cat("http://localhost:", port_); }
 
 private:
+  static std::string body_of(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
   static std::vector<std::string> words(const std::string& url, std::vector<std::string> more) {
     std::vector<std::string> all{SLUICE_PROGRAM, "dashboard", "--store", url, "--listen", "localhost:0"};
     all.insert(all.end(), more.begin(), more.end());
@@ -95,15 +102,28 @@ void end(process& p) {
 }  // namespace
 
 TEST_CASE("the API and `sluice --json` say the same in the same text") {
-  work_world w;
+  work_world w(json{{"throttlers", {{"gate", {{"kind", "semaphore"}, {"limit", 1}}}}},
+                    {"jobs", {{"exec", {{"throttle", {"semaphore:gate"}}}}}}});
   auto server = w.work();
+  const auto go = w.folder.file("go");
+  w.enqueue({work_world::exec("while [ ! -e " + go + " ]; do sleep 0.02; done", "holds")});
+  REQUIRE(eventually([&] { return w.get("holds").state == job_state::processing; }));
+  w.enqueue({work_world::exec("exit 0", "waits-for-it")});
+  REQUIRE(eventually([&] { return w.get("waits-for-it").state == job_state::throttled; }));
+  auto locks = lock_manager::open({w.url, 20s, {}});
+  REQUIRE(locks);
+  const auto held = locks->take("a-lock", 1h);
+  REQUIRE(held);
+  w.enqueue({work_world::exec("exit 0", "harmed", "unserved")});
+  w.run_sql("UPDATE members SET field1=x'00' WHERE name=CAST('harmed' AS BLOB)");
+  CHECK_FALSE(w.client->get(job_id("harmed")));
   REQUIRE(w.sluice({"enqueue", "default", "noop", "{\"a\": 1.50}", "--id", "done", "--header", "x=y"}).exit_code == 0);
   REQUIRE(w.client->wait(job_id("done"), 20s));
   REQUIRE(w.sluice({"enqueue", "later", "noop", "{}", "--id", "waits"}).exit_code == 0);
   REQUIRE(w.sluice({"throttler", "set", "semaphore:api", "limit=4"}).exit_code == 0);
   REQUIRE(w.sluice({"recurring", "set", "nightly", "job=noop", "cron=0 3 * * *"}).exit_code == 0);
   REQUIRE(w.sluice({"delete", "waits"}).exit_code == 0);
-  dashboard_process d(w.url, w.folder.file("dashboard.log"));
+  dashboard_process d(w.url, w.folder.file("dashboard.log"), {"--allow-changes"});
 
   const auto lines = [&](std::vector<std::string> words) {
     words.push_back("--json");
@@ -118,14 +138,19 @@ TEST_CASE("the API and `sluice --json` say the same in the same text") {
     REQUIRE(said.size() == 1);
     CHECK(said[0] == d.get(target));
   };
-  const auto list = [&](std::vector<std::string> words, const std::string& target) {
-    std::string all;
-    for (const auto& line : lines(std::move(words)))
-      all += (all.empty() ? "" : ",") + line;
+  const auto list = [&](const std::vector<std::string>& words, const std::string& target) {
     CAPTURE(target);
+    std::string all, said;
+    // Leases are renewed, and servers beat, between the two.
+    CHECK(eventually([&] {
+      all.clear();
+      for (const auto& line : lines(words))
+        all += (all.empty() ? "" : ",") + line;
+      said = d.get(target);
+      return !all.empty() && said.find("[" + all + "],\"next\":\"\"") != std::string::npos;
+    }));
+    CAPTURE(all, said);
     CHECK_FALSE(all.empty());
-    const auto said = d.get(target);
-    CHECK(said.find("[" + all + "],\"next\":\"\"") != std::string::npos);
   };
   one({"show", "done"}, "/api/v1/jobs/done");
   one({"explain", "done"}, "/api/v1/jobs/done/explanation");
@@ -136,8 +161,32 @@ TEST_CASE("the API and `sluice --json` say the same in the same text") {
   list({"throttlers"}, "/api/v1/throttlers");
   list({"recurring", "list"}, "/api/v1/schedules");
   list({"queues"}, "/api/v1/queues");
+  one({"queues", "default"}, "/api/v1/queues/default");
   list({"totals"}, "/api/v1/totals");
   list({"log"}, "/api/v1/log");
+  list({"servers"}, "/api/v1/servers");
+  list({"locks"}, "/api/v1/locks");
+  list({"quarantine"}, "/api/v1/quarantine");
+  list({"throttler", "holders", "semaphore:gate"}, "/api/v1/throttlers/semaphore/gate/holders");
+  list({"throttler", "waiters", "semaphore:gate"}, "/api/v1/throttlers/semaphore/gate/waiters");
+
+  // What is there already stays as it is, so that both can be asked for the same change.
+  const auto change = [&](std::vector<std::string> words, const json& body) {
+    const auto said = lines(std::move(words));
+    REQUIRE(said.size() == 1);
+    CHECK(said[0] == d.post("/api/v1/jobs/actions", body));
+    return json::parse(said[0]);
+  };
+  REQUIRE(w.sluice({"enqueue", "later", "noop", "{}", "--id", "stays"}).exit_code == 0);
+  const auto some = change({"requeue", "stays", "nobody"}, {{"action", "requeue"}, {"ids", {"stays", "nobody"}}});
+  CHECK(some.at("failed")[0].at("code") == "not_found");
+  const auto all =
+      change({"requeue", "--all", "--yes", "--state", "enqueued", "--queue", "later"},
+             {{"action", "requeue"}, {"filter", {{"state", "enqueued"}, {"queue", "later"}}}, {"expected_count", 100}});
+  CHECK(all.at("done") == 1);
+  const std::string trigger = "/api/v1/schedules/nightly/trigger";
+  CHECK(lines({"recurring", "trigger", "nightly", "--id", "by-hand"}).at(0) == d.post(trigger, {{"id", "by-hand"}}));
+  write_file(go, "");
   end(server);
 }
 
@@ -234,8 +283,33 @@ TEST_CASE("`sluice top` tells once, when it is no terminal, what is wrong and wh
   CHECK(said.out.find("! 1 job waits in queue lonely, which no server that is alive serves") != std::string::npos);
   CHECK(said.out.find("lonely") != std::string::npos);
   CHECK(said.out.find('\x1b') == std::string::npos);
-  const auto as_json = w.sluice({"top", "--json"});
-  CHECK(json::parse(as_json.out).at("troubles")[0].at("kind") == "unserved_queue");
+  CHECK(said.out.find("0       0        0\n") != std::string::npos);  // the last is a rate, of two looks
+  const auto as_json = json::parse(w.sluice({"top", "--json"}).out);
+  CHECK(as_json.at("overview").at("troubles")[0].at("kind") == "unserved_queue");
+  CHECK(as_json.at("throttlers").empty());
+  auto queue = as_json.at("queues").at(0);
+  CHECK(queue.at("workers") == 0);
+  CHECK(queue.at("ended_a_second") == 0.0);
+  queue.erase("workers");
+  queue.erase("ended_a_second");
+  CHECK(queue.dump() + "\n" == w.sluice({"queues", "lonely", "--json"}).out);
+}
+
+TEST_CASE("SIGINT ends `sluice top` also while the store is away") {
+  if (!is_here("script")) return;
+  redis_server redis;
+  work_world w(json::object(), redis.url());
+  REQUIRE(w.sluice({"enqueue", "lonely", "noop", "{}"}).exit_code == 0);
+  const auto pid = w.folder.file("pid"), shown = w.folder.file("shown");
+  process terminal(
+      {"script", "-qefc", cat("echo $$ > ", pid, "; exec ", SLUICE_PROGRAM, " top --store ", w.url), shown},
+      w.folder.file("terminal.log"));
+  REQUIRE(eventually([&] { return read_file(shown).find("lonely") != std::string::npos; }));
+  redis.stop_process();
+  CHECK(eventually([&] { return read_file(shown).find("the store does not answer") != std::string::npos; }));
+  ::kill(std::stoi(read_file(pid)), SIGINT);
+  CHECK(terminal.exit_code(3s) == 0);
+  redis.continue_process();
 }
 
 }  // namespace sluice::test

@@ -1,4 +1,9 @@
 // How jobs are stored, found and changed in numbers by the `sluice` command.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
 #include "core/clock.hpp"
 #include "core/text.hpp"
 #include "support/catch.hpp"
@@ -11,8 +16,14 @@ std::vector<std::string> ids_in(const std::string& lines) {
   std::vector<std::string> found;
   std::istringstream in(lines);
   for (std::string line; std::getline(in, line);)
-    found.push_back(nlohmann::json::parse(line).at("id"));
+    if (const auto one = nlohmann::json::parse(line); one.contains("id")) found.push_back(one.at("id"));
   return found;
+}
+
+// The last of the lines, that says where the list goes on.
+nlohmann::json next_in(const std::string& lines) {
+  const auto last = lines.rfind('\n', lines.size() - 2);
+  return nlohmann::json::parse(lines.substr(last + 1));
 }
 
 using names = std::vector<std::string>;
@@ -56,10 +67,56 @@ TEST_CASE("jobs are read from a file and found by what they are") {
 
   const auto first = w.sluice({"jobs", "--state", "enqueued", "--limit", "2", "--json"});
   CHECK(ids_in(first.out) == names{"one-line:1", "one-line:2"});
-  const std::string go_on = "sluice: there are more: --after '";
-  REQUIRE(first.err.starts_with(go_on));
-  const auto after = first.err.substr(go_on.size(), first.err.size() - go_on.size() - 2);
+  CHECK(first.err.empty());
+  const auto next = next_in(first.out);
+  CHECK(next.at("looked_at") == 2);
+  const std::string after = next.at("next");
   CHECK(find({"--state", "enqueued", "--after", after}) == names{"one-line:4"});
+  CHECK(w.sluice({"jobs", "--state", "enqueued", "--limit", "2"}).err ==
+        "sluice: there are more: --after '" + after + "'\n");
+}
+
+TEST_CASE("a list that fails on its way tells what it found and where to go on") {
+  work_world w;
+  for (int i = 0; i < 250; ++i)
+    w.enqueue({work_world::exec("exit 0", std::to_string(i))});
+  w.run_sql("INSERT INTO keys(name, kind, size) VALUES(CAST('{sluice}:scheduled:default' AS BLOB), 3, 1)");
+  const auto said = w.sluice({"jobs", "--limit", "300", "--json"});
+  CHECK(said.exit_code == 1);
+  CHECK(ids_in(said.out).size() == 200);
+  const std::string after = next_in(said.out).at("next");
+  CHECK(ids_in(w.sluice({"jobs", "--state", "enqueued", "--after", after, "--json"}).out).size() == 50);
+  const auto table = w.sluice({"jobs", "--limit", "300"});
+  CHECK(table.exit_code == 1);
+  CHECK(std::count(table.out.begin(), table.out.end(), '\n') == 201);
+  CHECK(table.err.starts_with("sluice: there are more: --after '" + after + "'\nsluice: "));
+  CHECK(w.sluice({"jobs", "--limit", "300", "--after", after}).out.empty());
+}
+
+TEST_CASE("a search inside of jobs leaves four fifths of the time to servers") {
+  work_world w;
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i)
+    lines += "{\"n\":1}\n";
+  write_file(w.folder.file("lines"), lines);
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "@" + w.folder.file("lines"), "--bulk"}).exit_code == 0);
+  const auto time_of = [](const auto& what) {
+    const auto began = std::chrono::steady_clock::now();
+    what();
+    return std::chrono::steady_clock::now() - began;
+  };
+  const auto flat_out = [&] {
+    job_query query;
+    query.argument = argument_query{"n", "2"};
+    query.with_args = false;
+    do
+      query.after = w.client->list(query)->next;
+    while (!query.after.empty());
+  };
+  const auto least = std::min({time_of(flat_out), time_of(flat_out), time_of(flat_out)});
+  int exit_code = -1;
+  CHECK(time_of([&] { exit_code = w.sluice({"jobs", "--match", "n=2"}).exit_code; }) > 3 * least);
+  CHECK(exit_code == 0);
 }
 
 TEST_CASE("words that ask for nothing sensible are told with what they take") {
@@ -122,6 +179,15 @@ TEST_CASE("several jobs are changed by one command and each that is refused is t
   CHECK(said.out == "a deleted\nb deleted\n");
   CHECK(said.err.find("there is no job nobody") != std::string::npos);
   CHECK(w.counts().deleted == 2);
+  const auto as_json = w.sluice({"requeue", "a", "nobody", "b", "--json"});
+  CHECK(as_json.exit_code == 1);
+  CHECK(as_json.err.empty());
+  const auto told = nlohmann::json::parse(as_json.out);
+  CHECK(told.at("done") == 2);
+  CHECK(told.at("refused") == 1);
+  CHECK(told.at("failed")[0].at("id") == "nobody");
+  CHECK(told.at("failed")[0].at("code") == "not_found");
+  CHECK(w.sluice({"delete", "a", "--json"}).out == "{\"id\":\"a\",\"done\":\"deleted\"}\n");
 }
 
 TEST_CASE("totals tell what came and how it ended") {
@@ -166,7 +232,7 @@ TEST_CASE("who requeued a job is in the log and in the job's reason") {
   std::istringstream in(said.out);
   for (std::string line; std::getline(in, line);)
     lines.push_back(nlohmann::json::parse(line));
-  REQUIRE(lines.size() == 4);
+  REQUIRE(lines.size() == 5);
   CHECK(lines[0].at("what") == "set schedule");
   CHECK(lines[1].at("about") == nlohmann::json{"semaphore:s"});
   CHECK(lines[2].at("what") == "pause");
@@ -179,15 +245,34 @@ TEST_CASE("who requeued a job is in the log and in the job's reason") {
   CHECK(who.find('@') != std::string::npos);
   CHECK(w.get("a").reason == "requeued by " + who + " through sluice");
 
-  const std::string go_on = "sluice: there are more: --after '";
-  REQUIRE(said.err.starts_with(go_on));
-  const auto after = said.err.substr(go_on.size(), said.err.size() - go_on.size() - 2);
-  const auto rest = w.sluice({"log", "--after", after});
+  CHECK(lines[4].size() == 1);
+  const auto rest = w.sluice({"log", "--after", lines[4].at("next").get<std::string>()});
   CHECK(rest.err.empty());
   CHECK(rest.out.starts_with("WHEN "));
   CHECK(rest.out.find("delete      2  a, b\n") != std::string::npos);
   CHECK(rest.out.find("requeue") == std::string::npos);
   CHECK(w.sluice({"log", "--after", "yesterday"}).exit_code == 1);
+}
+
+TEST_CASE("only root can have come by sudo") {
+  work_world w;
+  const auto who_says = [&](names before, const std::string& program, const std::string& url) {
+    before.insert(before.end(), {"env", "SUDO_USER=ada", program, "pause", "default", "--store", url});
+    REQUIRE(run(before, w.folder.path().string()).exit_code == 0);
+    const auto log = w.sluice({"log", "--limit", "1", "--json"});
+    return nlohmann::json::parse(log.out.substr(0, log.out.find('\n'))).at("by").get<std::string>();
+  };
+  const bool is_root = ::getuid() == 0;
+  CHECK(who_says({}, SLUICE_PROGRAM, w.url).starts_with("ada@") == is_root);
+  if (!is_root || !is_here("setpriv")) return;
+  // Somebody else, who may reach the program and the store.
+  const auto program = w.folder.file("sluice");
+  std::filesystem::copy_file(SLUICE_PROGRAM, program);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(w.folder.path()))
+    REQUIRE(::chown(entry.path().c_str(), 65534, 65534) == 0);
+  REQUIRE(::chown(w.folder.path().c_str(), 65534, 65534) == 0);
+  CHECK_FALSE(
+      who_says({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}, program, w.url).starts_with("ada@"));
 }
 
 }  // namespace sluice::test

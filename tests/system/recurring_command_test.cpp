@@ -35,8 +35,10 @@ struct scheduled_world : work_world {
     const auto said = sluice(words);
     CHECK(said.exit_code == 0);
     names found;
-    for (std::size_t at = 0, end = 0; (end = said.out.find('\n', at)) != std::string::npos; at = end + 1)
-      found.push_back(json::parse(said.out.substr(at, end - at)).at("name"));
+    for (std::size_t at = 0, end = 0; (end = said.out.find('\n', at)) != std::string::npos; at = end + 1) {
+      const auto one = json::parse(said.out.substr(at, end - at));
+      found.push_back(one.value("name", "next: " + one.value("next", "")));
+    }
     return found;
   }
 };
@@ -83,6 +85,25 @@ TEST_CASE_METHOD(scheduled_world, "recurring show tells of a paused schedule whe
     CHECK(says(page, part));
 }
 
+TEST_CASE_METHOD(scheduled_world, "a schedule that is triggered again with the same id makes one job") {
+  for (int i = 0; i < 2; ++i)
+    CHECK(sluice({"recurring", "trigger", "Nightfall", "--id", "by-hand"}).out == "by-hand\n");
+  CHECK(counts().enqueued == 1);
+  CHECK(shown("Nightfall").at("last_job") == "by-hand");
+  const auto other = sluice({"recurring", "trigger", "leap", "--id", "by-hand"});
+  CHECK(other.exit_code == 1);
+  CHECK(says(other.err, "by-hand"));
+  CHECK(counts().enqueued == 1);
+}
+
+TEST_CASE_METHOD(scheduled_world, "schedule is another name of recurring") {
+  const auto said = sluice({"schedule", "list"});
+  CHECK(said.exit_code == 0);
+  CHECK(said.out == sluice({"recurring", "list"}).out);
+  CHECK(sluice({"schedule", "pause", "nightly"}).out == "nightly paused\n");
+  CHECK(says(sluice({"--help"}).out, "recurring, schedule"));
+}
+
 TEST_CASE_METHOD(scheduled_world, "recurring show names the schedule that was meant") {
   const auto said = sluice({"recurring", "show", "nightli"});
   CHECK(said.exit_code == 1);
@@ -109,6 +130,7 @@ TEST_CASE_METHOD(scheduled_world, "recurring list finds and orders schedules and
     return said.substr(go_on.size(), said.size() - go_on.size() - 2);
   };
   CHECK(listed({"--after", go_on_behind({})}) == names{"leap", "nightly"});
+  CHECK(listed({"--limit", "1"}) == names{"Nightfall", "next: Nightfall"});
   const auto next = go_on_behind({"--sort", "next"});
   CHECK(next.ends_with("/Nightfall"));
   CHECK(listed({"--sort", "next", "--after", next}) == names{"leap", "nightly"});

@@ -80,7 +80,14 @@ TEST_CASE("a mistyped word is told with the one that was meant") {
            {{"--stor", "sqlite:a.db", "jobs"}, "there is no option '--stor'; did you mean '--store'?"},
            {{"jobs", "-x"}, "sluice jobs: there is no option '-x' (sluice jobs --help lists all)\n"},
            {{"throttlers", "set"}, "'set' is a word too many; did you mean 'throttler set'?"},
-           {{"queues", "default"}, "sluice queues: 'default' is a word too many (sluice queues --help lists all)\n"},
+           {{"servers", "default"}, "sluice servers: 'default' is a word too many (sluice servers --help lists all)\n"},
+           // What follows is a command, too.
+           {{"recuring", "show", "nightly"}, "sluice: there is no command 'recuring'; did you mean 'recurring'?"},
+           {{"recuring", "show"}, "sluice: there is no command 'recuring'; did you mean 'recurring'?"},
+           {{"--json", "recuring", "pause", "nightly"}, "sluice: there is no command 'recuring'; did you mean"},
+           {{"throtler", "show", "semaphore:x"}, "sluice: there is no command 'throtler'; did you mean 'throttler'?"},
+           {{"schedules", "list"}, "sluice: there is no command 'schedules'; did you mean 'schedule'?"},
+           {{"schedule", "lst"}, "sluice recurring: there is no command 'lst'; did you mean 'list'?"},
            {{"throttler", "remov"}, "sluice throttler: there is no command 'remov'; did you mean 'remove'?"},
            {{"throttler"}, "sluice throttler: a command is missing: set, remove, show"},
            {{"jobs", "--state", "faild"}, "succeeded, failed, deleted; not 'faild'; did you mean 'failed'?"},
@@ -111,6 +118,8 @@ TEST_CASE("bash completes commands and the commands of commands") {
   CHECK(bash.offers({"recurring", "re"}) == names{"remove", "resume"});
   CHECK(bash.offers({"--json", "recurring", "li"}) == names{"list"});
   CHECK(bash.offers({"throttlers", "s"}).empty());
+  CHECK(bash.offers({"sched"}) == names{"schedule"});
+  CHECK(bash.offers({"schedule", "re"}) == names{"remove", "resume"});
 }
 
 TEST_CASE("bash completes the options of a command and those of all") {
@@ -118,9 +127,10 @@ TEST_CASE("bash completes the options of a command and those of all") {
   CHECK(bash.offers({"jobs", "--st"}) == names{"--state", "--store"});
   CHECK(bash.offers({"recurring", "list", "--s"}) == names{"--sort", "--store"});
   CHECK(bash.offers({"recurring", "show", "nightly", "--c"}) == names{"--count"});
+  CHECK(bash.offers({"schedule", "trigger", "nightly", "--i"}) == names{"--id"});
   CHECK(bash.offers({"enqueue", "default", "noop", "{\"a\": -1}", "--re"}) == names{"--retries"});
   CHECK(bash.offers({"--v"}) == names{"--version"});
-  CHECK(bash.offers({"queues", "--st"}) == names{"--store"});
+  CHECK(bash.offers({"servers", "--st"}) == names{"--store"});
 }
 
 TEST_CASE("bash completes fixed values and the kinds of throttlers and files") {

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sqlite3.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -62,6 +63,17 @@ public:
     words.insert(words.begin(), SLUICE_PROGRAM);
     words.insert(words.end(), {"--store", url});
     return run(words, folder.path().string());
+  }
+
+  // In the file of a store, to harm it.
+  void run_sql(const std::string& sql) const {
+    sqlite3* db = nullptr;
+    const bool is_open = sqlite3_open(folder.file("jobs.db").c_str(), &db) == SQLITE_OK;
+    sqlite3_busy_timeout(db, 10'000);
+    const bool is_done = is_open && sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+    const std::string why = sqlite3_errmsg(db);
+    sqlite3_close(db);
+    if (!is_done) throw std::runtime_error(why);
   }
 
   static new_job exec(const std::string& script, const std::string& id = {}, const std::string& queue = "default") {
