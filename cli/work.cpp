@@ -19,6 +19,7 @@
 #include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/log.hpp"
+#include "dashboard/access.hpp"
 #include "dashboard/json.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
@@ -37,6 +38,12 @@ constexpr auto log_patience = 500ms;
 constexpr auto between_starts = 1s;
 constexpr int done_signal = SIGUSR2;  // our own word to the waiting main thread
 
+std::optional<config::fault> fault_of_dashboard(const dashboard_options& options) {
+  const auto wrong = web::fault_of(options);
+  if (!wrong) return std::nullopt;
+  return config::fault{wrong->key, wrong->problem};
+}
+
 std::optional<config::loaded> read(const command& c) {
   const auto text = read_file(c.config);
   if (!text) {
@@ -44,7 +51,7 @@ std::optional<config::loaded> read(const command& c) {
     return std::nullopt;
   }
   return config::load({*text, config::environment(), c.sets},
-                      {storage::check_url, throttling::check, scheduler::check});
+                      {storage::check_url, throttling::check, scheduler::check, fault_of_dashboard});
 }
 
 void tell_faults(const command& c, const config::loaded& got) {
@@ -55,6 +62,13 @@ void tell_faults(const command& c, const config::loaded& got) {
   }
   std::fprintf(stderr, "sluice: %zu fault%s in %s; nothing was started\n", got.faults.size(),
                got.faults.size() == 1 ? "" : "s", c.config.c_str());
+}
+
+// A program that starts nothing says why, whatever it logs.
+void cannot(const command& c, const char* what, const error& why) {
+  if (c.log_from == log_level::off)
+    std::fprintf(stderr, "sluice: cannot %s: %s\n", what, printable(log::redact(to_string(why))).c_str());
+  else log::error("cannot ", what, ": ", to_string(why));
 }
 
 sigset_t waited_signals() {
@@ -189,6 +203,9 @@ int work(const command& c) {
     guard.emplace(std::move(*started));
     handlers.handle("exec", exec::make_handler(*guard), {.prefetch = false});
   }
+  // Before any job is claimed: a dashboard that cannot be had fails the start.
+  if (const auto& asked = got->options.dashboard)
+    if (const auto fine = web::can_start(*asked); !fine) return cannot(c, "start the dashboard", fine.error()), 1;
   std::atomic<bool> fatal{false};
   server s(got->options, std::move(handlers));
   s.on_fatal([&](const error& why) {
@@ -198,19 +215,14 @@ int work(const command& c) {
   });
   const auto tried = start_after_older(s, got->options.storage);
   if (!tried) return log::info("stopped"), 0;
-  if (const auto& started = *tried; !started) {
-    if (c.log_from == log_level::off)  // a program that starts nothing says why
-      std::fprintf(stderr, "sluice: cannot start: %s\n", printable(log::redact(to_string(started.error()))).c_str());
-    else log::error("cannot start: ", to_string(started.error()));
-    return 1;
-  }
+  if (const auto& started = *tried; !started) return cannot(c, "start", started.error()), 1;
   log::info("working on ", got->options.storage, " as pid ", ::getpid());
   std::atomic<bool> stopping{false};
   std::optional<dashboard> page;
   if (const auto& asked = got->options.dashboard) {
     auto listens = dashboard::start(client_of(got->options), *asked, [&stopping] { return !stopping; });
     if (!listens) {
-      log::error("cannot start the dashboard: ", to_string(listens.error()));
+      cannot(c, "start the dashboard", listens.error());
       s.stop();
       return 1;
     }

@@ -43,9 +43,10 @@ void read_users(reader& from, dashboard_options& options) {
 
 }  // namespace
 
-void read_dashboard(reader& from, server_options& options) {
+void read_dashboard(reader& from, const checks& by, server_options& options) {
   const auto* at = from.any("dashboard");
   if (!at) return;
+  const auto before = from.faults().size();
   reader r(*at, from.pointer("dashboard"), from.faults());
   auto& o = options.dashboard.emplace();
   keep(o.listen, r.text("listen"));
@@ -59,6 +60,9 @@ void read_dashboard(reader& from, server_options& options) {
   o.hosts = read_texts(r, "hosts");
   o.proxies = read_texts(r, "proxies");
   read_users(r, o);
+  if (from.faults().size() > before || !by.dashboard) return;
+  if (const auto wrong = by.dashboard(o))
+    from.faults().push_back({cat(from.pointer("dashboard"), "/", wrong->pointer), wrong->problem});
 }
 
 }  // namespace sluice::config

@@ -5,6 +5,6 @@
 
 namespace sluice::config {
 
-void read_dashboard(reader& from, server_options& options);
+void read_dashboard(reader& from, const checks& by, server_options& options);
 
 }  // namespace sluice::config

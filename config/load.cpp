@@ -137,7 +137,7 @@ void read_all(const json& tree, const checks& by, loaded& into) {
   read_jobs(r, o);
   read_throttlers(r, by, o);
   read_recurring(r, by, o);
-  read_dashboard(r, o);
+  read_dashboard(r, by, o);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,8 @@ struct checks {
   std::function<result<void>(const sluice::throttler&)> throttler{};
   // The same of a schedule of recurring jobs.
   std::function<result<void>(const sluice::recurring&)> recurring{};
+  // Of what is answered over HTTP: its fault, if any, with a pointer inside of it.
+  std::function<std::optional<fault>(const dashboard_options&)> dashboard{};
 };
 
 struct loaded {

@@ -19,6 +19,7 @@ constexpr auto failures_count_for = 1min;
 constexpr std::size_t most_failures = 10;
 constexpr std::size_t most_peers = 1000;  // of whom failures are remembered
 constexpr std::size_t shortest_secret = 8;
+constexpr std::uint32_t most_reads_a_second = 1000;
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -82,8 +83,52 @@ bool changes(access_need need) { return need == access_need::operate || need == 
 
 }  // namespace
 
-result<std::unique_ptr<access_rules>> access_rules::make(const dashboard_options& options, unsigned port,
-                                                         bool is_loopback) {
+std::optional<option_fault> fault_of(const dashboard_options& options) {
+  const auto where = parse_listen(options.listen);
+  if (!where) return option_fault{"listen", where.error().message};
+  if (options.reads_a_second < 1 || options.reads_a_second > most_reads_a_second)
+    return option_fault{"reads_a_second", cat("must be 1 to ", most_reads_a_second)};
+  bool has_secret = !options.metrics_token_file.empty();
+  for (const auto& user : options.users) {
+    const bool has_own = !user.secret_file.empty() || !user.secret_variable.empty();
+    has_secret = has_secret || has_own;
+    if (user.name.empty() || user.name.find(':') != std::string::npos)
+      return option_fault{cat("users/", user.name), "a user has a name without a colon, which Basic puts behind it"};
+    if (!has_own && options.user_header.empty())
+      return option_fault{cat("users/", user.name),
+                          "needs a secret_file or a secret_variable, or a user_header by which a proxy names the user"};
+  }
+  if (!options.user_header.empty() && options.proxies.empty())
+    return option_fault{"user_header", "needs proxies: the addresses whose word is taken for it"};
+  if (where->is_loopback) return std::nullopt;
+  if (options.users.empty())
+    return option_fault{"listen", cat("the dashboard would be open to whoever reaches ", options.listen,
+                                      ": name users, or listen on localhost")};
+  if (has_secret && !options.behind_tls_proxy)
+    return option_fault{
+        "listen", cat("secrets would cross the network to ", options.listen,
+                      " in plain text: listen on localhost behind a proxy that speaks TLS, and set behind_tls_proxy")};
+  return std::nullopt;
+}
+
+result<void> check(const dashboard_options& options) {
+  const auto wrong = fault_of(options);
+  if (!wrong) return {};
+  return error{errc::invalid_argument, cat("dashboard/", wrong->key, ": ", wrong->problem)};
+}
+
+result<void> can_start(const dashboard_options& options) {
+  if (const auto made = access_rules::make(options, 0); !made) return made.error();
+  const auto where = parse_listen(options.listen);
+  if (!where) return where.error();
+  const auto at = listen_at(*where);
+  if (!at) return at.error();
+  close_all(*at);
+  return {};
+}
+
+result<std::unique_ptr<access_rules>> access_rules::make(const dashboard_options& options, unsigned port) {
+  if (const auto fine = web::check(options); !fine) return fine.error();
   std::unique_ptr<access_rules> made(new access_rules);
   made->options_ = options;
   const auto add_host = [&](const std::string& host) {
@@ -97,13 +142,9 @@ result<std::unique_ptr<access_rules>> access_rules::make(const dashboard_options
     add_host(where->host.find(':') == std::string::npos ? where->host : cat("[", where->host, "]"));
   for (const auto& host : options.hosts)
     add_host(host);
-  bool has_secret = false;
   for (const auto& user : options.users) {
     const auto option = cat("users/", user.name);
     secret_of known{{user.name, user.role}, {}};
-    if (user.name.empty() || user.name.find(':') != std::string::npos)
-      return error{errc::invalid_argument,
-                   cat(option, ": a user has a name without a colon, which Basic puts behind it")};
     if (!user.secret_file.empty() || !user.secret_variable.empty()) {
       auto secret = read_secret(option, user.secret_file, user.secret_variable);
       if (!secret) return secret.error();
@@ -112,23 +153,9 @@ result<std::unique_ptr<access_rules>> access_rules::make(const dashboard_options
         if (other.secret == known.secret)
           return error{errc::invalid_argument,
                        cat(option, " has the secret of ", other.who.name, ": a token says who asks")};
-      has_secret = true;
-    } else if (options.user_header.empty()) {
-      return error{errc::invalid_argument, cat(option,
-                                               " needs a secret_file or a secret_variable, or a user_header "
-                                               "by which a proxy names the user")};
     }
     made->users_.push_back(std::move(known));
   }
-  if (!options.user_header.empty() && options.proxies.empty())
-    return error{errc::invalid_argument, "user_header needs proxies: the addresses whose word is taken for it"};
-  if (!is_loopback && made->users_.empty())
-    return error{errc::invalid_argument, cat("the dashboard would be open to whoever reaches ", options.listen,
-                                             ": name users, or listen on localhost")};
-  if (!is_loopback && has_secret && !options.behind_tls_proxy)
-    return error{errc::invalid_argument,
-                 cat("secrets would cross the network to ", options.listen,
-                     " in plain text: listen on localhost behind a proxy that speaks TLS, and set behind_tls_proxy")};
   if (!options.metrics_token_file.empty()) {
     auto token = read_secret("metrics_token_file", options.metrics_token_file, {});
     if (!token) return token.error();

@@ -35,10 +35,21 @@ struct access_refusal {
   std::string detail;
 };
 
+// What is wrong with options by themselves, before any secret is read or any address taken; `key` is the option's, as
+// "listen".
+struct option_fault {
+  std::string key;
+  std::string problem;
+};
+std::optional<option_fault> fault_of(const dashboard_options& options);
+result<void> check(const dashboard_options& options);  // the same as invalid_argument
+// Whether a dashboard could start now: takes its address, reads its secrets, and lets go of both.
+result<void> can_start(const dashboard_options& options);
+
 class access_rules {
 public:
   // Reads the secrets. invalid_argument, not_found, io_error name the option.
-  static result<std::unique_ptr<access_rules>> make(const dashboard_options& options, unsigned port, bool is_loopback);
+  static result<std::unique_ptr<access_rules>> make(const dashboard_options& options, unsigned port);
 
   // Whether the request may go on, and who makes it. Called by any thread.
   std::optional<access_refusal> check(const http_request& request, access_need need, visitor& who) const;

@@ -58,6 +58,8 @@ struct board {
   store_places places{};
   std::mutex defining{};  // held from the look that If-Match asks for to the change
   http_numbers numbers{};
+  // After it no change is begun any more: the socket of who asks is shut soon after.
+  std::chrono::steady_clock::duration time_for_changes = std::chrono::seconds(3);
 };
 
 }  // namespace sluice::web

@@ -1,23 +1,25 @@
-// Reads the JSON body of a request key by key, noting every fault with its pointer.
+// Reads the JSON body of a request key by key, noting every fault with its pointer. Only the values that are asked for
+// become trees, so that no body takes long, however many keys are in it.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "dashboard/problem.hpp"
 
 namespace sluice::web {
 
+// An object's keys, each with its value as it stands in the text.
+using json_members = std::vector<std::pair<std::string, std::string_view>>;
+
 class body_reader {
 public:
-  using json = nlohmann::ordered_json;
-
   // `at`: where it stands in the body, for pointers.
-  explicit body_reader(const std::string& text, std::string at = {});
+  explicit body_reader(std::string text, std::string at = {});
+  body_reader(const body_reader&) = delete;
 
   std::optional<std::string> text(std::string_view key);
   std::optional<std::uint64_t> number(std::string_view key, std::uint64_t most);
@@ -25,17 +27,29 @@ public:
   std::optional<std::vector<std::string>> texts(std::string_view key, std::size_t most);
   // An object whose values are texts.
   std::vector<std::pair<std::string, std::string>> pairs(std::string_view key);
-  // Whatever stands there, or null.
-  const json* any(std::string_view key);
+  // Whatever stands there, byte for byte; nothing for null.
+  std::optional<std::string> as_it_stands(std::string_view key);
   void fault(std::string_view key, std::string problem);
   // Once all keys have been asked for: what is wrong, unknown keys included; nothing when all is right.
   std::optional<http_response> wrong();
 
 private:
-  std::string at_;
-  json tree_;
+  friend struct body_with_args with_exact_args(const std::string& body);
+  std::optional<std::string_view> find(std::string_view key);
+
+  const std::string at_, text_;
+  json_members members_;
   std::vector<std::string> asked_;
   std::vector<body_fault> faults_;
 };
+
+// The body of a definition with `args`, `args_text` or, as one is shown, both. `text` has instead of them the exact
+// args as a text, under "args".
+struct body_with_args {
+  std::string text{};
+  bool has_args = false;
+  std::optional<http_response> wrong{};
+};
+body_with_args with_exact_args(const std::string& body);
 
 }  // namespace sluice::web

@@ -20,6 +20,7 @@ dashboard& dashboard::operator=(dashboard&&) noexcept = default;
 
 result<dashboard> dashboard::start(client_options store, dashboard_options options, std::function<bool()> is_ready) {
   using namespace std::chrono_literals;
+  if (const auto fine = web::check(options); !fine) return fine.error();
   const auto where = web::parse_listen(options.listen);
   if (!where) return where.error();
   // A request must be answered before its socket is taken for a dead one.
@@ -31,7 +32,7 @@ result<dashboard> dashboard::start(client_options store, dashboard_options optio
   if (!opened) return opened.error();
   auto at = web::listen_at(*where);
   if (!at) return at.error();
-  auto access = web::access_rules::make(options, at->port, where->is_loopback);
+  auto access = web::access_rules::make(options, at->port);
   if (!access) {
     web::close_all(*at);
     return access.error();

@@ -13,6 +13,7 @@
 #include "core/recurring.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
+#include "dashboard/problem.hpp"
 
 namespace sluice::web {
 namespace {
@@ -23,10 +24,34 @@ std::string dump(const json& j) { return j.dump(-1, ' ', false, json::error_hand
 
 json time_or_null(const std::optional<time_point>& at) { return at ? json(format_time(*at)) : json(nullptr); }
 
-// A text of a job as JSON, and its exact bytes beside: numbers may be rounded in the one.
-void add_json(json& to, const std::string& name, const std::string& text) {
-  to[name] = check_json(text, max_json_depth) ? json::parse(text, nullptr, false) : json();
-  to[name + "_text"] = text;
+// JSON text in one line.
+std::string without_blanks(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  std::string out;
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (!in_text && (c == ' ' || c == '\t' || c == '\r' || c == '\n')) continue;
+    out += c;
+    if (in_text && c == '\\') out += text[++i];
+    else if (c == '"') in_text = !in_text;
+  }
+  return out;
+}
+
+// A text of a job as JSON, and its exact bytes beside. No tree is made of it: that of an object with very many keys in
+// their order would take very long, and would round numbers.
+std::string both_of(std::string_view name, const std::string& text) {
+  return cat('"', name, "\":", check_json(text, max_json_depth) ? without_blanks(text) : "null", ",\"", name,
+             "_text\":", dump(text));
+}
+
+// Two objects and what stands between them as one.
+std::string joined(const json& head, const std::string& between, const json& tail) {
+  auto text = dump(head);
+  text.back() = ',';
+  const auto rest = dump(tail);
+  return cat(text, between, ",", std::string_view(rest).substr(1));
 }
 
 json fields_of(const throttler_status& t) {
@@ -34,27 +59,36 @@ json fields_of(const throttler_status& t) {
           {"held", t.held},          {"waiting", t.waiting},   {"next_at", time_or_null(t.next_at)}};
 }
 
-json fields_of(const recurring_status& s, bool with_content) {
-  auto definition = s.definition ? json::parse(write_recurring(*s.definition), nullptr, false) : json();
-  if (!with_content && definition.is_object()) definition.erase("args");
-  return {{"name", s.name},
-          {"paused", s.paused},
-          {"next_at", time_or_null(s.next_at)},
-          {"last_at", time_or_null(s.last_at)},
-          {"last_job", s.last_job.value},
-          {"problem", with_content ? s.problem : ""},
-          {"definition", std::move(definition)}};
+std::string text_of(recurring definition, bool with_content) {
+  if (!with_content) definition.args = recurring().args;
+  auto text = write_recurring(definition);
+  const auto args = cat("\"args\":", json_quoted(definition.args));  // no name before it has a quote
+  if (const auto at = text.find(args); at != std::string::npos)
+    text.replace(at, args.size(), both_of("args", definition.args));
+  return text;
+}
+
+// An object that is not closed yet.
+std::string fields_of(const recurring_status& s, bool with_content) {
+  auto text = dump({{"name", s.name},
+                    {"paused", s.paused},
+                    {"next_at", time_or_null(s.next_at)},
+                    {"last_at", time_or_null(s.last_at)},
+                    {"last_job", s.last_job.value},
+                    {"problem", with_content ? s.problem : ""}});
+  text.pop_back();
+  return cat(text, ",\"definition\":", s.definition ? text_of(*s.definition, with_content) : "null");
 }
 
 json fields_of(const throttler_holder& h) {
   return {{"id", h.id.value}, {"fence", h.fence.value}, {"reserved", h.reserved}, {"since", format_time(h.since)}};
 }
 
-json watched(const std::vector<watched_part>& parts) {
+json watched(const std::vector<watched_part>& parts, bool with_content) {
   json all = json::array();
   for (const auto& p : parts)
     all.push_back({{"system", p.system},
-                   {"what", p.what},
+                   {"what", with_content ? p.what : ""},
                    {"times", p.times},
                    {"failed", p.failed},
                    {"total_us", p.total.count()},
@@ -65,31 +99,31 @@ json watched(const std::vector<watched_part>& parts) {
 }  // namespace
 
 std::string json_of(const job& j, bool with_content) {
-  json out{{"id", j.id.value},
-           {"type", j.type.value},
-           {"queue", j.queue.value},
-           {"state", name_of(j.state)},
-           {"attempt", j.attempt},
-           {"losses", j.losses},
-           {"created_at", format_time(j.created_at)},
-           {"retries", j.retry.attempts ? json(*j.retry.attempts) : json()},
-           {"timeout_ms", j.timeout ? json(j.timeout->count() / 1000) : json()},
-           {"reason", with_content ? j.reason : ""},
-           {"line", j.line},
-           {"fence", j.fence.value},
-           {"server", j.server},
-           {"due_at", time_or_null(j.due_at)},
-           {"started_at", time_or_null(j.started_at)},
-           {"lease_until", time_or_null(j.lease_until)},
-           {"finished_at", time_or_null(j.finished_at)}};
-  add_json(out, "args", with_content ? j.args : "");
-  add_json(out, "result", with_content ? j.result : "");
+  json head{{"id", j.id.value},
+            {"type", j.type.value},
+            {"queue", j.queue.value},
+            {"state", name_of(j.state)},
+            {"attempt", j.attempt},
+            {"losses", j.losses},
+            {"created_at", format_time(j.created_at)},
+            {"retries", j.retry.attempts ? json(*j.retry.attempts) : json()},
+            {"timeout_ms", j.timeout ? json(j.timeout->count() / 1000) : json()},
+            {"reason", with_content ? j.reason : ""},
+            {"line", j.line},
+            {"fence", j.fence.value},
+            {"server", j.server},
+            {"due_at", time_or_null(j.due_at)},
+            {"started_at", time_or_null(j.started_at)},
+            {"lease_until", time_or_null(j.lease_until)},
+            {"finished_at", time_or_null(j.finished_at)}};
+  json out;
   out["progress"] =
       j.progress ? json{{"done", j.progress->done}, {"text", with_content ? j.progress->text : ""}} : json();
-  out["headers"] = json::object();
+  json::object_t headers;
   if (with_content)
     for (const auto& [name, value] : j.headers)
-      out["headers"][name] = value;
+      headers.emplace_back(name, value);  // by [] each would be looked for among all before it
+  out["headers"] = std::move(headers);
   out["history"] = json::array();
   for (const auto& s : j.history)
     out["history"].push_back({{"attempt", s.attempt},
@@ -102,8 +136,10 @@ std::string json_of(const job& j, bool with_content) {
                               {"started", format_time(s.started)},
                               {"ended", format_time(s.ended)},
                               {"error", with_content ? s.error : ""},
-                              {"watched", watched(s.watched)}});
-  return dump(out);
+                              {"watched", watched(s.watched, with_content)}});
+  return joined(head,
+                cat(both_of("args", with_content ? j.args : ""), ",", both_of("result", with_content ? j.result : "")),
+                out);
 }
 
 std::string json_of(const queue_counts& q) {
@@ -176,7 +212,7 @@ std::string json_of(const throttler_status& t) { return dump(fields_of(t)); }
 
 std::string json_of(const throttler_holder& h) { return dump(fields_of(h)); }
 
-std::string json_of(const recurring_status& s, bool with_content) { return dump(fields_of(s, with_content)); }
+std::string json_of(const recurring_status& s, bool with_content) { return fields_of(s, with_content) + "}"; }
 
 std::string local_text(time_point at, std::chrono::seconds offset, std::size_t letters) {
   const auto size = static_cast<int>(std::abs(offset.count()));
@@ -197,11 +233,10 @@ std::vector<std::pair<std::string, std::string>> next_runs(const recurring_outlo
 }
 
 std::string json_page(const recurring_outlook& o, bool with_content) {
-  auto out = fields_of(o.status, with_content);
-  out["next"] = json::array();
+  auto next = json::array();
   for (const auto& [utc, local] : next_runs(o))
-    out["next"].push_back({{"utc", utc}, {"local", local.empty() ? json() : json(local)}});
-  return dump(out);
+    next.push_back({{"utc", utc}, {"local", local.empty() ? json() : json(local)}});
+  return cat(fields_of(o.status, with_content), ",\"next\":", dump(next), "}");
 }
 
 std::string json_page(const throttler_status& t) {
@@ -218,8 +253,12 @@ std::string json_page(const throttler_status& t) {
   return dump(out);
 }
 
-std::string json_of(const job_id& id, const explanation& e) {
-  json out{{"id", id.value},         {"reason", name_of(e.reason)},  {"text", e.text},
+std::string json_of(const job_id& id, const explanation& e, bool with_content) {
+  // Behind the head of these stands what the job, or who changed it, said.
+  const bool has_content =
+      e.reason == explain_reason::final_ || e.reason == explain_reason::retry || e.reason == explain_reason::deferred;
+  const auto text = with_content || !has_content ? e.text : e.text.substr(0, e.text.find(": "));
+  json out{{"id", id.value},         {"reason", name_of(e.reason)},  {"text", text},
            {"resource", e.resource}, {"when", time_or_null(e.when)}, {"before", e.before}};
   out["holders"] = json::array();
   for (const auto& holder : e.holders)
@@ -231,7 +270,7 @@ std::string json_of(const changed_page& c, std::uint64_t refused) {
   json out{{"done", c.done}, {"refused", refused}};
   out["failed"] = json::array();
   for (const auto& [id, why] : c.failed)
-    out["failed"].push_back({{"id", id.value}, {"code", name_of(why.code)}, {"detail", why.message}});
+    out["failed"].push_back({{"id", id.value}, {"code", name_of(why.code)}, {"detail", told_of(why)}});
   out["looked_at"] = c.looked_at;
   out["next"] = c.next;
   return dump(out);

@@ -1,5 +1,6 @@
 // What is known, as JSON: one object in one line. The API and `sluice --json` say it in the same words, which are here.
-// Args and results that are JSON stand as JSON, and their exact bytes beside, since numbers may be rounded in the one.
+// Args and results that are JSON stand as JSON, and their exact bytes beside as args_text and result_text, since
+// readers round numbers.
 #pragma once
 
 #include <string>
@@ -37,7 +38,8 @@ std::string json_of(const throttler_holder& h);
 std::string json_of(const recurring_status& s, bool with_content = true);
 std::string json_page(const throttler_status& t);  // with definition, keys, holders and waiters
 std::string json_page(const recurring_outlook& o, bool with_content = true);
-std::string json_of(const job_id& id, const explanation& e);
+// Without content: no more of the sentence than what Sluice says itself.
+std::string json_of(const job_id& id, const explanation& e, bool with_content = true);
 // With its offset, "2026-03-08T03:00:00-04:00"; before there were zones, an offset has seconds. So many digits and
 // marks before the offset: 19 to the second, 23 to the millisecond.
 std::string local_text(time_point at, std::chrono::seconds offset, std::size_t letters);

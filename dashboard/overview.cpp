@@ -57,9 +57,11 @@ void look_at_throttlers(const known_store& known, std::vector<trouble>& into) {
                       cat(t.resource, " is full with ", t.held, "; ", jobs_wait(t.waiting), " for it")});
 }
 
-void look_at_schedules(const known_store& known, std::vector<trouble>& into) {
+void look_at_schedules(const known_store& known, bool with_content, std::vector<trouble>& into) {
   for (const auto& s : known.schedules) {
-    if (!s.problem.empty()) into.push_back({"dead_schedule", s.name, cat("schedule ", s.name, ": ", s.problem)});
+    if (!s.problem.empty())
+      into.push_back({"dead_schedule", s.name,
+                      cat("schedule ", s.name, with_content ? cat(": ", s.problem) : std::string(" makes no job"))});
     else if (!s.paused && s.next_at && known.at && *s.next_at + late_after < *known.at)
       into.push_back(
           {"late_schedule", s.name,
@@ -88,17 +90,17 @@ std::map<std::string, std::uint64_t> workers_of(const known_store& known) {
   return workers;
 }
 
-std::vector<trouble> troubles_of(const known_store& known) {
+std::vector<trouble> troubles_of(const known_store& known, bool with_content) {
   std::vector<trouble> all;
   look_at_store(known, all);
   look_at_servers(known, all);
-  look_at_schedules(known, all);
+  look_at_schedules(known, with_content, all);
   look_at_queues(known, all);
   look_at_throttlers(known, all);
   return all;
 }
 
-std::string json_of(const known_store& known) {
+std::string json_of(const known_store& known, bool with_content) {
   queue_counts sum;
   for (const auto& q : known.queues) {
     sum.enqueued += q.enqueued;
@@ -115,7 +117,7 @@ std::string json_of(const known_store& known) {
   for (const auto& server : known.servers)
     silent += is_silent(server, known) ? 1 : 0;
   std::string troubles;
-  for (const auto& t : troubles_of(known))
+  for (const auto& t : troubles_of(known, with_content))
     troubles += cat(troubles.empty() ? "" : ",", "{\"kind\":", json_quoted(t.kind), ",\"about\":", json_quoted(t.about),
                     ",\"text\":", json_quoted(t.text), "}");
   return cat("{\"at\":", known.at ? json_quoted(format_time(*known.at)) : "null",

@@ -17,14 +17,14 @@ struct trouble {
   std::string about;  // the name of the queue, server, throttler or schedule; empty: the store as a whole
   std::string text;   // the whole of it, for people
 };
-// The worst first.
-std::vector<trouble> troubles_of(const known_store& known);
+// The worst first. Without content: no error texts.
+std::vector<trouble> troubles_of(const known_store& known, bool with_content = true);
 
 bool is_silent(const server_info& server, const known_store& known);
 
 // Workers of the servers that are alive, by queue.
 std::map<std::string, std::uint64_t> workers_of(const known_store& known);
 
-std::string json_of(const known_store& known);  // as of /api/v1/overview
+std::string json_of(const known_store& known, bool with_content = true);  // as of /api/v1/overview
 
 }  // namespace sluice::web

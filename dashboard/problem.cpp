@@ -1,5 +1,7 @@
 #include "dashboard/problem.hpp"
 
+#include <algorithm>
+
 #include "core/log.hpp"
 #include "core/text.hpp"
 
@@ -59,11 +61,10 @@ http_response made(unsigned status, std::string fields) {
   return said;
 }
 
-std::string fields_of(errc code, std::string_view detail) {
+std::string fields_of(errc code, std::string_view detail) {  // as clients may be told
   const auto status = status_of(code);
   return cat("\"type\":\"/problems/", name_of(code), "\",\"title\":", json_quoted(describe(code)),
-             ",\"status\":", status, ",\"detail\":", json_quoted(bounded_utf8(log::redact(detail), most_of_a_detail)),
-             ",\"code\":\"", name_of(code), "\"");
+             ",\"status\":", status, ",\"detail\":", json_quoted(detail), ",\"code\":\"", name_of(code), "\"");
 }
 
 }  // namespace
@@ -92,15 +93,18 @@ unsigned status_of(errc code) {
   }
 }
 
-http_response problem(errc code, std::string_view detail) {
-  if (!is_for_clients(code) && !detail.empty()) {
-    log::warn("a request was answered with ", name_of(code), ": ", log::redact(detail));
-    detail = describe(code);
-  }
-  return made(status_of(code), fields_of(code, detail));
+std::string told_of(const error& why) {
+  if (!is_for_clients(why.code)) return std::string(describe(why.code));
+  return bounded_utf8(log::redact(why.message), most_of_a_detail);
 }
 
-http_response problem(const error& why) { return problem(why.code, why.message); }
+http_response problem(const error& why) {
+  if (!is_for_clients(why.code) && !why.message.empty())
+    log::warn("a request was answered with ", name_of(why.code), ": ", why.message);
+  return made(status_of(why.code), fields_of(why.code, told_of(why)));
+}
+
+http_response problem(errc code, std::string_view detail) { return problem(error{code, std::string(detail)}); }
 
 http_response problem(unsigned status, std::string_view detail) {
   return made(status, cat("\"type\":\"about:blank\",\"title\":\"", title_of(status), "\",\"status\":", status,
@@ -109,11 +113,12 @@ http_response problem(unsigned status, std::string_view detail) {
 
 http_response wrong_body(const std::vector<body_fault>& faults) {
   std::string errors;
-  for (const auto& f : faults)
-    errors += cat(errors.empty() ? "" : ",", "{\"detail\":", json_quoted(bounded_utf8(f.problem, most_of_a_detail)),
-                  ",\"pointer\":", json_quoted(f.pointer), "}");
+  for (std::size_t i = 0; i < std::min(faults.size(), most_faults_told); ++i)
+    errors += cat(i == 0 ? "" : ",", "{\"detail\":", json_quoted(bounded_utf8(faults[i].problem, most_of_a_detail)),
+                  ",\"pointer\":", json_quoted(bounded_utf8(faults[i].pointer, most_of_a_detail)), "}");
   const auto& first = faults.front();
-  const auto detail = first.pointer.empty() ? first.problem : cat(first.pointer, ": ", first.problem);
+  const auto detail = told_of(
+      {errc::invalid_argument, first.pointer.empty() ? first.problem : cat(first.pointer, ": ", first.problem)});
   return made(400, cat(fields_of(errc::invalid_argument, detail), ",\"errors\":[", errors, "]"));
 }
 

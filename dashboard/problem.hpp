@@ -9,6 +9,10 @@
 
 namespace sluice::web {
 
+// What clients are told of an error. What failed in the store or the system may name files, SQL or addresses: of that
+// it is the sentence of its code alone.
+std::string told_of(const error& why);
+
 http_response problem(const error& why);
 http_response problem(errc code, std::string_view detail);
 // What HTTP itself has a word for.
@@ -16,7 +20,8 @@ http_response problem(unsigned status, std::string_view detail);
 // A body that is wrong at one place, as "/limit".
 http_response wrong_body(std::string_view pointer, std::string_view detail);
 
-// The same with a pointer, when there is more than one.
+// The same of the first of several places; more would help nobody.
+inline constexpr std::size_t most_faults_told = 20;
 struct body_fault {
   std::string pointer;
   std::string problem;

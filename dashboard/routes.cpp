@@ -21,8 +21,8 @@ const std::vector<route>& all() {
       {"GET", "/api/v1", look, memory, {}, show_api},
       {"GET", "/api/v1/openapi.json", look, memory, {}, show_openapi},
       {"GET", "/api/v1/overview", look, memory, {}, show_overview},
-      {"GET", "/api/v1/servers", look, memory, {}, list_servers},
-      {"GET", "/api/v1/queues", look, memory, {}, list_queues},
+      {"GET", "/api/v1/servers", look, memory, page, list_servers},
+      {"GET", "/api/v1/queues", look, memory, page, list_queues},
       {"GET", "/api/v1/queues/{name}", look, memory, {}, show_queue},
       {"PUT", "/api/v1/queues/{name}/pause", operate, store, {}, pause_queue},
       {"DELETE", "/api/v1/queues/{name}/pause", operate, store, {}, resume_queue},
@@ -36,7 +36,7 @@ const std::vector<route>& all() {
       {"POST", "/api/v1/jobs/{id}/requeue", operate, store, {}, requeue_job},
       {"GET", "/api/v1/jobs/{id}/args", look, reads, {}, show_args},
       {"GET", "/api/v1/jobs/{id}/result", look, reads, {}, show_result},
-      {"GET", "/api/v1/throttlers", look, reads, {}, list_throttlers},
+      {"GET", "/api/v1/throttlers", look, reads, page, list_throttlers},
       {"GET", "/api/v1/throttlers/{kind}/{name}", look, reads, {}, show_throttler},
       {"PUT", "/api/v1/throttlers/{kind}/{name}", administer, store, {}, set_throttler},
       {"DELETE", "/api/v1/throttlers/{kind}/{name}", administer, store, {}, remove_throttler},
@@ -96,7 +96,7 @@ found_route find_route(const http_request& request) {
       found.way = &one;
       found.names = std::move(names);
     }
-    found.allowed += cat(found.allowed.empty() ? "" : ", ", one.method);
+    found.allowed += cat(found.allowed.empty() ? "" : ", ", one.method == "GET" ? "GET, HEAD" : one.method);
   }
   return found;
 }

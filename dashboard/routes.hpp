@@ -51,7 +51,7 @@ std::span<const route> routes();
 struct found_route {
   const route* way = nullptr;
   std::vector<std::string> names{};
-  std::string allowed{};  // as "GET, PUT"; empty: there is no such path
+  std::string allowed{};  // as "GET, HEAD, PUT"; empty: there is no such path
 };
 found_route find_route(const http_request& request);
 

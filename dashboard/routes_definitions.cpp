@@ -1,6 +1,8 @@
 // Throttlers and schedules: what an operator defines.
 #include <algorithm>
+#include <chrono>
 
+#include "client/asking.hpp"
 #include "config/load.hpp"
 #include "core/recurring.hpp"
 #include "core/text.hpp"
@@ -12,9 +14,16 @@
 #include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
 #include "throttling/definition.hpp"
+#include "throttling/status.hpp"
 
 namespace sluice::web {
 namespace {
+
+using std::chrono::steady_clock;
+
+constexpr auto slice = std::chrono::milliseconds(180);  // for which a page is filled
+constexpr auto longest_look = std::chrono::seconds(3);
+constexpr duration patience = std::chrono::seconds(3);
 
 std::optional<throttler_kind> kind_named(const std::string& name) {
   const auto& kinds = throttler_kinds();
@@ -47,9 +56,57 @@ http_response changed(visit& v, std::string_view what, const std::string& name, 
 std::optional<http_response> changed_meanwhile(visit& v, http_response (*look)(visit&)) {
   const auto wanted = v.request.header("if-match");
   if (wanted.empty()) return std::nullopt;
-  const auto now = look(v);
+  auto now = look(v);
   if (now.status == 200 && names_definition(wanted, now.defined)) return std::nullopt;
+  if (now.status != 200 && now.status != 404) return now;  // who cannot look does not know
   return problem(412, "it has changed since it was looked at; look again");
+}
+
+// Adds what waits in the lines of a dynamic window's keys, which are rows of their own behind it.
+result<void> add_lines(visit& v, throttler_status& to, storage::throttlers_answer rows) {
+  const auto prefix = to.resource + "/";
+  const auto until = steady_clock::now() + longest_look;
+  for (;;) {
+    for (const auto& row : rows.throttlers) {
+      if (!row.resource.starts_with(prefix)) return {};
+      throttling::add_line(to, row);
+    }
+    if (rows.next.empty()) return {};
+    if (steady_clock::now() > until) return error{errc::timed_out, cat(to.resource, " has very many keys")};
+    auto more = ask_for<storage::throttlers_answer>(
+        *v.on.runner, storage::throttlers_request{storage::largest_page, rows.next}, patience);
+    if (!more) return more.error();
+    rows = std::move(*more);
+  }
+}
+
+// How the throttlers of some rows stand; what they count is asked for in one question.
+result<std::vector<throttler_status>> statuses_of(visit& v, const std::vector<storage::throttler_row>& rows) {
+  std::vector<throttler_status> all;
+  storage::runner::requests asked;
+  std::vector<std::pair<std::size_t, const storage::throttler_row*>> cells, lines;  // by places of `all`
+  for (const auto& row : rows) {
+    if (throttling::throttler_of(row) != row.resource) continue;  // of a key
+    all.push_back(throttling::status_of(row, {}));
+    if (throttling::has_cell(all.back().kind)) cells.emplace_back(all.size() - 1, &row);
+    if (all.back().kind == throttler_kind::dynamic_window) lines.emplace_back(all.size() - 1, &row);
+  }
+  if (cells.empty()) return all;
+  for (const auto& [place, row] : cells)
+    asked.push_back(storage::cell_request{row->resource});
+  for (const auto& [place, row] : lines)
+    asked.push_back(storage::throttlers_request{storage::largest_page, row->resource + "/"});
+  auto got = ask(*v.on.runner, asked, patience);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (const auto* failed = std::get_if<error>(&got[i])) return *failed;
+    if (i < cells.size())
+      all[cells[i].first] = throttling::status_of(*cells[i].second, std::get<storage::cell_answer>(got[i]).cell);
+    else if (auto added = add_lines(v, all[lines[i - cells.size()].first],
+                                    std::get<storage::throttlers_answer>(std::move(got[i])));
+             !added)
+      return added.error();
+  }
+  return all;
 }
 
 config::checks checks() { return {storage::check_url, throttling::check, scheduler::check}; }
@@ -57,12 +114,22 @@ config::checks checks() { return {storage::check_url, throttling::check, schedul
 }  // namespace
 
 http_response list_throttlers(visit& v) {
-  const auto all = v.on.store.throttlers();
-  if (!all) return problem(all.error());
+  const auto limit = v.limit();
+  if (!limit) return problem(limit.error());
   std::vector<std::string> items;
-  for (const auto& t : *all)
-    items.push_back(json_of(t));
-  return json_page_answer("throttlers", items, {});
+  std::string next = v.parameter("after");
+  const auto until = steady_clock::now() + slice;
+  do {  // until there are enough: keys have rows, too
+    const storage::throttlers_request asked{*limit - static_cast<std::uint32_t>(items.size()), next};
+    const auto rows = ask_for<storage::throttlers_answer>(*v.on.runner, asked, patience);
+    if (!rows) return problem(rows.error());
+    const auto some = statuses_of(v, rows->throttlers);
+    if (!some) return problem(some.error());
+    for (const auto& one : *some)
+      items.push_back(json_of(one));
+    next = rows->next;
+  } while (!next.empty() && items.size() < *limit && steady_clock::now() < until);
+  return json_page_answer("throttlers", items, next);
 }
 
 http_response show_throttler(visit& v) {
@@ -88,6 +155,8 @@ http_response set_throttler(visit& v) {
 http_response remove_throttler(visit& v) {
   const auto kind = kind_named(v.names[0]);
   if (!kind) return no_kind(v);
+  std::lock_guard one_at_a_time(v.on.defining);
+  if (auto stale = changed_meanwhile(v, show_throttler)) return *stale;
   const auto found = v.on.store.throttler(*kind, v.names[1]);
   const bool known = found || found.error().code != errc::not_found;
   return changed(v, "resource", resource_of(*kind, v.names[1]), v.changing().remove_throttler(*kind, v.names[1]),
@@ -146,12 +215,21 @@ http_response show_schedule(visit& v) {
 http_response set_schedule(visit& v) {
   std::lock_guard one_at_a_time(v.on.defining);
   if (auto stale = changed_meanwhile(v, show_schedule)) return *stale;
-  const auto said = config::load_recurring(v.names[0], config::json_text{v.request.body}, checks());
+  const auto body = with_exact_args(v.request.body);
+  if (body.wrong) return *body.wrong;
+  auto said = config::load_recurring(v.names[0], config::json_text{body.text}, checks());
   if (!said.faults.empty()) return faults_of(said.faults);
+  if (v.on.options.hide_args && !body.has_args) {  // who was shown none did not mean none
+    const auto known = v.on.store.recurring_job(v.names[0]);
+    if (!known && known.error().code != errc::not_found) return problem(known.error());
+    if (known && known->status.definition) said.definition.args = known->status.definition->args;
+  }
   return changed(v, "name", v.names[0], v.changing().set_recurring(said.definition), "set");
 }
 
 http_response remove_schedule(visit& v) {
+  std::lock_guard one_at_a_time(v.on.defining);
+  if (auto stale = changed_meanwhile(v, show_schedule)) return *stale;
   const auto found = v.on.store.recurring_job(v.names[0]);
   const bool known = found || found.error().code != errc::not_found;
   return changed(v, "name", v.names[0], v.changing().remove_recurring(v.names[0]), known ? "removed" : "was not there");

@@ -5,6 +5,7 @@
 
 #include "core/clock.hpp"
 #include "core/instant.hpp"
+#include "core/log.hpp"
 #include "core/text.hpp"
 #include "dashboard/body.hpp"
 #include "dashboard/json.hpp"
@@ -23,7 +24,9 @@ using namespace std::chrono_literals;
 constexpr duration slice = 180ms, slice_beside_servers = 10ms;
 constexpr double busy_jobs_a_second = 2000;
 constexpr std::size_t most_ids = 1000;
+constexpr std::size_t ids_at_once = 200;
 constexpr std::uint32_t most_looked_at_a_change = 1000;
+constexpr std::size_t most_bytes_of_a_page = std::size_t{4} * 1024 * 1024;
 constexpr std::uint64_t longest_ms = std::uint64_t{3650} * 24 * 3600 * 1000;
 
 job_id id_of(const visit& v) { return job_id(v.names[0]); }
@@ -81,23 +84,43 @@ struct action {
 constexpr action actions[] = {{"requeue", "enqueued", &client::requeue, &client::requeue},
                               {"delete", "deleted", &client::remove, &client::remove}};
 
+http_response changes_answer(const changed_page& all) {
+  // What is not told in full stands in the log, of many alike once.
+  for (const auto& [id, why] : all.failed)
+    if (told_of(why) != why.message) {
+      log::warn("a change of job ", printable(id.value, 200), " failed: ", to_string(why));
+      break;
+    }
+  return json_answer(json_of(all, all.failed.size()));
+}
+
 http_response change_some(visit& v, const action& how, const std::vector<std::string>& words) {
-  const std::vector<job_id> ids(words.begin(), words.end());
   v.about = words;
   auto store = v.changing();
-  const auto each = (store.*how.some)(ids);
   changed_page all;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (each[i]) ++all.done;
-    else all.failed.emplace_back(ids[i], each[i].error());
+  const auto until = steady_clock::now() + v.on.time_for_changes;
+  for (std::size_t from = 0; from < words.size(); from += ids_at_once) {
+    const auto to = words.begin() + static_cast<std::ptrdiff_t>(std::min(from + ids_at_once, words.size()));
+    const std::vector<job_id> ids(words.begin() + static_cast<std::ptrdiff_t>(from), to);
+    if (from > 0 && steady_clock::now() >= until) {
+      for (const auto& id : ids)
+        all.failed.emplace_back(id, error{errc::timed_out, "the store is slow, and nothing was done to it; ask again"});
+      continue;
+    }
+    const auto each = (store.*how.some)(ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (each[i]) ++all.done;
+      else all.failed.emplace_back(ids[i], each[i].error());
+    }
   }
-  return json_answer(json_of(all, all.failed.size()));
+  return changes_answer(all);
 }
 
 // A slice of all that a filter asks for, which is repeated with `next`. No more are changed than were expected.
 http_response change_slice(visit& v, const action& how, job_query query, std::uint64_t expected) {
   auto store = v.changing();
   changed_page all;
+  const auto until = steady_clock::now() + v.on.time_for_changes;
   do {
     query.limit = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(storage::largest_page, expected - all.done - all.failed.size()));
@@ -110,9 +133,25 @@ http_response change_slice(visit& v, const action& how, job_query query, std::ui
     all.looked_at += page->looked_at;
     std::move(page->failed.begin(), page->failed.end(), std::back_inserter(all.failed));
     query.after = all.next = page->next;
-  } while (!all.next.empty() && all.looked_at < most_looked_at_a_change && all.done + all.failed.size() < expected);
+  } while (!all.next.empty() && all.looked_at + storage::most_looked_at <= most_looked_at_a_change &&
+           all.done + all.failed.size() < expected && steady_clock::now() < until);
   v.about = {cat(all.done, " by filter")};
-  return json_answer(json_of(all, all.failed.size()));
+  return changes_answer(all);
+}
+
+std::vector<std::string> items_of(const visit& v, const std::vector<job>& jobs) {
+  std::vector<std::string> all;
+  for (const auto& one : jobs)
+    all.push_back(json_of(one, !v.on.options.hide_args));
+  return all;
+}
+
+// How many of these fit into a page that has so many bytes already.
+std::size_t fitting(const std::vector<std::string>& told, std::size_t bytes) {
+  std::size_t count = 0;
+  while (count < told.size() && bytes + told[count].size() <= most_bytes_of_a_page)
+    bytes += told[count++].size();
+  return count;
 }
 
 // What a body says of a new job; faults are noted.
@@ -124,9 +163,9 @@ new_job read_new_job(body_reader& body) {
   if (!type) body.fault("type", "must be given");
   job.id = job_id(body.text("id").value_or(""));
   const auto exact = body.text("args_text");
-  const auto* const args = body.any("args");
+  const auto args = body.as_it_stands("args");
   if (exact && args) body.fault("args_text", "stands for args: give one of them");
-  if (args) job.args = args->dump(-1, ' ', false, body_reader::json::error_handler_t::replace);
+  if (args) job.args = *args;
   if (exact) job.args = *exact;
   for (auto& [name, value] : body.pairs("headers"))
     job.headers.insert({std::move(name), std::move(value)});
@@ -161,16 +200,29 @@ http_response list_jobs(visit& v) {
   const auto until = steady_clock::now() + (is_busy ? slice_beside_servers : slice);
   std::vector<std::string> items;
   std::uint64_t looked_at = 0;
+  std::size_t bytes = 0;
+  bool is_full = false;
   do {
     query->limit = *limit - static_cast<std::uint32_t>(items.size());
-    const auto page = v.on.store.list(*query);
+    auto page = v.on.store.list(*query);
     if (!page && items.empty()) return problem(page.error());
     if (!page) break;
-    for (const auto& found : page->jobs)
-      items.push_back(json_of(found, !v.on.options.hide_args));
+    auto told = items_of(v, page->jobs);
+    if (const auto fit = fitting(told, bytes); fit < told.size()) {
+      is_full = true;
+      if (fit == 0 && !items.empty()) break;
+      query->limit = static_cast<std::uint32_t>(std::max<std::size_t>(fit, 1));
+      page = v.on.store.list(*query);  // fewer of the same, for their `next`
+      if (!page) return problem(page.error());
+      told = items_of(v, page->jobs);
+    }
+    for (auto& one : told) {
+      bytes += one.size();
+      items.push_back(std::move(one));
+    }
     looked_at += page->looked_at;
     query->after = page->next;
-  } while (!query->after.empty() && items.size() < *limit && steady_clock::now() < until);
+  } while (!query->after.empty() && items.size() < *limit && !is_full && steady_clock::now() < until);
   return json_page_answer("jobs", items, query->after, cat(",\"looked_at\":", looked_at));
 }
 
@@ -200,14 +252,14 @@ http_response change_jobs(visit& v) {
                                 [&](const action& one) { return name && one.name == *name; });
   if (how == std::end(actions)) body.fault("action", "must be requeue or delete");
   const auto ids = body.texts("ids", most_ids);
-  const auto* const filter = body.any("filter");
+  const auto filter = body.as_it_stands("filter");
   const auto expected = body.number("expected_count", std::numeric_limits<std::uint32_t>::max());
   const auto after = body.text("after");
   if (!ids == !filter) body.fault("ids", "or a filter must be given, and not both");
   if (filter && !expected) body.fault("expected_count", "must say how many a person has agreed to change");
   if (auto wrong = body.wrong()) return *wrong;
   if (ids) return change_some(v, *how, *ids);
-  body_reader words(filter->dump(), "/filter");
+  body_reader words(*filter, "/filter");
   auto query = query_of(words_of(words), "/filter/");
   if (auto wrong = words.wrong()) return *wrong;
   if (!query) return problem(query.error());
@@ -229,7 +281,7 @@ http_response requeue_job(visit& v) { return changed(v, v.changing().requeue(id_
 http_response explain_job(visit& v) {
   const auto why = v.on.store.explain(id_of(v));
   if (!why) return problem(why.error());
-  return json_answer(json_of(id_of(v), *why));
+  return json_answer(json_of(id_of(v), *why, !v.on.options.hide_args));
 }
 
 http_response show_args(visit& v) { return part_of_job(v, &job::args, "args.json"); }

@@ -1,5 +1,7 @@
 // Queues, servers, and what stands beside them.
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include <sluice/version.hpp>
 
@@ -22,6 +24,21 @@ result<snapshot::known> known_of(visit& v) {
   if (known->at) return known;
   if (known->away) return *known->away;
   return error{errc::storage_unavailable, ""};
+}
+
+// A page of what is known, by a key that no two have.
+template <class Row, class Key>
+http_response page_of_known(visit& v, std::string_view name, const std::vector<Row>& rows, Key key) {
+  const auto limit = v.limit();
+  if (!limit) return problem(limit.error());
+  std::map<std::string, const Row*> in_order;
+  for (const auto& row : rows)
+    in_order.emplace(key(row), &row);
+  std::vector<std::string> items;
+  auto at = in_order.upper_bound(v.parameter("after"));
+  for (; at != in_order.end() && items.size() < *limit; ++at)
+    items.push_back(json_of(*at->second));
+  return json_page_answer(name, items, at == in_order.end() ? std::string() : std::prev(at)->first);
 }
 
 http_response changed(visit& v, const result<void>& how, std::string_view done) {
@@ -52,24 +69,19 @@ http_response show_ready(visit& v) {
   return json_answer(is_ready ? "{\"ready\":true}" : "{\"ready\":false}", is_ready ? 200 : 503);
 }
 
-http_response show_overview(visit& v) { return json_answer(json_of(*v.on.known->look())); }
+http_response show_overview(visit& v) { return json_answer(json_of(*v.on.known->look(), !v.on.options.hide_args)); }
 
 http_response list_servers(visit& v) {
   const auto known = known_of(v);
   if (!known) return problem(known.error());
-  std::vector<std::string> all;
-  for (const auto& server : (*known)->servers)
-    all.push_back(json_of(server));
-  return json_page_answer("servers", all, {});
+  return page_of_known(v, "servers", (*known)->servers,
+                       [](const server_info& s) { return cat(s.name, " ", s.id.value); });
 }
 
 http_response list_queues(visit& v) {
   const auto known = known_of(v);
   if (!known) return problem(known.error());
-  std::vector<std::string> all;
-  for (const auto& queue : (*known)->queues)
-    all.push_back(json_of(queue));
-  return json_page_answer("queues", all, {});
+  return page_of_known(v, "queues", (*known)->queues, [](const queue_counts& q) { return q.queue.value; });
 }
 
 http_response show_queue(visit& v) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "core/log.hpp"
 #include "core/text.hpp"
@@ -23,7 +24,8 @@ http_response finished(const http_request& request, http_response said) {
     const auto tag = tag_of(said);
     said.headers.emplace_back("ETag", tag);
     said.headers.emplace_back("Cache-Control", "no-cache");
-    if (request.header("if-none-match").find(tag) != std::string_view::npos) {  // a list of them, weak ones too
+    const auto known = request.header("if-none-match");
+    if (known == "*" || known.find(tag) != std::string_view::npos) {  // a list of them, weak ones too
       said.status = 304;
       said.body.clear();
       said.type.clear();
@@ -34,12 +36,29 @@ http_response finished(const http_request& request, http_response said) {
   return said;
 }
 
-// The media type without its parameters.
-std::string_view media_type(std::string_view header) {
-  auto type = header.substr(0, header.find(';'));
+// The media type in lower case, without its parameters.
+std::string media_type(std::string_view header) {
+  std::string type(header.substr(0, header.find(';')));
   while (type.ends_with(' '))
-    type.remove_suffix(1);
+    type.pop_back();
+  for (auto& c : type)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return type;
+}
+
+// What is wrong with the query; empty: nothing.
+std::string fault_of_query(const http_request& request, const route& way) {
+  const std::vector<std::string> known(way.parameters.begin(), way.parameters.end());
+  std::set<std::string_view> seen;
+  for (const auto& [name, value] : request.query) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      const auto meant = nearest(first_bytes(name, 300), known);
+      return cat("there is no parameter '", printable(name, 100), "'",
+                 meant ? cat("; did you mean '", *meant, "'?") : std::string());
+    }
+    if (name != "header" && !seen.insert(name).second) return cat("the parameter '", name, "' is given twice");
+  }
+  return {};
 }
 
 std::optional<http_response> refuse_unasked(board& on, const http_request& request, const found_route& found,
@@ -61,13 +80,7 @@ std::optional<http_response> refuse_unasked(board& on, const http_request& reque
     return said;
   }
   const auto& way = *found.way;
-  for (const auto& [name, value] : request.query) {
-    const std::vector<std::string> known(way.parameters.begin(), way.parameters.end());
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const auto meant = nearest(name, known);
-    return problem(errc::invalid_argument, cat("there is no parameter '", printable(name, 100), "'",
-                                               meant ? cat("; did you mean '", *meant, "'?") : std::string()));
-  }
+  if (const auto fault = fault_of_query(request, way); !fault.empty()) return problem(errc::invalid_argument, fault);
   const auto length = request.header("content-length");
   const bool has_body = !length.empty() && length != "0";
   const bool changes = way.method != "GET";

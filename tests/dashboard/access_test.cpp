@@ -1,4 +1,12 @@
 // Who may ask for what.
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+#include <sluice/log.hpp>
+
+#include "core/log.hpp"
+#include "core/text.hpp"
 #include "dashboard/dashboard_world.hpp"
 #include "dashboard/listening.hpp"
 #include "support/catch.hpp"
@@ -27,8 +35,8 @@ dashboard_options with_users(const temp_dir& folder) {
   return options;
 }
 
-std::string problem_of(const dashboard_options& options, bool is_loopback) {
-  const auto made = web::access_rules::make(options, 8080, is_loopback);
+std::string problem_of(const dashboard_options& options) {
+  const auto made = web::access_rules::make(options, 8080);
   return made ? std::string() : to_string(made.error());
 }
 
@@ -91,8 +99,10 @@ TEST_CASE("ten failed logins of a peer in a minute are enough") {
     r.peer = peer;
     return w.ask(r).status;
   };
+  const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 10; ++i)
     CHECK(status("10.0.0.1", "guessed-" + std::to_string(i)) == 401);
+  CHECK(std::chrono::steady_clock::now() - began >= std::chrono::seconds(1));  // 100 ms each
   CHECK(status("10.0.0.1", "secret-of-vera") == 429);
   CHECK(status("10.0.0.2", "secret-of-vera") == 200);
 }
@@ -149,6 +159,7 @@ TEST_CASE("another site changes nothing") {
   CHECK(status({{"content-type", "text/plain"}}) == 415);
   CHECK(status({{"content-type", ""}}) == 415);
   CHECK(status({{"content-type", "application/json; charset=utf-8"}}) == 200);
+  CHECK(status({{"content-type", "Application/JSON"}}) == 200);
 }
 
 TEST_CASE("looking changes nothing: a path that changes is not looked at") {
@@ -161,9 +172,19 @@ TEST_CASE("looking changes nothing: a path that changes is not looked at") {
     const bool has_page = header_of(said, "Allow").find("GET") == std::string::npos;
     CHECK((said.status == 405 || said.status == 404 || (said.status == 200 && has_page)));
   }
+  // HEAD asks what GET asks, and nothing that changes.
+  w.enqueue({dashboard_world::job("a")});
+  for (const auto& route : web::routes()) {
+    const auto target = filled(route.pattern);
+    const auto looked = w.ask("GET", target), headed = w.ask("HEAD", target);
+    CAPTURE(target);
+    CHECK((headed.status == looked.status || headed.status == 304));
+  }
+  CHECK(w.store().get(job_id("a"))->state == job_state::enqueued);
+  CHECK(w.get("/api/v1/log").at("acts").empty());
   const auto options = w.ask("OPTIONS", "/api/v1/jobs");
   CHECK(options.status == 405);
-  CHECK(header_of(options, "Allow") == "GET, POST");
+  CHECK(header_of(options, "Allow") == "GET, HEAD, POST");
 }
 
 TEST_CASE("every answer says what a browser may do with it, and none lets another site in") {
@@ -174,7 +195,9 @@ TEST_CASE("every answer says what a browser may do with it, and none lets anothe
                            w.ask("GET", "/api/v1/overview"), w.ask("OPTIONS", "/api/v1/jobs", nullptr, login),
                            w.ask("GET", "/metrics", nullptr, login), w.ask("GET", "/health/live"),
                            w.ask("POST", "/api/v1/jobs", json::object(), login)}) {
-    CHECK(header_of(said, "Content-Security-Policy").starts_with("default-src 'none'; script-src 'self'"));
+    CHECK(header_of(said, "Content-Security-Policy") ==
+          "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+          "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
     CHECK(header_of(said, "X-Content-Type-Options") == "nosniff");
     CHECK(header_of(said, "Referrer-Policy") == "no-referrer");
     CHECK(header_of(said, "Cross-Origin-Opener-Policy") == "same-origin");
@@ -185,6 +208,72 @@ TEST_CASE("every answer says what a browser may do with it, and none lets anothe
       CHECK(name != "Server");
     }
   }
+}
+
+TEST_CASE("metrics are told to no other host name either") {
+  dashboard_world w;
+  CHECK(w.ask("GET", "/metrics", nullptr, {{"host", "evil.test:8080"}}).status == 421);
+  CHECK(w.ask("GET", "/metrics", nullptr, {{"host", ""}}).status == 421);
+  CHECK(w.ask("GET", "/metrics").status == 200);
+}
+
+TEST_CASE("no route quiets or stops a server") {
+  dashboard_world w;
+  for (const auto& route : web::routes()) {
+    CAPTURE(route.pattern);
+    if (route.pattern.find("server") != std::string::npos) CHECK(route.method == "GET");
+    for (const auto* word : {"quiet", "stop", "shutdown"})
+      CHECK(route.pattern.find(word) == std::string::npos);
+  }
+  for (const auto* target : {"/api/v1/servers", "/api/v1/servers/a", "/api/v1/servers/a/quiet"})
+    for (const auto* method : {"POST", "PUT", "DELETE"}) {
+      const auto status = w.ask(method, target, json::object()).status;
+      CHECK((status == 404 || status == 405));
+    }
+}
+
+TEST_CASE("a change stands in the log with who, where, what and its outcome, and never with arguments") {
+  temp_dir secrets;
+  dashboard_world w{with_users(secrets)};
+  const auto lines = std::make_shared<std::pair<std::mutex, std::string>>();
+  log::flush(std::chrono::seconds(5));
+  set_log_level(log_level::info);
+  set_log_sink([lines](log_level, std::string_view line) {
+    std::lock_guard hold(lines->first);
+    lines->second += cat(line, "\n");
+  });
+  const dashboard_world::header_list anna{{"authorization", "Bearer secret-of-anna"}},
+      otto{{"authorization", "Bearer secret-of-otto"}};
+  CHECK(w.ask("POST", "/api/v1/jobs", {{"type", "noop"}, {"id", "a"}, {"args", {{"card", "4111"}}}}, anna).status ==
+        201);
+  CHECK(w.ask("POST", "/api/v1/jobs", {{"type", "noop"}, {"id", "a"}, {"args", {{"card", "4112"}}}}, otto).status ==
+        409);
+  CHECK(w.ask("DELETE", "/api/v1/jobs/a", nullptr, otto).status == 200);
+  CHECK(w.ask("PUT", "/api/v1/schedules/s", {{"job", "noop"}, {"every", "1h"}, {"args", {{"card", "4113"}}}}, anna)
+            .status == 200);
+  CHECK(w.ask("DELETE", "/api/v1/jobs/x%0Ay", nullptr, otto).status == 404);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 30; ++i)
+    ids.push_back(cat("id-", i));
+  CHECK(w.ask("POST", "/api/v1/jobs/actions", {{"action", "requeue"}, {"ids", ids}}, otto).status == 200);
+  CHECK(w.ask("GET", "/api/v1/jobs/a", nullptr, otto).status == 200);
+  log::flush(std::chrono::seconds(5));
+  set_log_sink({});
+  set_log_level(log_level::off);
+  std::lock_guard hold(lines->first);
+  const auto& said = lines->second;
+  CAPTURE(said);
+  const auto has = [&](const std::string& part) { return said.find(part) != std::string::npos; };
+  CHECK(has("dashboard: 127.0.0.1 anna POST /api/v1/jobs -> 201 a\n"));
+  CHECK(has("dashboard: 127.0.0.1 otto POST /api/v1/jobs -> 409"));
+  CHECK(has("dashboard: 127.0.0.1 otto DELETE /api/v1/jobs/a -> 200 a\n"));
+  CHECK(has("dashboard: 127.0.0.1 anna PUT /api/v1/schedules/s -> 200 s\n"));
+  CHECK(has("DELETE /api/v1/jobs/x%0Ay -> 404 x\\x0ay\n"));
+  CHECK(has("id-19 and 10 more\n"));
+  CHECK_FALSE(has("id-20"));
+  CHECK_FALSE(has("411"));
+  CHECK_FALSE(has("GET"));
+  CHECK(w.store().get(job_id("a"))->reason == "deleted by otto through dashboard");
 }
 
 TEST_CASE("health is told to whoever asks, and tells nothing else") {
@@ -230,27 +319,42 @@ TEST_CASE("what would be open to all, or send secrets in plain text, does not st
   temp_dir secrets;
   dashboard_options open;
   open.listen = "0.0.0.0:8080";
-  CHECK(problem_of(open, false).find("name users, or listen on localhost") != std::string::npos);
+  CHECK(problem_of(open).find("name users, or listen on localhost") != std::string::npos);
   auto plain = with_users(secrets);
   plain.listen = open.listen;
-  CHECK(problem_of(plain, false).find("behind_tls_proxy") != std::string::npos);
+  CHECK(problem_of(plain).find("behind_tls_proxy") != std::string::npos);
   plain.behind_tls_proxy = true;
-  CHECK(problem_of(plain, false).empty());
-  CHECK(problem_of(plain, true).empty());
+  CHECK(problem_of(plain).empty());
+  auto proxied = dashboard_world::changing();
+  proxied.listen = open.listen;
+  proxied.users = {{"anna", dashboard_role::admin, {}, {}}};
+  proxied.user_header = "X-Remote-User";
+  proxied.proxies = {"10.1.1.1"};
+  CHECK(problem_of(proxied).empty());  // no secret of ours crosses the network
+  write_file(secrets.file("token"), "only-for-metrics\n");
+  proxied.metrics_token_file = secrets.file("token");
+  CHECK(problem_of(proxied).find("behind_tls_proxy") != std::string::npos);
+  proxied.listen = "localhost:8080";
+  CHECK(problem_of(proxied).empty());
+  for (const auto reads : {0U, 1001U}) {
+    auto odd = dashboard_world::changing();
+    odd.reads_a_second = reads;
+    CHECK(problem_of(odd).find("reads_a_second: must be 1 to 1000") != std::string::npos);
+  }
   auto lost = with_users(secrets);
   lost.users[0].secret_file = secrets.file("nothing");
-  CHECK(problem_of(lost, true).find("users/vera: cannot read") != std::string::npos);
+  CHECK(problem_of(lost).find("users/vera: cannot read") != std::string::npos);
   write_file(secrets.file("short"), "1234567\n");
   lost.users[0].secret_file = secrets.file("short");
-  CHECK(problem_of(lost, true).find("at least 8 characters") != std::string::npos);
+  CHECK(problem_of(lost).find("at least 8 characters") != std::string::npos);
   auto same = with_users(secrets);
   same.users[1].secret_file = same.users[0].secret_file;
-  CHECK(problem_of(same, true).find("has the secret of vera") != std::string::npos);
+  CHECK(problem_of(same).find("has the secret of vera") != std::string::npos);
   same = with_users(secrets);
   same.users[0].name = "a:b";
-  CHECK(problem_of(same, true).find("without a colon") != std::string::npos);
+  CHECK(problem_of(same).find("without a colon") != std::string::npos);
   lost.users[0] = {"vera", dashboard_role::viewer, {}, "NO_SUCH_VARIABLE_HERE"};
-  CHECK(problem_of(lost, true).find("no variable NO_SUCH_VARIABLE_HERE") != std::string::npos);
+  CHECK(problem_of(lost).find("no variable NO_SUCH_VARIABLE_HERE") != std::string::npos);
 }
 
 TEST_CASE("where to listen is an address and a port") {

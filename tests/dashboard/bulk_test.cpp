@@ -97,7 +97,7 @@ void requeue_through_api(std::uint64_t count, const std::string& store) {
       const auto slice = json::parse(said.body);
       CHECK(slice.at("refused") == 0);
       const auto more = slice.at("done").get<std::uint64_t>();
-      CHECK(more <= 1200);
+      CHECK(more <= 1000);
       done += more;
       after = slice.at("next");
       ++slices;
@@ -108,7 +108,7 @@ void requeue_through_api(std::uint64_t count, const std::string& store) {
     after.clear();  // as one who begins anew
   }
   CHECK(done == count);
-  CHECK(slices >= count / 1200);
+  CHECK(slices >= count / 1000);
   jobs.check_each_ran_twice();
 }
 

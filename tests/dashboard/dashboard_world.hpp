@@ -1,6 +1,8 @@
 // A board on a store of its own, asked without a network: as its server asks it, once the bytes have been read.
 #pragma once
 
+#include <chrono>
+
 #include <nlohmann/json.hpp>
 
 #include <sluice/dashboard.hpp>
@@ -22,7 +24,7 @@ public:
     auto opened = client::open(storage_options());
     auto runner = storage::open_runner(url);
     if (!opened || !runner) throw std::runtime_error("the store could not be opened");
-    auto access = web::access_rules::make(options, 8080, true);
+    auto access = web::access_rules::make(options, 8080);
     if (!access) throw std::runtime_error(to_string(access.error()));
     client_.emplace(std::move(*opened));
     auto second = client::open(storage_options());
@@ -81,6 +83,15 @@ public:
     const auto said = ask("GET", target);
     if (said.status != 200) throw std::runtime_error(target + ": " + std::to_string(said.status) + " " + said.body);
     return json::parse(said.body);
+  }
+
+  // The store is asked for a moment only, from now on.
+  void be_impatient() {
+    auto options = storage_options();
+    options.deadline = std::chrono::milliseconds(200);
+    auto opened = client::open(options);
+    if (!opened) throw std::runtime_error(to_string(opened.error()));
+    on->store = std::move(*opened);
   }
 
   // Stored, and known to the snapshot.

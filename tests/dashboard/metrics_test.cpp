@@ -110,10 +110,31 @@ TEST_CASE("what a server does is counted by queue, and how long it waited and ra
 
 TEST_CASE("labels are bounded: ten thousand keys of mutexes and five thousand queues make less than 5,000 lines") {
   dashboard_world w;
-  std::vector<new_job> jobs;
+  server_options options;
+  options.storage = w.url;
+  options.queues = {{"locked", {8, 64, {}, {}}}};
+  options.jobs["locked"].throttle = {"mutex:order:{order_id}"};
+  server s(options);
+  s.handle("locked", [](job_context&) {});
+  REQUIRE(s.start());
+  std::vector<new_job> locked, others;
+  for (int i = 0; i < 10'000; ++i) {
+    locked.push_back(dashboard_world::job(cat("l-", i), "locked"));
+    locked.back().type = job_type("locked");
+    locked.back().args = cat("{\"order_id\":\"key-", i, "\"}");
+  }
+  w.enqueue(locked);
+  const bool all_ran = eventually(
+      [&] {
+        CHECK(w.ask("GET", "/metrics").body.find("key-") == std::string::npos);  // while they are held, too
+        return w.store().queues()->at(0).succeeded == 10'000;
+      },
+      std::chrono::seconds(120));
+  REQUIRE(all_ran);
+  s.stop();
   for (int i = 0; i < 5000; ++i)
-    jobs.push_back(dashboard_world::job(cat("q-", i), cat("queue-", i)));
-  w.enqueue(jobs);
+    others.push_back(dashboard_world::job(cat("q-", i), cat("queue-", i)));
+  w.enqueue(others);
   for (int i = 0; i < 300; ++i) {
     throttler t;
     t.kind = throttler_kind::semaphore;
@@ -121,12 +142,26 @@ TEST_CASE("labels are bounded: ten thousand keys of mutexes and five thousand qu
     t.limit = 2;
     REQUIRE(w.store().set_throttler(t));
   }
-  const bool is_known = eventually([&] { return w.get("/api/v1/overview").at("throttlers") == 300; });
+  for (int i = 0; i < 300; ++i) {
+    recurring r;
+    r.name = cat("schedule-", i);
+    r.job = job_type("noop");
+    r.every = std::chrono::hours(24);
+    REQUIRE(w.store().set_recurring(r));
+  }
+  const bool is_known = eventually([&] {
+    const auto known = w.get("/api/v1/overview");
+    return known.at("throttlers") == 300 && known.at("schedules") == 300;
+  });
   REQUIRE(is_known);
+  for (const auto& route : web::routes())
+    for (const unsigned status : {200U, 304U, 400U, 403U, 404U, 412U, 429U, 503U})
+      w.on->numbers.note(route.pattern, status, duration(1));
   const auto said = w.ask("GET", "/metrics");
   CHECK(lines_of(said.body).size() < 5000);
+  CHECK(said.body.find("key-") == std::string::npos);
   CHECK(*value_of(said.body, "sluice_jobs{queue=\"other\",state=\"enqueued\"}") > 4000);
-  CHECK(value_of(said.body, "sluice_throttler_limit{kind=\"semaphore\",name=\"other\"}") == 300);
+  CHECK(value_of(said.body, "sluice_throttler_limit{kind=\"semaphore\",name=\"other\"}") == 180 * 2);
   CHECK(*value_of(said.body, "sluice_label_overflow{metric=\"sluice_jobs\"}") > 4000);
 }
 

@@ -18,11 +18,24 @@ TEST_CASE("each route stands in the OpenAPI text with its parameters, and each o
         name[i] = static_cast<char>(std::toupper(name[i]));
       auto& parameters = told[name];
       for (const auto& p : operation.value("parameters", nlohmann::json::array()))
-        if (p.at("in") == "query") parameters.insert(p.at("name").get<std::string>());
+        if (p.value("in", "") == "query") parameters.insert(p.at("name").get<std::string>());
       CHECK(ids.insert(operation.at("operationId").get<std::string>()).second);
       CHECK(operation.at("responses").contains("default"));
     }
   CHECK(routed == told);
+}
+
+TEST_CASE("the headers by which a definition is compared stand in the OpenAPI text") {
+  const auto& text = openapi_check::here().text();
+  const auto has = [&](const std::string& method, const std::string& path, const std::string& name) {
+    const auto of = text.at("paths").at(path).at(method).value("parameters", nlohmann::json::array());
+    return std::find(of.begin(), of.end(), nlohmann::json{{"$ref", "#/components/parameters/" + name}}) != of.end();
+  };
+  for (const auto* path : {"/api/v1/throttlers/{kind}/{name}", "/api/v1/schedules/{name}"})
+    for (const auto* method : {"put", "delete"})
+      CHECK(has(method, path, "IfMatch"));
+  for (const auto& route : web::routes())
+    if (route.method == "GET") CHECK(has("get", std::string(route.pattern), "IfNoneMatch"));
 }
 
 TEST_CASE("the OpenAPI text is served as it stands, and each of its references is there") {

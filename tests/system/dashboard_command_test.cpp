@@ -259,6 +259,72 @@ TEST_CASE("a server ends within its grace time with fifty requests to its dashbo
   CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(7));
 }
 
+TEST_CASE("what would be wrong with a dashboard is found by `sluice check`, at its place") {
+  work_world w;
+  const auto check = [&](const nlohmann::json& dashboard) {
+    w.configure("wrong.json", {{"dashboard", dashboard}});
+    return run({SLUICE_PROGRAM, "check", w.folder.file("wrong.json")}, w.folder.path().string());
+  };
+  for (const auto& [dashboard, fault] :
+       {std::pair(nlohmann::json{{"listen", "0.0.0.0:80"}}, "/dashboard/listen: the dashboard would be open"),
+        {nlohmann::json{{"listen", "example.org:80"}}, "/dashboard/listen: where to listen must be ADDRESS:PORT"},
+        {nlohmann::json{{"users", {{"anna", {{"role", "admin"}}}}}}, "/dashboard/users/anna: needs a secret_file"},
+        {nlohmann::json{{"user_header", "X-User"}}, "/dashboard/user_header: needs proxies"}}) {
+    const auto said = check(dashboard);
+    CAPTURE(fault, said.err);
+    CHECK(said.exit_code == 1);
+    CHECK(said.err.find(fault) != std::string::npos);
+  }
+  CHECK(check({{"listen", "localhost:0"}}).exit_code == 0);
+}
+
+TEST_CASE("a server whose dashboard finds its port taken claims no job") {
+  work_world w;
+  dashboard_process first(w.url, w.folder.file("first.log"));
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "a"}).exit_code == 0);
+  const auto port = first.url().substr(first.url().rfind(':'));
+  w.configure("second.json", {{"dashboard", {{"listen", "localhost" + port}}}});
+  const auto said = run({SLUICE_PROGRAM, "work", w.folder.file("second.json")}, w.folder.path().string());
+  CHECK(said.exit_code == 1);
+  CHECK(said.err.find("cannot start the dashboard") != std::string::npos);
+  CHECK(said.err.find("working on") == std::string::npos);
+  CHECK(w.get("a").state == job_state::enqueued);
+  CHECK(w.get("a").history.empty());
+  end(first.itself());
+}
+
+TEST_CASE("every answer on the wire tells a browser to trust nothing but this site, refusals too") {
+  work_world w;
+  dashboard_process d(w.url, w.folder.file("dashboard.log"));
+  const auto port = d.url().substr(d.url().rfind(':') + 1);
+  const auto say = [&](const std::string& bytes) {
+    raw_client c(static_cast<unsigned>(std::stoul(port)));
+    c.write(bytes);
+    return c.read_answer();
+  };
+  const auto host = cat("Host: localhost:", port, "\r\n");
+  for (const auto& bytes :
+       {cat("GET /api/v1 HTTP/1.1\r\n", host, "\r\n"), cat("GET /nothing HTTP/1.1\r\n", host, "\r\n"),
+        std::string("GET /api/v1 HTTP/1.1\r\nHost: evil.test\r\n\r\n"),
+        cat("DELETE /api/v1/jobs/a HTTP/1.1\r\n", host, "\r\n"), cat("OPTIONS /api/v1/jobs HTTP/1.1\r\n", host, "\r\n"),
+        cat("GET /api/v1/jobs/a%00b HTTP/1.1\r\n", host, "\r\n"),
+        cat("POST /api/v1/jobs HTTP/1.1\r\n", host, "Transfer-Encoding: chunked\r\n\r\n"),
+        cat("POST /api/v1/jobs HTTP/1.1\r\n", host, "Content-Length: 2147483648\r\n\r\n")}) {
+    const auto said = say(bytes);
+    CAPTURE(bytes, said);
+    for (const auto* header :
+         {"Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+          "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n",
+          "X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: no-referrer\r\n",
+          "Cross-Origin-Opener-Policy: same-origin\r\n", "Cross-Origin-Resource-Policy: same-origin\r\n"})
+      CHECK(said.find(header) != std::string::npos);
+    CHECK(said.find("\r\nServer:") == std::string::npos);
+    CHECK(said.find("\r\nSet-Cookie:") == std::string::npos);
+    CHECK(said.find("\r\nAccess-Control") == std::string::npos);
+  }
+  end(d.itself());
+}
+
 TEST_CASE("`sluice dashboard` only looks unless it is told otherwise, and ends by a signal") {
   work_world w;
   REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "a"}).exit_code == 0);
