@@ -37,10 +37,12 @@ storage::runner::answers ask(storage::runner& of, const storage::runner::request
     for (std::size_t k = 0; k < open.size(); ++k) {
       const auto i = open[k];
       answers[i] = std::move(told[k]);
-      // What was perhaps done, and has gone on since, is in no state for it to be done again.
-      if (const auto* changed = std::get_if<storage::change_answer>(&answers[i]);
-          changed && unknown[i] && changed->code == errc::illegal_transition)
-        answers[i] = error{errc::unknown_outcome, changed->message};
+      // What was perhaps done is so already by that, or has gone on since and is in no state for it to be done again.
+      if (auto* changed = std::get_if<storage::change_answer>(&answers[i]); changed && unknown[i]) {
+        changed->changed = true;
+        if (changed->code == errc::illegal_transition)
+          answers[i] = error{errc::unknown_outcome, std::string(changed->message)};
+      }
       const auto* failed = std::get_if<error>(&answers[i]);
       if (!failed) continue;
       unknown[i] = unknown[i] || failed->code == errc::unknown_outcome;

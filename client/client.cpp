@@ -151,10 +151,10 @@ result<std::vector<server_info>> client::servers() {
 result<void> client::requeue(const job_id& id) { return requeue(std::vector{id}).front(); }
 result<void> client::remove(const job_id& id) { return remove(std::vector{id}).front(); }
 std::vector<result<void>> client::requeue(const std::vector<job_id>& ids) {
-  return parts_->change<storage::requeue_request>("requeue", ids);
+  return parts_->change_each<storage::requeue_request>("requeue", ids);
 }
 std::vector<result<void>> client::remove(const std::vector<job_id>& ids) {
-  return parts_->change<storage::remove_request>("delete", ids);
+  return parts_->change_each<storage::remove_request>("delete", ids);
 }
 result<changed_page> client::requeue(const job_query& query) {
   return parts_->change<storage::requeue_request>("requeue", query);
@@ -163,13 +163,17 @@ result<changed_page> client::remove(const job_query& query) {
   return parts_->change<storage::remove_request>("delete", query);
 }
 
+result<void> client::parts::pause(const queue_name& queue, bool paused) {
+  const auto got = ask_for<storage::change_answer>(storage::pause_request{queue, paused});
+  if (!got) return got.error();
+  if (got->changed) note(paused ? "pause" : "resume", {queue.value});
+  return {};
+}
+
 result<void> client::pause(const queue_name& queue) {
   if (!valid_name(queue.value))
     return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
-  const auto got = parts_->ask_for<storage::done_answer>(storage::pause_request{queue, true});
-  if (!got) return got.error();
-  parts_->note("pause", {queue.value});
-  return {};
+  return parts_->pause(queue, true);
 }
 
 result<void> client::resume(const queue_name& queue) {
@@ -179,10 +183,7 @@ result<void> client::resume(const queue_name& queue) {
   if (!known) return known.error();
   if (std::none_of(known->begin(), known->end(), [&](const queue_counts& q) { return q.queue == queue; }))
     return error{errc::not_found, cat("no queue ", printable(queue.value, 200), " is known to the store")};
-  const auto got = parts_->ask_for<storage::done_answer>(storage::pause_request{queue, false});
-  if (!got) return got.error();
-  parts_->note("resume", {queue.value});
-  return {};
+  return parts_->pause(queue, false);
 }
 
 }  // namespace sluice

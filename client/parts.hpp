@@ -46,9 +46,9 @@ struct client::parts {
       log::warn("'", what, "' by ", options.by.name, " was done and not noted: ", to_string(*failed));
   }
 
-  // Some in one commit.
-  std::vector<result<void>> change(const storage::runner::requests& all) {
-    std::vector<result<void>> each;
+  // Whether each was changed, or was so already. Some in one commit.
+  std::vector<result<bool>> change(const storage::runner::requests& all) {
+    std::vector<result<bool>> each;
     for (std::size_t from = 0; from < all.size();) {
       storage::runner::requests some;
       for (; from < all.size() && some.size() < storage::largest_page; ++from)
@@ -59,14 +59,15 @@ struct client::parts {
           continue;
         }
         auto& said = std::get<storage::change_answer>(answer);
-        each.push_back(said.code == errc::none ? result<void>() : error{said.code, std::move(said.message)});
+        if (said.code == errc::none) each.emplace_back(said.changed);
+        else each.emplace_back(error{said.code, std::move(said.message)});
       }
     }
     return each;
   }
 
   template <class Request>
-  std::vector<result<void>> change(std::string_view what, const std::vector<job_id>& ids,
+  std::vector<result<bool>> change(std::string_view what, const std::vector<job_id>& ids,
                                    std::optional<job_state> only_in = {}) {
     storage::runner::requests all;
     for (const auto& id : ids)
@@ -74,9 +75,17 @@ struct client::parts {
     auto each = change(all);
     std::vector<std::string> done;
     for (std::size_t i = 0; i < ids.size(); ++i)
-      if (each[i]) done.push_back(ids[i].value);
+      if (each[i] && *each[i]) done.push_back(ids[i].value);
     note(what, std::move(done));
     return each;
+  }
+
+  template <class Request>
+  std::vector<result<void>> change_each(std::string_view what, const std::vector<job_id>& ids) {
+    std::vector<result<void>> told;
+    for (auto& one : change<Request>(what, ids))
+      told.push_back(one ? result<void>() : one.error());
+    return told;
   }
 
   // All of one page of a list, unless one left its state meanwhile.
@@ -95,35 +104,41 @@ struct client::parts {
     const auto each = change<Request>(what, ids, state);
     changed_page changed{0, {}, std::move(page->page.next), page->page.looked_at};
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (each[i]) ++changed.done;
+      if (each[i]) ++(*each[i] ? changed.done : changed.unchanged);
       else changed.failed.emplace_back(ids[i], each[i].error());
     }
     return changed;
   }
 
-  // Carries out what asks for one answer after the other, however many: none is asked for inside of another.
+  // Carries out what asks for answers, however many: what is asked for together is asked in one commit, and none inside
+  // of another.
   template <class T>
   result<T> carry_out(const std::function<void(const storage::courier&, const storage::told<T>&)>& begin) {
     struct open_question {
       storage::request asked;
       std::function<void(storage::answer&)> then;
     };
-    std::optional<open_question> open;
+    std::vector<open_question> open;
     std::optional<result<T>> came;
     begin(
         [&open](storage::request r, std::function<void(storage::answer&)> then) {
-          open.emplace(open_question{std::move(r), std::move(then)});
+          open.push_back({std::move(r), std::move(then)});
         },
         [&came](result<T> told) { came.emplace(std::move(told)); });
-    while (open) {
-      const auto next = std::move(*open);
-      open.reset();
-      auto got = ask(next.asked);
-      next.then(got);
+    while (!open.empty()) {
+      const auto next = std::exchange(open, {});
+      storage::runner::requests all;
+      for (const auto& one : next)
+        all.push_back(one.asked);
+      auto got = sluice::ask(*runner, all, options.deadline);
+      for (std::size_t i = 0; i < next.size(); ++i)
+        next[i].then(got[i]);
     }
     return std::move(*came);
   }
 
+  result<recurring_page> schedules_by_name(const recurring_query& query);
+  result<void> pause(const queue_name& queue, bool paused);
   result<void> change_schedule(std::string_view what, const std::string& name,
                                const scheduler::schedule_change& change);
 };

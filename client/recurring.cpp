@@ -6,6 +6,7 @@
 #include "client/parts.hpp"
 #include "core/instant.hpp"
 #include "core/no_job.hpp"
+#include "core/recurring.hpp"
 #include "core/text.hpp"
 #include "scheduler/schedules.hpp"
 
@@ -21,6 +22,9 @@ bool occurs(std::string_view part, std::string_view in) {
   return part.empty() || std::search(in.begin(), in.end(), part.begin(), part.end(), same) != in.end();
 }
 
+bool asks_for_some(const recurring_query& query) {
+  return !query.name_part.empty() || query.paused || !query.queue.empty() || !query.type.empty();
+}
 bool is_asked_for(const recurring_query& query, const recurring_status& one) {
   if (!occurs(query.name_part, one.name) || (query.paused && !one.paused)) return false;
   if (!query.queue.empty() && !(one.definition && one.definition->queue == query.queue)) return false;
@@ -34,9 +38,9 @@ std::string place_of(const recurring_status& one, recurring_order order) {
 }
 
 bool is_place(const std::string& text, recurring_order order) {
+  if (order == recurring_order::by_name) return valid_schedule_name(text);
   const auto slash = text.find('/');  // which no name has
-  if (order == recurring_order::by_name) return slash == std::string::npos;
-  if (slash == std::string::npos) return false;
+  if (slash == std::string::npos || !valid_schedule_name(text.substr(slash + 1))) return false;
   const auto instant = text.substr(0, slash);
   const auto at = parse_time(instant);
   return instant == no_next_run || (at && format_time(*at) == instant);
@@ -104,11 +108,41 @@ result<std::vector<recurring_status>> client::recurring_jobs() {
   return all;
 }
 
+// Reads no more than it shows, or when only some are asked for, until it has these and one more.
+result<recurring_page> client::parts::schedules_by_name(const recurring_query& query) {
+  const bool some = asks_for_some(query);
+  recurring_page page;
+  const auto last_shown = [&] { return page.schedules.back().name; };
+  storage::schedules_request wanted{storage::largest_page, query.after};
+  do {
+    const auto left = query.limit - static_cast<std::uint32_t>(page.schedules.size());
+    if (!some) wanted.limit = std::min(left, storage::largest_page);
+    auto got = ask_for<storage::schedules_answer>(wanted);
+    if (!got) return got.error();
+    for (const auto& row : got->rows) {
+      auto one = scheduler::status_of(row);
+      if (!is_asked_for(query, one)) continue;
+      if (page.schedules.size() == query.limit) {
+        page.next = last_shown();
+        return page;
+      }
+      page.schedules.push_back(std::move(one));
+    }
+    wanted.after = std::move(got->next);
+    if (!some && page.schedules.size() == query.limit && !wanted.after.empty()) {
+      page.next = last_shown();
+      return page;
+    }
+  } while (!wanted.after.empty());
+  return page;
+}
+
 result<recurring_page> client::recurring_jobs(const recurring_query& query) {
   if (query.limit == 0) return error{errc::invalid_argument, "limit must be at least 1"};
   if (!query.after.empty() && !is_place(query.after, query.order))
     return error{errc::invalid_argument,
                  cat("'", printable(query.after, 200), "' is not where a page of this list ended")};
+  if (query.order == recurring_order::by_name) return parts_->schedules_by_name(query);
   auto all = recurring_jobs();
   if (!all) return all.error();
   std::vector<std::pair<std::string, recurring_status*>> found;

@@ -84,6 +84,73 @@ private:
   std::vector<level> stack_;
 };
 
+class args_reader : public nlohmann::json_sax<json> {
+public:
+  args_texts take() && { return std::move(found_); }
+
+  bool null() override { return put("null"); }
+  bool boolean(bool v) override { return put(v ? "true" : "false"); }
+  bool number_integer(number_integer_t v) override { return put(std::to_string(v)); }
+  bool number_unsigned(number_unsigned_t v) override { return put(std::to_string(v)); }
+  bool number_float(number_float_t, const string_t& written) override { return put(written); }
+  bool string(string_t& v) override { return put(json_quoted(v)); }
+  bool binary(binary_t&) override { return false; }
+  bool key(string_t& k) override {
+    auto& here = open_.back();
+    here.key = k;
+    if (inside_ > 0) text_.append(here.count++ > 0 ? "," : "").append(json_quoted(k)).append(":");
+    return true;
+  }
+  bool start_object(std::size_t) override {
+    const bool is_args = !open_.empty() && !open_.back().list && open_.back().key == "args";
+    if (inside_ == 0 && is_args) {
+      inside_ = open_.size() + 1;
+      text_.clear();
+    }
+    return open(false, "{");
+  }
+  bool start_array(std::size_t) override { return open(true, "["); }
+  bool end_object() override {
+    close("}");
+    if (open_.size() + 1 == inside_) {
+      found_[open_.back().pointer + "/args"] = text_;
+      inside_ = 0;
+    }
+    return true;
+  }
+  bool end_array() override { return close("]"); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
+
+private:
+  struct level {
+    bool list;
+    std::string pointer;
+    std::string key{};
+    std::size_t count = 0;
+  };
+
+  bool put(std::string_view value) {
+    if (inside_ > 0)
+      text_.append(!open_.empty() && open_.back().list && open_.back().count++ > 0 ? "," : "").append(value);
+    return true;
+  }
+  bool open(bool list, std::string_view mark) {
+    put(mark);
+    open_.push_back({list, open_.empty() ? "" : cat(open_.back().pointer, "/", escaped(open_.back().key))});
+    return true;
+  }
+  bool close(std::string_view mark) {
+    open_.pop_back();
+    if (inside_ > 0) text_ += mark;
+    return true;
+  }
+
+  args_texts found_;
+  std::vector<level> open_;
+  std::size_t inside_ = 0;  // the depth of the args that are being read
+  std::string text_;
+};
+
 }  // namespace
 
 std::string escaped(const std::string& key) {
@@ -104,6 +171,12 @@ json parse_document(const std::string& text, std::vector<fault>& faults) {
   builder sax(faults);
   const bool whole = json::sax_parse(text.begin(), text.end(), &sax, json::input_format_t::json, true, true);
   return whole ? std::move(sax).take() : json(nullptr);
+}
+
+args_texts read_args_texts(const std::string& text) {
+  args_reader sax;
+  json::sax_parse(text.begin(), text.end(), &sax, json::input_format_t::json, true, true);
+  return std::move(sax).take();
 }
 
 }  // namespace sluice::config

@@ -1,6 +1,7 @@
 // The JSON text of a configuration as a tree, with what the parser alone can see: duplicate keys.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -16,6 +17,11 @@ std::string escaped(const std::string& key);
 
 // The tree; null with a fault when the text is no JSON.
 json parse_document(const std::string& text, std::vector<fault>& faults);
+
+// The objects under keys "args" by their pointers, as they were written but for spaces and escapes: a tree rounds
+// numbers and orders keys. Of a text that `parse_document` has found good.
+using args_texts = std::map<std::string, std::string>;
+args_texts read_args_texts(const std::string& text);
 
 // A value that was typed: "8" is a number, "30s" a text; whatever is JSON is read as JSON.
 json value_of(const std::string& text);

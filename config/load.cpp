@@ -92,7 +92,7 @@ void read_jobs(reader& from, server_options& options) {
   }
 }
 
-void read_all(const json& tree, const checks& by, loaded& into) {
+void read_all(const json& tree, const checks& by, const std::string& text, loaded& into) {
   auto& o = into.options;
   reader r(tree, "", into.faults);
   if (const auto url = r.text("storage")) {
@@ -136,7 +136,7 @@ void read_all(const json& tree, const checks& by, loaded& into) {
   read_queues(r, o);
   read_jobs(r, o);
   read_throttlers(r, by, o);
-  read_recurring(r, by, o);
+  read_recurring(r, by, text, o);
   read_dashboard(r, by, o);
 }
 
@@ -151,7 +151,7 @@ loaded load(const source& from, const checks& by) {
     return result;
   }
   apply_overrides(tree, from, result.faults);
-  read_all(tree, by, result);
+  read_all(tree, by, from.text, result);
   return result;
 }
 

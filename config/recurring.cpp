@@ -20,15 +20,22 @@ void read_stagger(reader& r, stagger_rule& into) {
   into = static_cast<stagger_rule>(found - words.begin());
 }
 
+// Args as they were written, where a tree would read as the same: else something was laid over them.
+std::string args_of(const json& args, const std::string& pointer, const args_texts& written) {
+  const auto found = written.find(pointer);
+  if (found != written.end() && json::parse(found->second, nullptr, false) == args) return found->second;
+  return args.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 sluice::recurring read_definition(const std::string& name, const json& value, const std::string& pointer,
-                                  std::vector<fault>& faults) {
+                                  const args_texts& written, std::vector<fault>& faults) {
   sluice::recurring made;
   made.name = name;
   reader r(value, pointer, faults);
   if (const auto job = r.text("job")) made.job.value = *job;
   else if (value.is_object() && !value.contains("job")) r.fault_at("job", "must be given: the type of its jobs");
   if (const auto* args = r.any("args")) {
-    if (args->is_object()) made.args = args->dump(-1, ' ', false, json::error_handler_t::replace);
+    if (args->is_object()) made.args = args_of(*args, r.pointer("args"), written);
     else r.fault_at("args", "must be a JSON object");
   }
   if (const auto cron = r.text("cron")) made.cron = *cron;
@@ -44,16 +51,17 @@ sluice::recurring read_definition(const std::string& name, const json& value, co
 
 }  // namespace
 
-void read_recurring(reader& from, const checks& by, server_options& options) {
+void read_recurring(reader& from, const checks& by, const std::string& text, server_options& options) {
   keep(options.prune_recurring, from.flag("prune_recurring"));
   const auto* at = from.any("recurring");
   if (!at) return;
   if (!at->is_object()) return from.fault_at("recurring", "must be an object by name");
+  const auto written = read_args_texts(text);
   for (const auto& [name, value] : at->items()) {
     const auto pointer = from.pointer("recurring") + "/" + escaped(name);
     auto& faults = from.faults();
     const auto before = faults.size();
-    auto made = read_definition(name, value, pointer, faults);
+    auto made = read_definition(name, value, pointer, written, faults);
     if (faults.size() == before && by.recurring)
       if (const auto sound = by.recurring(made); !sound) faults.push_back({pointer, sound.error().message});
     options.recurring.push_back(std::move(made));
@@ -62,18 +70,22 @@ void read_recurring(reader& from, const checks& by, server_options& options) {
 
 namespace {
 
-loaded_recurring read_alone(const std::string& name, const json& value, loaded_recurring got, const checks& by) {
-  got.definition = read_definition(name, value, "", got.faults);
+loaded_recurring read_alone(const std::string& name, const json& value, const args_texts& written, loaded_recurring got,
+                            const checks& by) {
+  got.definition = read_definition(name, value, "", written, got.faults);
   if (got.faults.empty() && by.recurring)
     if (const auto sound = by.recurring(got.definition); !sound) got.faults.push_back({"", sound.error().message});
   return got;
 }
 
 // A definition as it is shown may be said again: there the name is one of its words, and others are texts.
-void as_a_file_has_it(json& value, const std::string& name) {
+void as_a_file_has_it(json& value, args_texts& written, const std::string& name) {
   if (value.value("name", json()) == name) value.erase("name");
   if (const auto args = value.find("args"); args != value.end() && args->is_string())
-    if (auto read = json::parse(args->get<std::string>(), nullptr, false); read.is_object()) *args = std::move(read);
+    if (auto read = json::parse(args->get<std::string>(), nullptr, false); read.is_object()) {
+      written["/args"] = args->get<std::string>();
+      *args = std::move(read);
+    }
   if (const auto stagger = value.find("stagger"); stagger != value.end() && (*stagger == "true" || *stagger == "false"))
     *stagger = *stagger == "true";
 }
@@ -83,7 +95,10 @@ void as_a_file_has_it(json& value, const std::string& name) {
 loaded_recurring load_recurring(const std::string& name, const std::vector<std::string>& words, const checks& by) {
   loaded_recurring got;
   const auto value = value_of_words(words, "cron=\"*/10 * * * *\"", got.faults);
-  return read_alone(name, value, std::move(got), by);
+  args_texts written;
+  for (const std::string_view word : words)
+    if (word.starts_with("args=")) written = read_args_texts(cat("{\"args\":", word.substr(5), "}"));
+  return read_alone(name, value, written, std::move(got), by);
 }
 
 loaded_recurring load_recurring(const std::string& name, const json_text& text, const checks& by) {
@@ -92,8 +107,9 @@ loaded_recurring load_recurring(const std::string& name, const json_text& text, 
   if (got.faults.empty() && !value.is_object())
     got.faults.push_back({"", "must be a JSON object, as {\"job\": \"report\", \"every\": \"90s\"}"});
   if (!got.faults.empty()) return got;
-  as_a_file_has_it(value, name);
-  return read_alone(name, value, std::move(got), by);
+  auto written = read_args_texts(text.value);
+  as_a_file_has_it(value, written, name);
+  return read_alone(name, value, written, std::move(got), by);
 }
 
 }  // namespace sluice::config

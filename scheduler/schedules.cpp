@@ -171,6 +171,7 @@ schedule_change triggering(std::string name, job_id id, preparation prepare) {
     if (!ready) return ready.error();
     auto r = same(*seen.row);
     r.enqueue.push_back({seen.now, std::move(*ready)});
+    r.by_hand = true;
     return maybe_swap(std::move(r));
   };
 }

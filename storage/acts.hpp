@@ -16,7 +16,7 @@ inline constexpr std::uint32_t most_about = 20;
 inline constexpr std::uint32_t most_about_bytes = 200;
 inline constexpr std::uint32_t most_author_bytes = 100;
 
-// What the same person does again so soon after the newest act began is added to it.
+// What the same person does again so soon after that act began is added to it, while it is one of the ten newest.
 inline constexpr duration joined_within = std::chrono::seconds(60);
 
 // Notes what was done. Asked again it counts again. What goes beyond the bounds is cut off.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/args_values.hpp"
+#include "core/last_start.hpp"
 #include "core/text.hpp"
 
 namespace sluice::storage {
@@ -28,7 +29,8 @@ bool failed_with(const job& j, const std::string& words) {
 
 // An id is a name, a colon and what makes it another than the last of that name.
 bool ran_on(const job& j, const std::string& server) {
-  const auto& ran = !j.server.empty() || j.history.empty() ? j.server : j.history.back().server;
+  const auto* last = last_start(j);
+  const auto& ran = !j.server.empty() || !last ? j.server : last->server;
   return ran.starts_with(server) && (ran.size() == server.size() || ran[server.size()] == ':');
 }
 

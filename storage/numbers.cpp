@@ -51,8 +51,8 @@ queue_numbers& numbers::of(const std::string& queue) {
   std::lock_guard hold(mutex_);
   auto known = queues_.find(queue);
   if (known == queues_.end()) {
-    const auto& name = queues_.size() < most_queues_counted ? queue : std::string(others);
-    known = queues_.try_emplace(name).first;
+    has_others_ = has_others_ || queues_.size() >= most_queues_counted;
+    known = queues_.try_emplace(has_others_ ? std::string(others) : queue).first;
     if (!known->second) known->second = std::make_unique<queue_numbers>();
   }
   return *known->second;
@@ -68,7 +68,7 @@ std::vector<std::pair<std::string, const queue_numbers*>> numbers::queues() cons
 
 bool numbers::has_others() const {
   std::lock_guard hold(mutex_);
-  return queues_.size() > most_queues_counted;
+  return has_others_;
 }
 
 std::vector<std::pair<std::string_view, std::uint64_t>> numbers::requests() const {
@@ -148,7 +148,7 @@ void numbers::note_one(const request& asked, const answer& got) {
     for (std::size_t i = 0; i < swapped.each.size() && i < f->enqueue.size(); ++i) {
       if (swapped.each[i] != swap_schedule_answer::how::enqueued) continue;
       add(of(f->enqueue[i].job.queue.value).enqueued, 1);
-      occurrence_delay.add(std::max(duration(0), swapped.now - f->enqueue[i].at));
+      if (!f->by_hand) occurrence_delay.add(std::max(duration(0), swapped.now - f->enqueue[i].at));
     }
   }
 }

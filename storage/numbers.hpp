@@ -93,6 +93,7 @@ private:
 
   mutable std::mutex mutex_;
   std::map<std::string, std::unique_ptr<queue_numbers>, std::less<>> queues_;
+  bool has_others_ = false;  // a queue may be called "other", too
   std::map<std::string, std::uint64_t> errors_;
   std::array<tally, std::variant_size_v<request>> requests_{};
 };

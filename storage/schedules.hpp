@@ -92,6 +92,7 @@ struct swap_schedule_request {
   std::optional<std::uint64_t> among;
   overlap_rule overlap = overlap_rule::allow;
   std::vector<occurrence> enqueue;  // an id that is there already is left as it is
+  bool by_hand = false;             // these are no occurrences: a person wanted them now
 };
 struct swap_schedule_answer {
   enum class how : std::uint8_t { enqueued, there, overlaps };

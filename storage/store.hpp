@@ -195,8 +195,9 @@ struct prune_answer {
   bool more = false;
 };
 
-// A person's words about one job: that it waits in its queue to be run, or that it is deleted. none (also when it is so
-// already), not_found, damaged_record; a requeue is an illegal_transition for a job that runs or is throttled.
+// A person's words about one job: that it waits in its queue to be run, or that it is deleted; its history tells of a
+// change. none (also when it is so already), not_found, damaged_record; a requeue is an illegal_transition for a job
+// that runs or is throttled.
 struct requeue_request {
   job_id id;
   std::optional<job_state> only_in{};  // illegal_transition in any other
@@ -209,9 +210,11 @@ struct remove_request {
 };
 struct change_answer {
   errc code = errc::none;
-  std::string message;
+  std::string message{};
+  bool changed = true;  // false: it was so already; nothing of a refusal
 };
 
+// Answered by a change_answer.
 struct pause_request {
   queue_name queue;
   bool paused = true;

@@ -12,7 +12,8 @@
 namespace sluice::throttling {
 namespace {
 
-constexpr std::uint32_t shown = 20;  // holders, and waiters
+constexpr std::uint32_t shown = 20;         // holders, and waiters
+constexpr std::size_t cells_at_once = 200;  // about one page of throttlers
 
 bool row_has_cell(const std::string& resource) {
   const auto kind = kind_of(resource);
@@ -42,12 +43,14 @@ void read_rows(const courier& store, std::string after, const std::function<bool
                                                });
 }
 
-// All of them: first the rows, then the cell of each that has one.
+// All of them: first the rows, then the cells of those that have one, so many at once.
 struct listing : std::enable_shared_from_this<listing> {
   courier store;
   told<std::vector<throttler_status>> then;
   std::vector<storage::throttler_row> rows, lines;  // lines of keys
-  std::vector<throttler_status> all;                // of the first rows
+  std::vector<storage::cell_view> cells;            // of the rows
+  std::size_t asked = 0, open = 0;                  // cells: of so many rows, and how many of these are not told yet
+  std::optional<error> failed;
 
   void begin() {
     const auto me = shared_from_this();
@@ -58,27 +61,36 @@ struct listing : std::enable_shared_from_this<listing> {
           return true;
         },
         [me](const result<void>& read) {
-          if (read) me->tell_rows();
-          else me->then(read.error());
+          if (!read) return me->then(read.error());
+          me->cells.resize(me->rows.size());
+          me->read_cells();
         });
+  }
+
+  void read_cells() {
+    if (failed) return then(*failed);
+    std::vector<std::size_t> some;
+    for (; asked < rows.size() && some.size() < cells_at_once; ++asked)
+      if (row_has_cell(rows[asked].resource)) some.push_back(asked);
+    if (some.empty()) return tell_rows();
+    open = some.size();  // before the first is asked for: its answer may be told at once
+    for (const auto i : some)
+      read_cell(store, rows[i].resource, [me = shared_from_this(), i](result<storage::cell_view> cell) {
+        if (cell) me->cells[i] = std::move(*cell);
+        else me->failed = cell.error();
+        if (--me->open == 0) me->read_cells();
+      });
   }
 
   void tell_rows() {
-    while (all.size() < rows.size()) {
-      const auto& row = rows[all.size()];
-      if (row_has_cell(row.resource))
-        return read_cell(store, row.resource, [me = shared_from_this()](const result<storage::cell_view>& cell) {
-          if (!cell) return me->then(cell.error());
-          me->all.push_back(status_of(me->rows[me->all.size()], *cell));
-          me->tell_rows();
-        });
-      all.push_back(status_of(row, {}));
-    }
-    add_lines();
+    std::vector<throttler_status> all;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      all.push_back(status_of(rows[i], cells[i]));
+    add_lines(all);
     then(std::move(all));
   }
 
-  void add_lines() {
+  void add_lines(std::vector<throttler_status>& all) {
     std::map<std::string, std::size_t> place;
     for (std::size_t i = 0; i < rows.size(); ++i)
       place[rows[i].resource] = i;

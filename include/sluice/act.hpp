@@ -18,7 +18,7 @@ struct author {
   bool operator==(const author&) const = default;
 };
 
-/// What one person did of one kind within a minute.
+/// What one person did of one kind within a minute, while fewer than ten other acts came between.
 struct act {
   time_point at{};     ///< When it began, by the store's clock.
   time_point until{};  ///< When it was last done.

@@ -67,13 +67,14 @@ public:
   result<totals_report> totals(const totals_query& query);
   result<std::vector<server_info>> servers();
   /// What people did, the newest first. Of a client whose `by` has a name each call that changes jobs, queues,
-  /// throttlers or schedules is noted, when it was done to at least one; with some jobs at once as one act. The note
+  /// throttlers or schedules is noted, when it changed at least one; with some jobs at once as one act. The note
   /// follows the change, which stands when it cannot be noted: that is logged as a warning.
   result<act_page> acts(std::uint32_t limit = 50, const std::string& after = {});
 
   /// Sees that a job waits in its queue to be run. A final or scheduled one is brought to the tail now; a final one
   /// starts afresh, with no attempt and no loss. One that is enqueued already stays as it is. not_found,
-  /// illegal_transition (it runs, or a throttler has it wait).
+  /// illegal_transition (it runs, or a throttler has it wait). Its history says who did it. After an unknown outcome it
+  /// is asked again until the deadline; a job that has failed anew by then is requeued once more.
   result<void> requeue(const job_id& id);
   /// Ends a job as deleted. A running one is asked to stop and its outcome is refused.
   result<void> remove(const job_id& id);
@@ -82,7 +83,8 @@ public:
   std::vector<result<void>> remove(const std::vector<job_id>& ids);
   /// The jobs of one page of a list, which must name a state; one that has left it by then is left alone, and told as
   /// an illegal_transition. For all that a query asks for, go on with `next` as with `list`: what fails anew
-  /// meanwhile is not met again, for it stands before where the list has come to.
+  /// meanwhile is not met again, for it stands before where the list has come to. Of the scheduled, which are listed by
+  /// when they are due, one that was requeued and waits for a retry by then may be met again: `to` bounds them.
   result<changed_page> requeue(const job_query& query);
   result<changed_page> remove(const job_query& query);
   /// A paused queue takes jobs and starts none; running ones go on. One that the store does not know yet may be paused,
@@ -121,7 +123,8 @@ public:
   result<void> resume_recurring(const std::string& name);
   /// All schedules, by name.
   result<std::vector<recurring_status>> recurring_jobs();
-  /// Some of them, page by page. Each page reads all that there are.
+  /// Some of them, page by page. By name a page reads what it shows, or looks for it when something is asked for; by
+  /// next run each page reads all that there are.
   result<recurring_page> recurring_jobs(const recurring_query& query);
   /// One, with its next `instants`, 1000 at most. not_found names the schedule that was meant, if one is called alike.
   result<recurring_outlook> recurring_job(const std::string& name, std::uint32_t instants = 5);

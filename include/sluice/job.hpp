@@ -85,7 +85,8 @@ enum class run_end : std::uint8_t {
 /// As in history: succeeded, failed (also when given up), retry, given_back, deleted, deferred.
 std::string_view name_of(run_end end) noexcept;
 
-/// How one start ended. Causes: succeeded, failed, timed_out, lost, given_back, worker_died,
+/// How one start ended, or what a person did to the job: then the fence is 0, the cause requeued or deleted, and the
+/// error says who, through what. Causes: succeeded, failed, timed_out, lost, given_back, worker_died,
 /// deleted, retry, promoted and the like are plain words for people; programs go by `end`.
 struct start_record {
   sluice::fence fence;
@@ -118,20 +119,20 @@ struct job {
   std::optional<duration> timeout;
 
   job_state state = job_state::enqueued;
-  std::uint32_t attempt = 0;                ///< Runs of the handler so far; 1 in the first.
-  std::uint32_t losses = 0;                 ///< Starts that ended with a lost lease.
-  sluice::fence fence;                      ///< Of the start that runs or was throttled, else of the last in `history`.
-  std::string line;                         ///< Inside its queue: "", "front", "suspect" or "type:NAME".
-  std::string server;                       ///< Who runs it, when processing.
-  std::string reason;                       ///< Why it is in this state, in words.
-  std::string result;                       ///< What the handler returned (at most 1 MiB), when succeeded.
+  std::uint32_t attempt = 0;  ///< Runs of the handler so far; 1 in the first.
+  std::uint32_t losses = 0;   ///< Starts that ended with a lost lease.
+  sluice::fence fence;        ///< Of the start that runs or was throttled, else of the last start in `history`.
+  std::string line;           ///< Inside its queue: "", "front", "suspect" or "type:NAME".
+  std::string server;         ///< Who runs it, when processing.
+  std::string reason;         ///< Why it is in this state, in words.
+  std::string result;         ///< What the handler returned (at most 1 MiB), when succeeded.
   std::optional<progress_report> progress;  ///< The last that any of its runs reported.
   time_point created_at;
   std::optional<time_point> due_at;       ///< When scheduled: becomes ready then.
   std::optional<time_point> started_at;   ///< When processing: its claim.
   std::optional<time_point> lease_until;  ///< When processing.
   std::optional<time_point> finished_at;  ///< When final.
-  std::vector<start_record> history;      ///< The last 20 ended starts, oldest first.
+  std::vector<start_record> history;      ///< The last 20 ended starts and changes by people, oldest first.
 };
 
 /// A value inside the arguments of a job.
@@ -160,7 +161,9 @@ struct job_query {
 };
 
 /// A page ends at 4 MiB, too, and when more than state and queue is asked for, after 400 jobs were
-/// looked at: it may hold fewer jobs than were asked for, or none, and not be the last.
+/// looked at: it may hold fewer jobs than were asked for, or none, and not be the last. Pages are no snapshot: a job
+/// whose place in the order changes between them may come twice or not at all, as one that runs, whose place is the end
+/// of its lease, and in a list of all states one that goes from state to state.
 struct job_page {
   std::vector<job> jobs;
   std::string next;             ///< Empty: this was the last page.
@@ -180,10 +183,11 @@ struct quarantine_page {
 
 /// What came of changing the jobs of one page.
 struct changed_page {
-  std::uint32_t done = 0;
+  std::uint32_t done = 0;                        ///< Were changed.
   std::vector<std::pair<job_id, error>> failed;  ///< Each with the reason; nothing happened to it.
   std::string next;                              ///< As `job_page::next`.
   std::uint32_t looked_at = 0;
+  std::uint32_t unchanged = 0;  ///< Were so already, as one that another requeued meanwhile.
 };
 
 /// How many jobs a queue holds in each state, now. Final jobs count while they are kept.

@@ -30,6 +30,7 @@ struct lock_status {
   std::string resource;
   lock_holder now;  ///< No fence and nobody when what is kept of it cannot be read: it is held until its end.
 };
+/// Ordered by ends of leases: a lock that is renewed between two pages may come twice or not at all.
 struct lock_page {
   std::vector<lock_status> locks;
   std::string next;  ///< Empty: this was the last page.

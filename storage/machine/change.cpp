@@ -10,6 +10,7 @@ namespace {
 
 change_answer read_change(const job_id& id, std::string_view said) {
   if (said == "done") return {};
+  if (said == "already") return {.changed = false};
   if (said == "not_found") return {errc::not_found, words::no_job(id)};
   if (said == "damaged") return {errc::damaged_record, words::damaged_job(id)};
   constexpr std::string_view is = "is ";
@@ -35,23 +36,32 @@ void send(steps& x, call c, const job_id& id, answer& into) {
 
 void ask(steps& x, const requeue_request& r, answer& into) {
   call c(script::change);
-  c.add("requeue").add(r.id.value).add(words::requeued(r.by)).add(r.only_in ? name_of(*r.only_in) : "");
+  const auto reason = words::requeued(r.by);
+  c.add("requeue").add(r.id.value).add(reason).add(r.only_in ? name_of(*r.only_in) : "");
+  c.add(write_ended("requeued", reason, duration::zero()));
   send(x, std::move(c), r.id, into);
 }
 
 void ask(steps& x, const remove_request& r, answer& into) {
   call c(script::change);
-  c.add("remove").add(r.id.value).add(words::deleted(r.by)).add(r.only_in ? name_of(*r.only_in) : "");
+  const auto reason = words::deleted(r.by);
+  c.add("remove").add(r.id.value).add(reason).add(r.only_in ? name_of(*r.only_in) : "");
+  c.add(write_ended("deleted", reason, duration::zero()));
   c.add(write_ended("deleted", words::deleted_running(r.by), duration::zero()));
   send(x, std::move(c), r.id, into);
 }
 
 void ask(steps& x, const pause_request& r, answer& into) {
-  into = done_answer{};
+  into = change_answer{};
   call c(script::pause);
   c.add(r.queue.value).add(r.paused ? "1" : "0");
   x.send(
-      std::move(c), [&x](const item& reply) { x.made_work.add_words(reply.text()); }, fails(into));
+      std::move(c),
+      [&x, &into](const item& reply) {
+        if (auto* filled = filling<change_answer>(into)) filled->changed = reply[0].number() != 0;
+        x.made_work.add_words(reply[1].text());
+      },
+      fails(into));
 }
 
 void ask(steps& x, const act_request& r, answer& into) {

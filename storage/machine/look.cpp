@@ -202,6 +202,10 @@ void ask(steps& x, const locks_request& r, answer& into) {
 }
 
 void ask(steps& x, const acts_request& r, answer& into) {
+  if (const auto after = parse_place(r.after); after && !after->id.empty()) {
+    into = not_an_end(r.after);
+    return;
+  }
   ask_page<acts_answer, 2>(x, script::acts, {}, r.limit, r.after, into, [](act_page& page, const row& at) {
     if (auto read = read_act(at(1))) page.acts.push_back(std::move(*read));
     return place{at(0), {}};  // no two have one score

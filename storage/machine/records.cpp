@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/codec.hpp"
+#include "core/last_start.hpp"
 #include "core/text.hpp"
 #include "storage/words.hpp"
 
@@ -285,7 +286,7 @@ std::optional<known_job> read_job(const told_job& told, std::optional<job_conten
   whole.result = std::move(past->result);
   whole.progress = std::move(past->reported);
   whole.history = std::move(past->history);
-  if (!whole.history.empty()) whole.fence = whole.history.back().fence;
+  if (const auto* last = last_start(whole)) whole.fence = last->fence;
   if (*state == job_state::scheduled) whole.due_at = from_micros(score);
   if (is_final(*state)) whole.finished_at = from_micros(score);
   if (*state == job_state::processing) {

@@ -94,6 +94,32 @@ TEST_CASE("each change by a client with a name is noted once it was done") {
   CHECK(noted(nobody).size() == 11);
 }
 
+TEST_CASE("what was so already is a success that is neither counted nor noted") {
+  auto nobody = open_store();
+  auto store = nobody.as({"anna", ""});
+  const auto ids = enqueued(store, 3);
+  job_query waiting;
+  waiting.state = job_state::enqueued;
+  const auto same = store.requeue(waiting);
+  REQUIRE(same.ok());
+  CHECK(same->done == 0);
+  CHECK(same->unchanged == 3);
+  CHECK(same->failed.empty());
+  CHECK(store.requeue(ids.front()).ok());
+  CHECK(store.acts()->acts.empty());
+
+  REQUIRE(store.remove(ids.front()).ok());
+  for (const auto& again : store.remove(ids))
+    CHECK(again.ok());
+  CHECK(noted(nobody).front() == act_words{"delete", 3, ids.front().value});
+  CHECK(store.pause(queue_name("default")).ok());
+  CHECK(store.pause(queue_name("default")).ok());
+  CHECK(noted(nobody).front() == act_words{"pause", 1, "default"});
+  CHECK(store.resume(queue_name("default")).ok());
+  CHECK(store.resume(queue_name("default")).ok());
+  CHECK(noted(nobody).front() == act_words{"resume", 1, "default"});
+}
+
 TEST_CASE("what was refused or changed nothing that is known is not noted") {
   auto nobody = open_store();
   auto store = nobody.as({"anna", ""});

@@ -117,9 +117,10 @@ TEST_CASE_METHOD(scheduled_store, "a list of schedules refuses what is no end of
     const auto page = store.recurring_jobs(query);
     return !page && page.error().code == errc::invalid_argument;
   };
-  CHECK(refused(ordered(recurring_order::by_name, "never/alpha")));
-  for (const auto* after :
-       {"alpha", "soon/alpha", "/alpha", "2026-03-08T00:00:00Z/alpha", "2026-13-08T00:00:00.000Z/a"})
+  for (const auto* after : {"never/alpha", "%%%", "a b", "\n"})
+    CHECK(refused(ordered(recurring_order::by_name, after)));
+  for (const auto* after : {"alpha", "soon/alpha", "/alpha", "never/", "never/%%%", "never/a/b",
+                            "2026-03-08T00:00:00Z/alpha", "2026-13-08T00:00:00.000Z/a"})
     CHECK(refused(ordered(recurring_order::by_next, after)));
   CHECK(refused({.limit = 0}));
 }

@@ -1,4 +1,5 @@
 // Schedules of recurring jobs in a configuration, and in words.
+#include "core/recurring.hpp"
 #include "config/loading.hpp"
 #include "scheduler/recurrence.hpp"
 
@@ -46,6 +47,31 @@ TEST_CASE("a configuration names schedules with all that they may say") {
   plain.every = 90s;
   CHECK(got.options.recurring[1] == plain);
   CHECK_FALSE(load("{}").options.prune_recurring);
+}
+
+TEST_CASE("the args of a schedule keep their numbers and the order of their keys") {
+  const std::string kept =
+      "{\"n\":12345678901234567890123,\"m\":1.50,\"b\":[1e2,-3,{\"a\":\"\u00e9\\\"\\n\"}],\"a\":{}}";
+  const std::string spaced =
+      R"({ "n": 12345678901234567890123, "m" : 1.50, "b": [ 1e2, -3, {"a": "\u00e9\"\n"} ], "a": { } })";
+  const config::checks checks{storage::check_url, {}, scheduler::check};
+  const auto file = R"({"jobs": {}, "recurring": {"r": {"job": "t", "every": "1m", "args": )" + spaced + "}}}";
+  CHECK(load(file).options.recurring.at(0).args == kept);
+  CHECK(config::load_recurring("r", {"job=t", "every=1m", "args=" + spaced}, checks).definition.args == kept);
+  CHECK(config::load_recurring("r", config::json_text{R"({"job":"t","every":"1m","args":)" + spaced + "}"}, checks)
+            .definition.args == kept);
+  recurring shown;
+  shown.name = "r";
+  shown.job = job_type("t");
+  shown.every = 1min;
+  shown.args = spaced;
+  const auto again = config::load_recurring("r", config::json_text{write_recurring(shown)}, checks);
+  INFO(test::shown(again.faults));
+  CHECK(again.definition.args == spaced);  // a text is kept as it is
+
+  const auto over = config::load({file, {}, {"/recurring/r/args/m=2"}}, checks);
+  INFO(test::shown(over.faults));
+  CHECK(over.options.recurring.at(0).args.find("\"m\":2") != std::string::npos);
 }
 
 TEST_CASE("stagger is true or false or even") {

@@ -53,7 +53,7 @@ ON_EACH_STORE("What a person did is told with who it was, when, through what and
   audit(w);
 }
 
-ON_EACH_STORE("What the same person does again within a minute is added to the newest act") {
+ON_EACH_STORE("What the same person does again within a minute is added to that act") {
   const auto began = w.clock.now();
   note(w, anna, "requeue", {"a"});
   w.clock.advance(59s);
@@ -74,12 +74,29 @@ ON_EACH_STORE("What the same person does again within a minute is added to the n
   audit(w);
 }
 
-ON_EACH_STORE("Another person, program or kind of act has an act of its own, and so has what follows it") {
+ON_EACH_STORE("Two people who work at once have an act each, and push no others out") {
+  for (int i = 0; i < 100; ++i) {
+    note(w, anna, "requeue", {cat("a", i)});
+    note(w, bob, "requeue", {cat("b", i)});
+  }
+  const auto all = acts(w);
+  REQUIRE(names_in_pages(w, 200) == names{"bob", "anna"});
+  for (const auto& a : all)
+    CHECK(a.count == 100);
+
+  for (int i = 0; i < 10; ++i)
+    note(w, {cat("n", i), ""}, "pause", {"q"});
+  note(w, bob, "requeue", {"late"});  // too many came between
+  CHECK(acts(w)[0].about == names{"late"});
+  audit(w);
+}
+
+ON_EACH_STORE("Another person, program or kind of act has an act of its own") {
   note(w, anna, "pause", {"q"});
   note(w, {"anna", "sluice"}, "pause", {"q"});
   note(w, bob, "pause", {"q"});
   note(w, bob, "resume", {"q"});
-  note(w, anna, "pause", {"q"});
+  note(w, anna, "resume", {"q"});
   CHECK(names_in_pages(w, 200) == names{"anna", "bob", "bob", "anna", "anna"});
   for (const auto& a : acts(w))
     CHECK(a.count == 1);
@@ -130,8 +147,44 @@ ON_EACH_STORE("Acts are listed page by page, the newest first, also when the clo
   const auto first = page_of(w, 2);
   note(w, anna, "pause", {"q"});  // comes before them, and is not met
   CHECK(page_of(w, 200, first.next).acts.size() == 5);
-  for (const auto* nonsense : {"x", "-", "9", "nan-"})
+  for (const auto* nonsense : {"x", "-", "9", "nan-", "5-abc"})
     CHECK(refusal(w, storage::acts_request{10, nonsense}) == errc::invalid_argument);
+  audit(w);
+}
+
+ON_EACH_STORE("The history of a job tells what people did to it, also once it ran again") {
+  put_all(w, {"a"});
+  const auto first = claim_one(w);
+  REQUIRE(settle(w, first, how::failed) == errc::none);
+  w.clock.advance(1s);
+  w.ask<storage::change_answer>(storage::requeue_request{job_id("a"), {}, anna});
+  const auto requeued_at = w.clock.now();
+  CHECK(get(w, "a").fence == first.fence);
+  w.clock.advance(1s);
+  const auto second = claim_one(w);
+  CHECK(second.attempt == 1);
+  REQUIRE(settle(w, second, how::succeeded) == errc::none);
+  w.ask<storage::change_answer>(storage::remove_request{job_id("a")});
+  CHECK(remove(w, "a").changed == false);
+
+  const auto seen = get(w, "a");
+  REQUIRE(seen.history.size() == 4);
+  const auto& by_anna = seen.history[1];
+  CHECK(by_anna.cause == "requeued");
+  CHECK(by_anna.error == "requeued by anna through dashboard");
+  CHECK(by_anna.ended == requeued_at);
+  CHECK(by_anna.started == requeued_at);
+  CHECK(by_anna.fence.value == 0);
+  CHECK(by_anna.attempt == 0);
+  CHECK(by_anna.server.empty());
+  CHECK_FALSE(by_anna.end.has_value());
+  CHECK(seen.history[2].fence == second.fence);
+  CHECK(seen.history[3].cause == "deleted");
+  CHECK(seen.history[3].error == "deleted by hand");
+  CHECK(seen.fence == second.fence);
+  job_query ran_there;
+  ran_there.server = "s1";
+  CHECK(ids(list(w, ran_there)) == names{"a"});
   audit(w);
 }
 
@@ -159,8 +212,8 @@ ON_HARMED_STORES("An act that cannot be read is left out, and nothing is added t
   for (const auto* harm : {"x", "1 1 1 1 4:anna", "1 1 1 1 4:anna9:dashboard5:pause99:q", ""})
     w.command({"ZADD", "acts", "1780000000000001", harm});
   w.command({"ZADD", "acts", "inf", "y"});
-  note(w, anna, "pause", {"r"});
-  REQUIRE(names_in_pages(w, 200) == names{"anna", "anna"});
+  note(w, bob, "pause", {"r"});
+  REQUIRE(names_in_pages(w, 200) == names{"bob", "anna"});
   CHECK(acts(w)[0].about == names{"r"});
   CHECK_FALSE(w.store().audit()->empty());
 }

@@ -221,8 +221,9 @@ inline storage::change_answer requeue(world& w, const std::string& id) {
 inline storage::change_answer remove(world& w, const std::string& id) {
   return w.ask<storage::change_answer>(storage::remove_request{job_id(id)});
 }
-inline void pause(world& w, const std::string& queue, bool paused = true) {
-  w.ask<storage::done_answer>(storage::pause_request{queue_name(queue), paused});
+// Whether it was otherwise before.
+inline bool pause(world& w, const std::string& queue, bool paused = true) {
+  return w.ask<storage::change_answer>(storage::pause_request{queue_name(queue), paused}).changed;
 }
 
 // Whether it was known before.

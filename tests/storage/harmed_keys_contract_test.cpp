@@ -134,7 +134,7 @@ const std::vector<kind_of_key>& all_keys() {
     add("ZADD", {"busy", "waiting", "next_checks"}, resources);
     add("ZADD", {"reserved"}, {"7:mutex:mwoken", "11:semaphore:sholds"});
     add("ZADD", {"lock_ends"}, {"printer"});
-    add("ZADD", {"firing"}, {"nightly"});
+    add("ZADD", {"firing", "schedule_names"}, {"nightly"});
     add("SADD", {"queues", "paused", "waits:mutex:n", "waits:" + window}, {"default"});
     add("SADD", {"types:default"}, {"work"});
     add("ZADD", {"acts"}, {"1 1 1 1 4:anna9:dashboard5:pause4:idle", "1 1 1 1 4:anna"});

@@ -367,8 +367,9 @@ std::uint32_t model::prune_state(job_state state, const retention_rule& rule, st
 storage::change_answer model::apply(const storage::requeue_request& r) {
   auto* j = find(r.id);
   if (!j) return {errc::not_found, ""};
-  if (j->seen.state == enqueued) return {};
+  if (j->seen.state == enqueued) return {.changed = false};
   if (j->seen.state == processing || j->seen.state == throttled) return {errc::illegal_transition, ""};
+  remember_hand(*j, "requeued");
   if (is_final(j->seen.state)) {  // afresh, with all its attempts
     j->failures = 0;
     j->seen.attempt = 0;
@@ -383,8 +384,9 @@ storage::change_answer model::apply(const storage::requeue_request& r) {
 storage::change_answer model::apply(const storage::remove_request& r) {
   auto* j = find(r.id);
   if (!j) return {errc::not_found, ""};
-  if (j->seen.state == deleted) return {};
+  if (j->seen.state == deleted) return {.changed = false};
   if (j->seen.state == processing) remember(*j, "deleted", stores_words, duration::zero());
+  else remember_hand(*j, "deleted");
   j->seen.reason = stores_words;
   move(*j, deleted);
   give_back(*j);
@@ -392,11 +394,10 @@ storage::change_answer model::apply(const storage::remove_request& r) {
   return {};
 }
 
-storage::done_answer model::apply(const storage::pause_request& r) {
-  if (r.paused) paused_.insert(r.queue.value);
-  else paused_.erase(r.queue.value);
+storage::change_answer model::apply(const storage::pause_request& r) {
+  const bool changed = r.paused ? paused_.insert(r.queue.value).second : paused_.erase(r.queue.value) > 0;
   if (!r.paused) rouse_lines([&](const known_job& j) { return j.seen.queue == r.queue; });
-  return {};
+  return {.changed = changed};
 }
 model::known_job* model::find(const job_id& id) {
   const auto known = jobs_.find(id.value);
@@ -431,11 +432,21 @@ void model::move(known_job& j, job_state to, const std::string& line) {
   if (waiting_in(left, false) == 0) openings_.erase(left);
 }
 
+// What a person did: no start, but a row of the history.
+void model::remember_hand(known_job& j, const std::string& cause) {
+  const auto now = clock_.now();
+  add_to_history(j, {{}, 0, cause, "", stores_words, now, now});
+}
+
 void model::remember(known_job& j, const std::string& cause, const std::string& why, duration waited) {
   const auto now = clock_.now();
-  auto& history = j.seen.history;
-  history.push_back({j.seen.fence, j.seen.attempt, cause, j.seen.server, why,
+  add_to_history(j, {j.seen.fence, j.seen.attempt, cause, j.seen.server, why,
                      *j.seen.started_at + std::min(waited, now - *j.seen.started_at), now});
+}
+
+void model::add_to_history(known_job& j, start_record row) {
+  auto& history = j.seen.history;
+  history.push_back(std::move(row));
   if (history.size() > 20) history.erase(history.begin());
 }
 }  // namespace sluice::test

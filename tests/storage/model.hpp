@@ -84,7 +84,7 @@ private:
   storage::prune_answer apply(const storage::prune_request& r);
   storage::change_answer apply(const storage::requeue_request& r);
   storage::change_answer apply(const storage::remove_request& r);
-  storage::done_answer apply(const storage::pause_request& r);
+  storage::change_answer apply(const storage::pause_request& r);
   storage::take_answer apply(const storage::take_request& r);
   storage::define_answer apply(const storage::define_request& r);
   storage::change_answer apply(const storage::undefine_request& r);
@@ -142,6 +142,8 @@ private:
   names open_cells(const storage::promote_request& r);
   bool stands_still(const std::string& resource) const;  // all who wait there are of queues that do not run
   std::uint64_t waiting_in(const std::string& resource, bool running) const;
+  static void add_to_history(known_job& j, start_record row);
+  void remember_hand(known_job& j, const std::string& cause);
   void remember(known_job& j, const std::string& cause, const std::string& why, duration waited);
 
   const clock& clock_;

@@ -1,4 +1,5 @@
 // How a store and the model look, in words that are easy to compare.
+#include "core/last_start.hpp"
 #include "core/text.hpp"
 #include "storage/model.hpp"
 
@@ -69,8 +70,8 @@ std::string model::look() const {
     auto shown = j->seen;
     if (shown.line.starts_with("type:") || shown.state == throttled) shown.reason = stores_words;
     // Once a throttled job goes on, its start is as if it had never been.
-    if (shown.state != processing && shown.state != throttled)
-      shown.fence = shown.history.empty() ? sluice::fence{} : shown.history.back().fence;
+    const auto* last = last_start(shown);
+    if (shown.state != processing && shown.state != throttled) shown.fence = last ? last->fence : sluice::fence{};
     text += face(shown) + '\n';
   }
   overview rest;

@@ -43,7 +43,7 @@ ON_EACH_STORE("A requeued final job starts afresh at the tail") {
   CHECK(back.losses == 0);
   CHECK(back.line.empty());
   CHECK(back.result.empty());
-  CHECK(back.history.size() == 4);  // what was is not forgotten
+  CHECK(back.history.size() == 5);  // what was is not forgotten, and who requeued it neither
   CHECK_FALSE(back.finished_at.has_value());
   const auto got = claim(w, {.free = 2});
   REQUIRE(ids(got) == names{"b", "a"});
@@ -79,7 +79,9 @@ ON_EACH_STORE("To requeue a job that is enqueued already is fine and changes not
   put_all(w, {"new"});
   const auto before = portrait(w);
   for (const auto* id : {"suspect", "woken", "aside", "last", "new"}) {
-    CHECK(requeue(w, id).code == errc::none);
+    const auto same = requeue(w, id);
+    CHECK(same.code == errc::none);
+    CHECK_FALSE(same.changed);
     CHECK_FALSE(w.store().made_work());
   }
   CHECK(portrait(w) == before);
@@ -118,12 +120,14 @@ ON_EACH_STORE("A job that has left the state in which it was to be changed is le
 ON_EACH_STORE("Any job can be removed, and removing it again is fine") {
   one_of_each(w);
   for (const auto* id : {"enqueued", "scheduled", "processing", "succeeded", "failed", "deleted"}) {
-    CHECK(remove(w, id).code == errc::none);
+    CHECK(remove(w, id).changed == (std::string_view(id) != "deleted"));
     const auto gone = get(w, id);
     CHECK(gone.state == job_state::deleted);
     CHECK(gone.finished_at.has_value());
     const auto before = portrait(w);
-    CHECK(remove(w, id).code == errc::none);
+    const auto again = remove(w, id);
+    CHECK(again.code == errc::none);
+    CHECK_FALSE(again.changed);
     CHECK(portrait(w) == before);
     audit(w);
   }
@@ -270,8 +274,10 @@ ON_EACH_STORE("Queues are told of with their counts, also empty and paused ones"
 ON_EACH_STORE("A queue that nobody knows is not made by resuming it") {
   pause(w, "nobody", false);
   CHECK(queues(w).empty());
-  pause(w, "later");
-  pause(w, "later", false);
+  CHECK(pause(w, "later"));
+  CHECK_FALSE(pause(w, "later"));
+  CHECK(pause(w, "later", false));
+  CHECK_FALSE(pause(w, "later", false));
   REQUIRE(queues(w).size() == 1);
   CHECK_FALSE(queues(w)[0].paused);
 }

@@ -191,7 +191,10 @@ void repeats_change_nothing(world& w, const program& p) {
     const auto first = people.ask(request);
     if (finds_more(request)) continue;
     const auto before = model::look(w);
-    const auto again = people.ask(request);
+    auto again = people.ask(request);
+    // Who asks again is told that it is so, and not that this changed it.
+    if (auto* same = std::get_if<storage::change_answer>(&again))
+      same->changed = std::get<storage::change_answer>(first).changed;
     try {
       agree(before, model::look(w));
       if (repeats_its_answer(request)) agree(in_words(first), in_words(again));

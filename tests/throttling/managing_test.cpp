@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "core/text.hpp"
 #include "core/throttlers.hpp"
 #include "support/catch.hpp"
 #include "throttling/support.hpp"
@@ -92,6 +93,40 @@ TEST_CASE("all throttlers are told of with the lines of their keys added") {
   CHECK(all[0].waiting == 4);
   CHECK(all[1].resource == "mutex:m");
   CHECK(all[1].waiting == 2);
+}
+
+TEST_CASE("the cells of all throttlers are asked for together") {
+  std::vector<std::function<void()>> open;
+  std::size_t most_open = 0;
+  const courier store = [&](const storage::request& r, std::function<void(storage::answer&)> then) {
+    storage::answer answer;
+    if (std::holds_alternative<storage::throttlers_request>(r)) {
+      storage::throttlers_answer told;
+      for (int i = 0; i < 450; ++i) {
+        storage::throttler_row row;
+        row.resource = cat("fixed_window:w", i);
+        told.throttlers.push_back(std::move(row));
+      }
+      answer = std::move(told);
+    } else {
+      storage::cell_answer told;
+      told.cell.definition = write_throttler(fixed(10, 1min));
+      answer = std::move(told);
+    }
+    open.push_back([answer = std::move(answer), then = std::move(then)]() mutable { then(answer); });
+    most_open = std::max(most_open, open.size());
+  };
+  hearing<std::vector<throttler_status>> heard;
+  all_throttlers(store, heard.ear());
+  std::size_t rounds = 0;
+  for (; !open.empty(); ++rounds)
+    for (const auto& bring : std::exchange(open, {}))
+      bring();
+  REQUIRE(heard.all.size() == 1);
+  CHECK(heard.all[0]->size() == 450);
+  CHECK(heard.all[0]->back().resource == "fixed_window:w449");
+  CHECK(rounds == 4);
+  CHECK(most_open == 200);
 }
 
 TEST_CASE("a dynamic window is told of with those who wait in the lines of its keys") {

@@ -276,6 +276,7 @@ function look.schedules(name, value)
     local _, behind = first_run(rest)
     rest, n = behind, n + 1
   end
+  if not call('ZSCORE', schedule_names, name) then wrong('schedule ', name, ' is not listed by its name') end
   if rest ~= '' or n ~= s.n then return wrong('schedule ', name, ' cannot be read') end
   if not was_drawn(s.version) then wrong('schedule ', name, ' has a version that was never drawn') end
 end
@@ -283,6 +284,9 @@ local function look_for_schedule(name)
   local is_there = call('HEXISTS', schedules, name) == 1
   if not is_there then wrong('schedule ', name, ' is in ', what, ' but is not there') end
   return is_there
+end
+function look.schedule_names(name, score)
+  if look_for_schedule(name) then look_at_order(name, score) end
 end
 function look.firing(name, at)
   if look_for_schedule(name) and not is_instant(tonumber(at)) then wrong('schedule ', name, ' is due at no instant') end
@@ -389,7 +393,8 @@ local hashes = {jobs = jobs, runs = runs, past = past, admission = admission, cl
                 limiters = limiters, claims = claims, servers = servers, definitions = definitions,
                 quarantine = quarantine, totals = totals, totals_before = totals_before, total_sizes = total_sizes}
 local sorted_sets = {busy = busy, waiting = waiting, reserved = reserved, next_checks = next_checks,
-                     lock_ends = lock_ends, firing = firing, due = due, ending = ending, served = served, acts = acts}
+                     lock_ends = lock_ends, schedule_names = schedule_names, firing = firing, due = due, ending = ending,
+                     served = served, acts = acts}
 local sets = {queues = queues, paused = paused}
 local function is_only_one(its)
   for _, one in ipairs({hashes, sorted_sets, sets, {number_key, schema}}) do

@@ -1,12 +1,13 @@
 -- Writes, and its answer is a promise.
 -- A person's word about one job.
 -- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6]: the only state in which it is done, or empty for
--- any. ARGV[7], for remove: cause, error and time waited of a
--- start that runs, as in a past.
--- Answer: done, not_found or damaged; or why its state does not allow that: processing, "throttled RESOURCE", or "is
--- STATE", which is not the only one. Then the hint.
+-- any. ARGV[7]: cause, error and time waited of the row that its history gets of this, as in a past; ARGV[8], for
+-- remove: the same of a start that runs.
+-- Answer: done, already (nothing changed), not_found or damaged; or why its state does not allow that: processing,
+-- "throttled RESOURCE", or "is STATE", which is not the only one. Then the hint.
 -- Invariants: the job moves from one line to one other, as docs/job_lifecycle.md draws it, or is where it should be and
--- nothing changes; who is deleted has no permits.
+-- nothing changes; who is deleted has no permits. Its history tells of the change by a row of fence 0, or of the start
+-- that it ended.
 begin_freeing()
 local id = ARGV[4]
 local record = call('HGET', jobs, id)
@@ -22,7 +23,7 @@ if not at or not p then
 end
 local state = is_enqueued(at.kind) and 'enqueued' or at.kind
 if at.kind == 'deleted' and ARGV[3] == 'remove' or is_enqueued(at.kind) and ARGV[3] == 'requeue' then
-  return {'done', ''}  -- also when it is asked again what it has done
+  return {'already', ''}  -- also when it is asked again what it has done
 end
 if ARGV[6] ~= '' and ARGV[6] ~= state then return {'is ' .. state, ''} end
 local target, score, row
@@ -32,6 +33,7 @@ if ARGV[3] == 'requeue' then
     local a = throttling().admission_of(id) or throttling().no_admission
     return {'throttled ' .. a.at, ''}
   end
+  remember(p, '0', 0, now_text, '', ARGV[7])
   if at.kind ~= 'scheduled' then  -- a final job starts afresh, with all its attempts
     p.failures, p.attempt, p.losses = 0, 0, 0
   end
@@ -42,8 +44,10 @@ else
   row = at.kind == 'processing' and call('HGET', runs, id)
   local start = row and read_start(row)
   if start then
-    remember(p, start.fence, start.attempt, start.started, start.server, ARGV[7])
+    remember(p, start.fence, start.attempt, start.started, start.server, ARGV[8])
     p.attempt = start.attempt
+  else
+    remember(p, '0', 0, now_text, '', ARGV[7])
   end
   count_jobs(at.queue, 'deleted', 1)
   target, score = sorted(line('deleted', at.queue)), now_text

@@ -6,14 +6,15 @@
 -- [10]: how many jobs, then the instant of each, and then each as enqueue.lua has them.
 -- Answer: 1 when it was changed; now; 1 when the schedule is there; how it stands, see schedule_view.lua; for each job
 -- e (enqueued), t (its id was there) or o (it would overlap).
--- Invariants: a name is in `firing` and `places` only with a schedule. Of an occurrence that is enqueued, the schedule
--- has moved on in the same step.
+-- Invariants: a name is in `schedule_names` with its schedule, in `firing` and `places` only with one. Of an occurrence
+-- that is enqueued, the schedule has moved on in the same step.
 local name, version, record, next_at, place, among, rule =
   ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local function told(swapped, codes)
   return {swapped, now_text, call('HEXISTS', schedules, name), schedule_view(name), codes}
 end
 call('ZCARD', firing)
+call('ZCARD', schedule_names)
 call('HLEN', even_places)
 local before = schedule_of(name)
 if (before and before.version or '0') ~= version then return told(0, '') end
@@ -27,6 +28,7 @@ end
 if record == '' then
   begin_freeing()
   call('HDEL', schedules, name)
+  call('ZREM', schedule_names, name)
   call('HDEL', even_places, name)
   call('ZREM', firing, name)
   return told(1, '')
@@ -76,6 +78,7 @@ may_draw()
 say_layout()
 local _, stored = store_new(at)
 call('HSET', schedules, name, whole(draw(1)) .. ' ' .. whole(made) .. ' ' .. text(record) .. runs)
+if not before then call('ZADD', schedule_names, 0, name) end
 if next_at ~= '' then call('ZADD', firing, next_at, name) else call('ZREM', firing, name) end
 if place == '' then call('HDEL', even_places, name)
 elseif among ~= '' then call('HSET', even_places, name, match(place, '^%d+ %d+ ') .. whole(draw(1)))

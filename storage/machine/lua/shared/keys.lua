@@ -27,6 +27,7 @@ local locks = P .. ':locks'            -- hash: resource -> "fence lease ", the 
 local lock_ends = P .. ':lock_ends'    -- sorted set: resource -> the instant at which its lease is over
 -- Recurring jobs; schedule_view.lua says what stands in the values.
 local schedules = P .. ':schedules'      -- hash: name -> a schedule
+local schedule_names = P .. ':schedule_names'  -- sorted set: schedules, by name
 local firing = P .. ':firing'            -- sorted set: name -> the instant at which the schedule is due next
 local even_places = P .. ':places'     -- hash: name -> the part of its minute that an evenly staggered one keeps
 -- How much was done (totals.lua), by queue; in lists under the empty name by all together, too.
