@@ -1,7 +1,7 @@
 // What survives a crash. The contract speaks jobs, not sets: every request below is one atomic
 // transition (docs/job_lifecycle.md), each of its elements validates before it writes and succeeds or
-// fails alone, and repeating a request answers as the first time. SQLite is one implementation;
-// tests/storage/ holds the suite that every implementation passes.
+// fails alone, and repeating a request answers as the first time, but for whether it changed anything. SQLite is one
+// implementation; tests/storage/ holds the suite that every implementation passes.
 //
 // Time: the store's own clock decides leases and due times; requests carry durations only.
 // Fences: one number for the whole store, max(last + 1, now in µs), drawn at every claim, for every lock and for every

@@ -4,6 +4,7 @@
 
 #include <sluice/client.hpp>
 
+#include "storage/numbers.hpp"
 #include "support/catch.hpp"
 #include "support/temp_dir.hpp"
 
@@ -110,6 +111,40 @@ TEST_CASE_METHOD(scheduled_store, "a list of schedules goes on where its page en
   CHECK(listed(ordered(recurring_order::by_name, "b")) == names{"gamma"});  // "b" was removed meanwhile
   CHECK(listed(ordered(recurring_order::by_next, "never/alpha")) == names{"gamma"});
   CHECK(listed(ordered(recurring_order::by_next, "1970-01-01T00:00:00.000Z/x")) == names{"Beta", "alpha", "gamma"});
+}
+
+TEST_CASE("a page of schedules by name reads what it shows and goes on behind the store's pages to what is asked for") {
+  auto store = std::move(*client::open({.storage = "sqlite::memory:"}));
+  for (int i = 100; i < 350; ++i) {
+    recurring r;
+    r.name = "s" + std::to_string(i);
+    r.job = job_type("t");
+    r.every = 24h;
+    REQUIRE(store.set_recurring(r).ok());
+  }
+  const auto questions = [] {
+    for (const auto& [name, count] : storage::numbers::here().requests())
+      if (name == "schedules") return count;
+    return std::uint64_t{0};
+  };
+  const auto before = questions();
+  recurring_query query;
+  query.limit = 100;
+  const auto first = store.recurring_jobs(query);
+  REQUIRE(first->schedules.size() == 100);
+  CHECK(first->next == "s199");
+  CHECK(questions() - before == 1);
+  query.after = "s249";
+  const auto last = store.recurring_jobs(query);
+  CHECK(last->schedules.size() == 100);
+  CHECK(last->schedules.back().name == "s349");
+  CHECK(last->next.empty());
+  query.limit = 250;
+  query.after.clear();
+  CHECK(store.recurring_jobs(query)->schedules.size() == 250);
+  query.limit = 1;
+  query.name_part = "s34";
+  CHECK(store.recurring_jobs(query)->next == "s340");
 }
 
 TEST_CASE_METHOD(scheduled_store, "a list of schedules refuses what is no end of a page of it") {
