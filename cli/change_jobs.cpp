@@ -38,6 +38,7 @@ int change_some(client& store, const command& c, const change& how) {
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (each[i]) ++all.done;
       else all.failed.emplace_back(ids[i], each[i].error());
+      if (!each[i]) failed(each[i].error());  // in full, which the API's words are not
     }
     print_line(web::json_of(all, all.failed.size()));
     return all.failed.empty() ? 0 : 1;
@@ -99,15 +100,17 @@ int change_all(client& store, const command& c, const change& how) {
   changed_page all;
   std::uint64_t refused = 0;
   std::optional<error> broke;
+  const auto settled = [&] { return all.done + all.unchanged + refused; };
   auto change_page = giving_way(query, [&](const job_query& some) { return (store.*how.page)(some); });
   do {
-    query.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(200, agreed - all.done - refused));
+    query.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(200, agreed - settled()));
     const auto page = change_page(query);
     if (!page) {
       broke = page.error();
       break;
     }
     all.done += page->done;
+    all.unchanged += page->unchanged;
     all.looked_at += page->looked_at;
     for (const auto& one : page->failed) {
       if (++refused > most_failures_told) continue;
@@ -116,10 +119,11 @@ int change_all(client& store, const command& c, const change& how) {
     }
     query.after = page->next;
     if (is_person) std::fprintf(stderr, "\r%u %s ", all.done, how.done);
-  } while (!query.after.empty() && !stopped && all.done + refused < agreed);
+  } while (!query.after.empty() && !stopped && settled() < agreed);
   if (is_person) std::fputc('\n', stderr);
   if (refused > most_failures_told) note(cat(refused - most_failures_told, " more were refused"));
-  const bool is_all = all.done + refused >= agreed;
+  if (all.unchanged > 0) note(cat(all.unchanged, " were so already"));
+  const bool is_all = settled() >= agreed;
   const bool whole = !broke && (query.after.empty() || is_all);
   if (!whole) all.next = query.after;
   print_line(c.json ? web::json_of(all, refused) : cat(all.done, " ", how.done));

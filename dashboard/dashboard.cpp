@@ -23,8 +23,9 @@ result<dashboard> dashboard::start(client_options store, dashboard_options optio
   if (const auto fine = web::check(options); !fine) return fine.error();
   const auto where = web::parse_listen(options.listen);
   if (!where) return where.error();
-  // A request must be answered before its socket is taken for a dead one.
-  store.deadline = std::min<duration>(store.deadline, 5s);
+  // A request must be answered before its socket is taken for a dead one: a change begins within 3 s, and is a list,
+  // the change itself, and the note of it.
+  store.deadline = std::min<duration>(store.deadline, 3500ms);
   auto runner = storage::open_runner(store.storage, nullptr, store.mode);
   if (!runner) return runner.error();
   auto backend = store.storage.substr(0, store.storage.find_first_of(":+"));

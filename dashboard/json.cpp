@@ -267,7 +267,7 @@ std::string json_of(const job_id& id, const explanation& e, bool with_content) {
 }
 
 std::string json_of(const changed_page& c, std::uint64_t refused) {
-  json out{{"done", c.done}, {"refused", refused}};
+  json out{{"done", c.done}, {"unchanged", c.unchanged}, {"refused", refused}};
   out["failed"] = json::array();
   for (const auto& [id, why] : c.failed)
     out["failed"].push_back({{"id", id.value}, {"code", name_of(why.code)}, {"detail", told_of(why)}});

@@ -120,21 +120,22 @@ http_response change_some(visit& v, const action& how, const std::vector<std::st
 http_response change_slice(visit& v, const action& how, job_query query, std::uint64_t expected) {
   auto store = v.changing();
   changed_page all;
+  const auto settled = [&all] { return all.done + all.unchanged + all.failed.size(); };
   const auto until = steady_clock::now() + v.on.time_for_changes;
   do {
-    query.limit = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(storage::largest_page, expected - all.done - all.failed.size()));
+    query.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(storage::largest_page, expected - settled()));
     auto page = (store.*how.page)(query);
     if (!page) {
-      if (all.done + all.failed.size() > 0) break;  // told, and asked again from there
+      if (all.looked_at > 0) break;  // told, and asked again from there
       return problem(page.error());
     }
     all.done += page->done;
+    all.unchanged += page->unchanged;
     all.looked_at += page->looked_at;
     std::move(page->failed.begin(), page->failed.end(), std::back_inserter(all.failed));
     query.after = all.next = page->next;
   } while (!all.next.empty() && all.looked_at + storage::most_looked_at <= most_looked_at_a_change &&
-           all.done + all.failed.size() < expected && steady_clock::now() < until);
+           settled() < expected && steady_clock::now() < until);
   v.about = {cat(all.done, " by filter")};
   return changes_answer(all);
 }

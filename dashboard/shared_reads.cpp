@@ -24,13 +24,13 @@ http_response shared_reads::get(const std::string& question, const std::function
   forget_old(now);
   const auto same = std::find_if(known_.begin(), known_.end(), [&](const auto& e) { return e->question == question; });
   const auto one = same == known_.end() ? std::make_shared<entry>(entry{question}) : *same;
-  if (one->said && (one->is_being_read || now - one->read_at <= shared_for)) return *one->said;
+  if (one->said && now - one->read_at <= (one->is_being_read ? kept_for : shared_for)) return *one->said;
   if (one->is_being_read) {
     if (waiting_ == most_waiting) return problem(503, "others wait for the same answer; ask again");
     ++waiting_;
-    read_.wait_for(hold, patience, [&] { return one->said || !one->is_being_read; });
+    const bool is_there = read_.wait_for(hold, patience, [&] { return !one->is_being_read; });
     --waiting_;
-    return one->said ? *one->said : problem(errc::timed_out, "the store is slow; ask again");
+    return is_there && one->said ? *one->said : problem(errc::timed_out, "the store is slow; ask again");
   }
   if (!may_read(now)) return problem(errc::overloaded, "the store is asked often enough; ask again in a second");
   if (same != known_.end()) known_.erase(same);
@@ -43,12 +43,15 @@ http_response shared_reads::get(const std::string& question, const std::function
   } catch (const std::exception& thrown) {
     log::error("a request could not be answered: ", words_of(thrown));
     said = problem(500, "the answer could not be made");
+  } catch (...) {
+    said = problem(500, "the answer could not be made");
   }
   hold.lock();
   one->is_being_read = false;
   one->said = said;
   one->read_at = now;
-  if (said.status >= 500) known_.remove(one);  // those who wait are told; who comes next reads anew
+  if (said.status == 400 && !reads_.empty()) reads_.pop_back();  // a wrong question is no read
+  if (said.status >= 500) known_.remove(one);                    // those who wait are told; who comes next reads anew
   read_.notify_all();
   return said;
 }

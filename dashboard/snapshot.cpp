@@ -19,8 +19,9 @@ constexpr duration between_looks = 1s;   // while somebody looks
 constexpr duration between_probes = 5s;  // while only probes ask
 constexpr int part_of_store = 20;        // a read takes at most such a part of the time, as 1 of 20
 constexpr duration longest_pause = 4s;
-constexpr duration after_a_change = 250ms;    // at least, from one read to the next
-constexpr int part_of_store_for_changes = 4;  // a read that shows a change takes at most such a part
+constexpr duration after_a_change = 250ms;  // at least, from one read to the next
+constexpr duration longest_after_a_change = 500ms;
+constexpr int part_of_store_for_changes = 4;  // a read that shows a change takes about such a part
 constexpr duration shortest_for_rates = 200ms;
 constexpr duration looked_for = 3s;   // after a look
 constexpr duration probed_for = 30s;  // after a probe
@@ -118,7 +119,7 @@ duration snapshot::pause_until_next() const {
   const auto now = steady_clock::now();
   const auto spared = known_->away ? duration(0) : std::min(took_ * part_of_store, longest_pause);
   if (looked_until_ > now && is_expired_)
-    return std::min(std::max(after_a_change, took_ * part_of_store_for_changes), longest_pause);
+    return std::min(std::max(after_a_change, took_ * part_of_store_for_changes), longest_after_a_change);
   if (looked_until_ > now) return std::max(between_looks, spared);
   if (probed_until_ > now) return std::max(between_probes, spared);
   return duration::max() / 2;
@@ -165,7 +166,7 @@ snapshot::known snapshot::read_or_fail() try { return read(); } catch (const std
 snapshot::known snapshot::read() {
   auto made = read_on(*known_);  // only this thread changes which one it is
   // Nobody is told half of the lists: the first answer has all of them.
-  while (!known_->at && !made->away && !(has_throttlers_ && has_schedules_) && !is_stopping())
+  while (!made->away && !(has_throttlers_ && has_schedules_) && !is_stopping())
     made = read_on(*made);
   return made;
 }
@@ -183,6 +184,8 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
   auto* rows = part<storage::throttlers_answer>(got[2], made->away);
   auto* schedules = part<storage::schedules_answer>(got[3], made->away);
   if (made->away) return made;
+  auto throttlers = with_cells(rows->throttlers, made->away);
+  if (made->away) return made;
   const std::chrono::duration<double> since = made->at ? schedules->now - *made->at : duration(0);
   if (since >= shortest_for_rates) made->jobs_a_second = jobs_between(made->queues, queues->queues) / since.count();
   made->at = schedules->now;
@@ -190,7 +193,7 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
   made->servers = std::move(servers->servers);
   for (auto& server : made->servers)
     server.store = store_->durability();
-  has_throttlers_ |= add_page(throttlers_, with_cells(rows->throttlers), std::move(rows->next), made->throttlers);
+  has_throttlers_ |= add_page(throttlers_, std::move(throttlers), std::move(rows->next), made->throttlers);
   std::vector<recurring_status> some;
   for (const auto& row : schedules->rows)
     some.push_back(scheduler::status_of(row));
@@ -198,8 +201,9 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
   return made;
 }
 
-// What counts at a window stands in its cell.
-std::vector<throttler_status> snapshot::with_cells(const std::vector<storage::throttler_row>& rows) {
+// What counts at a window stands in its cell. One that cannot be read is told as empty; `away`: the store is.
+std::vector<throttler_status> snapshot::with_cells(const std::vector<storage::throttler_row>& rows,
+                                                   std::optional<error>& away) {
   storage::runner::requests asked;
   std::vector<std::size_t> whose;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -210,8 +214,10 @@ std::vector<throttler_status> snapshot::with_cells(const std::vector<storage::th
   std::vector<storage::cell_view> cells(rows.size());
   if (!asked.empty()) {
     auto got = ask(*store_, asked, patience_of_a_read);
-    for (std::size_t i = 0; i < got.size(); ++i)
+    for (std::size_t i = 0; i < got.size(); ++i) {
       if (auto* cell = std::get_if<storage::cell_answer>(&got[i])) cells[whose[i]] = std::move(cell->cell);
+      else if (auto* failed = std::get_if<error>(&got[i]); failed && waiting_helps(failed->code)) away = *failed;
+    }
   }
   std::vector<throttler_status> all;
   for (std::size_t i = 0; i < rows.size(); ++i)

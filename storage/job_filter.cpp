@@ -23,8 +23,9 @@ bool says(const std::string& text, const std::string& words) {
 }
 
 bool failed_with(const job& j, const std::string& words) {
-  return says(j.reason, words) ||
-         std::any_of(j.history.begin(), j.history.end(), [&](const start_record& s) { return says(s.error, words); });
+  return says(j.reason, words) || std::any_of(j.history.begin(), j.history.end(), [&](const start_record& s) {
+           return s.fence.value != 0 && says(s.error, words);  // without one it says what a person did
+         });
 }
 
 // An id is a name, a colon and what makes it another than the last of that name.

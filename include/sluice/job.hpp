@@ -93,11 +93,11 @@ struct start_record {
   std::uint32_t attempt = 0;
   std::string cause;
   std::string server;
-  std::string error;   ///< Empty when it succeeded.
+  std::string error;   ///< Empty when it succeeded. With fence 0: who did it.
   time_point started;  ///< When its body began, or would have: by the store's clock, some milliseconds early.
   time_point ended;    ///< When the store was told.
   std::vector<watched_part> watched{};  ///< In the order in which they first ended; at most 16.
-  std::optional<run_end> end{};         ///< None: it was lost, or its job was deleted while it ran.
+  std::optional<run_end> end{};         ///< None: it was lost, its job was deleted while it ran, or it is none.
   bool failure = false;                 ///< It counts as a failed run.
   std::string throttler{};              ///< "KIND:name" of the one that did not let it in; empty: none, or not known.
 };
@@ -183,7 +183,7 @@ struct quarantine_page {
 
 /// What came of changing the jobs of one page.
 struct changed_page {
-  std::uint32_t done = 0;                        ///< Were changed.
+  std::uint32_t done = 0;                        ///< Were changed; of ids that were named: are as was asked for.
   std::vector<std::pair<job_id, error>> failed;  ///< Each with the reason; nothing happened to it.
   std::string next;                              ///< As `job_page::next`.
   std::uint32_t looked_at = 0;

@@ -194,7 +194,10 @@ private:
     if (!found)
       return error{errc::storage_unavailable, cat("Redis at ", to_string(link_->server), ": ", found.error().message)};
     const auto layout = found->root().text();
+    if (layout.empty() && was_there_)
+      return error{errc::storage_unavailable, cat("Redis at ", to_string(link_->server), " has lost the store")};
     if (layout.empty()) return not_there();
+    was_there_ = true;
     if (mode_ != open_mode::only_look) return make_ours(deadline);
     if (layout == std::to_string(known_.layout)) return {};
     return *machine::unknown_layout(cat("LAYOUT ", layout, " ", known_.layout), cat("prefix ", prefix_));
@@ -259,6 +262,7 @@ private:
   const open_mode mode_;
   const machine::edition& known_;
   bool raises_ = false;
+  bool was_there_ = false;  // the store, when we looked last
   const std::string token_;
   stop_signal stop_{last_words};
   std::optional<link> link_;

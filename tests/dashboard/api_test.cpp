@@ -778,6 +778,10 @@ TEST_CASE("what one asks again within a second, or too often, costs the store no
     }
   CHECK(asked <= 6);
   CHECK(refused >= 94);
+  web::shared_reads strict(1);
+  for (int i = 0; i < 3; ++i)  // a wrong question takes nobody's place
+    CHECK(strict.get(cat("wrong ", i), [] { return web::problem(400, ""); }).status == 400);
+  CHECK(strict.get("right", read).status == 200);
 }
 
 }  // namespace sluice::test

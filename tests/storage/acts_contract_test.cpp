@@ -185,6 +185,9 @@ ON_EACH_STORE("The history of a job tells what people did to it, also once it ra
   job_query ran_there;
   ran_there.server = "s1";
   CHECK(ids(list(w, ran_there)) == names{"a"});
+  job_query named_in_an_error;  // who changed it is none
+  named_in_an_error.error = "anna";
+  CHECK(ids(list(w, named_in_an_error)).empty());
   audit(w);
 }
 

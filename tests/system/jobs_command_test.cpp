@@ -89,7 +89,7 @@ TEST_CASE("a list that fails on its way tells what it found and where to go on")
   const auto table = w.sluice({"jobs", "--limit", "300"});
   CHECK(table.exit_code == 1);
   CHECK(std::count(table.out.begin(), table.out.end(), '\n') == 201);
-  CHECK(table.err.starts_with("sluice: there are more: --after '" + after + "'\nsluice: "));
+  CHECK(table.err.find("sluice: there are more: --after '" + after + "'\nsluice: ") != std::string::npos);
   CHECK(w.sluice({"jobs", "--limit", "300", "--after", after}).out.empty());
 }
 
@@ -256,14 +256,14 @@ TEST_CASE("who requeued a job is in the log and in the job's reason") {
 
 TEST_CASE("only root can have come by sudo") {
   work_world w;
-  const auto who_says = [&](names before, const std::string& program, const std::string& url) {
-    before.insert(before.end(), {"env", "SUDO_USER=ada", program, "pause", "default", "--store", url});
+  const auto who_says = [&](names before, const std::string& program, const std::string& queue) {
+    before.insert(before.end(), {"env", "SUDO_USER=ada", program, "pause", queue, "--store", w.url});
     REQUIRE(run(before, w.folder.path().string()).exit_code == 0);
     const auto log = w.sluice({"log", "--limit", "1", "--json"});
     return nlohmann::json::parse(log.out.substr(0, log.out.find('\n'))).at("by").get<std::string>();
   };
   const bool is_root = ::getuid() == 0;
-  CHECK(who_says({}, SLUICE_PROGRAM, w.url).starts_with("ada@") == is_root);
+  CHECK(who_says({}, SLUICE_PROGRAM, "default").starts_with("ada@") == is_root);
   if (!is_root || !is_here("setpriv")) return;
   // Somebody else, who may reach the program and the store.
   const auto program = w.folder.file("sluice");
@@ -272,7 +272,7 @@ TEST_CASE("only root can have come by sudo") {
     REQUIRE(::chown(entry.path().c_str(), 65534, 65534) == 0);
   REQUIRE(::chown(w.folder.path().c_str(), 65534, 65534) == 0);
   CHECK_FALSE(
-      who_says({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}, program, w.url).starts_with("ada@"));
+      who_says({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}, program, "other").starts_with("ada@"));
 }
 
 }  // namespace sluice::test

@@ -78,7 +78,7 @@ may_draw()
 say_layout()
 local _, stored = store_new(at)
 call('HSET', schedules, name, whole(draw(1)) .. ' ' .. whole(made) .. ' ' .. text(record) .. runs)
-if not before then call('ZADD', schedule_names, 0, name) end
+call('ZADD', schedule_names, 0, name)
 if next_at ~= '' then call('ZADD', firing, next_at, name) else call('ZREM', firing, name) end
 if place == '' then call('HDEL', even_places, name)
 elseif among ~= '' then call('HSET', even_places, name, match(place, '^%d+ %d+ ') .. whole(draw(1)))
