@@ -34,7 +34,7 @@ struct target {
     sluice::dashboard_options options;
     options.listen = "localhost:0";
     options.allow_changes = true;
-    options.reads_a_second = 1'000'000;
+    options.reads_a_second = 1000;
     auto started = sluice::dashboard::start(store, options);
     if (!started) fail("no dashboard", to_string(started.error()));
     page.emplace(std::move(*started));
