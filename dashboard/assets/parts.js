@@ -164,7 +164,7 @@ export function confirm({ title, text, yes, danger }) {
         'div',
         { class: 'actions' },
         h('button', { type: 'button', class: danger ? 'danger' : 'primary', onclick: () => end(true) }, yes),
-        h('button', { type: 'button', onclick: () => end(false) }, 'Cancel'),
+        h('button', { type: 'button', autofocus: danger, onclick: () => end(false) }, 'Cancel'),
       ),
     );
     document.body.append(box);
