@@ -14,10 +14,26 @@ using enum answered_from;
 constexpr std::string_view job_words[] = {"state", "queue", "type",  "id_begins", "server", "header",   "since",
                                           "until", "match", "error", "limit",     "after",  "with_args"};
 
-const std::vector<route>& all() {
-  static const std::vector<std::string_view> page{"limit", "after"};
-  static const std::vector<std::string_view> jobs(std::begin(job_words), std::end(job_words));
-  static const std::vector<route> them{
+// Their scripts make them of the API.
+constexpr std::string_view pages[] = {"/",
+                                      "/queues",
+                                      "/queues/{name}",
+                                      "/jobs",
+                                      "/jobs/{id}",
+                                      "/throttlers",
+                                      "/throttlers/{kind}/{name}",
+                                      "/recurring",
+                                      "/recurring/{name}",
+                                      "/servers",
+                                      "/locks",
+                                      "/quarantine",
+                                      "/errors",
+                                      "/log"};
+
+std::vector<route> all_of_api() {
+  const std::vector<std::string_view> page{"limit", "after"};
+  const std::vector<std::string_view> jobs(std::begin(job_words), std::end(job_words));
+  return {
       {"GET", "/api/v1", look, memory, {}, show_api},
       {"GET", "/api/v1/openapi.json", look, memory, {}, show_openapi},
       {"GET", "/api/v1/overview", look, memory, {}, show_overview},
@@ -36,6 +52,7 @@ const std::vector<route>& all() {
       {"POST", "/api/v1/jobs/{id}/requeue", operate, store, {}, requeue_job},
       {"GET", "/api/v1/jobs/{id}/args", look, reads, {}, show_args},
       {"GET", "/api/v1/jobs/{id}/result", look, reads, {}, show_result},
+      {"GET", "/api/v1/errors", look, reads, {"queue", "type", "since", "until", "after"}, list_errors},
       {"GET", "/api/v1/throttlers", look, reads, page, list_throttlers},
       {"GET", "/api/v1/throttlers/{kind}/{name}", look, reads, {}, show_throttler},
       {"PUT", "/api/v1/throttlers/{kind}/{name}", administer, store, {}, set_throttler},
@@ -61,6 +78,16 @@ const std::vector<route>& all() {
       {"GET", "/health/live", nothing, memory, {}, show_live},
       {"GET", "/health/ready", nothing, memory, {}, show_ready},
   };
+}
+
+const std::vector<route>& all() {
+  static const auto them = [] {
+    auto made = all_of_api();
+    for (const auto page : pages)
+      made.push_back({"GET", page, look, memory, {}, show_page, true});
+    made.push_back({"GET", "/assets/{hash}/{name}", look, memory, {}, show_asset, true});
+    return made;
+  }();
   return them;
 }
 
