@@ -1,7 +1,7 @@
 #include "cache_refresh/handlers.hpp"
 
 #include "cache_refresh/content.hpp"
-#include "cache_refresh/fetch.hpp"
+#include "common/fetch.hpp"
 #include "cache_refresh/jobs.hpp"
 
 namespace sample {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "cache_refresh/content.hpp"
-#include "cache_refresh/fetch.hpp"
+#include "common/fetch.hpp"
 #include "cache_refresh/jobs.hpp"
 #include "cache_refresh/sqlite_level.hpp"
 
