@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using sluice::errc;
 using sluice::job_state;
 
-constexpr auto lease = 2s;  // short, so that a killed worker is soon made up for; 30 s is usual
+constexpr auto lease = 1s;  // short, so that a killed worker is soon made up for; 30 s is usual
 constexpr auto kept = 24h * 30;
 constexpr std::string_view expiry_of = "expiry:";
 constexpr std::string_view grant_of = "grant:";
