@@ -24,7 +24,7 @@ async function jobsOf(beginning) {
 
 function standingOf(expiry, grant) {
   if (!grant) {
-    if (!expiry || expiry.state === 'succeeded') return 'forgotten';
+    if (!expiry || expiry.state === 'succeeded') return 'unknown'; // or in a page that was not read
     if (expiry.state === 'failed' || expiry.state === 'deleted') return 'withdrawn';
     return expiry.state === 'scheduled' ? 'open' : 'ending';
   }
