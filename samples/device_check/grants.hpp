@@ -53,10 +53,12 @@ struct grant_view {
   std::string text{};    // the answer, or why there is none
 };
 
-// A grant lives a day at most, and what became of it is kept for thirty. So grant:ID is there for as long as expiry:ID
-// is open, and a grant cannot be redeemed a second time because the first was forgotten. Nothing is removed by count,
-// since a busy hour would remove what is young. A device that stood still for thirty days between its look and its
-// redemption finds no expiry:ID in the check, and no place in the journal, whose entries stay.
+// A grant lives a day at most, and what became of it is kept for thirty, by each server on the store. So grant:ID is
+// there for as long as expiry:ID is open, and nobody redeems again because it was forgotten. Nothing is removed by
+// count, since a busy hour would remove what is young. A device that stands still for thirty days between its look and
+// its redemption comes to nothing: the check finds no expiry:ID, or the first check in the journal, whose entries stay.
+// When all workers are away for thirty days, a grant that was redeemed just before may be told as expired; it is not
+// checked again.
 constexpr std::uint32_t longest_life = 86'400;
 sluice::server_options options_of(const std::string& store);
 

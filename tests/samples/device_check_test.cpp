@@ -187,7 +187,7 @@ TEST_CASE("device_check: of many devices at once one redeems the grant, and nobo
 
 TEST_CASE("device_check: its page shows three files and the jobs, and nothing else to nobody else") {
   temp_dir folder;
-  process program({SLUICE_DEVICE_CHECK, "--page", "0", "--life", "1"}, folder.file("log"));
+  process program({SLUICE_DEVICE_CHECK, "--page", "0"}, folder.file("log"));
   std::smatch found;
   std::string log;
   REQUIRE(eventually([&] {

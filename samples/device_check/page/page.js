@@ -1,5 +1,5 @@
-// Shows grants by what the store says of their two jobs (grants.hpp): expiry:ID is the grant, grant:ID what became of it.
-// What is stored goes into the page as text only.
+// Shows grants by what the store says of their two jobs (grants.hpp): expiry:ID is the grant, grant:ID what became of
+// it. What is stored goes into the page as text only.
 'use strict';
 
 const pause = 2000; // the dashboard reads its store five times a second at most, whoever asks
