@@ -55,9 +55,9 @@ int poll(sample::grants& all, const sample::run_options& options) {
 
 int work(sample::grants& all, const sample::run_options& options, sample::stop_signals& signals) {
   sample::journal book(options.journal);
+  std::atomic<bool> broken = false;
   sluice::server server(sample::options_of(options.store));
   all.handle_all(server, book);
-  std::atomic<bool> broken = false;
   server.on_fatal([&](const sluice::error& why) {
     std::fprintf(stderr, "%s\n", sluice::to_string(why).c_str());
     broken = true;
