@@ -25,12 +25,12 @@
 #include <sluice/config.hpp>
 #include <sluice/log.hpp>
 
-#include "common/fetch.hpp"
 #include "cache_refresh/live_view.hpp"
 #include "cache_refresh/report.hpp"
 #include "cache_refresh/servers.hpp"
-#include "common/stop_signals.hpp"
 #include "cache_refresh/worker.hpp"
+#include "common/fetch.hpp"
+#include "common/stop_signals.hpp"
 
 namespace {
 
