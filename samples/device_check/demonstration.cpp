@@ -1,7 +1,9 @@
 #include "device_check/demonstration.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <optional>
 #include <thread>
 #include <vector>
 

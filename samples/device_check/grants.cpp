@@ -1,5 +1,7 @@
 #include "device_check/grants.hpp"
 
+#include <chrono>
+#include <optional>
 #include <random>
 #include <stdexcept>
 

@@ -5,6 +5,7 @@
 //   device_check [--store URL] [--page PORT]
 //   device_check --role backend|device|poll|worker --store URL …
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <stdexcept>
 #include <thread>

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
+#include <cstdlib>
 #include <set>
+#include <string_view>
 
 #include "common/words.hpp"
 #include "device_check/grants.hpp"
