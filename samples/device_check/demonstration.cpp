@@ -89,7 +89,7 @@ long times_redeemed(const course& c) { return std::count(c.redeemed.begin(), c.r
 
 int judge(const std::vector<course>& courses, bool unknown_refused, journal& book) {
   for (const auto& c : courses)
-    std::printf("grant %s  %-30s %-9s %-10s %s\n", c.id.substr(c.id.rfind('-') + 1).c_str(), name_of(c.way),
+    std::printf("grant %-2s  %-30s %-9s %-10s %s\n", c.id.substr(c.id.rfind('-') + 1).c_str(), name_of(c.way),
                 std::string(name_of(c.end.is)).c_str(), c.end.device.c_str(), c.end.text.c_str());
   const auto checks = book.checks_of_grants();
   const auto checks_of = [&](const course& c) { return checks.contains(c.id) ? checks.at(c.id) : 0; };
