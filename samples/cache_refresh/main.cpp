@@ -26,12 +26,12 @@
 #include <sluice/dashboard.hpp>
 #include <sluice/log.hpp>
 
-#include "cache_refresh/fetch.hpp"
 #include "cache_refresh/live_view.hpp"
 #include "cache_refresh/report.hpp"
 #include "cache_refresh/servers.hpp"
-#include "cache_refresh/stop_signals.hpp"
 #include "cache_refresh/worker.hpp"
+#include "common/fetch.hpp"
+#include "common/stop_signals.hpp"
 
 namespace {
 
