@@ -24,7 +24,6 @@ export function away(instant) {
   return ms > 0 ? `in ${span(ms)}` : `${span(ms)} ago`;
 }
 
-export const clock = (instant) => instant.slice(11, 19);
 export const full = (instant) => instant.replace('T', ' ').replace('Z', ' UTC');
 
 export const first = (text, most) =>

@@ -1,7 +1,7 @@
 // What several pages are made of.
 import { h, keep } from './dom.js';
 import { path_of, now } from './api.js';
-import { away, full, number, jobs } from './format.js';
+import { away, full, number } from './format.js';
 
 export const states = [
   'enqueued',
@@ -237,4 +237,3 @@ export function workers_of(server) {
   });
 }
 
-export { jobs };
