@@ -14,7 +14,11 @@ export const states = [
   'deleted',
 ];
 
+// A browser takes these for steps in the path, also where they are escaped.
+const is_step = (segment) => segment === '.' || segment === '..';
+
 export function link(segments, words, ...content) {
+  if (segments.some(is_step)) return h('span', null, content);
   return h('a', { href: path_of(segments, words) }, content);
 }
 export const job_link = (id) => link(['jobs', id], {}, id);
