@@ -7,7 +7,7 @@ export class Refused extends Error {
   }
   // Whether waiting may help: the store or the dashboard cannot be asked now.
   get is_away() {
-    return this.status === 0 || this.status === 429 || this.status >= 502;
+    return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
@@ -23,11 +23,12 @@ function note_clock(date) {
   clock_is_ahead = Math.abs(ahead) > 2000 ? ahead : 0; // its header has whole seconds
 }
 
+// What was answered, and the tag by which a change says what it was made of.
 async function send(method, path, { body, tag, signal } = {}) {
   const headers = {};
   if (method !== 'GET') headers['Content-Type'] = 'application/json';
   if (tag) headers['If-Match'] = tag;
-  let answer;
+  let answer, told;
   try {
     answer = await fetch(path, {
       method,
@@ -36,14 +37,14 @@ async function send(method, path, { body, tag, signal } = {}) {
       body: body && JSON.stringify(body),
       credentials: 'same-origin',
     });
+    told = await answer.json();
   } catch (failed) {
     if (failed.name === 'AbortError') throw failed;
-    throw new Refused(0, { detail: 'the dashboard does not answer' });
+    throw new Refused(answer && !answer.ok ? answer.status : 0, { detail: 'The dashboard does not answer' });
   }
   if (answer.headers.get('Date')) note_clock(answer.headers.get('Date'));
-  if (answer.ok) return answer;
-  const is_problem = answer.headers.get('Content-Type')?.includes('json');
-  throw new Refused(answer.status, is_problem ? await answer.json() : {});
+  if (!answer.ok) throw new Refused(answer.status, told);
+  return { told, tag: answer.headers.get('ETag') };
 }
 
 // "/jobs/a%2Fb?limit=5" of segments and words; empty words are left out.
@@ -87,15 +88,15 @@ async function look(path, signal) {
 }
 
 export async function get(segments, words, signal) {
-  return (await look(api(segments, words), signal)).json();
+  return (await look(api(segments, words), signal)).told;
 }
 
 // With the tag by which a change says what it was made of.
 export async function get_with_tag(segments, signal) {
-  const answer = await look(api(segments), signal);
-  return { ...(await answer.json()), tag: answer.headers.get('ETag') };
+  const { told, tag } = await look(api(segments), signal);
+  return { ...told, tag };
 }
 
 export async function change(method, segments, { body, tag, signal } = {}) {
-  return (await send(method, api(segments), { body, tag, signal })).json();
+  return (await send(method, api(segments), { body, tag, signal })).told;
 }

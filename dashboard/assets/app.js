@@ -2,7 +2,7 @@
 import { h, keep } from './dom.js';
 import { get, now, path_of } from './api.js';
 import { span } from './format.js';
-import { Live } from './live.js';
+import { Live, turn_pause } from './live.js';
 import { listen, show_keys } from './keys.js';
 import { tell_time } from './parts.js';
 import { overview } from './overview.js';
@@ -35,7 +35,6 @@ const rights = { viewer: 0, operator: 1, admin: 2 };
 const needs = { operate: 1, administer: 2 };
 
 const old_after = 10000;
-const turn_pause = 1000; // of pages that ask in turns
 
 const root = document.documentElement;
 let about = null; // what GET /api/v1 told
@@ -78,6 +77,7 @@ class Visit {
       words,
       kept: {},
       answers: {},
+      answered_at: {},
       ticked: new Set(),
       data: null,
       answered: 0,
@@ -108,22 +108,25 @@ class Visit {
   }
   reload() {
     this.answers = {};
+    this.answered_at = {};
     if (this === visit) live?.again();
   }
   hold(is_held) {
-    if (this === visit) live?.hold(is_held);
+    return this === visit && live.hold(is_held);
   }
   // A page's questions to the store: all at first, and then one a round, by the clock. So all who look at the same ask
   // the same within a second, and the store is read once. order: [[NAME, () => answer]], a name as often as it is due.
-  // While `is_away` says so, only the first is asked.
+  // One that has not had its turn for long, since answers are slow, goes first. While `is_away` says so, only the first
+  // of them is asked.
   async turns(order, is_away = () => false) {
-    const due = order[is_away() ? 0 : Math.floor(now() / turn_pause) % order.length][0];
-    const asked = new Set();
-    for (const [name, ask] of order) {
-      if (asked.has(name) || (name in this.answers && name !== due)) continue;
-      if (name !== order[0][0] && is_away()) break;
-      asked.add(name);
+    const names = order.map(([name]) => name);
+    const left_out = names.find((name) => now() - this.answered_at[name] > 3 * order.length * turn_pause);
+    const due = is_away() ? names[0] : (left_out ?? names[Math.floor(now() / turn_pause) % names.length]);
+    for (const [name, ask] of new Map(order)) {
+      if (name in this.answers && name !== due) continue;
+      if (name !== names[0] && is_away()) break;
       this.answers = { ...this.answers, [name]: await ask() };
+      this.answered_at[name] = now();
     }
     return this.answers;
   }
@@ -152,11 +155,18 @@ function theme_button() {
   return h('button', { type: 'button', onclick: turn }, `Theme: ${is}`);
 }
 
-function find(event) {
+// The job of this id, or all whose ids begin so.
+async function find(event) {
   event.preventDefault();
-  const id = event.target.elements.find.value.trim();
-  delete event.target.elements.find.dataset.changed;
-  if (id) open(path_of(['jobs'], { id_begins: id, find: '1' }));
+  const box = event.target.elements.find;
+  const id = box.value.trim();
+  if (!id) return;
+  delete box.dataset.changed;
+  const is_there = await get(['jobs', id]).then(
+    () => true,
+    () => false,
+  );
+  open(is_there ? path_of(['jobs', id]) : path_of(['jobs'], { id_begins: id }));
 }
 
 function shell_of(at) {
@@ -210,7 +220,7 @@ function shell_of(at) {
       h(
         'div',
         { class: 'state' },
-        h('span', { id: 'age', role: 'status' }, age_of(at)),
+        h('span', { id: 'age' }, age_of(at)),
         h(
           'button',
           {
@@ -238,7 +248,7 @@ function shell_of(at) {
     ),
     h(
       'main',
-      { key: 'main', id: 'page' },
+      { key: at.path({}), id: 'page' },
       fault_of(at),
       at.data === null ? (at.fault ? null : h('p', { class: 'quiet' }, 'Asking …')) : at.page.view(at.data, at),
     ),
@@ -253,12 +263,12 @@ function age_of(at) {
 }
 
 function fault_of(at) {
-  if (at.fault === null) return null;
-  if (at.fault.is_away)
+  if (!at.is_away && at.fault === null) return null;
+  if (at.is_away && (at.fault?.is_away ?? true))
     return h(
       'p',
       { class: 'banner bad', role: 'alert' },
-      `${at.fault.message}. `,
+      `${at.fault?.message ?? 'The store does not answer'}. `,
       at.data === null ? 'It is asked again.' : 'What is shown is the last that is known; it is asked again.',
     );
   return h(
@@ -279,14 +289,15 @@ function told(at, data) {
   at.fault = null;
   at.answered = now();
   draw();
-  at.page.arrived?.(data, at);
+  if (root.dataset.ready !== 'yes' && document.activeElement === document.body)
+    document.querySelector('main h1')?.focus();
   root.dataset.ready = 'yes';
 }
 
 function failed(at, error) {
   at.fault = error.status === undefined ? Object.assign(error, { is_away: false, status: 500 }) : error;
   if (!at.fault.is_away) at.data = null;
-  if (error.status === undefined || error.status === 500) console.error(error);
+  if (error.status === undefined) console.error(error);
   draw();
   root.dataset.ready = 'yes';
 }
@@ -302,10 +313,13 @@ async function ask(at, signal) {
 function enter() {
   live?.stop();
   delete root.dataset.ready;
+  // What was asked on the page before is left, and what goes on there is stopped.
+  for (const box of document.querySelectorAll('body > dialog'))
+    box.dispatchEvent(new Event('cancel', { cancelable: true }));
   const segments = segments_of(location.pathname);
   const found = find_page(segments);
   const at = (visit = new Visit(found?.[1] ?? overview, segments, words_of(location.search)));
-  const pause = at.page.in_turns ? turn_pause : at.page.pause?.(at);
+  const pause = at.page.pause?.(at);
   live = new Live(
     (signal) => ask(at, signal),
     (data) => at === visit && told(at, data),
@@ -318,7 +332,6 @@ function enter() {
 function open(path, { in_place } = {}) {
   if (in_place) history.replaceState(null, '', path);
   else history.pushState(null, '', path);
-  for (const box of document.querySelectorAll('body > dialog')) box.remove();
   enter();
   window.scrollTo(0, 0);
 }
@@ -332,7 +345,8 @@ document.addEventListener('click', (event) => {
     event.ctrlKey ||
     event.metaKey ||
     event.shiftKey ||
-    a.hasAttribute('download')
+    a.hasAttribute('download') ||
+    a.target
   )
     return;
   const to = new URL(a.href);

@@ -1,8 +1,8 @@
 // Changes many jobs: asks first, shows how far it is, can be stopped, and says what failed.
 import { h } from './dom.js';
-import { change, get, now } from './api.js';
+import { change, get, path_of } from './api.js';
 import { jobs, number } from './format.js';
-import { confirm, redraw_into, say, job_link } from './parts.js';
+import { confirm, redraw_into, say } from './parts.js';
 
 const most_shown = 100;
 const past = { requeue: 'requeued', delete: 'deleted' };
@@ -61,7 +61,14 @@ class Progress {
             null,
             this.failed
               .slice(0, most_shown)
-              .map((f) => h('li', { key: f.id }, job_link(f.id), ` ${f.detail || f.code}`)),
+              .map((f) =>
+                h(
+                  'li',
+                  { key: f.id },
+                  h('a', { href: path_of(['jobs', f.id]), target: '_blank', rel: 'noopener' }, f.id),
+                  ` ${f.detail || f.code}`,
+                ),
+              ),
           ),
         ),
       h(
@@ -88,7 +95,8 @@ async function patiently(ask, progress) {
     try {
       return await ask();
     } catch (error) {
-      if (!error.is_away || error.status === 0 || tries === 10 || progress.is_stopped) throw error;
+      // What may have happened already is not asked for again: it might be done to more jobs than were agreed to.
+      if (![429, 503].includes(error.status) || tries === 10 || progress.is_stopped) throw error;
       await new Promise((go_on) => setTimeout(go_on, 500));
     }
   }
@@ -128,70 +136,96 @@ function words_of({ headers, ...rest }) {
   return headers ? { ...rest, header: Object.entries(headers).map(([name, value]) => `${name}=${value}`) } : rest;
 }
 
+const told_before = {
+  delete: 'Deleted jobs do not run. For as long as they are kept they can be requeued; then they run at once.',
+  requeue:
+    'They run as soon as a worker is free: those that succeeded a second time, those that are scheduled before they are due.',
+};
+
 async function ask_first(action, count, of_what) {
   return confirm({
     title: `${title_of[action]} ${jobs(count)}?`,
-    text: [
-      of_what,
-      action === 'delete'
-        ? 'Deleted jobs do not run. They can be requeued for as long as they are kept.'
-        : 'They run again from their first attempt.',
-    ],
+    text: [of_what, told_before[action]],
     yes: `${title_of[action]} ${jobs(count)}`,
     danger: action === 'delete',
   });
 }
 
-function say_end(progress, action, undo) {
-  const whole = progress.is_stopped
-    ? `Stopped. ${jobs(progress.done)} ${past[action]}`
-    : `${jobs(progress.done)} ${past[action]}`;
-  const words = progress.refused > 0 ? `${whole}; ${number(progress.refused)} failed` : whole;
-  say(words, {
-    is_bad: progress.refused > 0,
-    undo: action === 'delete' && progress.done > 0 ? ['Requeue these', undo] : null,
-  });
-}
-
-// Ends with what was done told, whatever happened.
-async function run(at, action, total, step, undo) {
+// Ends with what was done told, whatever happened. `deleted` of a deletion: the ids of those that it deleted.
+async function run(at, action, total, step, deleted) {
   const progress = new Progress(`${title_of[action]} ${jobs(total)}`, total);
-  at.hold(true);
+  const was_held = at.hold(true);
+  let broke_off = '';
   try {
     await step(progress);
   } catch (error) {
-    say(error.message, { is_bad: true });
+    broke_off = `It broke off: ${error.message}. `;
   }
-  at.hold(false);
+  at.hold(was_held);
   progress.is_over = true;
   progress.draw();
   if (progress.refused === 0) progress.close();
-  say_end(progress, action, undo);
+  const failed = progress.refused > 0 ? `; ${number(progress.refused)} failed` : '';
+  say(`${broke_off}${progress.is_stopped ? 'Stopped. ' : ''}${jobs(progress.done)} ${past[action]}${failed}`, {
+    is_bad: broke_off !== '' || progress.refused > 0,
+    undo:
+      deleted.length > 0 ? ['Requeue these', () => change_ids(at, 'requeue', deleted, 'What was just deleted.')] : null,
+  });
 }
 
 const ids_a_request = 1000;
+const jobs_a_page = 200;
 
-export async function change_ids(at, action, ids, { is_agreed } = {}) {
-  if (
-    !is_agreed &&
-    !(await ask_first(action, ids.length, ids.length === 1 ? ids[0] : `The ${number(ids.length)} that are ticked.`))
-  )
-    return false;
+// Changes these. Adds to `changed` those of which that is known.
+async function change_some(action, ids, changed, progress) {
+  const answer = await patiently(() => change('POST', ['jobs', 'actions'], { body: { action, ids } }), progress);
+  const failed = new Set(answer.failed.map((one) => one.id));
+  changed.push(...ids.filter((id) => !failed.has(id)));
+  progress.take(answer);
+}
+
+// Those that are ticked, or that were deleted before.
+export async function change_ids(at, action, ids, of_what) {
+  if (!(await ask_first(action, ids.length, of_what))) return false;
+  const changed = [];
   await run(
     at,
     action,
     ids.length,
     async (progress) => {
-      for (let from = 0; from < ids.length && !progress.is_stopped; from += ids_a_request) {
-        const some = ids.slice(from, from + ids_a_request);
-        progress.take(
-          await patiently(() => change('POST', ['jobs', 'actions'], { body: { action, ids: some } }), progress),
-        );
-      }
+      for (let from = 0; from < ids.length && !progress.is_stopped; from += ids_a_request)
+        await change_some(action, ids.slice(from, from + ids_a_request), changed, progress);
     },
-    () => change_ids(at, 'requeue', ids, { is_agreed: true }),
+    action === 'delete' ? changed : [],
   );
   return true;
+}
+
+// In slices by the API.
+async function requeue_found(filter, count, progress) {
+  let after = '';
+  do {
+    const expected_count = count - progress.done - progress.unchanged - progress.refused;
+    if (expected_count <= 0) return;
+    const body = { action: 'requeue', filter, expected_count, after };
+    const answer = await patiently(() => change('POST', ['jobs', 'actions'], { body }), progress);
+    progress.take(answer);
+    after = answer.next;
+  } while (after && !progress.is_stopped);
+}
+
+// Page by page, so that it is known which were deleted: just these can be requeued.
+async function delete_found(filter, count, deleted, progress) {
+  let after = '';
+  let taken = 0;
+  do {
+    const words = { ...words_of(filter), limit: Math.min(jobs_a_page, count - taken), with_args: 'false', after };
+    const page = await patiently(() => get(['jobs'], words), progress);
+    const ids = page.jobs.filter((one) => one.state !== 'deleted').map((one) => one.id);
+    if (ids.length > 0 && !progress.is_stopped) await change_some('delete', ids, deleted, progress);
+    taken += page.jobs.length;
+    after = page.next;
+  } while (after && taken < count && !progress.is_stopped);
 }
 
 // All that a filter finds; `filter` is that of the API.
@@ -204,28 +238,14 @@ export async function change_all(at, action, filter, of_what) {
     return false;
   }
   if (count === null) return false;
-  if (count === 0) return (say('No job is found any more.'), false);
+  if (count === 0) {
+    say('No job is found any more.');
+    return false;
+  }
   if (!(await ask_first(action, count, of_what))) return false;
-  const begun = new Date(now() - 1000).toISOString();
-  await run(
-    at,
-    action,
-    count,
-    async (progress) => {
-      let after = '';
-      do {
-        const expected_count = count - progress.done - progress.unchanged - progress.refused;
-        if (expected_count <= 0) break;
-        const answer = await patiently(
-          () => change('POST', ['jobs', 'actions'], { body: { action, filter, expected_count, after } }),
-          progress,
-        );
-        progress.take(answer);
-        after = answer.next;
-      } while (after && !progress.is_stopped);
-    },
-    () =>
-      change_all(at, 'requeue', { ...filter, state: 'deleted', since: begun }, 'What was just deleted by this filter.'),
-  );
+  const deleted = [];
+  const step = (progress) =>
+    action === 'delete' ? delete_found(filter, count, deleted, progress) : requeue_found(filter, count, progress);
+  await run(at, action, count, step, deleted);
   return true;
 }

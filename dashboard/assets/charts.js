@@ -1,4 +1,4 @@
-// Charts as SVG, each with its numbers as a table beside.
+// Charts as SVG. Those of numbers have a table beside.
 import { h } from './dom.js';
 import { number } from './format.js';
 

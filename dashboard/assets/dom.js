@@ -58,8 +58,12 @@ function become(old, fresh) {
 // Makes the children of an element what they should be, and keeps those that are alike: so focus, selection, what is
 // unfolded and what was typed outlive that a page is drawn anew.
 export function keep(parent, children) {
+  const wanted = new Set(children.map((child) => child.key));
   const by_key = new Map();
-  for (const child of parent.childNodes) if (child.key !== undefined) by_key.set(child.key, child);
+  // What goes, goes first: an element that is moved loses its focus, and nobody behind it needs to be moved then.
+  for (const child of [...parent.childNodes])
+    if (child.key !== undefined && !wanted.has(child.key)) child.remove();
+    else if (child.key !== undefined) by_key.set(child.key, child);
   let at = parent.firstChild;
   for (const fresh of children) {
     let old = fresh.key === undefined ? at : by_key.get(fresh.key);

@@ -5,6 +5,7 @@ import { number } from './format.js';
 import { filters, heading, instant, job_link, link, table } from './parts.js';
 
 const longest_look = 20000;
+const most_rows = 200;
 
 // The words of a group's text by which its jobs are found: the longest piece without a number, which is written as #.
 function words_of(text) {
@@ -30,25 +31,29 @@ export const errors = {
   title: () => 'Errors',
   pause: () => null,
   async load(at, signal) {
-    const groups = new Map();
-    let after = at.words.after ?? '';
-    let looked_at = 0;
-    const until = performance.now() + longest_look;
+    const { queue, type, since, until } = at.words;
+    const found = at.kept.goes_on ? at.data : { groups: new Map(), looked_at: 0, after: '' };
+    at.kept.goes_on = false;
+    const end = performance.now() + longest_look;
     do {
-      const page = await get(
-        ['errors'],
-        { queue: at.words.queue, type: at.words.type, since: at.words.since, until: at.words.until, after },
-        signal,
-      );
-      merge(groups, page.errors);
-      looked_at += page.looked_at;
-      after = page.next;
-      at.show({ groups, looked_at, after, is_under_way: after !== '' });
-    } while (after && performance.now() < until);
-    return { groups, looked_at, after, is_under_way: false };
+      const page = await get(['errors'], { queue, type, since, until, after: found.after }, signal);
+      merge(found.groups, page.errors);
+      found.looked_at += page.looked_at;
+      found.after = page.next;
+      found.is_under_way = found.after !== '' && performance.now() < end;
+      at.show({ ...found });
+    } while (found.is_under_way);
+    return found;
   },
   view({ groups, looked_at, after, is_under_way }, at) {
-    const rows = [...groups.values()].sort((a, b) => b.count - a.count);
+    const all = [...groups.values()].sort((a, b) => b.count - a.count);
+    const rows = all.slice(0, most_rows);
+    const { queue, since, until } = at.words;
+    const words_for = (g) => ({ state: 'failed', queue, since, until, type: g.type, error: words_of(g.error) });
+    const go_on = () => {
+      at.kept.goes_on = true;
+      at.reload();
+    };
     return [
       heading('Errors', h('button', { type: 'button', onclick: () => at.reload() }, 'Look again')),
       filters(at, [
@@ -61,31 +66,19 @@ export const errors = {
         'p',
         { key: 'looked', class: 'quiet', role: 'status' },
         `${number(looked_at)} failed jobs were looked at`,
-        is_under_way ? ', and more are.' : after ? '; there are more.' : '.',
+        is_under_way ? ', and more are.' : after ? '; there are more. ' : '.',
+        !is_under_way && after && h('button', { type: 'button', onclick: go_on }, 'Look on'),
+        all.length > rows.length &&
+          ` The ${number(rows.length)} kinds with the most jobs are shown, of ${number(all.length)}.`,
       ),
       table({
         label: 'Errors',
         rows,
         row_key: (g) => g.key,
         empty: 'No failed job is kept.',
-        row_href: (g) =>
-          link(['jobs'], {
-            state: 'failed',
-            type: g.type,
-            queue: at.words.queue,
-            error: words_of(g.error),
-          }).getAttribute('href'),
+        row_href: (g) => link(['jobs'], words_for(g)).getAttribute('href'),
         columns: [
-          [
-            'jobs',
-            (g) =>
-              link(
-                ['jobs'],
-                { state: 'failed', type: g.type, queue: at.words.queue, error: words_of(g.error) },
-                number(g.count),
-              ),
-            { n: true },
-          ],
+          ['jobs', (g) => link(['jobs'], words_for(g), number(g.count)), { n: true }],
           ['type', (g) => g.type],
           ['error', (g) => g.error || h('span', { class: 'quiet' }, 'no text')],
           ['first', (g) => instant(g.first_at)],

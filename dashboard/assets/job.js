@@ -1,5 +1,6 @@
 import { h } from './dom.js';
 import { change, get, now, path_of } from './api.js';
+import { turn_pause } from './live.js';
 import { full, number, pretty, shown_value, span } from './format.js';
 import { time_line } from './charts.js';
 import {
@@ -45,22 +46,27 @@ function why(explanation) {
 
 function buttons(at, job) {
   const id = job.id;
-  const requeue = () =>
+  const requeue_now = () =>
     carry_out(at, () => change('POST', ['jobs', id, 'requeue'], { body: {} }), 'It waits in its queue again.');
+  const requeue = async () => {
+    const text = [id, 'It has succeeded. It would run a second time, and its result is lost.'];
+    if (job.state !== 'succeeded' || (await confirm({ title: 'Run this job again?', text, yes: 'Run it again' })))
+      await requeue_now();
+  };
   const remove = async () => {
     const is_agreed = await confirm({
       title: 'Delete this job?',
-      text: [id, 'It does not run then. It can be requeued for as long as it is kept.'],
+      text: [id, 'It does not run then. For as long as it is kept it can be requeued; then it runs at once.'],
       yes: 'Delete',
       danger: true,
     });
     if (is_agreed)
       await carry_out(at, () => change('DELETE', ['jobs', id]), 'The job is deleted.', {
-        undo: ['Requeue it', requeue],
+        undo: ['Requeue it', requeue_now],
       });
   };
   return [
-    ['failed', 'deleted', 'succeeded', 'scheduled', 'throttled'].includes(job.state) &&
+    ['failed', 'deleted', 'succeeded', 'scheduled'].includes(job.state) &&
       button(at, 'operate', job.state === 'scheduled' ? 'Run now' : 'Requeue', requeue, { key: 'r' }),
     job.state !== 'deleted' && button(at, 'operate', 'Delete', remove, { danger: true, key: 'd' }),
   ];
@@ -167,7 +173,7 @@ function history(job) {
 function text_of(at, job, part) {
   const exact = job[`${part}_text`];
   if (!exact) return h('p', { class: 'empty' }, at.hides_args ? 'This dashboard does not show it.' : 'None.');
-  const is_json = job[part] !== null || exact.trim() === 'null';
+  const is_json = /^\s*[{[]/.test(exact); // or near to it: what is nested too deep is none to the API
   const is_cut = exact.length > most_shown && !at.kept[`whole_${part}`];
   const some = is_cut ? exact.slice(0, most_shown) : exact;
   return [
@@ -194,7 +200,7 @@ function text_of(at, job, part) {
 
 export const job = {
   title: (at) => `Job ${at.names[0]}`,
-  in_turns: true,
+  pause: () => turn_pause,
   load(at, signal) {
     const id = at.names[0];
     return at.turns([

@@ -1,5 +1,6 @@
 import { h } from './dom.js';
 import { get, path_of } from './api.js';
+import { turn_pause } from './live.js';
 import { first, number } from './format.js';
 import { change_all, change_ids } from './bulk.js';
 import { button, filters, heading, instant, job_link, pager, queue_link, state_badge, states, table } from './parts.js';
@@ -68,7 +69,11 @@ function tick(at, id, is_on) {
 }
 
 async function change_ticked(at, action) {
-  if (await change_ids(at, action, [...at.ticked])) at.ticked.clear();
+  // What is deleted already is not deleted by this, and must not come back with it.
+  const deleted = new Set(at.data.page.jobs.filter((job) => job.state === 'deleted').map((job) => job.id));
+  const ids = [...at.ticked].filter((id) => action !== 'delete' || !deleted.has(id));
+  const of_what = ids.length === 1 ? ids[0] : `The ${number(ids.length)} that are ticked.`;
+  if (ids.length === 0 || (await change_ids(at, action, ids, of_what))) at.ticked.clear();
   at.reload();
 }
 
@@ -77,26 +82,39 @@ async function change_found(at, action) {
   at.reload();
 }
 
-function bulk_bar(at, page) {
-  if (!at.may('operate') || page.jobs.length === 0) return null;
+function bulk_bar(at, ids) {
+  if (!at.may('operate') || ids.length === 0) return null;
   const n = at.ticked.size;
   const all = at.words.state || is_search(at.words) ? 'all that are found' : null;
+  const may_requeue = !['enqueued', 'throttled', 'processing', 'awaiting'].includes(at.words.state);
+  const tick_all = (e) => {
+    for (const id of ids)
+      if (e.target.checked) at.ticked.add(id);
+      else at.ticked.delete(id);
+    at.redraw();
+  };
   return h(
     'div',
     { class: 'bulk', role: 'group', 'aria-label': 'Change several' },
+    h(
+      'label',
+      null,
+      h('input', { type: 'checkbox', checked: ids.every((id) => at.ticked.has(id)), onchange: tick_all }),
+      ' all of this page',
+    ),
     h('span', null, n > 0 ? `${number(n)} ticked` : 'Nothing ticked'),
     n > 0 && [
-      button(at, 'operate', 'Requeue ticked', () => change_ticked(at, 'requeue'), { key: 'r' }),
+      may_requeue && button(at, 'operate', 'Requeue ticked', () => change_ticked(at, 'requeue'), { key: 'r' }),
       button(at, 'operate', 'Delete ticked', () => change_ticked(at, 'delete'), { danger: true, key: 'd' }),
     ],
     all && [
-      button(at, 'operate', `Requeue ${all}`, () => change_found(at, 'requeue')),
+      may_requeue && button(at, 'operate', `Requeue ${all}`, () => change_found(at, 'requeue')),
       button(at, 'operate', `Delete ${all}`, () => change_found(at, 'delete'), { danger: true }),
     ],
   );
 }
 
-function state_tabs(at) {
+function state_tabs(at, counts) {
   const words = { ...at.words };
   delete words.after;
   const tab = (state, text, n) =>
@@ -110,35 +128,31 @@ function state_tabs(at) {
     'nav',
     { class: 'tabs', 'aria-label': 'State' },
     tab('', 'all'),
-    states.map((state) => tab(state, state, at.kept.counts?.[state])),
+    states.map((state) => tab(state, state, counts[state])),
   );
 }
 
 export const jobs = {
   title: (at) => `Jobs${at.words.state ? `: ${at.words.state}` : ''}`,
   // A search looks inside of jobs, so it is made when somebody asks and not by a clock.
-  pause: (at) => (is_search(at.words) ? null : undefined),
+  pause: (at) => (is_search(at.words) ? null : turn_pause),
   async load(at, signal) {
-    at.kept.counts ??=
-      at.words.queue && !is_search(at.words)
-        ? ((await get(['queues', at.words.queue], {}, signal).catch(() => null)) ?? {})
-        : is_search(at.words)
-          ? {}
-          : (await get(['overview'], {}, signal)).jobs;
-    return search(at, signal);
+    const page = () => search(at, signal);
+    if (is_search(at.words)) return { page: await page(), counts: {} };
+    const { queue } = at.words;
+    const counts = async () =>
+      queue ? get(['queues', queue], {}, signal).catch(() => ({})) : (await get(['overview'], {}, signal)).jobs;
+    return at.turns([
+      ['page', page],
+      ['counts', counts],
+    ]);
   },
-  arrived(page, at) {
-    const wanted = at.words.id_begins;
-    if (at.words.find && page.jobs.length > 0 && page.jobs[0].id === wanted && !at.words.after)
-      at.go(path_of(['jobs', wanted]), { in_place: true });
-  },
-  view(page, at) {
+  view({ page, counts }, at) {
     const ticks = at.may('operate');
     const ids = page.jobs.map((job) => job.id);
-    const all_on = ids.length > 0 && ids.every((id) => at.ticked.has(id));
     return [
       heading(this.title(at)),
-      state_tabs(at),
+      state_tabs(at, counts),
       h(
         'details',
         { key: 'filters', class: 'filter-box', open: fields.some(([name]) => at.words[name]) },
@@ -160,7 +174,7 @@ export const jobs = {
             : 'That was all. ',
           h('button', { type: 'button', onclick: () => at.reload() }, 'Search again'),
         ),
-      bulk_bar(at, page),
+      bulk_bar(at, ids),
       table({
         label: 'Jobs',
         rows: page.jobs,
@@ -171,17 +185,7 @@ export const jobs = {
           ...(ticks
             ? [
                 [
-                  h('input', {
-                    type: 'checkbox',
-                    'aria-label': 'Tick all of this page',
-                    checked: all_on,
-                    onchange: (e) => {
-                      for (const id of ids)
-                        if (e.target.checked) at.ticked.add(id);
-                        else at.ticked.delete(id);
-                      at.redraw();
-                    },
-                  }),
+                  'tick',
                   (j) =>
                     h('input', {
                       type: 'checkbox',

@@ -40,7 +40,7 @@ let goes = false;
 export function show_keys() {
   const box = h(
     'dialog',
-    { 'aria-labelledby': 'keys-title', onclose: () => box.remove() },
+    { 'aria-labelledby': 'keys-title', onclose: () => box.remove(), oncancel: () => box.close() },
     h('h2', { id: 'keys-title' }, 'Keys'),
     h(
       'dl',
@@ -105,6 +105,9 @@ export function listen(visit) {
     }
     const at = visit();
     const { key } = event;
+    const is_arrow = key.startsWith('Arrow');
+    if (is_arrow && (rows().length === 0 || event.target.closest?.('pre'))) return; // it scrolls
+    if (event.repeat && !is_arrow && !'jk'.includes(key)) return;
     if (goes) {
       goes = false;
       if (places[key]) at.go(places[key]);

@@ -2,6 +2,7 @@
 // at the same ask within the same part of a second, so that they share an answer of the store.
 import { now } from './api.js';
 
+export const turn_pause = 1000; // of pages that ask one question a round
 const pause_between = 2000;
 const longest_pause = 10000;
 const most_apart = 200;
@@ -22,7 +23,11 @@ export class Live {
       is_held: false,
       has_asked: false,
     });
-    this.seen = () => !document.hidden && !this.is_held && (!this.has_asked || this.pause !== null) && this.again();
+    this.seen = () =>
+      !document.hidden &&
+      !this.is_held &&
+      (!this.has_asked || this.failures > 0 || this.pause !== null) &&
+      this.again();
     document.addEventListener('visibilitychange', this.seen);
     this.seen();
   }
@@ -35,9 +40,12 @@ export class Live {
     this.round();
   }
 
+  // Answers whether it was held before.
   hold(is_held) {
+    const was_held = this.is_held;
     this.is_held = is_held;
     if (!is_held) this.again();
+    return was_held;
   }
 
   stop() {
@@ -51,16 +59,20 @@ export class Live {
     this.has_asked = true;
     const stopper = (this.stopper = new AbortController());
     let goes_on = this.pause !== null;
+    let answer, fault;
     try {
-      const answer = await this.ask(stopper.signal);
-      if (stopper.signal.aborted) return;
+      answer = await this.ask(stopper.signal);
+    } catch (error) {
+      fault = error;
+    }
+    if (stopper.signal.aborted) return;
+    if (fault) {
+      this.failures++;
+      goes_on = fault.is_away === true;
+      this.failed(fault);
+    } else {
       this.failures = 0;
       this.told(answer);
-    } catch (error) {
-      if (stopper.signal.aborted) return;
-      this.failures++;
-      goes_on = error.is_away === true;
-      this.failed(error);
     }
     if (!goes_on || this.is_over || document.hidden) return;
     const pause = Math.min((this.pause ?? pause_between) * Math.max(1, this.failures), longest_pause);

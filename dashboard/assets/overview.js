@@ -1,5 +1,6 @@
 import { h } from './dom.js';
 import { get, now, path_of } from './api.js';
+import { turn_pause } from './live.js';
 import { number, span } from './format.js';
 import { bar } from './charts.js';
 import { run_questions, runs_chart } from './runs.js';
@@ -7,6 +8,7 @@ import { load_totals, totals_charts } from './totals.js';
 import { workers_by_queue } from './queues.js';
 import { count_link, heading, link, queue_link, section, states, table, throttler_link } from './parts.js';
 
+const most_troubles = 50;
 const most_queues = 12;
 const most_throttlers = 12;
 
@@ -38,18 +40,22 @@ function link_of_trouble({ kind, about }, text) {
 
 function troubles(all) {
   if (all.length === 0) return h('p', { class: 'fine' }, 'Nothing is wrong.');
+  const more = all.length - most_troubles;
   return h(
     'ul',
     { class: 'troubles' },
-    all.map((t) =>
-      h(
-        'li',
-        { key: t.kind + t.about, class: `trouble ${t.kind}` },
-        h('strong', null, words_of_trouble[t.kind] ?? t.kind),
-        ' ',
-        link_of_trouble(t, t.text),
+    all
+      .slice(0, most_troubles)
+      .map((t) =>
+        h(
+          'li',
+          { key: t.kind + t.about, class: `trouble ${t.kind}` },
+          h('strong', null, words_of_trouble[t.kind] ?? t.kind),
+          ' ',
+          link_of_trouble(t, t.text),
+        ),
       ),
-    ),
+    more > 0 && h('li', { key: 'more' }, `And ${number(more)} more.`),
   );
 }
 
@@ -110,12 +116,12 @@ async function look(at, signal) {
   const told = await get(['overview'], {}, signal);
   if (!told.reachable) return { ...at.answers.now, told };
   const { queues } = await get(['queues'], { limit: 200 }, signal);
-  return { told, queues, workers: await workers_by_queue(signal) };
+  return { told, queues, workers: await workers_by_queue(told, signal) };
 }
 
 export const overview = {
   title: () => 'Overview',
-  in_turns: true,
+  pause: () => turn_pause,
   load(at, signal) {
     const { running, ended } = run_questions(signal);
     const often = [
@@ -163,7 +169,21 @@ export const overview = {
         ' · ',
         link(['recurring'], {}, `${number(told.schedules)} ${told.schedules === 1 ? 'schedule' : 'schedules'}`),
       ),
-      queues && throttlers && section('At work', at_work(queues, workers), limits(throttlers)),
+      queues &&
+        throttlers &&
+        section(
+          'At work',
+          at_work(queues, workers),
+          told.queues > queues.length &&
+            h(
+              'p',
+              { class: 'quiet' },
+              `Of the first ${number(queues.length)} by name; `,
+              link(['queues'], {}, 'all queues'),
+            ),
+          limits(throttlers),
+          throttlers.next && h('p', { class: 'quiet' }, link(['throttlers'], {}, 'All throttlers')),
+        ),
       running && ended && section('Runs', runs_chart({ running, ended })),
       totals && section('Rates', totals_charts(at, totals)),
     ];

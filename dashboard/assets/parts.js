@@ -1,6 +1,6 @@
 // What several pages are made of.
 import { h, keep } from './dom.js';
-import { path_of, now } from './api.js';
+import { get, path_of } from './api.js';
 import { away, full, number } from './format.js';
 
 export const states = [
@@ -54,7 +54,7 @@ export function facts(pairs) {
   );
 }
 
-// columns: [[words, row => content, {n: is a number}]]; rows have `key`; a row's `row_link` is where Enter leads.
+// columns: [[words, row => content, {n: is a number}]]; `row_key` tells rows apart; `row_href` is where Enter leads.
 export function table({ label, columns, rows, empty, row_key, row_href }) {
   if (rows.length === 0) return h('p', { class: 'empty' }, empty);
   return h(
@@ -231,7 +231,16 @@ export function redraw_into(element, ...children) {
   keep(element, children.flat(Infinity).filter(Boolean));
 }
 
-export const is_silent = (server) => now() - Date.parse(server.beat_at) > 60000;
+// Queues and servers are told from what the dashboard knows, also while the store is away; the overview tells how old
+// that is. `as_of`, `is_away`: of a page whose data have it.
+export async function with_age(signal, ask) {
+  const { at, reachable } = await get(['overview'], {}, signal);
+  const known = { at, reachable };
+  return { known, ...(await ask(known)) };
+}
+export const age = { as_of: (data) => data.known.at, is_away: (data) => !data.known.reachable };
+
+export const is_silent = (server, known) => Date.parse(known.at) - Date.parse(server.beat_at) > 60000;
 
 // "default:8" of a server as ['default', 8].
 export function workers_of(server) {
@@ -240,4 +249,3 @@ export function workers_of(server) {
     return [text.slice(0, colon), Number(text.slice(colon + 1))];
   });
 }
-

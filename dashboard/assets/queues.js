@@ -1,9 +1,11 @@
 import { h } from './dom.js';
 import { change, get } from './api.js';
+import { turn_pause } from './live.js';
 import { number } from './format.js';
 import { run_questions, runs_chart } from './runs.js';
 import { load_totals, totals_charts } from './totals.js';
 import {
+  age,
   button,
   carry_out,
   count_link,
@@ -18,19 +20,22 @@ import {
   section,
   state_badge,
   table,
+  with_age,
   workers_of,
 } from './parts.js';
 
 // Of all servers that are alive: queue -> its workers there.
-export async function workers_by_queue(signal) {
+export async function workers_by_queue(known, signal) {
   const by_queue = new Map();
   let after = '';
   do {
     const page = await get(['servers'], { limit: 200, after }, signal);
-    for (const server of page.servers.filter((s) => !is_silent(s)))
+    for (const server of page.servers.filter((s) => !is_silent(s, known)))
       for (const [queue, n] of workers_of(server)) {
-        const known = by_queue.get(queue) ?? { workers: 0, servers: [] };
-        by_queue.set(queue, { workers: known.workers + n, servers: [...known.servers, server.name] });
+        if (!by_queue.has(queue)) by_queue.set(queue, { workers: 0, servers: [] });
+        const one = by_queue.get(queue);
+        one.workers += n;
+        one.servers.push(server.name);
       }
     after = page.next;
   } while (after);
@@ -65,10 +70,12 @@ const count = (state) => [state, (q) => count_link(q[state], { state, queue: q.q
 
 export const queues = {
   title: () => 'Queues',
-  async load(at, signal) {
-    const page = await get(['queues'], { limit: 200, after: at.words.after }, signal);
-    return { page, workers: await workers_by_queue(signal) };
-  },
+  ...age,
+  load: (at, signal) =>
+    with_age(signal, async (known) => ({
+      page: await get(['queues'], { limit: 200, after: at.words.after }, signal),
+      workers: await workers_by_queue(known, signal),
+    })),
   view({ page, workers }, at) {
     const served = (q) => workers.get(q.queue)?.workers ?? 0;
     return [
@@ -112,8 +119,15 @@ export const queues = {
 };
 
 function who_paused(acts, name) {
-  const found = acts.find((act) => /pause/.test(act.what) && act.about.includes(name));
-  return found && /^pause/.test(found.what) ? found : null;
+  const last = acts.find((act) => ['pause', 'resume'].includes(act.what) && act.about.includes(name));
+  return last?.what === 'pause' ? last : null;
+}
+
+const most_names = 5;
+
+function names_of(servers) {
+  const some = servers.slice(0, most_names).join(', ');
+  return servers.length > most_names ? `${some} and ${number(servers.length - most_names)} more` : some;
 }
 
 function few_jobs(title, jobs, empty, more) {
@@ -139,16 +153,20 @@ function few_jobs(title, jobs, empty, more) {
 
 const few = 10;
 
+const is_away = ({ now }) => now !== undefined && !now.known.reachable;
+
 export const queue = {
   title: (at) => `Queue ${at.names[0]}`,
-  in_turns: true,
+  pause: () => turn_pause,
   load(at, signal) {
     const name = at.names[0];
-    const look = async () => {
-      const told = await get(['queues', name], {}, signal);
-      if (told.paused) at.kept.acts ??= (await get(['log'], { limit: 200 }, signal)).acts;
-      return { told, workers: (await workers_by_queue(signal)).get(name), acts: at.kept.acts ?? [] };
-    };
+    const look = () =>
+      with_age(signal, async (known) => {
+        const told = await get(['queues', name], {}, signal);
+        if (!told.paused) delete at.kept.acts;
+        else at.kept.acts ??= (await get(['log'], { limit: 200 }, signal)).acts;
+        return { told, acts: at.kept.acts ?? [], workers: (await workers_by_queue(known, signal)).get(name) };
+      });
     const next = async () =>
       (await get(['jobs'], { state: 'enqueued', queue: name, limit: few, with_args: 'false' }, signal)).jobs;
     const { running, ended } = run_questions(signal, name);
@@ -157,10 +175,14 @@ export const queue = {
       ['ended', ended],
       ['running', running],
     ];
-    return at.turns([...often, ['next', next], ...often, ['totals', () => load_totals(at, signal, name)]]);
+    const totals = () => load_totals(at, signal, name);
+    return at.turns([...often, ['next', next], ...often, ['totals', totals]], () => is_away(at.answers));
   },
+  as_of: ({ now }) => now.known.at,
+  is_away,
   view({ now: { told, workers, acts }, next, running, ended, totals }, at) {
     const name = told.queue;
+    if (!totals) return [heading(`Queue ${name}`)]; // the store is away since before this page was opened
     const paused_by = told.paused && who_paused(acts, name);
     return [
       heading(`Queue ${name}`, pause_button(at, told)),
@@ -173,7 +195,7 @@ export const queue = {
         ),
       !workers && h('p', { key: 'unserved', class: 'banner warn' }, 'No server that is alive serves this queue.'),
       facts([
-        ['workers', workers ? `${number(workers.workers)} of ${workers.servers.join(', ')}` : 'none'],
+        ['workers', workers ? `${number(workers.workers)} of ${names_of(workers.servers)}` : 'none'],
         ['oldest ready job', instant(told.oldest_ready_at)],
         ...['enqueued', 'processing', 'throttled', 'scheduled', 'awaiting', 'failed', 'succeeded', 'deleted'].map(
           (state) => [state, count_link(told[state], { state, queue: name })],

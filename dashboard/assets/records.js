@@ -3,6 +3,7 @@ import { h } from './dom.js';
 import { get } from './api.js';
 import { number } from './format.js';
 import {
+  age,
   filters,
   heading,
   instant,
@@ -13,13 +14,16 @@ import {
   queue_link,
   table,
   throttler_link,
+  with_age,
   workers_of,
 } from './parts.js';
 
 export const servers = {
   title: () => 'Servers',
-  load: (at, signal) => get(['servers'], { limit: 100, after: at.words.after }, signal),
-  view: (page, at) => [
+  ...age,
+  load: (at, signal) =>
+    with_age(signal, async () => ({ page: await get(['servers'], { limit: 100, after: at.words.after }, signal) })),
+  view: ({ page, known }, at) => [
     heading('Servers'),
     table({
       label: 'Servers',
@@ -33,7 +37,9 @@ export const servers = {
           (s) => [
             h('strong', null, s.name),
             ' ',
-            is_silent(s) ? h('span', { class: 'badge bad' }, 'silent') : h('span', { class: 'badge good' }, 'alive'),
+            is_silent(s, known)
+              ? h('span', { class: 'badge bad' }, 'silent')
+              : h('span', { class: 'badge good' }, 'alive'),
           ],
         ],
         ['host, process', (s) => `${s.host}, ${s.pid}`],

@@ -1,5 +1,5 @@
 import { h } from './dom.js';
-import { change, get, get_with_tag, path_of } from './api.js';
+import { change, get, get_with_tag, now, path_of } from './api.js';
 import { full } from './format.js';
 import {
   button,
@@ -92,6 +92,7 @@ export const recurring = {
 };
 
 const runs_shown = 20;
+const longest_kept = 10000;
 
 export const schedule = {
   title: (at) => `Schedule ${at.names[0]}`,
@@ -101,7 +102,10 @@ export const schedule = {
     const queue = told.definition?.queue;
     const words = { id_begins: `${name}:`, queue, limit: runs_shown, with_args: 'false' };
     // Its runs are looked for among all jobs of its type, so not with each round.
-    if (!at.kept.runs || at.kept.last_job !== told.last_job) {
+    const is_over = at.kept.runs?.every((run) => run.finished_at);
+    const is_old = now() - at.kept.runs_at > longest_kept;
+    if (at.kept.last_job !== told.last_job || (!is_over && is_old)) {
+      at.kept.runs_at = now();
       at.kept.runs = (await get(['jobs'], { ...words, type: told.definition?.job }, signal)).jobs;
       at.kept.last_job = told.last_job;
     }

@@ -1,4 +1,5 @@
-// What ran of late, each run as a bar in a lane of its queue: so it is seen how many run beside each other, and when.
+// What ran of late, each run as a bar, those that ran at the same time one above the other: so it is seen how many
+// run beside each other, and when.
 import { h } from './dom.js';
 import { get, now, path_of } from './api.js';
 import { span } from './format.js';
@@ -38,13 +39,13 @@ function bars_of({ running, ended }) {
   ];
 }
 
-// Lane after lane: a bar goes into the first whose last bar has ended.
+// Lane after lane: a bar goes into the first whose last bar has ended. Only so many lanes are drawn.
 function lanes_of(bars) {
   const lanes = [];
   for (const bar of bars.sort((a, b) => a.from - b.from)) {
     const free = lanes.find((lane) => lane.at(-1).to <= bar.from);
     if (free) free.push(bar);
-    else if (lanes.length < most_lanes) lanes.push([bar]);
+    else lanes.push([bar]);
   }
   return lanes;
 }
@@ -63,12 +64,12 @@ function strip(queue, bars, from, to) {
         'svg',
         {
           class: 'runs',
-          viewBox: `0 0 ${width} ${Math.max(1, lanes.length) * lane_height}`,
+          viewBox: `0 0 ${width} ${Math.max(1, Math.min(lanes.length, most_lanes)) * lane_height}`,
           preserveAspectRatio: 'none',
           role: 'img',
           'aria-label': `${queue}: ${bars.length} runs, at most ${lanes.length} beside each other`,
         },
-        lanes.map((lane, i) =>
+        lanes.slice(0, most_lanes).map((lane, i) =>
           lane.map((bar) =>
             h(
               'rect',
@@ -103,7 +104,7 @@ export function runs_chart(answers) {
     h(
       'figcaption',
       null,
-      `The last ${span(to - from)}: each bar is a run, each lane a worker`,
+      `The last ${span(to - from)}: each bar is a run; those one above the other ran at the same time`,
       h('span', { class: 'legend' }, h('span', { class: 'key-succeeded' }, 'succeeded'), h('span', null, 'running')),
     ),
     h(
@@ -115,6 +116,10 @@ export function runs_chart(answers) {
         [...by_queue].sort(([a], [b]) => (a < b ? -1 : 1)).map(([queue, some]) => strip(queue, some, from, to)),
       ),
     ),
-    h('p', { class: 'quiet' }, h('a', { href: path_of(['jobs'], { state: 'succeeded' }) }, 'The same as a list')),
+    h(
+      'p',
+      { class: 'quiet' },
+      h('a', { href: path_of(['jobs'], { state: 'succeeded' }) }, 'Those that succeeded, as a list'),
+    ),
   );
 }

@@ -1,5 +1,6 @@
 import { h } from './dom.js';
 import { change, get, get_with_tag, now } from './api.js';
+import { turn_pause } from './live.js';
 import { number, span } from './format.js';
 import { bar } from './charts.js';
 import {
@@ -216,7 +217,7 @@ function keys_table(told) {
 
 export const throttler = {
   title: (at) => `${at.names[0]}:${at.names[1]}`,
-  in_turns: true,
+  pause: () => turn_pause,
   // The first who hold it and wait are told with it; more are asked for where there are more.
   load(at, signal) {
     const list = (name, first) => async () => {
