@@ -43,12 +43,6 @@ std::string_view take_until(std::string_view& text, char mark) {
   return part;
 }
 
-std::string digest(std::string_view text) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(fnv1a(text)));
-  return digits;
-}
-
 constexpr std::array always{
     std::pair("Content-Security-Policy",
               "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -84,6 +78,12 @@ std::optional<http_target> parse_target(std::string_view target) {
     read.query.emplace_back(std::move(*name), std::move(*text));
   }
   return read;
+}
+
+std::string digest(std::string_view text) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(fnv1a(text)));
+  return digits;
 }
 
 std::string tag_of(const http_response& said) { return cat('"', digest(said.defined), '-', digest(said.body), '"'); }

@@ -43,6 +43,8 @@ struct http_target {
   std::vector<std::pair<std::string, std::string>> query;
 };
 std::optional<http_target> parse_target(std::string_view target);
+// A short mark of a text, by which it is known again.
+std::string digest(std::string_view text);
 // By which an answer is known again: its ETag.
 std::string tag_of(const http_response& said);
 // Whether a list of tags, as If-Match has it, names an answer with the same definition, whatever else is in it.

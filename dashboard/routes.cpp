@@ -14,10 +14,26 @@ using enum answered_from;
 constexpr std::string_view job_words[] = {"state", "queue", "type",  "id_begins", "server", "header",   "since",
                                           "until", "match", "error", "limit",     "after",  "with_args"};
 
-const std::vector<route>& all() {
-  static const std::vector<std::string_view> page{"limit", "after"};
-  static const std::vector<std::string_view> jobs(std::begin(job_words), std::end(job_words));
-  static const std::vector<route> them{
+// Their scripts make them of the API.
+constexpr std::string_view pages[] = {"/",
+                                      "/queues",
+                                      "/queues/{name}",
+                                      "/jobs",
+                                      "/jobs/{id}",
+                                      "/throttlers",
+                                      "/throttlers/{kind}/{name}",
+                                      "/recurring",
+                                      "/recurring/{name}",
+                                      "/servers",
+                                      "/locks",
+                                      "/quarantine",
+                                      "/errors",
+                                      "/log"};
+
+std::vector<route> all_of_api() {
+  const std::vector<std::string_view> page{"limit", "after"};
+  const std::vector<std::string_view> jobs(std::begin(job_words), std::end(job_words));
+  return {
       {"GET", "/api/v1", look, memory, {}, show_api},
       {"GET", "/api/v1/openapi.json", look, memory, {}, show_openapi},
       {"GET", "/api/v1/overview", look, memory, {}, show_overview},
@@ -61,6 +77,16 @@ const std::vector<route>& all() {
       {"GET", "/health/live", nothing, memory, {}, show_live},
       {"GET", "/health/ready", nothing, memory, {}, show_ready},
   };
+}
+
+const std::vector<route>& all() {
+  static const auto them = [] {
+    auto made = all_of_api();
+    for (const auto page : pages)
+      made.push_back({"GET", page, look, memory, {}, show_page, true});
+    made.push_back({"GET", "/assets/{hash}/{name}", look, memory, {}, show_asset, true});
+    return made;
+  }();
   return them;
 }
 

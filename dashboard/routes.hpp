@@ -1,5 +1,5 @@
-// Every path there is, with what it takes, who may ask, and who answers. openapi.json says the same, and a test
-// compares.
+// Every path there is, with what it takes, who may ask, and who answers. Of the API openapi.json says the same, and a
+// test compares.
 #pragma once
 
 #include <optional>
@@ -42,8 +42,9 @@ struct route {
   std::string_view pattern;  // "/api/v1/jobs/{id}"
   access_need need;
   answered_from from;
-  std::vector<std::string_view> parameters;  // of its query; others are refused
+  std::vector<std::string_view> parameters;  // of its query; others are refused, but by a page
   http_response (*answer)(visit&);
+  bool is_for_people = false;  // a page, or a file of the pages: no part of the API
 };
 std::span<const route> routes();
 
@@ -70,6 +71,9 @@ http_response page_of(std::string_view name, const result<Page>& page, Items Pag
 }
 
 // By file.
+http_response show_page(visit& v);
+http_response show_asset(visit& v);
+
 http_response list_jobs(visit& v);
 http_response enqueue_job(visit& v);
 http_response change_jobs(visit& v);

@@ -19,11 +19,16 @@ constexpr std::string_view no_route = "none";
 // What every answer has; and whoever has it already is told only that.
 http_response finished(const http_request& request, http_response said) {
   add_safety(said);
+  const auto add_caching = [&](const char* how) {
+    const bool has_own = std::any_of(said.headers.begin(), said.headers.end(),
+                                     [](const auto& header) { return header.first == "Cache-Control"; });
+    if (!has_own) said.headers.emplace_back("Cache-Control", how);
+  };
   const bool is_look = request.method == "GET" || request.method == "HEAD";
   if (is_look && said.status == 200) {
     const auto tag = tag_of(said);
     said.headers.emplace_back("ETag", tag);
-    said.headers.emplace_back("Cache-Control", "no-cache");
+    add_caching("no-cache");
     const auto known = request.header("if-none-match");
     if (known == "*" || known.find(tag) != std::string_view::npos) {  // a list of them, weak ones too
       said.status = 304;
@@ -31,7 +36,7 @@ http_response finished(const http_request& request, http_response said) {
       said.type.clear();
     }
   } else {
-    said.headers.emplace_back("Cache-Control", "no-store");
+    add_caching("no-store");
   }
   return said;
 }
@@ -48,6 +53,7 @@ std::string media_type(std::string_view header) {
 
 // What is wrong with the query; empty: nothing.
 std::string fault_of_query(const http_request& request, const route& way) {
+  if (way.is_for_people) return {};  // their scripts read it
   const std::vector<std::string> known(way.parameters.begin(), way.parameters.end());
   std::set<std::string_view> seen;
   for (const auto& [name, value] : request.query) {

@@ -28,7 +28,8 @@ public:
     const auto& problem = text_.at("components").at("schemas").at("Problem");
     const auto& error = text_.at("paths").begin().value().at("get").at("responses").at("default");
     const json* responses = nullptr;
-    if (found.way) {
+    if (found.way && found.way->is_for_people && said.status == 200) return {};
+    if (found.way && !found.way->is_for_people) {
       std::string method(found.way->method);
       for (auto& c : method)
         c = static_cast<char>(std::tolower(c));
