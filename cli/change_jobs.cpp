@@ -12,6 +12,7 @@
 #include "cli/words.hpp"
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
+#include "storage/job_filter.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -57,7 +58,7 @@ result<std::uint64_t> count(client& store, job_query query) {
   query.with_args = false;
   query.limit = 200;
   std::uint64_t found = 0;
-  auto list = giving_way(query, [&](const job_query& asked) { return store.list(asked); });
+  auto list = giving_way(storage::looks_inside(query), [&](const job_query& asked) { return store.list(asked); });
   do {
     const auto page = list(query);
     if (!page) return page.error();
@@ -101,7 +102,8 @@ int change_all(client& store, const command& c, const change& how) {
   std::uint64_t refused = 0;
   std::optional<error> broke;
   const auto settled = [&] { return all.done + all.unchanged + refused; };
-  auto change_page = giving_way(query, [&](const job_query& some) { return (store.*how.page)(some); });
+  auto change_page =
+      giving_way(storage::looks_inside(query), [&](const job_query& some) { return (store.*how.page)(some); });
   do {
     query.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(200, agreed - settled()));
     const auto page = change_page(query);

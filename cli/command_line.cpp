@@ -162,6 +162,10 @@ constexpr const char* jobs_help =
     "  sluice jobs --state failed --type mail --error timeout --since 2h\n"
     "  sluice jobs --queue orders --match customer.id=42\n"
     "What only the jobs themselves say is looked for in each of them, so name a state and a queue where you can.";
+constexpr const char* errors_help =
+    "Counts why jobs failed: by type and error, the most frequent first. An error is the first line of what the last\n"
+    "run said, and numbers in it count as one:\n"
+    "  sluice errors --queue orders --since 2h";
 constexpr const char* requeue_help =
     "Brings final or scheduled jobs to their queue, where a final one starts afresh; fine when one is there, e.g.\n"
     "  sluice requeue 6f1c 7a20\n"
@@ -182,10 +186,14 @@ constexpr const char* completion_help =
     "Prints what completes the words of sluice in a shell, e.g.\n"
     "  source <(sluice completion bash)";
 
-void add_query_options(CLI::App& to, command& c) {
-  to.add_option("--state", c.state, "Only jobs in this state")->check(one_of(state_names()));
+void add_kind_options(CLI::App& to, command& c) {
   to.add_option("--queue", c.queue, "Only this queue");
   to.add_option("--type", c.type, "Only this job type");
+}
+
+void add_query_options(CLI::App& to, command& c) {
+  to.add_option("--state", c.state, "Only jobs in this state")->check(one_of(state_names()));
+  add_kind_options(to, c);
   to.add_option("--id-begins", c.id_begins, "Only ids that begin so");
   to.add_option("--server", c.server, "Only jobs that this server runs, or ran last");
   to.add_option("--header", c.headers, "Only with this header, as NAME=VALUE")->allow_extra_args(false);
@@ -201,6 +209,11 @@ void add_jobs_commands(CLI::App& app, command& c) {
   auto* jobs = app.add_subcommand("jobs", jobs_help);
   add_query_options(*jobs, c);
   add_page_options(*jobs, c);
+
+  auto* errors = app.add_subcommand("errors", errors_help);
+  add_kind_options(*errors, c);
+  errors->add_option("--since", c.since, "Only what failed within this time, as 2h, or at or after this instant");
+  errors->add_option("--until", c.until, "Only what failed before that");
 
   for (const auto& [name, help] : {std::pair("requeue", requeue_help), {"delete", delete_help}}) {
     auto* change = app.add_subcommand(name, help);
@@ -339,6 +352,7 @@ parsed refused(const std::string& name, const std::string& why) {
 open_mode mode_of(const command& c) {
   static const std::set<std::string> makes{"work", "enqueue", "recurring set", "throttler set"};
   static const std::set<std::string> looks{"jobs",
+                                           "errors",
                                            "show",
                                            "queues",
                                            "servers",

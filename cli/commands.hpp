@@ -11,7 +11,7 @@ int check(const command& c);
 int work(const command& c);
 int serve_dashboard(const command& c);
 int show_top(const command& c);
-// jobs, show, locks, quarantine, log, queues, totals, servers, pause, resume; and those that follow
+// jobs, errors, show, locks, quarantine, log, queues, totals, servers, pause, resume; and those that follow
 int inspect(const command& c);
 int enqueue(client& store, const command& c);
 // requeue, delete

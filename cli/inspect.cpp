@@ -6,7 +6,9 @@
 #include "cli/words.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
+#include "dashboard/error_groups.hpp"
 #include "dashboard/json.hpp"
+#include "storage/job_filter.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -33,7 +35,34 @@ int list(client& store, const command& c) {
     return store.list(*query);
   };
   return show_pages(
-      c, giving_way(*query, ask), [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
+      c, giving_way(storage::looks_inside(*query), ask), [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
+}
+
+// All, or what was found before the store failed.
+int show_errors(client& store, const command& c) {
+  auto query = query_of(c);
+  if (!query) return wrong_words(query.error().message);
+  query->state = job_state::failed;
+  query->with_args = false;
+  query->limit = 200;
+  auto list_next = giving_way(true, [&] { return store.list(*query); });
+  web::error_groups groups;
+  std::optional<error> broke;
+  do {
+    const auto page = list_next();
+    if (!page) {
+      broke = page.error();
+      break;
+    }
+    for (const auto& one : page->jobs)
+      groups.add(one);
+    query->after = page->next;
+  } while (!query->after.empty());
+  const auto all = groups.most_first();
+  if (!c.json && !(broke && all.empty())) print(errors_table(all));
+  for (const auto& group : all)
+    if (c.json) print_line(web::json_of(group));
+  return broke ? failed(*broke) : 0;
 }
 
 int show_totals(client& store, const command& c) {
@@ -83,6 +112,7 @@ int inspect(const command& c) {
   auto& store = *opened;
   if (c.name == "enqueue") return enqueue(store, c);
   if (c.name == "jobs") return list(store, c);
+  if (c.name == "errors") return show_errors(store, c);
   if (c.name == "show") return show(store, c);
   if (c.name == "locks")
     return show_pages(

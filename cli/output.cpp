@@ -65,6 +65,14 @@ std::string jobs_table(const std::vector<job>& jobs) {
   return t.text();
 }
 
+std::string errors_table(const std::vector<web::error_group>& errors) {
+  table t({"COUNT", "TYPE", "ERROR", "FIRST", "LAST", "LAST ID"});
+  for (const auto& e : errors)
+    t.add({std::to_string(e.count), printable(e.type.value, 40), printable(e.error, 100), format_time(e.first_at),
+           format_time(e.last_at), printable(e.last_id.value)});
+  return t.text();
+}
+
 std::string locks_table(const std::vector<lock_status>& locks) {
   table t({"RESOURCE", "HOLDER", "FENCE", "UNTIL"});
   for (const auto& l : locks)

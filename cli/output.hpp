@@ -14,6 +14,8 @@
 #include <sluice/throttler_status.hpp>
 #include <sluice/totals.hpp>
 
+#include "dashboard/error_groups.hpp"
+
 namespace sluice::cli {
 
 // Columns as wide as their widest cell; numbers to the right. Cells are escaped for terminals.
@@ -28,6 +30,7 @@ private:
 };
 
 std::string jobs_table(const std::vector<job>& jobs);
+std::string errors_table(const std::vector<web::error_group>& errors);
 std::string locks_table(const std::vector<lock_status>& locks);
 std::string quarantine_table(const std::vector<quarantined_job>& jobs);
 std::string acts_table(const std::vector<act>& acts);

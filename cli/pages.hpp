@@ -15,16 +15,15 @@
 #include "cli/output.hpp"
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
-#include "storage/job_filter.hpp"
 
 namespace sluice::cli {
 
-// Pages of jobs by `ask`. What looks inside of jobs costs servers as much as it takes the store: before the next page
+// Pages of jobs by `ask`. What looks inside of them costs servers as much as it takes the store: before the next page
 // it pauses for four times as long as the one before took, so that it gets a fifth of the time.
 template <class Ask>
-auto giving_way(const job_query& query, Ask ask) {
+auto giving_way(bool looks_inside, Ask ask) {
   static constexpr duration longest_pause = std::chrono::seconds(1);
-  return [looks_inside = storage::looks_inside(query), ask, pause = duration(0)](const auto&... words) mutable {
+  return [looks_inside, ask, pause = duration(0)](const auto&... words) mutable {
     std::this_thread::sleep_for(pause);
     const auto began = std::chrono::steady_clock::now();
     auto page = ask(words...);

@@ -198,6 +198,15 @@ std::string json_of(const quarantined_job& q) {
   return dump({{"id", q.id.value}, {"queue", q.queue.value}, {"since", format_time(q.since)}});
 }
 
+std::string json_of(const error_group& g) {
+  return dump({{"type", g.type.value},
+               {"error", g.error},
+               {"count", g.count},
+               {"first_at", format_time(g.first_at)},
+               {"last_at", format_time(g.last_at)},
+               {"last_id", g.last_id.value}});
+}
+
 std::string json_of(const act& a) {
   return dump({{"at", format_time(a.at)},
                {"until", format_time(a.until)},

@@ -16,6 +16,8 @@
 #include <sluice/throttler_status.hpp>
 #include <sluice/totals.hpp>
 
+#include "dashboard/error_groups.hpp"
+
 namespace sluice::web {
 
 // Without content: no args, headers, results and error texts.
@@ -33,6 +35,7 @@ std::string json_of(const server_info& s);
 std::string json_of(const lock_status& l);
 std::string json_of(const quarantined_job& q);
 std::string json_of(const act& a);
+std::string json_of(const error_group& g);
 std::string json_of(const throttler_status& t);
 std::string json_of(const throttler_holder& h);
 std::string json_of(const recurring_status& s, bool with_content = true);

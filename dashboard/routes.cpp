@@ -52,6 +52,7 @@ std::vector<route> all_of_api() {
       {"POST", "/api/v1/jobs/{id}/requeue", operate, store, {}, requeue_job},
       {"GET", "/api/v1/jobs/{id}/args", look, reads, {}, show_args},
       {"GET", "/api/v1/jobs/{id}/result", look, reads, {}, show_result},
+      {"GET", "/api/v1/errors", look, reads, {"queue", "type", "since", "until", "after"}, list_errors},
       {"GET", "/api/v1/throttlers", look, reads, page, list_throttlers},
       {"GET", "/api/v1/throttlers/{kind}/{name}", look, reads, {}, show_throttler},
       {"PUT", "/api/v1/throttlers/{kind}/{name}", administer, store, {}, set_throttler},

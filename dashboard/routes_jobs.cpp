@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 // of jobs costs servers as much as it takes the store, so where these are busy it gets little of the time.
 constexpr duration slice = 180ms, slice_beside_servers = 10ms;
 constexpr double busy_jobs_a_second = 2000;
+constexpr std::size_t most_kinds = 1000;  // of errors, of a slice
 constexpr std::size_t most_ids = 1000;
 constexpr std::size_t ids_at_once = 200;
 constexpr std::uint32_t most_looked_at_a_change = 1000;
@@ -49,6 +50,10 @@ query_words words_of(body_reader& filter) {
 // Whoever may not see what jobs hold may not search in it either.
 bool asks_for_hidden(const visit& v, const job_query& query) {
   return v.on.options.hide_args && (query.argument || !query.headers.empty() || !query.error.empty());
+}
+steady_point end_of_slice(const visit& v, bool looks_inside) {
+  const bool is_busy = looks_inside && v.on.known->glance()->jobs_a_second > busy_jobs_a_second;
+  return steady_clock::now() + (is_busy ? slice_beside_servers : slice);
 }
 http_response hidden() { return problem(403, "this dashboard shows no arguments, headers, results and errors"); }
 
@@ -197,8 +202,7 @@ http_response list_jobs(visit& v) {
     return problem(wrong_word("with_args", "true or false", with_args));
   query->with_args = with_args != "false" && !v.on.options.hide_args;
   query->after = v.parameter("after");
-  const bool is_busy = storage::looks_inside(*query) && v.on.known->glance()->jobs_a_second > busy_jobs_a_second;
-  const auto until = steady_clock::now() + (is_busy ? slice_beside_servers : slice);
+  const auto until = end_of_slice(v, storage::looks_inside(*query));
   std::vector<std::string> items;
   std::uint64_t looked_at = 0;
   std::size_t bytes = 0;
@@ -225,6 +229,32 @@ http_response list_jobs(visit& v) {
     query->after = page->next;
   } while (!query->after.empty() && items.size() < *limit && !is_full && steady_clock::now() < until);
   return json_page_answer("jobs", items, query->after, cat(",\"looked_at\":", looked_at));
+}
+
+http_response list_errors(visit& v) {
+  if (v.on.options.hide_args) return hidden();
+  auto query = query_of(words_of(v), "");
+  if (!query) return problem(query.error());
+  query->state = job_state::failed;
+  query->with_args = false;
+  query->limit = storage::largest_page;
+  query->after = v.parameter("after");
+  const auto until = end_of_slice(v, true);
+  error_groups groups;
+  std::uint64_t looked_at = 0;
+  do {
+    const auto page = v.on.store.list(*query);
+    if (!page && looked_at == 0) return problem(page.error());
+    if (!page) break;
+    for (const auto& one : page->jobs)
+      groups.add(one);
+    looked_at += page->looked_at;
+    query->after = page->next;
+  } while (!query->after.empty() && groups.size() < most_kinds && steady_clock::now() < until);
+  std::vector<std::string> items;
+  for (const auto& group : groups.most_first())
+    items.push_back(json_of(group));
+  return json_page_answer("errors", items, query->after, cat(",\"looked_at\":", looked_at));
 }
 
 http_response enqueue_job(visit& v) {

@@ -160,6 +160,106 @@ TEST_CASE("a rare job is found though the store looks at few at a time") {
   CHECK(looked_at == 1500);
 }
 
+TEST_CASE("failed jobs are counted by type and by error, whose numbers and later lines do not matter") {
+  dashboard_world w;
+  server_options options;
+  options.storage = w.url;
+  options.queues["default"].workers = 1;
+  options.queues["other"].workers = 1;
+  server s(options);
+  for (const auto* type : {"mail", "report"})
+    s.handle(type, [](job_context& context) {
+      throw std::runtime_error(json::parse(context.args()).get<std::string>() + "\nand a stack of " +
+                               context.id().value);
+    });
+  REQUIRE(s.start());
+  const auto fail = [&](const std::string& id, const std::string& type, const std::string& error,
+                        const std::string& queue = "default") {
+    auto made = dashboard_world::job(id, queue);
+    made.type = job_type(type);
+    made.args = json(error).dump();
+    made.retry.attempts = 0;
+    REQUIRE(w.store().enqueue(made));
+    REQUIRE(w.store().wait(job_id(id), std::chrono::seconds(20)));
+  };
+  fail("a", "mail", "timeout after 5012 ms");
+  fail("b", "mail", "timeout after 4998 ms");
+  fail("c", "mail", "no such address");
+  fail("d", "report", "timeout after 1 ms", "other");
+  w.enqueue({dashboard_world::job("waits", "unserved")});
+  const auto said = w.get("/api/v1/errors");
+  CHECK(said.at("next") == "");
+  CHECK(said.at("looked_at") == 4);
+  const auto& errors = said.at("errors");
+  REQUIRE(errors.size() == 3);
+  CHECK(errors[0].at("type") == "mail");
+  CHECK(errors[0].at("error") == "timeout after # ms");
+  CHECK(errors[0].at("count") == 2);
+  CHECK(errors[0].at("last_id") == "b");
+  CHECK(errors[0].at("first_at") == w.get("/api/v1/jobs/a").at("finished_at"));
+  CHECK(errors[0].at("last_at") == w.get("/api/v1/jobs/b").at("finished_at"));
+  CHECK(errors[1].at("error") == "no such address");
+  CHECK(errors[2].at("type") == "report");
+  CHECK(w.get("/api/v1/errors?queue=other").at("errors") == json::array({errors[2]}));
+  CHECK(w.get("/api/v1/errors?type=report&since=1h").at("errors") == json::array({errors[2]}));
+  CHECK(w.get("/api/v1/errors?until=1h").at("errors").empty());
+  for (const auto* words : {"state=failed", "since=soon", "after=yesterday", "limit=3"})
+    CHECK(w.ask("GET", std::string("/api/v1/errors?") + words).status == 400);
+}
+
+TEST_CASE("kinds of errors have no numbers, one line and few bytes") {
+  const auto kind = [](const std::string& error) {
+    job failed;
+    failed.reason = "failed: nothing was said";
+    failed.history.emplace_back().fence.value = 1;
+    failed.history.back().error = error;
+    return web::kind_of_error(failed);
+  };
+  CHECK(kind("12 of 3.50 at x86") == "# of #.# at x#");
+  CHECK(kind("  \n first\r\nsecond") == "first");
+  CHECK(kind("") == "failed: nothing was said");
+  CHECK(kind("\n\n").empty());
+  std::string umlauts = "x";
+  for (int i = 0; i < 200; ++i)
+    umlauts += "\xc3\xa4";
+  CHECK(kind(umlauts) == umlauts.substr(0, 199));
+  CHECK(kind(std::string(300, '7') + std::string(199, 'x')) == "#" + std::string(199, 'x'));
+}
+
+TEST_CASE("why many jobs failed is told in slices, each job once") {
+  dashboard_world w;
+  server_options options;
+  options.storage = w.url;
+  options.retry.attempts = 0;
+  server s(options);
+  s.handle("noop", [](job_context& context) {
+    auto letters = context.id().value;  // a kind of its own
+    for (auto& c : letters)
+      if (c >= '0' && c <= '9') c = static_cast<char>(c - '0' + 'a');
+    throw std::runtime_error(letters);
+  });
+  REQUIRE(s.start());
+  w.enqueue(some_jobs(1500));
+  REQUIRE(eventually([&] {
+    const auto all = w.store().queues();
+    return all && !all->empty() && all->at(0).failed == 1500;
+  }));
+  s.stop();
+  std::string after;
+  std::uint64_t count = 0, looked_at = 0, slices = 0;
+  do {
+    const auto slice = w.get("/api/v1/errors?after=" + web::path_segment(after));
+    for (const auto& group : slice.at("errors"))
+      count += group.at("count").get<std::uint64_t>();
+    looked_at += slice.at("looked_at").get<std::uint64_t>();
+    after = slice.at("next");
+    ++slices;
+  } while (!after.empty());
+  CHECK(count == 1500);
+  CHECK(looked_at == 1500);
+  CHECK(slices >= 2);
+}
+
 TEST_CASE("a job is requeued, explained and deleted, in the name of who asked") {
   dashboard_world w;
   w.enqueue({dashboard_world::job("a")});
@@ -414,6 +514,7 @@ TEST_CASE("a dashboard that hides arguments tells them nowhere") {
   CHECK(w.get("/api/v1/jobs/later/explanation").at("text").get<std::string>().starts_with("again at "));
   CHECK(w.ask("GET", "/api/v1/jobs/paid/args").status == 403);
   CHECK(w.ask("GET", "/api/v1/jobs?match=card%3D4111-1111").status == 403);
+  CHECK(w.ask("GET", "/api/v1/errors").status == 403);
 
   web::known_store known;
   known.schedules.push_back({});

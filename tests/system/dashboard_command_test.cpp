@@ -105,6 +105,10 @@ TEST_CASE("the API and `sluice --json` say the same in the same text") {
   work_world w(json{{"throttlers", {{"gate", {{"kind", "semaphore"}, {"limit", 1}}}}},
                     {"jobs", {{"exec", {{"throttle", {"semaphore:gate"}}}}}}});
   auto server = w.work();
+  auto fails = work_world::exec("exit 3", "fails");
+  fails.retry.attempts = 0;
+  w.enqueue({fails});
+  REQUIRE(w.client->wait(job_id("fails"), 20s));
   const auto go = w.folder.file("go");
   w.enqueue({work_world::exec("while [ ! -e " + go + " ]; do sleep 0.02; done", "holds")});
   REQUIRE(eventually([&] { return w.get("holds").state == job_state::processing; }));
@@ -158,6 +162,7 @@ TEST_CASE("the API and `sluice --json` say the same in the same text") {
   one({"throttler", "show", "semaphore:api"}, "/api/v1/throttlers/semaphore/api");
   list({"jobs"}, "/api/v1/jobs");
   list({"jobs", "--state", "deleted"}, "/api/v1/jobs?state=deleted");
+  list({"errors"}, "/api/v1/errors");
   list({"throttlers"}, "/api/v1/throttlers");
   list({"recurring", "list"}, "/api/v1/schedules");
   list({"queues"}, "/api/v1/queues");

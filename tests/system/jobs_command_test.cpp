@@ -119,6 +119,37 @@ TEST_CASE("a search inside of jobs leaves four fifths of the time to servers") {
   CHECK(exit_code == 0);
 }
 
+TEST_CASE("why jobs failed is counted by type and error, the most frequent first") {
+  work_world w;
+  auto server = w.work();
+  const auto fail = [&](const std::string& id, const std::string& what) {
+    auto made = work_world::exec("echo '" + what + "' >&2; exit 3", id);
+    made.retry.attempts = 0;
+    w.enqueue({made});
+    REQUIRE(w.client->wait(job_id(id), 20s)->state == job_state::failed);
+  };
+  CHECK(w.sluice({"errors", "--json"}).out.empty());
+  fail("a", "disk is full");
+  fail("b", "timeout after 17 ms");
+  fail("c", "timeout after 5012 ms");
+  const auto said = w.sluice({"errors", "--queue", "default", "--type", "exec", "--since", "1h", "--json"});
+  CHECK(said.exit_code == 0);
+  std::istringstream lines(said.out);
+  std::vector<nlohmann::json> errors;
+  for (std::string line; std::getline(lines, line);)
+    errors.push_back(nlohmann::json::parse(line));
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].at("count") == 2);
+  CHECK(errors[0].at("error").get<std::string>().find("timeout after # ms") != std::string::npos);
+  CHECK(errors[0].at("last_id") == "c");
+  CHECK(errors[1].at("count") == 1);
+  const auto table = w.sluice({"errors"}).out;
+  CHECK(table.starts_with("COUNT"));
+  CHECK(table.find("timeout after # ms") < table.find("disk is full"));
+  CHECK(w.sluice({"errors", "--until", "1h", "--json"}).out.empty());
+  CHECK(w.sluice({"errors", "--since", "soon"}).exit_code == 2);
+}
+
 TEST_CASE("words that ask for nothing sensible are told with what they take") {
   work_world w;
   REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "a"}).exit_code == 0);

@@ -1,0 +1,35 @@
+// Why jobs failed, by kind: what fails alike counts together.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sluice/job.hpp>
+
+namespace sluice::web {
+
+struct error_group {
+  job_type type;
+  std::string error;  // see `kind_of_error`
+  std::uint64_t count = 0;
+  time_point first_at, last_at;
+  job_id last_id;
+};
+
+// The first line of what a failed job's last run said, at most 200 bytes, with # for each number: so "timeout after
+// 5012 ms" and "timeout after 4998 ms" are one kind.
+std::string kind_of_error(const job& failed);
+
+class error_groups {
+public:
+  void add(const job& failed);
+  std::size_t size() const { return by_kind_.size(); }
+  std::vector<error_group> most_first() const;
+
+private:
+  std::map<std::pair<std::string, std::string>, error_group> by_kind_;  // by type and error
+};
+
+}  // namespace sluice::web
