@@ -1,0 +1,171 @@
+import { h } from './dom.js';
+import { get, now, path_of } from './api.js';
+import { number, span } from './format.js';
+import { bar } from './charts.js';
+import { run_questions, runs_chart } from './runs.js';
+import { load_totals, totals_charts } from './totals.js';
+import { workers_by_queue } from './queues.js';
+import { count_link, heading, link, queue_link, section, states, table, throttler_link } from './parts.js';
+
+const most_queues = 12;
+const most_throttlers = 12;
+
+const words_of_trouble = {
+  store_away: 'Store',
+  store_volatile: 'Store',
+  silent_server: 'Server',
+  quarantine: 'Quarantine',
+  unserved_queue: 'Queue',
+  paused_queue: 'Paused',
+  failed_jobs: 'Failed',
+  full_throttler: 'Throttler',
+  dead_schedule: 'Schedule',
+  late_schedule: 'Schedule',
+  unknown_type: 'Job type',
+};
+
+function link_of_trouble({ kind, about }, text) {
+  if (kind === 'failed_jobs') return link(['jobs'], { state: 'failed', queue: about }, text);
+  if (kind === 'quarantine') return link(['quarantine'], { queue: about }, text);
+  if (kind === 'silent_server') return link(['servers'], {}, text);
+  if (kind.endsWith('_queue')) return link(['queues', about], {}, text);
+  if (kind.endsWith('_schedule')) return link(['recurring', about], {}, text);
+  if (kind === 'full_throttler')
+    return link(['throttlers', about.slice(0, about.indexOf(':')), about.slice(about.indexOf(':') + 1)], {}, text);
+  if (kind === 'unknown_type') return link(['jobs'], { state: 'enqueued', queue: about }, text);
+  return text;
+}
+
+function troubles(all) {
+  if (all.length === 0) return h('p', { class: 'fine' }, 'Nothing is wrong.');
+  return h(
+    'ul',
+    { class: 'troubles' },
+    all.map((t) =>
+      h(
+        'li',
+        { key: t.kind + t.about, class: `trouble ${t.kind}` },
+        h('strong', null, words_of_trouble[t.kind] ?? t.kind),
+        ' ',
+        link_of_trouble(t, t.text),
+      ),
+    ),
+  );
+}
+
+// The queues with the most to do: who is busy, and how long the first in line has waited.
+function at_work(queues, workers) {
+  const rows = queues
+    .map((q) => ({
+      ...q,
+      workers: workers.get(q.queue)?.workers ?? 0,
+      wait: q.oldest_ready_at ? Math.max(0, now() - Date.parse(q.oldest_ready_at)) : 0,
+    }))
+    .sort((a, b) => b.wait - a.wait || b.processing - a.processing)
+    .slice(0, most_queues);
+  const longest = Math.max(1000, ...rows.map((q) => q.wait));
+  return table({
+    label: 'Queues at work',
+    rows,
+    row_key: (q) => q.queue,
+    row_href: (q) => path_of(['queues', q.queue]),
+    empty: 'There is no queue yet.',
+    columns: [
+      ['queue', (q) => queue_link(q.queue)],
+      [
+        'workers busy',
+        (q) => [bar(q.processing / Math.max(1, q.workers)), `${number(q.processing)} of ${number(q.workers)}`],
+      ],
+      ['ready', (q) => count_link(q.enqueued, { state: 'enqueued', queue: q.queue }), { n: true }],
+      ['throttled', (q) => count_link(q.throttled, { state: 'throttled', queue: q.queue }), { n: true }],
+      ['oldest ready', (q) => (q.oldest_ready_at ? [bar(q.wait / longest, 'wait'), `for ${span(q.wait)}`] : '–')],
+    ],
+  });
+}
+
+function limits(page) {
+  return table({
+    label: 'Throttlers',
+    rows: page.throttlers,
+    row_key: (t) => t.resource,
+    empty: 'Nothing is limited.',
+    columns: [
+      ['throttler', (t) => throttler_link(t.resource)],
+      [
+        'used',
+        (t) => [
+          t.limit !== null && bar(t.held / Math.max(1, t.limit), t.held >= t.limit ? 'full' : 'used'),
+          `${number(t.held)}${t.limit === null ? '' : ` of ${number(t.limit)}`}`,
+        ],
+      ],
+      ['waiting', (t) => number(t.waiting), { n: true }],
+    ],
+  });
+}
+
+const is_away = (answers) => answers.now !== undefined && !answers.now.told.reachable;
+
+// What the dashboard knows without the store. While that is away, what was known of it.
+async function look(at, signal) {
+  const told = await get(['overview'], {}, signal);
+  if (!told.reachable) return { ...at.answers.now, told };
+  const { queues } = await get(['queues'], { limit: 200 }, signal);
+  return { told, queues, workers: await workers_by_queue(signal) };
+}
+
+export const overview = {
+  title: () => 'Overview',
+  in_turns: true,
+  load(at, signal) {
+    const { running, ended } = run_questions(signal);
+    const often = [
+      ['now', () => look(at, signal)],
+      ['ended', ended],
+      ['running', running],
+    ];
+    const throttlers = () => get(['throttlers'], { limit: most_throttlers }, signal);
+    return at.turns([...often, ['throttlers', throttlers], ...often, ['totals', () => load_totals(at, signal)]], () =>
+      is_away(at.answers),
+    );
+  },
+  as_of: ({ now: { told } }) => told.at,
+  is_away,
+  view({ now: { told, queues, workers }, throttlers, running, ended, totals }, at) {
+    const tiles = [...states, 'quarantined'].map((state) =>
+      h(
+        'li',
+        { key: state, class: `tile state-${state}` },
+        state === 'quarantined'
+          ? told.jobs[state] > 0
+            ? link(['quarantine'], {}, number(told.jobs[state]))
+            : h('span', { class: 'quiet' }, '0')
+          : count_link(told.jobs[state], { state }),
+        h('span', null, state),
+      ),
+    );
+    return [
+      heading('Overview'),
+      section('What is wrong', troubles(told.troubles)),
+      section('Jobs kept now', h('ul', { class: 'tiles' }, tiles)),
+      h(
+        'p',
+        { key: 'parts', class: 'parts' },
+        link(['servers'], {}, `${number(told.servers.alive)} ${told.servers.alive === 1 ? 'server' : 'servers'}`),
+        told.servers.silent > 0 && `, ${number(told.servers.silent)} silent`,
+        ' · ',
+        link(['queues'], {}, `${number(told.queues)} ${told.queues === 1 ? 'queue' : 'queues'}`),
+        ' · ',
+        link(
+          ['throttlers'],
+          {},
+          `${number(told.throttlers)} defined ${told.throttlers === 1 ? 'throttler' : 'throttlers'}`,
+        ),
+        ' · ',
+        link(['recurring'], {}, `${number(told.schedules)} ${told.schedules === 1 ? 'schedule' : 'schedules'}`),
+      ),
+      queues && throttlers && section('At work', at_work(queues, workers), limits(throttlers)),
+      running && ended && section('Runs', runs_chart({ running, ended })),
+      totals && section('Rates', totals_charts(at, totals)),
+    ];
+  },
+};

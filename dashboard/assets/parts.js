@@ -1,0 +1,240 @@
+// What several pages are made of.
+import { h, keep } from './dom.js';
+import { path_of, now } from './api.js';
+import { away, full, number, jobs } from './format.js';
+
+export const states = [
+  'enqueued',
+  'scheduled',
+  'awaiting',
+  'throttled',
+  'processing',
+  'succeeded',
+  'failed',
+  'deleted',
+];
+
+export function link(segments, words, ...content) {
+  return h('a', { href: path_of(segments, words) }, content);
+}
+export const job_link = (id) => link(['jobs', id], {}, id);
+export const queue_link = (name) => link(['queues', name], {}, name);
+// Of "semaphore:provider-api".
+export function throttler_link(resource) {
+  const colon = resource.indexOf(':');
+  return colon < 0 ? resource : link(['throttlers', resource.slice(0, colon), resource.slice(colon + 1)], {}, resource);
+}
+
+export const state_badge = (state) => h('span', { class: `badge state-${state}` }, state);
+export const instant = (at) => (at ? h('time', { datetime: at, title: full(at), 'data-at': at }, away(at)) : '–');
+export const count_link = (n, words) => (n > 0 ? link(['jobs'], words, number(n)) : h('span', { class: 'quiet' }, '0'));
+
+export function heading(text, ...beside) {
+  return h(
+    'div',
+    { class: 'heading' },
+    h('h1', { tabindex: '-1' }, text),
+    beside.length > 0 && h('div', { class: 'actions' }, beside),
+  );
+}
+
+export function section(title, ...content) {
+  return h('section', { key: title }, h('h2', null, title), content);
+}
+
+export function facts(pairs) {
+  return h(
+    'dl',
+    { class: 'facts' },
+    pairs.filter(Boolean).map(([name, ...value]) => h('div', { key: name }, h('dt', null, name), h('dd', null, value))),
+  );
+}
+
+// columns: [[words, row => content, {n: is a number}]]; rows have `key`; a row's `row_link` is where Enter leads.
+export function table({ label, columns, rows, empty, row_key, row_href }) {
+  if (rows.length === 0) return h('p', { class: 'empty' }, empty);
+  return h(
+    'table',
+    { class: 'list', 'aria-label': label },
+    h(
+      'thead',
+      null,
+      h(
+        'tr',
+        null,
+        columns.map(([words, , how]) => h('th', { scope: 'col', class: how?.n && 'n' }, words)),
+      ),
+    ),
+    h(
+      'tbody',
+      null,
+      rows.map((row) =>
+        h(
+          'tr',
+          { key: row_key(row), 'data-row': row_key(row), 'data-href': row_href?.(row) },
+          columns.map(([words, cell, how]) =>
+            h('td', { class: how?.n && 'n', 'data-label': typeof words === 'string' ? words : '' }, cell(row)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+// To the page behind and back to the first; `at` is the visit.
+export function pager(at, next) {
+  const words = { ...at.words };
+  delete words.after;
+  return h(
+    'nav',
+    { class: 'pager', 'aria-label': 'Pages of this list' },
+    at.words.after && h('a', { href: path_of(at.segments, words) }, 'First page'),
+    next && h('a', { href: path_of(at.segments, { ...words, after: next }), 'data-next': true }, 'Next page'),
+  );
+}
+
+// A button that changes something. Not there for who may not, and off while the store cannot be asked.
+export function button(at, right, words, onclick, { danger, key } = {}) {
+  if (!at.may(right)) return null;
+  return h(
+    'button',
+    { type: 'button', class: danger ? 'danger' : null, disabled: at.is_away, onclick, 'data-key': key },
+    words,
+  );
+}
+
+// A form's fields as words of the page's address. fields: [[name, label, options or nothing]].
+export function filters(at, fields) {
+  const submit = (event) => {
+    event.preventDefault();
+    const words = Object.fromEntries([...new FormData(event.target)].filter(([, value]) => value !== ''));
+    for (const field of event.target.elements) delete field.dataset.changed;
+    at.go(path_of(at.segments, words));
+  };
+  const changed = (event) => {
+    event.target.dataset.changed = 'yes';
+  };
+  return h(
+    'form',
+    { class: 'filters', role: 'search', 'aria-label': 'Filters of this list', onsubmit: submit, oninput: changed },
+    fields.map(([name, label, options]) =>
+      h(
+        'label',
+        { key: name },
+        h('span', null, label),
+        options
+          ? h(
+              'select',
+              { name },
+              h('option', { value: '' }, 'any'),
+              options.map((o) => h('option', { value: o, selected: at.words[name] === o }, o)),
+            )
+          : h('input', { name, value: [at.words[name] ?? ''].flat()[0], autocomplete: 'off', spellcheck: 'false' }),
+      ),
+    ),
+    h(
+      'div',
+      { class: 'actions' },
+      h('button', { type: 'submit' }, 'Find'),
+      fields.some(([name]) => at.words[name]) && h('a', { href: path_of(at.segments) }, 'Clear'),
+    ),
+  );
+}
+
+// Asks a person in a dialog. Answers true, or false when it was left in any way.
+export function confirm({ title, text, yes, danger }) {
+  return new Promise((answer) => {
+    const end = (said) => {
+      box.close();
+      box.remove();
+      answer(said);
+    };
+    const box = h(
+      'dialog',
+      {
+        'aria-labelledby': 'confirm-title',
+        oncancel: (e) => {
+          e.preventDefault();
+          end(false);
+        },
+      },
+      h('h2', { id: 'confirm-title' }, title),
+      [text].flat().map((line) => h('p', null, line)),
+      h(
+        'div',
+        { class: 'actions' },
+        h('button', { type: 'button', class: danger ? 'danger' : 'primary', onclick: () => end(true) }, yes),
+        h('button', { type: 'button', onclick: () => end(false) }, 'Cancel'),
+      ),
+    );
+    document.body.append(box);
+    box.showModal();
+  });
+}
+
+// Says what came of something, for some seconds or until it is closed; `undo`: [words, what it does].
+export function say(text, { is_bad, undo } = {}) {
+  const place = document.getElementById('said');
+  const close = () => note.remove();
+  const note = h(
+    'div',
+    { class: is_bad ? 'note bad' : 'note', role: is_bad ? 'alert' : 'status' },
+    h('span', null, text),
+    undo &&
+      h(
+        'button',
+        {
+          type: 'button',
+          onclick: () => {
+            close();
+            undo[1]();
+          },
+        },
+        undo[0],
+      ),
+    h('button', { type: 'button', 'aria-label': 'Close this note', onclick: close }, '×'),
+  );
+  place.append(note);
+  while (place.children.length > 4) place.firstChild.remove();
+  if (!is_bad && !undo) setTimeout(close, 8000);
+  return note;
+}
+
+// Does something for a person and says what came of it.
+export async function carry_out(at, what, done, more) {
+  try {
+    const answer = await what();
+    say(typeof done === 'function' ? done(answer) : done, more);
+    at.reload();
+    return answer;
+  } catch (error) {
+    say(error.message, { is_bad: true });
+    at.reload();
+    return null;
+  }
+}
+
+// Instants go on between two answers.
+export function tell_time() {
+  for (const one of document.querySelectorAll('time[data-at]')) {
+    const words = away(one.dataset.at);
+    if (one.textContent !== words) one.textContent = words;
+  }
+}
+
+// Windows shown anew in place.
+export function redraw_into(element, ...children) {
+  keep(element, children.flat(Infinity).filter(Boolean));
+}
+
+export const is_silent = (server) => now() - Date.parse(server.beat_at) > 60000;
+
+// "default:8" of a server as ['default', 8].
+export function workers_of(server) {
+  return server.queues.map((text) => {
+    const colon = text.lastIndexOf(':');
+    return [text.slice(0, colon), Number(text.slice(colon + 1))];
+  });
+}
+
+export { jobs };

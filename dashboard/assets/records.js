@@ -1,0 +1,123 @@
+// Servers, locks, quarantine and what people did.
+import { h } from './dom.js';
+import { get } from './api.js';
+import { number } from './format.js';
+import { filters, heading, instant, is_silent, job_link, link, pager, queue_link, table, workers_of } from './parts.js';
+
+export const servers = {
+  title: () => 'Servers',
+  load: (at, signal) => get(['servers'], { limit: 100, after: at.words.after }, signal),
+  view: (page, at) => [
+    heading('Servers'),
+    table({
+      label: 'Servers',
+      rows: page.servers,
+      row_key: (s) => s.id,
+      row_href: (s) => link(['jobs'], { state: 'processing', server: s.id }).getAttribute('href'),
+      empty: 'No server is known.',
+      columns: [
+        [
+          'server',
+          (s) => [
+            h('strong', null, s.name),
+            ' ',
+            is_silent(s) ? h('span', { class: 'badge bad' }, 'silent') : h('span', { class: 'badge good' }, 'alive'),
+          ],
+        ],
+        ['host, process', (s) => `${s.host}, ${s.pid}`],
+        [
+          'queues: workers',
+          (s) => workers_of(s).map(([queue, n], i) => [i > 0 && ', ', queue_link(queue), `: ${number(n)}`]),
+        ],
+        ['runs', (s) => link(['jobs'], { state: 'processing', server: s.id }, number(s.running)), { n: true }],
+        ['said something', (s) => instant(s.beat_at)],
+        ['started', (s) => instant(s.started_at)],
+        ['store', (s) => s.store.replace('_', ' ')],
+      ],
+    }),
+    pager(at, page.next),
+  ],
+};
+
+export const locks = {
+  title: () => 'Locks',
+  load: (at, signal) => get(['locks'], { limit: 100, after: at.words.after }, signal),
+  view: (page, at) => [
+    heading('Locks'),
+    table({
+      label: 'Locks',
+      rows: page.locks,
+      row_key: (l) => l.resource,
+      empty: 'No lock is held.',
+      columns: [
+        ['resource', (l) => l.resource],
+        ['holder', (l) => l.holder],
+        ['fence', (l) => String(l.fence), { n: true }],
+        ['ends', (l) => instant(l.until)],
+      ],
+    }),
+    pager(at, page.next),
+  ],
+};
+
+export const quarantine = {
+  title: () => 'Quarantine',
+  load: (at, signal) => get(['quarantine'], { limit: 100, queue: at.words.queue, after: at.words.after }, signal),
+  view: (page, at) => [
+    heading('Quarantine'),
+    h(
+      'p',
+      { key: 'what', class: 'quiet' },
+      'Jobs whose stored record cannot be read. They were put aside, so that the others of their queue go on; the command sluice audit tells what is wrong with them.',
+    ),
+    filters(at, [['queue', 'queue']]),
+    table({
+      label: 'Quarantine',
+      rows: page.jobs,
+      row_key: (j) => j.id,
+      empty: 'Every job can be read.',
+      columns: [
+        ['job', (j) => j.id],
+        ['queue', (j) => queue_link(j.queue)],
+        ['put aside', (j) => instant(j.since)],
+      ],
+    }),
+    pager(at, page.next),
+  ],
+};
+
+const most_named = 5;
+
+function about(act) {
+  const names = act.about.slice(0, most_named);
+  const rest = act.count - names.length;
+  const is_of_jobs = /requeue|delete|enqueue/.test(act.what);
+  return [
+    names.map((name, i) => [i > 0 && ', ', is_of_jobs ? job_link(name) : name]),
+    rest > 0 && names.length > 0 && ` and ${number(rest)} more`,
+  ];
+}
+
+export const log = {
+  title: () => 'Log',
+  load: (at, signal) => get(['log'], { limit: 100, after: at.words.after }, signal),
+  view: (page, at) => [
+    heading('Log'),
+    h('p', { key: 'what', class: 'quiet' }, 'What people changed, the newest first.'),
+    table({
+      label: 'Log',
+      rows: page.acts.map((act, i) => ({ ...act, key: `${act.at} ${act.what} ${act.by} ${i}` })),
+      row_key: (a) => a.key,
+      empty: 'Nobody has changed anything.',
+      columns: [
+        ['when', (a) => [instant(a.at), a.until !== a.at && [' to ', instant(a.until)]]],
+        ['who', (a) => a.by],
+        ['by', (a) => a.through],
+        ['did', (a) => a.what],
+        ['count', (a) => number(a.count), { n: true }],
+        ['about', about],
+      ],
+    }),
+    pager(at, page.next),
+  ],
+};

@@ -1,0 +1,304 @@
+import { h } from './dom.js';
+import { change, get, get_with_tag, now } from './api.js';
+import { number, span } from './format.js';
+import { bar } from './charts.js';
+import {
+  button,
+  carry_out,
+  confirm,
+  facts,
+  heading,
+  instant,
+  job_link,
+  pager,
+  section,
+  table,
+  throttler_link,
+} from './parts.js';
+
+const is_window = (kind) => kind.endsWith('_window');
+const name_of = (resource) => resource.slice(resource.indexOf(':') + 1);
+const path = (t) => ['throttlers', t.kind, name_of(t.resource)];
+const full_or_used = (used, limit) => (limit > 0 && used >= limit ? 'full' : 'used');
+
+export const throttlers = {
+  title: () => 'Throttlers',
+  load: (at, signal) => get(['throttlers'], { limit: 100, after: at.words.after }, signal),
+  view: (page, at) => [
+    heading('Throttlers'),
+    table({
+      label: 'Throttlers',
+      rows: page.throttlers,
+      row_key: (t) => t.resource,
+      row_href: (t) => `/throttlers/${t.kind}/${encodeURIComponent(name_of(t.resource))}`,
+      empty: 'Nothing is limited: no throttler is defined, held or waited for.',
+      columns: [
+        ['throttler', (t) => throttler_link(t.resource)],
+        ['used', (t) => (t.limit === null ? '' : bar(t.held / Math.max(1, t.limit), full_or_used(t.held, t.limit)))],
+        ['held or counted', (t) => `${number(t.held)}${t.limit === null ? '' : ` of ${number(t.limit)}`}`, { n: true }],
+        ['waiting', (t) => number(t.waiting), { n: true }],
+        ['next opening', (t) => instant(t.next_at)],
+      ],
+    }),
+    pager(at, page.next),
+  ],
+};
+
+// The numbers of a definition that may be changed, and what they mean.
+const editable = {
+  limit: 'limit',
+  capacity: 'capacity of all keys',
+  min_limit: 'least a key gets',
+  max_limit: 'most a key gets',
+};
+
+// What a new limit does, before it is set.
+function effect_of(told, field, value) {
+  if (field !== 'limit') return `All keys share what is left by the new ${editable[field]}, from their next start on.`;
+  const unit = is_window(told.kind) ? 'starts count now' : 'permits are held now';
+  if (value < told.held)
+    return `${number(told.held)} ${unit}: nobody is let in until ${number(told.held - value + 1)} of them have come free.`;
+  const room = value - told.held;
+  if (told.waiting === 0) return `${number(told.held)} ${unit}: room for ${number(room)} more, and nobody waits.`;
+  return room === 0
+    ? `${number(told.held)} ${unit}: the ${number(told.waiting)} who wait go when one comes free.`
+    : `${number(Math.min(room, told.waiting))} of the ${number(told.waiting)} who wait are let in at once.`;
+}
+
+function limit_form(at, told) {
+  const { definition } = told;
+  const names = Object.keys(editable).filter((name) => typeof definition?.[name] === 'number');
+  if (names.length === 0 || !at.may('administer')) return null;
+  const typed = at.kept.typed ?? {};
+  const changes = names.filter((name) => typed[name] !== undefined && typed[name] !== definition[name]);
+  const set = async (event) => {
+    event.preventDefault();
+    if (changes.length === 0) return;
+    const fresh = { ...definition, ...Object.fromEntries(changes.map((name) => [name, typed[name]])) };
+    const is_agreed = await confirm({
+      title: `Change ${told.resource}?`,
+      text: changes.flatMap((name) => [
+        `${editable[name]}: ${number(definition[name])} becomes ${number(typed[name])}.`,
+        effect_of(told, name, typed[name]),
+      ]),
+      yes: 'Change it',
+    });
+    if (!is_agreed) return;
+    for (const input of event.target.elements) delete input.dataset.changed;
+    at.kept.typed = {};
+    await carry_out(at, () => change('PUT', path(told), { body: fresh, tag: told.tag }), 'The limit is changed.');
+  };
+  return h(
+    'form',
+    { class: 'filters', onsubmit: set },
+    names.map((name) =>
+      h(
+        'label',
+        { key: name },
+        h('span', null, editable[name]),
+        h('input', {
+          type: 'number',
+          name,
+          min: '0',
+          step: '1',
+          value: typed[name] ?? definition[name],
+          'data-key': name === 'limit' ? 'e' : null,
+          oninput: (e) => {
+            e.target.dataset.changed = 'yes';
+            at.kept.typed = { ...at.kept.typed, [name]: e.target.value === '' ? undefined : Number(e.target.value) };
+            at.redraw();
+          },
+        }),
+      ),
+    ),
+    h(
+      'div',
+      { class: 'actions' },
+      h('button', { type: 'submit', disabled: at.is_away || changes.length === 0 }, 'Change'),
+    ),
+    changes.map((name) =>
+      h('p', { key: `effect ${name}`, class: 'effect', role: 'status' }, effect_of(told, name, typed[name])),
+    ),
+  );
+}
+
+const unit_ms = { ms: 1, s: 1000, m: 60000, min: 60000, h: 3600000, d: 86400000 };
+function ms_of(text) {
+  let sum = 0;
+  for (const [, n, unit] of String(text).matchAll(/([\d.]+)\s*([a-z]+)/g)) sum += Number(n) * (unit_ms[unit] ?? NaN);
+  return sum;
+}
+
+// The interval that counts now with its buckets, aligned to the clock; and when the next one begins.
+function window_drawn(definition, next_at) {
+  const interval = ms_of(definition.interval);
+  if (!(interval > 0)) return null;
+  const buckets = definition.kind === 'fixed_window' ? 1 : (definition.buckets ?? 1);
+  const bucket = interval / buckets;
+  const at = now();
+  const bucket_from = Math.floor(at / bucket) * bucket;
+  const from =
+    definition.kind === 'fixed_window'
+      ? bucket_from
+      : bucket_from - bucket * (buckets - (definition.compatible ? 1 : 0));
+  const to = bucket_from + bucket;
+  const x = (ms) => (((ms - from) / (to - from)) * 600).toFixed(1);
+  const marks = [];
+  if ((to - from) / bucket <= 200)
+    for (let edge = from; edge <= to; edge += bucket)
+      marks.push(h('line', { class: 'grid', x1: x(edge), x2: x(edge), y1: 4, y2: 36 }));
+  const opens = next_at && Date.parse(next_at);
+  return h(
+    'figure',
+    { class: 'chart' },
+    h(
+      'figcaption',
+      null,
+      buckets > 1
+        ? `The interval that counts: ${span(interval)} in buckets of ${span(bucket)}`
+        : `The interval that counts: ${span(interval)}`,
+    ),
+    h(
+      'svg',
+      {
+        class: 'window',
+        viewBox: '0 0 600 40',
+        preserveAspectRatio: 'none',
+        role: 'img',
+        'aria-label': `The present bucket began ${span(at - bucket_from)} ago and ends in ${span(to - at)}`,
+      },
+      h('rect', { class: 'meter-all', x: 0, y: 10, width: 600, height: 20 }),
+      h('rect', {
+        class: 'meter-used',
+        x: x(bucket_from),
+        y: 10,
+        width: (x(at) - x(bucket_from)).toFixed(1),
+        height: 20,
+      }),
+      marks,
+      opens && opens <= to && h('line', { class: 'opening', x1: x(opens), x2: x(opens), y1: 0, y2: 40 }),
+    ),
+    h(
+      'div',
+      { class: 'ends' },
+      h('span', null, new Date(from).toISOString().slice(11, 19)),
+      h('span', null, 'next bucket ', instant(new Date(to).toISOString())),
+    ),
+  );
+}
+
+function keys_table(told) {
+  if (told.keys.length === 0) return null;
+  return section(
+    'Keys',
+    table({
+      label: 'Keys',
+      rows: told.keys,
+      row_key: (k) => k.key,
+      empty: '',
+      columns: [
+        ['key', (k) => k.key],
+        ['used', (k) => bar(k.used / Math.max(1, k.limit), full_or_used(k.used, k.limit))],
+        ['count', (k) => `${number(k.used)} of ${number(k.limit)}`, { n: true }],
+        ['next opening', (k) => instant(k.next_at)],
+      ],
+    }),
+  );
+}
+
+export const throttler = {
+  title: (at) => `${at.names[0]}:${at.names[1]}`,
+  in_turns: true,
+  // The first who hold it and wait are told with it; more are asked for where there are more.
+  load(at, signal) {
+    const list = (name, first) => async () => {
+      const { told } = at.answers;
+      const after = at.words[`${name}_after`];
+      const is_counted = name === 'holders' && is_window(told.kind); // a window has no holders
+      if (is_counted || (!after && told[name].length >= told[first])) return { [name]: told[name], next: '' };
+      return get([...at.segments, name], { limit: 50, after }, signal);
+    };
+    const waiters = async () => {
+      const page = await list('waiters', 'waiting')();
+      return { ...page, waiters: page.waiters.map((one) => one.id ?? one) };
+    };
+    return at.turns([
+      ['told', () => get_with_tag(at.segments, signal)],
+      ['holders', list('holders', 'held')],
+      ['waiters', waiters],
+    ]);
+  },
+  view({ told, holders, waiters }, at) {
+    const remove = async () => {
+      if (
+        await confirm({
+          title: `Remove ${told.resource}?`,
+          text: 'Jobs that name it fail when they start, unless a configuration defines it again.',
+          yes: 'Remove',
+          danger: true,
+        })
+      )
+        await carry_out(at, () => change('DELETE', path(told), { tag: told.tag }), 'The definition is removed.');
+    };
+    const list_pager = (list, next) =>
+      next &&
+      h(
+        'nav',
+        { class: 'pager', 'aria-label': `Pages of ${list}` },
+        h('a', { href: at.path({ [`${list}_after`]: next }) }, `More ${list}`),
+      );
+    const { kind, name, ...rest } = told.definition ?? {};
+    return [
+      heading(told.resource, told.definition && button(at, 'administer', 'Remove', remove, { danger: true })),
+      facts([
+        ['kind', told.kind.replace('_', ' ')],
+        [
+          'held or counted',
+          `${number(told.held)}${told.limit === null ? '' : ` of ${number(told.limit)}`}`,
+          told.limit !== null && bar(told.held / Math.max(1, told.limit), full_or_used(told.held, told.limit)),
+        ],
+        ['waiting', number(told.waiting)],
+        told.next_at && ['next opening', instant(told.next_at)],
+        ...Object.entries(rest).map(([name, value]) => [name.replace('_', ' '), String(value)]),
+      ]),
+      limit_form(at, told),
+      told.definition && is_window(told.kind) && window_drawn(told.definition, told.next_at),
+      keys_table(told),
+      !is_window(told.kind) &&
+        told.kind !== 'custom' &&
+        section(
+          'Who holds it',
+          table({
+            label: 'Who holds it',
+            rows: holders.holders,
+            row_key: (x) => x.id,
+            row_href: (x) => `/jobs/${encodeURIComponent(x.id)}`,
+            empty: 'Nobody.',
+            columns: [
+              ['job', (x) => job_link(x.id)],
+              ['since', (x) => instant(x.since)],
+              ['fence', (x) => (x.fence > 0 ? String(x.fence) : '–'), { n: true }],
+              [
+                'how',
+                (x) =>
+                  x.reserved ? 'promised; it has not begun yet' : x.fence > 0 ? 'it runs' : 'kept while it waits',
+              ],
+            ],
+          }),
+          list_pager('holders', holders.next),
+        ),
+      section(
+        'Who waits, in order',
+        table({
+          label: 'Who waits',
+          rows: waiters.waiters,
+          row_key: (id) => id,
+          row_href: (id) => `/jobs/${encodeURIComponent(id)}`,
+          empty: 'Nobody.',
+          columns: [['job', job_link]],
+        }),
+        list_pager('waiters', waiters.next),
+      ),
+    ];
+  },
+};
