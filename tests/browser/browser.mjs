@@ -33,31 +33,34 @@ export async function close_browser() {
   if (folder) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-const is_ready = () => document.documentElement.dataset.ready === "yes";
-
 // One tab at the pages of `at`, and what was wrong in it.
 export class Visit {
   faults = [];
-  expected = []; // patterns of faults that the test provokes
+  // Patterns of faults that the test provokes; and of the one that a page may meet at any time.
+  expected = [/^console: .* status of 429 /];
 
-  static async begin(at, { width = 1280, height = 800, theme = "light", motion = "reduce" } = {}) {
+  static async begin(at, how) {
     const visit = new Visit();
     visit.at = at;
     visit.context = await browser.createBrowserContext();
-    await visit.new_tab({ width, height, theme, motion });
+    await visit.new_tab(how);
     return visit;
   }
 
-  async new_tab({ width = 1280, height = 800, theme = "light", motion = "reduce" } = {}) {
-    const page = await this.context.newPage();
-    await page.setViewport({ width, height });
-    await page.emulateMediaFeatures([
+  async new_tab(how) {
+    this.page = await this.context.newPage();
+    await this.watch(this.page);
+    await this.resemble(how ?? {});
+    return this.page;
+  }
+
+  // The screen, and what its person prefers.
+  async resemble({ width = 1280, height = 800, theme = "light", motion = "reduce" }) {
+    await this.page.setViewport({ width, height });
+    await this.page.emulateMediaFeatures([
       { name: "prefers-color-scheme", value: theme },
       { name: "prefers-reduced-motion", value: motion },
     ]);
-    await this.watch(page);
-    this.page = page;
-    return page;
   }
 
   async watch(page) {
@@ -89,26 +92,76 @@ export class Visit {
     await this.ready();
   }
 
+  // The page has its data, and no banner in its place: the store may be asked some times a second only.
   async ready() {
-    await this.page.waitForFunction(is_ready, { timeout: 15_000, polling: 20 });
+    await this.until(() => document.documentElement.dataset.ready === "yes" && !document.querySelector("main > [role=alert]"));
   }
 
-  // Waits until what `look` says in the page is true.
+  // Waits until what `look` says in the page is true, and gives it.
   async until(look, ...given) {
     try {
       return await this.page.waitForFunction(look, { timeout: 15_000, polling: 50 }, ...given);
     } catch (fault) {
-      throw new Error(`it did not come: ${look} ${JSON.stringify(given)}\nthe page says: ${await this.text()}`, { cause: fault });
+      const where = `${this.page.url()} says: ${(await this.text()).slice(0, 3000)}`;
+      throw new Error(`it did not come: ${look} ${JSON.stringify(given)}\n${where}`, { cause: fault });
     }
   }
 
-  async text() {
-    return this.page.evaluate(() => document.body?.innerText ?? "");
+  async until_says(words, within = "body") {
+    await this.until((said, where) => document.querySelector(where)?.innerText.includes(said), words, within);
+  }
+
+  // What is seen of a part.
+  async text(of = "body") {
+    return this.page.evaluate((where) => document.querySelector(where)?.innerText ?? "", of);
+  }
+
+  async path() {
+    const { pathname, search } = new URL(this.page.url());
+    return pathname + search;
+  }
+
+  // Rows of the table with this name, as objects of what its columns say.
+  async rows(label) {
+    return this.page.evaluate((name) => {
+      const table = document.querySelector(`main table[aria-label="${name}"]`);
+      const columns = [...(table?.tHead.rows[0].cells ?? [])].map((cell) => cell.innerText);
+      return [...(table?.tBodies[0].rows ?? [])].map((row) => Object.fromEntries([...row.cells].map((cell, at) => [columns[at], cell.innerText])));
+    }, label);
+  }
+
+  // The button, link or box of this name, once it can be used: of the dialog that is open, or else within a part.
+  async control(name, within = "body") {
+    const found = await this.until(
+      (words, where) => {
+        const part = document.querySelector("dialog[open]") ?? document.querySelector(where);
+        const all = [...(part?.querySelectorAll("button, a[href], input, select, summary") ?? [])];
+        const name_of = (one) => one.ariaLabel ?? one.labels?.[0]?.innerText ?? one.innerText;
+        return all.find((one) => name_of(one).trim() === words && !one.disabled && one.checkVisibility());
+      },
+      name,
+      within,
+    );
+    return found.asElement();
+  }
+
+  async click(name, within) {
+    const control = await this.control(name, within);
+    await control.click();
+  }
+
+  // What can be pressed there, by name.
+  async buttons(within = "main") {
+    return this.page.evaluate((where) => [...document.querySelectorAll(`${where} button`)].map((one) => one.innerText.trim()), within);
+  }
+
+  async press(...keys) {
+    for (const key of keys) await this.page.keyboard.press(key);
   }
 
   // What axe finds, as texts.
   async axe() {
-    await this.page.evaluate(axe_source);
+    if (!(await this.page.evaluate(() => "axe" in globalThis))) await this.page.evaluate(axe_source);
     return this.page.evaluate(async () => {
       const found = await globalThis.axe.run(document, { resultTypes: ["violations"] });
       return found.violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.target} ${node.failureSummary}`));

@@ -110,8 +110,8 @@ export class World {
     return (await this.json(["show", id]))[0];
   }
 
-  // `count` jobs alike, with ids NAME1, NAME2 and so on.
-  async enqueue_many(count, name = "job-", { queue = "default", type = "noop", args = (n) => ({ n }) } = {}) {
+  // `count` jobs alike, with ids NAME:1, NAME:2 and so on.
+  async enqueue_many(count, name = "job", { queue = "default", type = "noop", args = (n) => ({ n }) } = {}) {
     const lines = Array.from({ length: count }, (_, at) => JSON.stringify(args(at + 1)));
     await this.sluice(["enqueue", queue, type, "-", "--bulk", "--id", name], lines.join("\n") + "\n");
   }
@@ -131,11 +131,55 @@ export class World {
     const common = { storage: this.url, allow_exec: true, lease: "2s", queues: { default: { workers: 4 } } };
     writeFileSync(config, JSON.stringify({ ...common, ...settings }));
     const server = this.keep(new Process([sluice_program, "work", config], config.replace(".json", ".log")));
+    await this.is_known(server);
+    return server;
+  }
+
+  // A server whose jobs of type `tells` say what their args say (tests/support/noop_worker.cpp), until it is ended.
+  async tell(settings = {}) {
+    const name = this.file(`teller-${++this.logs}`);
+    writeFileSync(`${name}.json`, JSON.stringify({ storage: this.url, lease: "2s", queues: { default: { workers: 4 } }, ...settings }));
+    const server = this.keep(new Process([join(programs, "noop_worker"), `${name}.json`, `${name}.runs`], `${name}.log`));
+    server.let_go = () => writeFileSync(`${name}.runs.go`, ""); // those that are until_told
+    await this.is_known(server);
+    return server;
+  }
+
+  async is_known(server) {
     await eventually(async () => {
       if (!server.alive) throw new Error(`the server did not start: ${server.said()}`);
-      return (await this.json(["servers"])).some((one) => one.pid === server.child.pid);
+      const said = await run([sluice_program, "servers", "--json", "--store", this.url]); // the store may not be there yet
+      return said.out.split("\n").some((line) => line && JSON.parse(line).pid === server.child.pid);
     }, "a server that the store knows");
-    return server;
+  }
+
+  // Until the job is in one of these states.
+  async reaches(id, ...states) {
+    return eventually(async () => {
+      const job = await this.job(id);
+      return states.includes(job.state) && job;
+    }, `${id} is ${states.join(" or ")}`);
+  }
+
+  // The record of a job of a file is one that nobody can read.
+  async harm(id) {
+    const sql = "UPDATE members SET field1=x'00' WHERE name=CAST(? AS BLOB)";
+    const program = `import sqlite3, sys; d = sqlite3.connect(sys.argv[1], 20); d.execute("${sql}", (sys.argv[2],)); d.commit()`;
+    const said = await run(["python3", "-c", program, this.file("jobs.db"), id]);
+    if (said.code !== 0) throw new Error(said.err);
+    await run([sluice_program, "show", id, "--store", this.url]); // who reads it puts it aside
+  }
+
+  // A lock that somebody holds for an hour, who does not go on.
+  async hold_a_lock() {
+    const log = this.file("locks");
+    const holder = this.keep(new Process([join(programs, "lock_worker"), this.url, log, "somebody", "3600000"], `${log}.log`));
+    await eventually(async () => {
+      holder.kill("SIGSTOP");
+      const is_held = (await this.json(["locks"])).length > 0;
+      if (!is_held) holder.kill("SIGCONT");
+      return is_held;
+    }, "a lock that is held");
   }
 
   async end() {
