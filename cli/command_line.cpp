@@ -242,7 +242,7 @@ void add_log_options(CLI::App& work, command& c) {
 }
 
 constexpr const char* dashboard_help =
-    "Answers over HTTP what the store can say: a JSON API, metrics and health (docs/dashboard.md), beside any "
+    "Answers over HTTP what the store can say: pages, a JSON API, metrics and health (docs/dashboard.md), beside any "
     "servers:\n"
     "  sluice dashboard --store redis://127.0.0.1:6379/0\n"
     "It listens on this machine alone and only looks. Users, other addresses and proxies are words of a "

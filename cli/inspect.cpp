@@ -92,7 +92,7 @@ result<std::vector<queue_counts>> queues(client& store, const command& c) {
 int show(client& store, const command& c) {
   const auto found = store.get(job_id(c.id));
   if (!found) return failed(found.error());
-  if (c.json) print_line(web::json_of(*found));
+  if (c.json) print_line(web::json_page(*found));
   else print(job_page_text(*found));
   return 0;
 }

@@ -243,6 +243,8 @@ std::string job_page_text(const job& j) {
   if (j.started_at) line("started", format_time(*j.started_at));
   if (j.lease_until) line("lease until", format_time(*j.lease_until));
   line("server", j.server);
+  for (const auto& resource : j.permits)
+    line("permit", resource);
   if (j.progress) line("progress", cat(static_cast<int>(j.progress->done * 100), " % ", j.progress->text));
   if (j.finished_at) line("finished", format_time(*j.finished_at));
   line("args", j.args);

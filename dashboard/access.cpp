@@ -28,14 +28,6 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// In a time that depends on the given text's length alone.
-bool same_secret(std::string_view given, std::string_view secret) {
-  unsigned differs = given.size() == secret.size() ? 0 : 1;
-  for (std::size_t i = 0; i < given.size(); ++i)
-    differs |= static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(secret[i % secret.size()]);
-  return differs == 0;
-}
-
 std::optional<std::string> from_base64(std::string_view text) {
   constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   while (text.ends_with('='))
@@ -82,6 +74,13 @@ access_refusal too_often() { return {429, "too many logins have failed; wait a m
 bool changes(access_need need) { return need == access_need::operate || need == access_need::administer; }
 
 }  // namespace
+
+bool same_secret(std::string_view given, std::string_view secret) {
+  unsigned differs = given.size() == secret.size() ? 0 : 1;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    differs |= static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(secret[i % secret.size()]);
+  return differs == 0;
+}
 
 std::optional<option_fault> fault_of(const dashboard_options& options) {
   const auto where = parse_listen(options.listen);

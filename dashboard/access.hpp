@@ -29,6 +29,10 @@ struct visitor {
   dashboard_role role = dashboard_role::viewer;
 };
 
+// In a time that depends on the given text's length alone: each of its bytes is looked at, whatever those before it
+// say. The secret is not empty.
+bool same_secret(std::string_view given, std::string_view secret);
+
 // A refusal, for a problem to be made of it.
 struct access_refusal {
   unsigned status = 403;

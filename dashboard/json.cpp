@@ -142,6 +142,12 @@ std::string json_of(const job& j, bool with_content) {
                 out);
 }
 
+std::string json_page(const job& j, bool with_content) {
+  auto text = json_of(j, with_content);
+  text.pop_back();
+  return cat(text, ",\"permits\":", dump(j.permits), "}");
+}
+
 std::string json_of(const queue_counts& q) {
   return dump({{"queue", q.queue.value},
                {"paused", q.paused},

@@ -303,7 +303,7 @@ http_response change_jobs(visit& v) {
 http_response show_job(visit& v) {
   const auto found = v.on.store.get(id_of(v));
   if (!found) return problem(found.error());
-  return json_answer(json_of(*found, !v.on.options.hide_args));
+  return json_answer(json_page(*found, !v.on.options.hide_args));
 }
 
 http_response delete_job(visit& v) { return changed(v, v.changing().remove(id_of(v)), "deleted"); }

@@ -55,7 +55,7 @@ export function path_of(segments, words = {}) {
   return '/' + segments.map((s) => encodeURIComponent(s)).join('/') + (text && '?' + text);
 }
 
-const api = (segments, words) => '/api/v1' + path_of(segments, words);
+const api = (segments, words) => '/api/v1' + (segments.length > 0 ? path_of(segments, words) : '');
 
 const pause = (ms) => new Promise((go_on) => setTimeout(go_on, ms));
 

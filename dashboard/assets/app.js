@@ -292,8 +292,11 @@ function failed(at, error) {
 }
 
 async function ask(at, signal) {
-  about ??= await get([], {}, signal);
-  return at.page.load(at, signal);
+  const [page] = await Promise.all([
+    at.page.load(at, signal),
+    about === null && get([], {}, signal).then((told) => (about = told)),
+  ]);
+  return page;
 }
 
 function enter() {

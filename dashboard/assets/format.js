@@ -10,10 +10,11 @@ export function span(ms) {
   if (s < 0.001) return '0 s';
   if (s < 1) return `${Math.round(s * 1000)} ms`;
   if (s < 10) return `${s.toFixed(1)} s`;
-  if (s < 60) return `${Math.round(s)} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s / 60) % 60)} min`;
-  return `${Math.floor(s / 86400)} d ${Math.floor((s / 3600) % 24)} h`;
+  const whole = Math.round(s);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${Math.floor(whole / 60) % 60} min`;
+  return `${Math.floor(whole / 86400)} d ${Math.floor(whole / 3600) % 24} h`;
 }
 
 export function away(instant) {
@@ -23,7 +24,6 @@ export function away(instant) {
   return ms > 0 ? `in ${span(ms)}` : `${span(ms)} ago`;
 }
 
-export const clock = (instant) => instant.slice(11, 19);
 export const full = (instant) => instant.replace('T', ' ').replace('Z', ' UTC');
 
 export const first = (text, most) =>
@@ -31,6 +31,14 @@ export const first = (text, most) =>
 
 const secret = /pass|secret|token|authorization|api-?_?key|cookie/i;
 export const shown_value = (name, value) => (secret.test(name) ? '***' : value);
+
+function unescaped(quoted) {
+  try {
+    return JSON.parse(quoted);
+  } catch {
+    return quoted;
+  }
+}
 
 // JSON text with line breaks, and *** for what its name calls a secret. Numbers stay as they are written: no value is
 // read and written again.
@@ -70,7 +78,7 @@ export function pretty(text) {
     } else if (c === ':') {
       put(': ');
       at++;
-      if (secret.test(name) && hides_from < 0) {
+      if (secret.test(unescaped(name)) && hides_from < 0) {
         put('"***"');
         hides_from = closers.length;
       }

@@ -21,12 +21,16 @@ const most_shown = 64 * 1024;
 
 const is_final = (job) => ['succeeded', 'failed', 'deleted'].includes(job.state);
 
+// What the store says begins without a subject.
+const sentence = (text) =>
+  /^(is|runs|waits|was) /.test(text) ? `It ${text}.` : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+
 function why(explanation) {
   const { text, resource, holders, before, when } = explanation;
   return h(
     'div',
     { key: 'why', class: 'why' },
-    h('p', null, h('strong', null, text)),
+    h('p', null, h('strong', null, sentence(text))),
     (resource || holders.length > 0 || before > 0) &&
       h(
         'p',

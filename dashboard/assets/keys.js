@@ -86,7 +86,7 @@ function press(key) {
     chosen()?.querySelector(selector) ??
     [...document.querySelectorAll(`main ${selector}`)].find((b) => !b.closest('tr[data-row]'));
   if (!one || one.disabled) return;
-  if (one.nodeName === 'INPUT') one.focus();
+  if (one.nodeName === 'INPUT') one.select();
   else one.click();
 }
 

@@ -20,10 +20,11 @@ export class Live {
       stopper: null,
       is_over: false,
       is_held: false,
+      has_asked: false,
     });
-    this.seen = () => !document.hidden && this.pause !== null && this.again();
+    this.seen = () => !document.hidden && !this.is_held && (!this.has_asked || this.pause !== null) && this.again();
     document.addEventListener('visibilitychange', this.seen);
-    this.again();
+    this.seen();
   }
 
   // At once, in place of what is under way.
@@ -47,6 +48,7 @@ export class Live {
   }
 
   async round() {
+    this.has_asked = true;
     const stopper = (this.stopper = new AbortController());
     let goes_on = this.pause !== null;
     try {

@@ -1,7 +1,7 @@
 // What several pages are made of.
 import { h, keep } from './dom.js';
 import { path_of, now } from './api.js';
-import { away, full, number, jobs } from './format.js';
+import { away, full, number } from './format.js';
 
 export const states = [
   'enqueued',
@@ -14,7 +14,11 @@ export const states = [
   'deleted',
 ];
 
+// A browser takes these for steps in the path, also where they are escaped.
+const is_step = (segment) => segment === '.' || segment === '..';
+
 export function link(segments, words, ...content) {
+  if (segments.some(is_step)) return h('span', null, content);
   return h('a', { href: path_of(segments, words) }, content);
 }
 export const job_link = (id) => link(['jobs', id], {}, id);
@@ -164,7 +168,7 @@ export function confirm({ title, text, yes, danger }) {
         'div',
         { class: 'actions' },
         h('button', { type: 'button', class: danger ? 'danger' : 'primary', onclick: () => end(true) }, yes),
-        h('button', { type: 'button', onclick: () => end(false) }, 'Cancel'),
+        h('button', { type: 'button', autofocus: danger, onclick: () => end(false) }, 'Cancel'),
       ),
     );
     document.body.append(box);
@@ -237,4 +241,3 @@ export function workers_of(server) {
   });
 }
 
-export { jobs };

@@ -188,7 +188,7 @@ export const queue = {
       section('Rates', totals_charts(at, totals)),
       few_jobs(
         'Running now',
-        running.slice(0, few),
+        running.jobs.slice(0, few),
         'Nothing runs.',
         link(['jobs'], { state: 'processing', queue: name }, 'All that run'),
       ),

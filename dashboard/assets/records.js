@@ -2,7 +2,19 @@
 import { h } from './dom.js';
 import { get } from './api.js';
 import { number } from './format.js';
-import { filters, heading, instant, is_silent, job_link, link, pager, queue_link, table, workers_of } from './parts.js';
+import {
+  filters,
+  heading,
+  instant,
+  is_silent,
+  job_link,
+  link,
+  pager,
+  queue_link,
+  table,
+  throttler_link,
+  workers_of,
+} from './parts.js';
 
 export const servers = {
   title: () => 'Servers',
@@ -88,12 +100,18 @@ export const quarantine = {
 
 const most_named = 5;
 
+function link_of(what, name) {
+  if (/schedule/.test(what)) return link(['recurring', name], {}, name);
+  if (/throttler/.test(what)) return throttler_link(name);
+  if (/pause|resume/.test(what)) return queue_link(name);
+  return /requeue|delete|enqueue/.test(what) ? job_link(name) : name;
+}
+
 function about(act) {
   const names = act.about.slice(0, most_named);
   const rest = act.count - names.length;
-  const is_of_jobs = /requeue|delete|enqueue/.test(act.what);
   return [
-    names.map((name, i) => [i > 0 && ', ', is_of_jobs ? job_link(name) : name]),
+    names.map((name, i) => [i > 0 && ', ', link_of(act.what, name)]),
     rest > 0 && names.length > 0 && ` and ${number(rest)} more`,
   ];
 }

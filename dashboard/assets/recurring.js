@@ -135,9 +135,9 @@ export const schedule = {
       facts([
         ['when', when_of(d)],
         ['zone', d.zone ?? 'UTC'],
-        ['stagger', d.stagger === undefined ? '–' : String(d.stagger)],
-        ['missed runs', d.missed ?? '–'],
-        ['when the one before still runs', d.overlap ?? '–'],
+        ['stagger', String(d.stagger ?? true)],
+        ['what was missed', d.catch_up ?? 'last'],
+        ['when the one before still runs', d.overlap ?? 'allow'],
         ['type', d.job ?? '–'],
         d.queue && ['queue', link(['queues', d.queue], {}, d.queue)],
         ['last', told.last_job ? [instant(told.last_at), ', ', job_link(told.last_job)] : 'never'],

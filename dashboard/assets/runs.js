@@ -13,13 +13,14 @@ const lane_height = 12;
 
 // Two questions: who runs, and who ended last.
 export function run_questions(signal, queue) {
-  const list = (state, limit) => async () =>
-    (await get(['jobs'], { queue, state, limit, with_args: 'false' }, signal)).jobs;
+  const list = (state, limit) => async () => ({
+    at: now(),
+    jobs: (await get(['jobs'], { queue, state, limit, with_args: 'false' }, signal)).jobs,
+  });
   return { running: list('processing', most_running), ended: list('succeeded', most_ended) };
 }
 
 function bars_of({ running, ended }) {
-  const at = now();
   const bar = (job, from, to) => ({
     id: job.id,
     type: job.type,
@@ -29,8 +30,8 @@ function bars_of({ running, ended }) {
     to,
   });
   return [
-    ...running.filter((job) => job.started_at).map((job) => bar(job, job.started_at, at)),
-    ...ended.flatMap((job) => {
+    ...running.jobs.filter((job) => job.started_at).map((job) => bar(job, job.started_at, running.at)),
+    ...ended.jobs.flatMap((job) => {
       const last = job.history.findLast((start) => start.fence > 0);
       return last ? [bar(job, last.started, Date.parse(last.ended))] : [];
     }),
@@ -90,7 +91,7 @@ function strip(queue, bars, from, to) {
 export function runs_chart(answers) {
   const bars = bars_of(answers);
   if (bars.length === 0) return h('p', { class: 'empty' }, 'Nothing has run of late.');
-  const to = now();
+  const to = Math.max(answers.running.at, answers.ended.at);
   const ended = bars.filter((bar) => bar.state !== 'processing');
   const first = Math.min(...(ended.length > 0 ? ended : bars).map((bar) => bar.from));
   const from = Math.max(to - longest, Math.min(first, to - 1000));

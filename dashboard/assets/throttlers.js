@@ -55,13 +55,21 @@ const editable = {
 // What a new limit does, before it is set.
 function effect_of(told, field, value) {
   if (field !== 'limit') return `All keys share what is left by the new ${editable[field]}, from their next start on.`;
-  const unit = is_window(told.kind) ? 'starts count now' : 'permits are held now';
+  const one = told.held === 1;
+  const what = is_window(told.kind)
+    ? one
+      ? 'start counts'
+      : 'starts count'
+    : one
+      ? 'permit is held'
+      : 'permits are held';
+  const now_used = `${number(told.held)} ${what} now`;
   if (value < told.held)
-    return `${number(told.held)} ${unit}: nobody is let in until ${number(told.held - value + 1)} of them have come free.`;
+    return `${now_used}: nobody is let in until ${number(told.held - value + 1)} of them have come free.`;
   const room = value - told.held;
-  if (told.waiting === 0) return `${number(told.held)} ${unit}: room for ${number(room)} more, and nobody waits.`;
+  if (told.waiting === 0) return `${now_used}: room for ${number(room)} more, and nobody waits.`;
   return room === 0
-    ? `${number(told.held)} ${unit}: the ${number(told.waiting)} who wait go when one comes free.`
+    ? `${now_used}: the ${number(told.waiting)} who wait go when one comes free.`
     : `${number(Math.min(room, told.waiting))} of the ${number(told.waiting)} who wait are let in at once.`;
 }
 

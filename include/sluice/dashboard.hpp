@@ -1,4 +1,5 @@
-/// What the store can say, over HTTP: a JSON API, metrics for Prometheus, and health (docs/dashboard.md).
+/// What the store can say, over HTTP: pages for people, a JSON API, metrics for Prometheus, and health
+/// (docs/dashboard.md).
 ///
 ///   auto page = sluice::dashboard::start(sluice::client_of(options), {.listen = "localhost:8080"});
 ///   if (!page) return fail(page.error());

@@ -133,6 +133,8 @@ struct job {
   std::optional<time_point> lease_until;  ///< When processing.
   std::optional<time_point> finished_at;  ///< When final.
   std::vector<start_record> history;      ///< The last 20 ended starts and changes by people, oldest first.
+  /// What it has a permit of now, or is promised one, as "semaphore:NAME". Told by `client::get` alone.
+  std::vector<std::string> permits{};
 };
 
 /// A value inside the arguments of a job.

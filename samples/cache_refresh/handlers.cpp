@@ -1,8 +1,8 @@
 #include "cache_refresh/handlers.hpp"
 
 #include "cache_refresh/content.hpp"
-#include "cache_refresh/fetch.hpp"
 #include "cache_refresh/jobs.hpp"
+#include "common/fetch.hpp"
 
 namespace sample {
 namespace {

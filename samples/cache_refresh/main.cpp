@@ -6,9 +6,9 @@
 //
 // One process does everything, or several share a store: one provider, which also reports, and workers beside it.
 //
-//   cache_refresh [--pools throttled|staggered|isolated|one|all] [--seconds 20] [--store URL] [--json]
-//   cache_refresh --role provider [--provider-port N] [--store URL]
-//   cache_refresh --role work --provider URL --store URL [--queues A,B]
+//   cache_refresh [--pools throttled|staggered|isolated|one|all] [--seconds 20] [--store URL] [--json] [--dashboard
+//   PORT] cache_refresh --role provider [--provider-port N] [--store URL] cache_refresh --role work --provider URL
+//   --store URL [--queues A,B]
 //
 // And one thing without jobs: several processes share a cache whose entries expire under a thousand readers.
 //
@@ -23,14 +23,15 @@
 #include <stdexcept>
 
 #include <sluice/config.hpp>
+#include <sluice/dashboard.hpp>
 #include <sluice/log.hpp>
 
-#include "cache_refresh/fetch.hpp"
 #include "cache_refresh/live_view.hpp"
 #include "cache_refresh/report.hpp"
 #include "cache_refresh/servers.hpp"
-#include "cache_refresh/stop_signals.hpp"
 #include "cache_refresh/worker.hpp"
+#include "common/fetch.hpp"
+#include "common/stop_signals.hpp"
 
 namespace {
 
@@ -227,10 +228,17 @@ int run(const sample::run_options& options) {
   const auto served = with_queues(load(options), options.queues);
   if (options.role == "work") return work(options, served, signals);
   const sample::provider provider(options.provider_port);
-  std::fprintf(options.json ? stderr : stdout, "The provider listens on %s\n", provider.url().c_str());
-  std::fflush(stdout);
+  auto* const said = options.json ? stderr : stdout;
+  std::fprintf(said, "The provider listens on %s\n", provider.url().c_str());
   std::optional<sample::worker> own;
   if (options.role == "all") must(own.emplace(served, provider.url()).start());
+  std::optional<sluice::dashboard> page;
+  if (options.dashboard_port) {
+    const auto at = "localhost:" + std::to_string(*options.dashboard_port);
+    page.emplace(must(sluice::dashboard::start(sluice::client_of(served), {.listen = at, .allow_changes = true})));
+    std::fprintf(said, "The dashboard is at %s\n", page->url().c_str());
+  }
+  std::fflush(stdout);
   if (options.reports())
     return report(options, served,
                   carry_through(options, served, provider, own ? &*own : nullptr, !options.json, signals));

@@ -61,6 +61,9 @@ std::string set(run_options& options, const std::string& option, const std::stri
     options.seconds = seconds;
   } else if (option == "--provider-port") {
     if (!read_number(value, options.provider_port)) return wrong("a port from 1 to 65535, or 0 for any free one");
+  } else if (option == "--dashboard") {
+    if (!read_number(value, options.dashboard_port.emplace()))
+      return wrong("a port from 1 to 65535, or 0 for any free one");
   } else if (option == "--provider") {
     options.provider_url = read_url(value);
     if (options.provider_url.empty()) return wrong("an address as http://127.0.0.1:8099");
@@ -80,8 +83,8 @@ std::string set(run_options& options, const std::string& option, const std::stri
   return {};
 }
 
-constexpr std::array valued{"--role",     "--pools",  "--seconds", "--store",  "--provider-port",
-                            "--provider", "--queues", "--servers", "--readers"};
+constexpr std::array valued{"--role",     "--pools",  "--seconds", "--store",   "--provider-port",
+                            "--provider", "--queues", "--servers", "--readers", "--dashboard"};
 
 std::string first_given(const std::set<std::string>& given, std::initializer_list<const char*> options) {
   for (const auto* option : options)
@@ -98,11 +101,14 @@ std::string misfit_of_work(const std::set<std::string>& given) {
   if (given.contains("--provider-port"))
     return "--provider-port is for --role provider and all; --role work is told the address by --provider URL";
   if (given.contains("--json")) return "--json is for the process that reports, not for --role work: leave it out";
+  if (given.contains("--dashboard"))
+    return "--dashboard is for the process that reports, not for --role work: leave it out";
   return {};
 }
 
 std::string misfit_of_servers(const run_options& options, const std::set<std::string>& given) {
-  if (const auto unfit = first_given(given, {"--role", "--pools", "--provider", "--queues", "--json"}); !unfit.empty())
+  if (const auto unfit = first_given(given, {"--role", "--pools", "--provider", "--queues", "--json", "--dashboard"});
+      !unfit.empty())
     return unfit + " has no meaning with --servers, which runs no jobs: leave it out";
   if (options.readers < *options.servers) return "--readers must be as many as --servers, or more";
   if (options.seconds && *options.seconds < fewest_seconds_of_servers)
@@ -118,12 +124,14 @@ std::string misfit(const run_options& options, const std::set<std::string>& give
   if (options.servers) return misfit_of_servers(options, given);
   if (options.pools == "all" && (options.role != "all" || options.store))
     return "--pools all is for one process that runs each way on a file of its own: leave out --role and --store";
+  if (options.pools == "all" && options.dashboard_port)
+    return "--dashboard shows one run, and --pools all is several: name one of them";
   if (const auto unfit = first_given(given, {"--readers", "--unlocked"}); !unfit.empty())
     return unfit + " needs --servers N";
   if (options.role == "work") return misfit_of_work(given);
   if (const auto unfit = first_given(given, {"--provider", "--queues"}); !unfit.empty())
     return unfit + " is for --role work, not for --role " + options.role + ": leave it out or add --role work";
-  if (const auto unfit = first_given(given, {"--pools", "--json"}); !unfit.empty() && !options.reports())
+  if (const auto unfit = first_given(given, {"--pools", "--json", "--dashboard"}); !unfit.empty() && !options.reports())
     return unfit + " needs --store URL with --role provider, which begins and reports nothing without a store";
   return {};
 }
@@ -131,7 +139,7 @@ std::string misfit(const run_options& options, const std::set<std::string>& give
 }  // namespace
 
 const char* const usage =
-    R"(usage: cache_refresh [--pools NAME] [--seconds 20] [--store URL] [--json]
+    R"(usage: cache_refresh [--pools NAME] [--seconds 20] [--store URL] [--json] [--dashboard PORT]
        cache_refresh --role provider [--provider-port N] [--store URL] [and the options above]
        cache_refresh --role work --provider URL --store URL [--queues A,B] [--pools NAME] [--seconds N]
        cache_refresh --servers N [--readers 1000] [--seconds 10] [--store URL] [--unlocked]
@@ -152,6 +160,8 @@ timetable takes a second. A run begins with empty caches: all thirty are asked f
                     Default: 20 with --role all, else until SIGINT or SIGTERM, after which --role provider
                     waits for the rest, 30 s at most; a second signal ends it at once
   --store URL       where the jobs live, as sqlite:jobs.db; it is kept. Default: a file in .run/
+  --dashboard PORT  while it runs its jobs are seen, and may be changed, in a browser at http://localhost:PORT, which
+                    it prints; 0 is any free port. --seconds 600 leaves time to look around
   --provider-port N where the provider listens on 127.0.0.1; it prints the address. Default: 0, any free port
   --provider URL    the provider that --role work calls, as http://127.0.0.1:8099; it waits 10 s for it to answer
   --queues A,B      the only queues that --role work serves, as game-cache-queue. Default: all
@@ -160,8 +170,7 @@ timetable takes a second. A run begins with empty caches: all thirty are asked f
                     one expiry, or somebody read nothing although there had been a value
   --readers N       threads that read, of all processes. Default: 1000
   --unlocked        the cache's lock holds in one process only: shows what it is for, and ends with 1
-  --json            one line of JSON at the end (of --pools all: for each) and nothing else; the provider's address goes
-                    to stderr
+  --json            one line of JSON at the end (of --pools all: for each) and nothing else; addresses go to stderr
   --help            this text
 
 Exactly one process on a store reports, all or provider; all of them with the same --pools. Three processes on one store:

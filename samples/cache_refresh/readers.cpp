@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "cache_refresh/content.hpp"
-#include "cache_refresh/fetch.hpp"
 #include "cache_refresh/jobs.hpp"
 #include "cache_refresh/sqlite_level.hpp"
+#include "common/fetch.hpp"
 
 namespace sample {
 namespace {

@@ -132,7 +132,9 @@ void ask(steps& x, const get_request& r, answer& into) {
         auto* filled = filling<get_answer>(into);
         std::optional<known_job> known;
         if (filled) filled->code = read_one(x, reply, known);
-        if (known) filled->found = std::move(known->about);
+        if (!known) return;
+        filled->found = std::move(known->about);
+        filled->found->permits = permits_of(*known, reply[told_size].text());
       },
       fails(into));
 }

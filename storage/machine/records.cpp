@@ -243,6 +243,22 @@ std::optional<server_info> read_server(std::string_view id, std::string_view sai
   return in.good() ? std::optional(std::move(info)) : std::nullopt;
 }
 
+std::vector<std::string> permits_of(const known_job& known, std::string_view admission) {
+  auto all = known.took;
+  reader in(admission);
+  in.number();  // its place in the line
+  in.number();  // wakes in vain
+  in.number();  // the fence
+  auto has = in.number();
+  in.number();  // slots
+  in.text();    // what it waits for
+  for (; has > 0 && in.good(); --has)
+    if (const auto resource = in.text(); in.good()) all.emplace_back(resource);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
 std::optional<act> read_act(std::string_view value) {
   reader in(value);
   act a;

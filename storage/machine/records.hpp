@@ -43,6 +43,9 @@ std::optional<known_job> read_job(const told_job& told);
 // Of a record that was told with empty args and without its checksum.
 std::optional<known_job> read_job_without_args(const told_job& told);
 
+// What it has permits of, by name: what its claim took, and what its admission, which may be empty, says.
+std::vector<std::string> permits_of(const known_job& known, std::string_view admission);
+
 struct known_start {
   std::uint64_t fence = 0;
   std::uint32_t attempt = 0;

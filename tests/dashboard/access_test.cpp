@@ -91,6 +91,22 @@ TEST_CASE("a user logs in with Basic or Bearer, and nobody else does") {
   CHECK(header_of(said, "WWW-Authenticate").starts_with("Basic"));
 }
 
+TEST_CASE("a secret is the same only when each of its bytes is, and no more, whichever differs") {
+  const std::string secret = "a secret of some \x80\xff bytes";
+  CHECK(web::same_secret(secret, secret));
+  for (std::size_t at = 0; at < secret.size(); ++at)
+    for (unsigned bit = 1; bit < 256; bit <<= 1) {
+      auto other = secret;
+      other[at] = static_cast<char>(static_cast<unsigned char>(other[at]) ^ bit);
+      CHECK_FALSE(web::same_secret(other, secret));
+    }
+  for (std::size_t size = 0; size < secret.size(); ++size)
+    CHECK_FALSE(web::same_secret(secret.substr(0, size), secret));
+  CHECK_FALSE(web::same_secret(secret + secret, secret));
+  CHECK_FALSE(web::same_secret(secret + secret[0], secret));
+  CHECK_FALSE(web::same_secret(secret + std::string(1, '\0'), secret));
+}
+
 TEST_CASE("ten failed logins of a peer in a minute are enough") {
   temp_dir secrets;
   dashboard_world w{with_users(secrets)};

@@ -949,6 +949,49 @@ ON_EACH_STORE("Strict permits that a woken job takes stay with it too") {
   audit(w);
 }
 
+ON_EACH_STORE("A job tells what it has permits of, and those have it among their holders") {
+  const auto has = [&](const std::string& id) {
+    const auto told = get(w, id).permits;
+    for (const auto* resource : {"mutex:m", "mutex:x", "mutex:y", "semaphore:s"}) {
+      const auto all = holders(w, resource);
+      const bool is_holder = std::any_of(all.begin(), all.end(), [&](const auto& one) {  // "ID", "ID kept" and so on
+        return one.substr(0, one.find(' ')) == id;
+      });
+      CAPTURE(id, resource);
+      CHECK(is_holder == (std::find(told.begin(), told.end(), resource) != told.end()));
+    }
+    return told;
+  };
+  REQUIRE(define(w, "semaphore:s", 2) == defined::added);
+  // Taken by the claim, and more of its own.
+  put_all(w, {"claimed"});
+  const auto first = claim_one(w, {.permits = {{"work", {{"semaphore:s"}}}}});
+  CHECK(has("claimed") == names{"semaphore:s"});
+  REQUIRE(take(w, first, {m}) == "granted");
+  CHECK(has("claimed") == names{m, "semaphore:s"});
+  // Who waits has none; who is woken is promised one.
+  parked(w, "waits", {m});
+  CHECK(has("waits").empty());
+  REQUIRE(settle(w, first) == errc::none);
+  CHECK(has("claimed").empty());
+  CHECK(get(w, "waits").state == job_state::enqueued);
+  CHECK(has("waits") == names{m});
+  const auto woken = claim_next(w);
+  CHECK(has("waits") == names{m});
+  REQUIRE(remove(w, "waits").code == errc::none);
+  CHECK(has("waits").empty());
+  // Strictly between its runs, too.
+  const auto strict = holding(w, "strict", {m}, {.strict = true});
+  REQUIRE(settle(w, strict, how::retry, 1h) == errc::none);
+  CHECK(get(w, "strict").state == job_state::scheduled);
+  CHECK(has("strict") == names{m});
+  // What it keeps while it waits for another.
+  keep_x(w);
+  CHECK(get(w, "j").line == y);
+  CHECK(has("j") == names{x});
+  audit(w);
+}
+
 ON_EACH_STORE("A requeued job has nothing of what it had strictly") {
   const auto a = holding(w, "a", {m}, {.strict = true});
   REQUIRE(settle(w, a, how::failed) == errc::none);

@@ -157,6 +157,8 @@ TEST_CASE("the API and `sluice --json` say the same in the same text") {
     CHECK_FALSE(all.empty());
   };
   one({"show", "done"}, "/api/v1/jobs/done");
+  CHECK(json::parse(d.get("/api/v1/jobs/holds")).at("permits") == json::array({"semaphore:gate"}));
+  CHECK(w.sluice({"show", "holds"}).out.find("semaphore:gate") != std::string::npos);
   one({"explain", "done"}, "/api/v1/jobs/done/explanation");
   one({"recurring", "show", "nightly"}, "/api/v1/schedules/nightly");
   one({"throttler", "show", "semaphore:api"}, "/api/v1/throttlers/semaphore/api");

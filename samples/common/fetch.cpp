@@ -1,4 +1,4 @@
-#include "cache_refresh/fetch.hpp"
+#include "common/fetch.hpp"
 
 #include <curl/curl.h>
 
@@ -38,7 +38,7 @@ std::string fetch(const std::string& url) {
   curl_easy_reset(handle);  // the options; connections stay
   curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");  // the provider is asked directly, whatever http_proxy says
+  curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");  // whoever is asked is asked directly, whatever http_proxy says
   curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, patience_ms);
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &body);

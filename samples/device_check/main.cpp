@@ -1,0 +1,94 @@
+// Grants to check a device once, within two minutes: a backend hands them out, a device redeems one, somebody polls for
+// the answer, and workers do the checks. Each may be killed between any two steps: all that there is to know stands in
+// the store (grants.hpp), and whoever was killed is started again with the same words.
+//
+//   device_check [--store URL] [--page PORT]
+//   device_check --role backend|device|poll|worker --store URL …
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <thread>
+
+#include <sluice/log.hpp>
+
+#include "common/stop_signals.hpp"
+#include "common/words.hpp"
+#include "device_check/demonstration.hpp"
+#include "device_check/grants.hpp"
+#include "device_check/options.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int not_redeemed = 3;
+
+int show(const std::string& id, const sample::grant_view& view, int code = 0) {
+  std::printf("%s %s%s%s%s%s\n", id.c_str(), std::string(sample::name_of(view.is)).c_str(),
+              view.device.empty() ? "" : " by ", view.device.c_str(), view.text.empty() ? "" : ": ", view.text.c_str());
+  return code;
+}
+
+int hand_out(sample::grants& all, const sample::run_options& options) {
+  const auto id = options.grant.empty() ? sample::new_grant_id() : options.grant;
+  sample::must(all.hand_out(id, {options.check, options.seconds}));
+  std::printf("%s\n", id.c_str());
+  return 0;
+}
+
+int redeem(sample::grants& all, const sample::run_options& options) {
+  const auto view = sample::must(all.redeem(options.grant, options.device));
+  return show(options.grant, view, view.device == options.device ? 0 : not_redeemed);
+}
+
+int poll(sample::grants& all, const sample::run_options& options) {
+  const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(options.patience);
+  for (;;) {
+    const auto view = sample::must(all.look(options.grant));
+    const bool over = sample::is_over(view.is);
+    if (over) options.dies.reach("polled");
+    if (over || std::chrono::steady_clock::now() >= last)
+      return show(options.grant, view, over && view.is != sample::standing::unknown ? 0 : 1);
+    std::this_thread::sleep_for(50ms);
+  }
+}
+
+int work(sample::grants& all, const sample::run_options& options, sample::stop_signals& signals) {
+  sample::journal book(options.journal);
+  std::atomic<bool> broken = false;
+  sluice::server server(sample::options_of(options.store));
+  all.handle_all(server, book);
+  server.on_fatal([&](const sluice::error& why) {
+    std::fprintf(stderr, "%s\n", sluice::to_string(why).c_str());
+    broken = true;
+  });
+  sample::must(server.start());
+  while (!signals.wait(200ms) && !broken) {
+  }
+  server.stop();
+  return broken ? 1 : 0;
+}
+
+int run(const sample::run_options& options, sample::stop_signals& signals) {
+  if (options.role.empty()) return sample::demonstrate(options, signals);
+  auto client = sample::must(sluice::client::open(sluice::client_of(sample::options_of(options.store))));
+  sample::grants all(client, options.dies);
+  if (options.role == "backend") return hand_out(all, options);
+  if (options.role == "device") return redeem(all, options);
+  if (options.role == "poll") return poll(all, options);
+  return work(all, options, signals);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto options = sample::read_options(argc, argv);
+  sluice::set_log_level(sluice::log_level::warn);
+  sample::stop_signals signals;  // before any thread
+  try {
+    return run(options, signals);
+  } catch (const std::exception& e) {
+    sample::die(e.what());
+  }
+}
