@@ -36,6 +36,7 @@ export async function close_browser() {
 // One tab at the pages of `at`, and what was wrong in it.
 export class Visit {
   faults = [];
+  asked = []; // all requests of its tabs
   // Patterns of faults that the test provokes; and of the one that a page may meet at any time.
   expected = [/^console: .* status of 429 /];
 
@@ -51,6 +52,9 @@ export class Visit {
     this.page = await this.context.newPage();
     await this.watch(this.page);
     await this.resemble(how ?? {});
+    // Each page has the keyboard, though the browser shows several.
+    const session = await this.page.createCDPSession();
+    await session.send("Emulation.setFocusEmulationEnabled", { enabled: true });
     return this.page;
   }
 
@@ -72,6 +76,7 @@ export class Visit {
     });
     page.on("dialog", (dialog) => (fault(`dialog: ${dialog.message()}`), dialog.dismiss()));
     page.on("request", (request) => {
+      this.asked.push(request);
       const to = new URL(request.url());
       if (!["data:", "blob:"].includes(to.protocol) && to.host !== own) fault(`asked elsewhere: ${request.url()}`);
     });
@@ -152,7 +157,7 @@ export class Visit {
 
   // What can be pressed there, by name.
   async buttons(within = "main") {
-    return this.page.evaluate((where) => [...document.querySelectorAll(`${where} button`)].map((one) => one.innerText.trim()), within);
+    return this.page.evaluate((where) => [...document.querySelectorAll(`${where} button`)].map((one) => one.textContent.trim()), within);
   }
 
   async press(...keys) {
