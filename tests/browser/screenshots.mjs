@@ -1,25 +1,44 @@
-// screenshots.mjs FOLDER: pictures of the pages for people, of a store with life in it. Run it as ./run does.
+// screenshots.mjs PROGRAMS TOOLS FOLDER: pictures of the pages for people, of a store with life in it, as in docs/pictures/.
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-import { Visit, close_browser, open_browser } from "./browser.mjs";
-import { every_page, enliven } from "./lively.mjs";
-import { World } from "./world.mjs";
+const [programs, tools, folder] = process.argv.slice(2);
+Object.assign(process.env, { SLUICE_PROGRAMS: programs, SLUICE_BROWSER_TOOLS: tools });
+const { Visit, close_browser, open_browser } = await import("./browser.mjs");
+const { enliven } = await import("./lively.mjs");
+const { World } = await import("./world.mjs");
 
-const [folder = "."] = process.argv.slice(2);
+const pictures = {
+  overview: "/",
+  queues: "/queues",
+  queue: "/queues/default",
+  jobs: "/jobs",
+  job: "/jobs/waits",
+  "job-that-ran": "/jobs/well",
+  errors: "/errors",
+  throttlers: "/throttlers",
+  throttler: "/throttlers/semaphore/provider-api",
+  window: "/throttlers/sliding_window/dropbox",
+  recurring: "/recurring",
+  schedule: "/recurring/nightly",
+  servers: "/servers",
+  locks: "/locks",
+  quarantine: "/quarantine",
+  log: "/log",
+};
+
 mkdirSync(folder, { recursive: true });
 const world = new World();
 await open_browser();
 try {
   await enliven(world);
-  const at = await Visit.begin(await world.dashboard(), {});
-  for (const path of Object.keys(every_page)) {
+  const at = await Visit.begin(await world.dashboard());
+  for (const [name, path] of Object.entries(pictures)) {
     await at.go(path);
-    const file = join(folder, `${path.slice(1).replace(/[^a-z0-9]+/g, "-") || "overview"}.png`);
+    const file = join(folder, `${name}.png`);
     await at.page.screenshot({ path: file });
     console.log(file, statSync(file).size);
   }
-  console.log(at.faults.join("\n"));
 } finally {
   await close_browser();
   await world.end();
