@@ -1,6 +1,8 @@
 // noop_worker CONFIG LOG: a server until SIGTERM. Its handler `noop` writes "begin ID FENCE" and "end ID FENCE" to the
 // log, each with the monotonic microseconds. Between them it takes as long as its args say: {"ms": 5}, or
-// {"until_told": true} for until LOG.go is there, and otherwise no time.
+// {"until_told": true} for until LOG.go is there, and otherwise no time. Its handler `tells` says what its args say,
+// each of which may be left out: {"progress": 0.5, "words": "...", "part": "...", "result": "...", "fault": "..."}, and
+// then does as `noop` does.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -39,6 +41,17 @@ void run(int log, const std::string& told, const sluice::job_context& c) {
   note(log, "end", c);
 }
 
+std::string tell(int log, const std::string& told, sluice::job_context& c) {
+  const auto args = nlohmann::json::parse(c.args());
+  if (args.contains("progress")) c.progress(args["progress"], args.value("words", ""));
+  const auto part = args.value("part", "");
+  if (!part.empty()) c.watched(part, part, std::chrono::milliseconds(7), false);
+  run(log, told, c);
+  const auto fault = args.value("fault", "");
+  if (!fault.empty()) throw std::runtime_error(fault);
+  return args.value("result", "");
+}
+
 int fail(const std::string& why) { return std::fprintf(stderr, "noop_worker: %s\n", why.c_str()), 1; }
 
 }  // namespace
@@ -57,6 +70,8 @@ int main(int argc, char** argv) {
   if (log < 0) return fail("cannot open the log");
   sluice::server server(got.options);
   server.handle("noop", [log, told = argv[2] + std::string(".go")](sluice::job_context& c) { run(log, told, c); });
+  server.handle("tells",
+                [log, told = argv[2] + std::string(".go")](sluice::job_context& c) { return tell(log, told, c); });
   if (const auto up = server.start(); !up) return fail(to_string(up.error()));
   int signal = 0;
   ::sigwait(&stop, &signal);

@@ -1,0 +1,171 @@
+// What each button does, asked of the store by the command line.
+import assert from "node:assert/strict";
+
+import { eventually } from "./processes.mjs";
+import { sentence } from "./sentences.mjs";
+
+const state_of = async (w, id) => (await w.job(id)).state;
+const queue_of = async (w, name) => (await w.json(["queues", name]))[0];
+const schedule_of = async (w, name) => (await w.json(["recurring", "show", name]))[0];
+const throttler_of = async (w, name) => (await w.json(["throttler", "show", name]))[0];
+
+sentence("a failed job is requeued by its page", async ({ visit, world }) => {
+  const w = await world();
+  const server = await w.tell();
+  await w.sluice(["enqueue", "default", "tells", '{"fault": "no"}', "--retries", "0", "--id", "ill"]);
+  await w.reaches("ill", "failed");
+  await server.end();
+  const at = await visit(await w.dashboard());
+  await at.go("/jobs/ill");
+  await at.click("Requeue", "main");
+  await at.until_says("It waits in its queue again.", "#said");
+  const job = await w.job("ill");
+  assert.equal(job.state, "enqueued");
+  assert.match(job.history.at(-1).cause + job.reason, /requeued/);
+  await at.until_says("enqueued", "main .facts");
+});
+
+sentence("a job is deleted only when somebody agrees, and can be requeued at once", async ({ visit, world }) => {
+  const w = await world();
+  await w.enqueue_many(1);
+  const at = await visit(await w.dashboard());
+  await at.go("/jobs/job:1");
+  await at.click("Delete", "main");
+  await at.click("Cancel");
+  assert.equal(await state_of(w, "job:1"), "enqueued");
+  await at.click("Delete", "main");
+  await at.until_says("job:1", "dialog[open]");
+  await at.click("Delete");
+  await at.until_says("The job is deleted.", "#said");
+  assert.equal(await state_of(w, "job:1"), "deleted");
+  await at.until_says("deleted", "main .facts");
+  await at.click("Requeue it");
+  await at.until_says("It waits in its queue again.", "#said");
+  assert.equal(await state_of(w, "job:1"), "enqueued");
+});
+
+sentence("a scheduled job runs now when somebody wants it", async ({ visit, world }) => {
+  const w = await world();
+  await w.sluice(["enqueue", "default", "noop", "{}", "--id", "later", "--in", "1h"]);
+  const at = await visit(await w.dashboard());
+  await at.go("/jobs/later");
+  await at.click("Run now", "main");
+  await at.until_says("enqueued", "main .facts");
+  assert.equal(await state_of(w, "later"), "enqueued");
+});
+
+sentence("a queue is paused and resumed by its page and by the list", async ({ visit, world }) => {
+  const w = await world();
+  await w.enqueue_many(1, "a", { queue: "mail" });
+  await w.enqueue_many(1, "b", { queue: "orders" });
+  const at = await visit(await w.dashboard());
+  for (const path of ["/queues/mail", "/queues"]) {
+    await at.go(path);
+    const within = path === "/queues" ? 'main tr[data-row="mail"]' : "main";
+    await at.click("Pause", within);
+    await at.control("Resume", within);
+    assert.equal((await queue_of(w, "mail")).paused, true);
+    assert.equal((await queue_of(w, "orders")).paused, false);
+    await at.click("Resume", within);
+    await at.control("Pause", within);
+    assert.equal((await queue_of(w, "mail")).paused, false);
+  }
+});
+
+sentence("a schedule is run once, paused and resumed by its page and by the list", async ({ visit, world }) => {
+  const w = await world();
+  await w.sluice(["recurring", "set", "nightly", "job=noop", "cron=0 3 * * *"]);
+  await w.sluice(["recurring", "set", "weekly", "job=noop", "cron=0 3 * * MON"]);
+  const at = await visit(await w.dashboard());
+  for (const path of ["/recurring/nightly", "/recurring"]) {
+    await at.go(path);
+    const within = path === "/recurring" ? 'main tr[data-row="nightly"]' : "main";
+    const before = (await schedule_of(w, "nightly")).last_job;
+    await at.click("Run once now", within);
+    await at.until_says("is enqueued.", "#said");
+    const { last_job } = await eventually(async () => {
+      const told = await schedule_of(w, "nightly");
+      return told.last_job !== before && told;
+    });
+    assert.equal(await state_of(w, last_job), "enqueued");
+    await at.click("Pause", within);
+    await at.control("Resume", within);
+    assert.equal((await schedule_of(w, "nightly")).paused, true);
+    assert.equal((await schedule_of(w, "weekly")).paused, false);
+    await at.click("Resume", within);
+    await at.control("Pause", within);
+    assert.equal((await schedule_of(w, "nightly")).paused, false);
+  }
+});
+
+sentence("a throttler's limit is changed after its effect was told", async ({ visit, world }) => {
+  const w = await world();
+  const gate = { throttlers: { gate: { kind: "semaphore", limit: 1 } }, jobs: { noop: { throttle: ["semaphore:gate"] } } };
+  const server = await w.tell(gate);
+  await w.enqueue_many(3, "job", { args: () => ({ until_told: true }) });
+  await eventually(async () => (await throttler_of(w, "semaphore:gate")).waiting === 2);
+  const at = await visit(await w.dashboard());
+  await at.go("/throttlers/semaphore/gate");
+  const limit = await at.control("limit", "main");
+  await limit.click({ count: 3 });
+  await at.page.keyboard.type("2");
+  await at.until_says("1 of the 2 who wait are let in at once.", "main .effect");
+  await at.click("Change", "main");
+  await at.until_says("1 becomes 2", "dialog[open]");
+  await at.until_says("1 of the 2 who wait are let in at once.", "dialog[open]");
+  assert.equal((await throttler_of(w, "semaphore:gate")).limit, 1);
+  await at.click("Change it");
+  await at.until_says("The limit is changed.", "#said");
+  await eventually(async () => {
+    const { limit: now, held, waiting } = await throttler_of(w, "semaphore:gate");
+    return now === 2 && held === 2 && waiting === 1;
+  });
+  server.let_go();
+});
+
+sentence("a limit that somebody else has changed meanwhile is not overwritten", async ({ visit, world }) => {
+  const w = await world();
+  await w.sluice(["throttler", "set", "semaphore:gate", "limit=4"]);
+  const at = await visit(await w.dashboard());
+  await at.go("/throttlers/semaphore/gate");
+  const limit = await at.control("limit", "main");
+  await limit.click({ count: 3 });
+  await at.page.keyboard.type("9");
+  await at.click("Change", "main");
+  await at.until_says("4 becomes 9", "dialog[open]");
+  await w.sluice(["throttler", "set", "semaphore:gate", "limit=5"]);
+  at.expect(/status of 412/);
+  await at.click("Change it");
+  await at.until(() => document.querySelector("#said [role=alert]"));
+  assert.equal((await throttler_of(w, "semaphore:gate")).limit, 5);
+});
+
+sentence("throttlers and schedules are removed when somebody agrees", async ({ visit, world }) => {
+  const w = await world();
+  await w.sluice(["throttler", "set", "semaphore:gate", "limit=4"]);
+  await w.sluice(["recurring", "set", "nightly", "job=noop", "cron=0 3 * * *"]);
+  const at = await visit(await w.dashboard());
+  at.expect(/status of 404/); // what is removed is gone for its page
+  await at.go("/recurring/nightly");
+  await at.click("Remove", "main");
+  await at.click("Remove");
+  await eventually(async () => (await w.json(["recurring", "list"])).length === 0);
+  await at.go("/throttlers/semaphore/gate");
+  await at.click("Remove", "main");
+  await at.click("Remove");
+  await eventually(async () => (await w.json(["throttlers"])).length === 0);
+});
+
+sentence("what people do by the pages stands in the log, through the dashboard", async ({ visit, world }) => {
+  const w = await world();
+  await w.enqueue_many(1);
+  const at = await visit(await w.dashboard());
+  await at.go("/queues/default");
+  await at.click("Pause", "main");
+  await at.control("Resume", "main");
+  await at.go("/log");
+  const [row] = await at.rows("Log");
+  assert.deepEqual([row.by, row.count], ["dashboard", "1"]);
+  assert.match(row.did, /pause/);
+  assert.match(row.about, /default/);
+});
