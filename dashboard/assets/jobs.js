@@ -1,6 +1,5 @@
 import { h } from './dom.js';
 import { get, path_of } from './api.js';
-import { turn_pause } from './live.js';
 import { first, number } from './format.js';
 import { change_all, change_ids } from './bulk.js';
 import { button, filters, heading, instant, job_link, pager, queue_link, state_badge, states, table } from './parts.js';
@@ -126,26 +125,25 @@ function state_tabs(at, counts) {
     );
   return h(
     'nav',
-    { class: 'tabs', 'aria-label': 'State' },
+    { class: 'tabs', 'aria-label': 'State', title: 'How many there were when this list was opened' },
     tab('', 'all'),
     states.map((state) => tab(state, state, counts[state])),
   );
 }
 
+async function counts_of(queue, signal) {
+  if (queue) return get(['queues', queue], {}, signal).catch(() => ({}));
+  return (await get(['overview'], {}, signal)).jobs;
+}
+
 export const jobs = {
   title: (at) => `Jobs${at.words.state ? `: ${at.words.state}` : ''}`,
   // A search looks inside of jobs, so it is made when somebody asks and not by a clock.
-  pause: (at) => (is_search(at.words) ? null : turn_pause),
+  pause: (at) => (is_search(at.words) ? null : undefined),
   async load(at, signal) {
-    const page = () => search(at, signal);
-    if (is_search(at.words)) return { page: await page(), counts: {} };
-    const { queue } = at.words;
-    const counts = async () =>
-      queue ? get(['queues', queue], {}, signal).catch(() => ({})) : (await get(['overview'], {}, signal)).jobs;
-    return at.turns([
-      ['page', page],
-      ['counts', counts],
-    ]);
+    // Counts of all states cost the store more than the list, so they are those of when it was opened, or changed here.
+    at.answers.counts ??= is_search(at.words) ? {} : await counts_of(at.words.queue, signal);
+    return { page: await search(at, signal), counts: at.answers.counts };
   },
   view({ page, counts }, at) {
     const ticks = at.may('operate');
