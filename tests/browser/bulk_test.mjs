@@ -34,7 +34,7 @@ sentence("ticked rows are deleted when somebody agrees, and can be requeued at o
   await w.enqueue_many(60);
   const at = await visit(await w.dashboard());
   await at.go("/jobs?state=enqueued");
-  await at.click("Tick all of this page");
+  await at.click("all of this page");
   await at.until_says("50 ticked", "main .bulk");
   await at.click("Delete ticked");
   await at.click("Cancel");
