@@ -262,13 +262,18 @@ function age_of(at) {
   return age < old_after && !at.is_away ? 'live' : `as of ${span(Math.max(0, age))} ago`;
 }
 
+function words_of_fault(fault) {
+  if (fault?.status === 0) return 'The dashboard does not answer';
+  return fault?.status === 429 ? 'The store is asked often enough' : 'The store does not answer';
+}
+
 function fault_of(at) {
   if (!at.is_away && at.fault === null) return null;
   if (at.is_away && (at.fault?.is_away ?? true))
     return h(
       'p',
       { class: 'banner bad', role: 'alert' },
-      `${at.fault?.message ?? 'The store does not answer'}. `,
+      `${words_of_fault(at.fault)}. `,
       at.data === null ? 'It is asked again.' : 'What is shown is the last that is known; it is asked again.',
     );
   return h(

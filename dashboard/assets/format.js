@@ -29,7 +29,7 @@ export const full = (instant) => instant.replace('T', ' ').replace('Z', ' UTC');
 export const first = (text, most) =>
   [...text.slice(0, 2 * most)].length > most ? [...text.slice(0, 2 * most)].slice(0, most).join('') + '…' : text;
 
-const secret = /pass|secret|token|authorization|api-?_?key|cookie/i;
+const secret = /pass|pwd|secret|token|authorization|api[-_]?key|private[-_]?key|credential|cookie/i;
 export const shown_value = (name, value) => (secret.test(name) ? '***' : value);
 
 function unescaped(quoted) {

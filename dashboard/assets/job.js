@@ -22,9 +22,13 @@ const most_shown = 64 * 1024;
 
 const is_final = (job) => ['succeeded', 'failed', 'deleted'].includes(job.state);
 
-// What the store says begins without a subject.
-const sentence = (text) =>
-  /^(is|runs|waits|was) /.test(text) ? `It ${text}.` : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+// What the store says begins without a subject. What a command wrote may end in an escaped line break.
+function sentence(said) {
+  const text = said.replace(/(\\x0a)+$/, '');
+  const of_end = /^is (succeeded|failed|deleted)(.*)$/s.exec(text);
+  if (of_end) return `It ${of_end[1] === 'deleted' ? 'was' : 'has'} ${of_end[1]}${of_end[2]}.`;
+  return /^(is|runs|waits|was) /.test(text) ? `It ${text}.` : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}
 
 function why(explanation) {
   const { text, resource, holders, before, when } = explanation;
@@ -141,7 +145,8 @@ function watched_table(parts) {
 }
 
 function history(job) {
-  if (job.history.length === 0) return h('p', { class: 'empty' }, 'It has not been started yet.');
+  if (job.history.length === 0)
+    return job.state === 'processing' ? null : h('p', { class: 'empty' }, 'It has not been started yet.');
   return h(
     'ol',
     { class: 'history' },

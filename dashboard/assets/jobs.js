@@ -84,7 +84,7 @@ async function change_found(at, action) {
 function bulk_bar(at, ids) {
   if (!at.may('operate') || ids.length === 0) return null;
   const n = at.ticked.size;
-  const all = at.words.state || is_search(at.words) ? 'all that are found' : null;
+  const all = at.words.state ? 'all that are found' : null;
   const may_requeue = !['enqueued', 'throttled', 'processing', 'awaiting'].includes(at.words.state);
   const tick_all = (e) => {
     for (const id of ids)
@@ -102,6 +102,7 @@ function bulk_bar(at, ids) {
       ' all of this page',
     ),
     h('span', null, n > 0 ? `${number(n)} ticked` : 'Nothing ticked'),
+    !all && h('span', { class: 'quiet' }, 'Choose a state to change all that are found.'),
     n > 0 && [
       may_requeue && button(at, 'operate', 'Requeue ticked', () => change_ticked(at, 'requeue'), { key: 'r' }),
       button(at, 'operate', 'Delete ticked', () => change_ticked(at, 'delete'), { danger: true, key: 'd' }),

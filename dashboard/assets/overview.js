@@ -8,7 +8,8 @@ import { load_totals, totals_charts } from './totals.js';
 import { workers_by_queue } from './queues.js';
 import { count_link, heading, link, queue_link, section, states, table, throttler_link } from './parts.js';
 
-const most_troubles = 50;
+const most_alike = 5;
+const most_unfolded = 50;
 const most_queues = 12;
 const most_throttlers = 12;
 
@@ -38,24 +39,69 @@ function link_of_trouble({ kind, about }, text) {
   return text;
 }
 
+// The worst first.
+const order_of_troubles = [
+  'store_away',
+  'silent_server',
+  'dead_schedule',
+  'unserved_queue',
+  'failed_jobs',
+  'quarantine',
+  'late_schedule',
+  'full_throttler',
+  'paused_queue',
+  'store_volatile',
+];
+
+const rank = ({ kind }) => order_of_troubles.indexOf(kind) + 1 || order_of_troubles.length + 1;
+
+function trouble(t) {
+  return h(
+    'li',
+    { key: `${t.kind} ${t.about}`, class: `trouble ${t.kind}` },
+    h('strong', null, words_of_trouble[t.kind] ?? t.kind),
+    ' ',
+    link_of_trouble(t, t.text),
+  );
+}
+
+// Many of one kind are one line, which unfolds.
+function troubles_of_kind(kind, all) {
+  if (all.length <= most_alike) return all.map(trouble);
+  const more = all.length - most_unfolded;
+  return h(
+    'li',
+    { key: kind, class: `trouble ${kind}` },
+    h(
+      'details',
+      null,
+      h(
+        'summary',
+        null,
+        h('strong', null, words_of_trouble[kind] ?? kind),
+        ` ${number(all.length)} times, as: ${all[0].text}`,
+      ),
+      h(
+        'ul',
+        { class: 'troubles' },
+        all.slice(0, most_unfolded).map(trouble),
+        more > 0 && h('li', { key: 'more' }, `And ${number(more)} more.`),
+      ),
+    ),
+  );
+}
+
 function troubles(all) {
   if (all.length === 0) return h('p', { class: 'fine' }, 'Nothing is wrong.');
-  const more = all.length - most_troubles;
+  const by_kind = new Map();
+  for (const one of [...all].sort((a, b) => rank(a) - rank(b))) {
+    if (!by_kind.has(one.kind)) by_kind.set(one.kind, []);
+    by_kind.get(one.kind).push(one);
+  }
   return h(
     'ul',
     { class: 'troubles' },
-    all
-      .slice(0, most_troubles)
-      .map((t) =>
-        h(
-          'li',
-          { key: t.kind + t.about, class: `trouble ${t.kind}` },
-          h('strong', null, words_of_trouble[t.kind] ?? t.kind),
-          ' ',
-          link_of_trouble(t, t.text),
-        ),
-      ),
-    more > 0 && h('li', { key: 'more' }, `And ${number(more)} more.`),
+    [...by_kind].map(([kind, some]) => troubles_of_kind(kind, some)),
   );
 }
 
@@ -123,20 +169,21 @@ export const overview = {
   title: () => 'Overview',
   pause: () => turn_pause,
   load(at, signal) {
-    const { running, ended } = run_questions(signal);
+    const { running, ended, failed } = run_questions(signal);
     const often = [
       ['now', () => look(at, signal)],
       ['ended', ended],
       ['running', running],
     ];
     const throttlers = () => get(['throttlers'], { limit: most_throttlers }, signal);
-    return at.turns([...often, ['throttlers', throttlers], ...often, ['totals', () => load_totals(at, signal)]], () =>
-      is_away(at.answers),
+    return at.turns(
+      [...often, ['throttlers', throttlers], ['failed', failed], ...often, ['totals', () => load_totals(at, signal)]],
+      () => is_away(at.answers),
     );
   },
   as_of: ({ now: { told } }) => told.at,
   is_away,
-  view({ now: { told, queues, workers }, throttlers, running, ended, totals }, at) {
+  view({ now: { told, queues, workers }, throttlers, running, ended, failed, totals }, at) {
     const tiles = [...states, 'quarantined'].map((state) =>
       h(
         'li',
@@ -149,6 +196,7 @@ export const overview = {
         h('span', null, state),
       ),
     );
+    if (told.at === null) return [heading('Overview'), h('p', { class: 'quiet' }, 'The store has not been read yet.')];
     return [
       heading('Overview'),
       section('What is wrong', troubles(told.troubles)),
@@ -184,7 +232,7 @@ export const overview = {
           limits(throttlers),
           throttlers.next && h('p', { class: 'quiet' }, link(['throttlers'], {}, 'All throttlers')),
         ),
-      running && ended && section('Runs', runs_chart({ running, ended })),
+      running && ended && failed && section('Runs', runs_chart({ running, ended, failed })),
       totals && section('Rates', totals_charts(at, totals)),
     ];
   },

@@ -179,6 +179,8 @@ export function confirm({ title, text, yes, danger }) {
 // Says what came of something, for some seconds or until it is closed; `undo`: [words, what it does].
 export function say(text, { is_bad, undo } = {}) {
   const place = document.getElementById('said');
+  // What went wrong before is over once something went well.
+  if (!is_bad) for (const old of place.querySelectorAll('.bad')) old.remove();
   const close = () => note.remove();
   const note = h(
     'div',

@@ -169,18 +169,20 @@ export const queue = {
       });
     const next = async () =>
       (await get(['jobs'], { state: 'enqueued', queue: name, limit: few, with_args: 'false' }, signal)).jobs;
-    const { running, ended } = run_questions(signal, name);
+    const { running, ended, failed } = run_questions(signal, name);
     const often = [
       ['now', look],
       ['ended', ended],
       ['running', running],
     ];
     const totals = () => load_totals(at, signal, name);
-    return at.turns([...often, ['next', next], ...often, ['totals', totals]], () => is_away(at.answers));
+    return at.turns([...often, ['next', next], ['failed', failed], ...often, ['totals', totals]], () =>
+      is_away(at.answers),
+    );
   },
   as_of: ({ now }) => now.known.at,
   is_away,
-  view({ now: { told, workers, acts }, next, running, ended, totals }, at) {
+  view({ now: { told, workers, acts }, next, running, ended, failed, totals }, at) {
     const name = told.queue;
     if (!totals) return [heading(`Queue ${name}`)]; // the store is away since before this page was opened
     const paused_by = told.paused && who_paused(acts, name);
@@ -206,7 +208,7 @@ export const queue = {
           `${number(totals.ever.enqueued)} came, ${number(totals.ever.succeeded)} succeeded, ${number(totals.ever.failed)} failed`,
         ],
       ]),
-      section('Runs', runs_chart({ running, ended })),
+      section('Runs', runs_chart({ running, ended, failed })),
       section('Rates', totals_charts(at, totals)),
       few_jobs(
         'Running now',

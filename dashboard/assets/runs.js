@@ -7,35 +7,42 @@ import { queue_link } from './parts.js';
 
 const most_ended = 150;
 const most_running = 50;
+const most_failed = 50;
 const longest = 600000;
 const most_lanes = 12;
 const width = 600;
 const lane_height = 12;
 
-// Two questions: who runs, and who ended last.
+// Who runs, who succeeded last, and who failed last.
 export function run_questions(signal, queue) {
   const list = (state, limit) => async () => ({
     at: now(),
     jobs: (await get(['jobs'], { queue, state, limit, with_args: 'false' }, signal)).jobs,
   });
-  return { running: list('processing', most_running), ended: list('succeeded', most_ended) };
+  return {
+    running: list('processing', most_running),
+    ended: list('succeeded', most_ended),
+    failed: list('failed', most_failed),
+  };
 }
 
-function bars_of({ running, ended }) {
-  const bar = (job, from, to) => ({
+// Of each job its starts that have ended, and the one that runs.
+function bars_of({ running, ended, failed }) {
+  const bar = (job, kind, from, to) => ({
     id: job.id,
     type: job.type,
     queue: job.queue,
-    state: job.state,
+    kind,
     from: Date.parse(from),
     to,
   });
+  const past = (job) =>
+    job.history
+      .filter((start) => start.fence > 0)
+      .map((start) => bar(job, start.failure ? 'failed' : 'succeeded', start.started, Date.parse(start.ended)));
   return [
-    ...running.jobs.filter((job) => job.started_at).map((job) => bar(job, job.started_at, running.at)),
-    ...ended.jobs.flatMap((job) => {
-      const last = job.history.findLast((start) => start.fence > 0);
-      return last ? [bar(job, last.started, Date.parse(last.ended))] : [];
-    }),
+    ...running.jobs.filter((job) => job.started_at).map((job) => bar(job, 'running', job.started_at, running.at)),
+    ...[...running.jobs, ...ended.jobs, ...failed.jobs].flatMap(past),
   ];
 }
 
@@ -74,7 +81,7 @@ function strip(queue, bars, from, to) {
             h(
               'rect',
               {
-                class: `span-${bar.state === 'processing' ? 'running' : 'succeeded'}`,
+                class: `span-${bar.kind}`,
                 x: x(bar.from),
                 y: i * lane_height + 1,
                 width: Math.max(1.5, x(bar.to) - x(bar.from)).toFixed(1),
@@ -93,7 +100,7 @@ export function runs_chart(answers) {
   const bars = bars_of(answers);
   if (bars.length === 0) return h('p', { class: 'empty' }, 'Nothing has run of late.');
   const to = Math.max(answers.running.at, answers.ended.at);
-  const ended = bars.filter((bar) => bar.state !== 'processing');
+  const ended = bars.filter((bar) => bar.kind === 'succeeded');
   const first = Math.min(...(ended.length > 0 ? ended : bars).map((bar) => bar.from));
   const from = Math.max(to - longest, Math.min(first, to - 1000));
   const by_queue = new Map();
@@ -105,7 +112,13 @@ export function runs_chart(answers) {
       'figcaption',
       null,
       `The last ${span(to - from)}: each bar is a run; those one above the other ran at the same time`,
-      h('span', { class: 'legend' }, h('span', { class: 'key-succeeded' }, 'succeeded'), h('span', null, 'running')),
+      h(
+        'span',
+        { class: 'legend' },
+        h('span', { class: 'key-succeeded' }, 'ended well'),
+        h('span', { class: 'key-failed' }, 'failed'),
+        h('span', null, 'running'),
+      ),
     ),
     h(
       'table',

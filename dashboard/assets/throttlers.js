@@ -83,11 +83,12 @@ function limit_form(at, told) {
   const set = async (event) => {
     event.preventDefault();
     if (changes.length === 0) return;
-    const fresh = { ...definition, ...Object.fromEntries(changes.map((name) => [name, typed[name]])) };
+    const seen = at.kept.seen;
+    const fresh = { ...seen.definition, ...Object.fromEntries(changes.map((name) => [name, typed[name]])) };
     const is_agreed = await confirm({
       title: `Change ${told.resource}?`,
       text: changes.flatMap((name) => [
-        `${editable[name]}: ${number(definition[name])} becomes ${number(typed[name])}.`,
+        `${editable[name]}: ${number(seen.definition[name])} becomes ${number(typed[name])}.`,
         effect_of(told, name, typed[name]),
       ]),
       yes: 'Change it',
@@ -95,7 +96,8 @@ function limit_form(at, told) {
     if (!is_agreed) return;
     for (const input of event.target.elements) delete input.dataset.changed;
     at.kept.typed = {};
-    await carry_out(at, () => change('PUT', path(told), { body: fresh, tag: told.tag }), 'The limit is changed.');
+    delete at.kept.seen;
+    await carry_out(at, () => change('PUT', path(told), { body: fresh, tag: seen.tag }), 'The limit is changed.');
   };
   return h(
     'form',
@@ -108,13 +110,15 @@ function limit_form(at, told) {
         h('input', {
           type: 'number',
           name,
-          min: '0',
+          min: '1',
           step: '1',
           value: typed[name] ?? definition[name],
           'data-key': name === 'limit' ? 'e' : null,
           oninput: (e) => {
             e.target.dataset.changed = 'yes';
-            at.kept.typed = { ...at.kept.typed, [name]: e.target.value === '' ? undefined : Number(e.target.value) };
+            const value = e.target.value !== '' && e.target.validity.valid ? Number(e.target.value) : undefined;
+            at.kept.typed = { ...at.kept.typed, [name]: value };
+            at.kept.seen ??= told; // what is changed is what was seen, and not what somebody else has made of it since
             at.redraw();
           },
         }),

@@ -45,6 +45,7 @@ sentence("ticked rows are deleted when somebody agrees, and can be requeued at o
   await at.until_says("50 jobs deleted", "#said");
   assert.equal(await count_of(w, "deleted"), 50);
   await at.click("Requeue these");
+  await at.click("Requeue 50 jobs");
   await at.until_says("50 jobs requeued", "#said");
   assert.equal(await count_of(w, "enqueued"), 60);
   await at.until(nothing_is_ticked);
