@@ -1,8 +1,10 @@
-// screenshots.mjs PROGRAMS TOOLS FOLDER: pictures of the pages for people, of a store with life in it, as in docs/pictures/.
-import { mkdirSync, statSync } from "node:fs";
+// screenshots.mjs PROGRAMS TOOLS FOLDER [URL]: pictures of the pages for people, of a store with life in it, as in
+// docs/pictures/. With the URL of a dashboard that runs, as of `cache_refresh --dashboard`, its overview stands for ours.
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { small_png } from "./png.mjs";
 
-const [programs, tools, folder] = process.argv.slice(2);
+const [programs, tools, folder, busy_url] = process.argv.slice(2);
 Object.assign(process.env, { SLUICE_PROGRAMS: programs, SLUICE_BROWSER_TOOLS: tools });
 const { Visit, close_browser, open_browser } = await import("./browser.mjs");
 const { enliven } = await import("./lively.mjs");
@@ -32,12 +34,15 @@ const world = new World();
 await open_browser();
 try {
   await enliven(world);
-  const at = await Visit.begin(await world.dashboard());
+  const ours = await Visit.begin(await world.dashboard());
+  const busy = busy_url && (await Visit.begin({ url: busy_url }));
   for (const [name, path] of Object.entries(pictures)) {
+    const at = name === "overview" && busy ? busy : ours;
     await at.go(path);
     const file = join(folder, `${name}.png`);
-    await at.page.screenshot({ path: file });
-    console.log(file, statSync(file).size);
+    const picture = await small_png(at.page, await at.page.screenshot({ encoding: "base64" }));
+    writeFileSync(file, picture);
+    console.log(file, picture.length);
   }
 } finally {
   await close_browser();
