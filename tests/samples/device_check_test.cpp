@@ -162,6 +162,22 @@ TEST_CASE("device_check: a grant ends or is redeemed, never both, whoever is kil
   CHECK(g.faults() == none);
 }
 
+TEST_CASE("device_check: while all workers are away a grant stays open, whatever a device's clock says") {
+  const auto store = GENERATE("SQLite", "Redis");
+  CAPTURE(store);
+  grants_world g(store);
+  CHECK(g.hand_out("overdue", "1") == 0);
+  const auto due_at = g.w.get("expiry:overdue").due_at;
+  REQUIRE(due_at);
+  REQUIRE(eventually([&] { return std::chrono::system_clock::now() > *due_at; }));
+  CHECK(g.redeem("overdue", "tablet-1") == 0);
+  CHECK(g.redeem("overdue", "tablet-2") == is_refused);
+  const auto worker = g.worker();
+  CHECK(g.poll("overdue").starts_with("overdue answered by tablet-1"));
+  CHECK(eventually([&] { return g.w.get("expiry:overdue").result == "was redeemed"; }, 30s));
+  CHECK(g.faults() == none);
+}
+
 TEST_CASE("device_check: of many devices at once one redeems the grant, and nobody one that was not handed out") {
   const auto store = GENERATE("SQLite", "Redis");
   CAPTURE(store);
