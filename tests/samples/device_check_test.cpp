@@ -178,6 +178,26 @@ TEST_CASE("device_check: while all workers are away a grant stays open, whatever
   CHECK(g.faults() == none);
 }
 
+TEST_CASE("device_check: a poller and the demonstration end at a signal, and say that nothing is decided") {
+  const auto signal = GENERATE(SIGINT, SIGTERM);
+  CAPTURE(signal);
+  grants_world g("SQLite");
+  CHECK(g.hand_out("unwanted", "600") == 0);
+  process poller(g.role("poll", {"--grant", "unwanted", "--patience", "600"}, {}), g.w.folder.file("poll.log"));
+  const auto status = "/proc/" + std::to_string(poller.pid()) + "/status";
+  const std::regex takes_both("\nSigBlk:\\s*[0-9a-f]*4002\n");
+  REQUIRE(eventually([&] { return std::regex_search(read_file(status), takes_both); }));
+  poller.signal(signal);
+  CHECK(poller.exit_code(30s) == 1);
+  CHECK(poller.log() == "unwanted open\n");
+
+  process program({SLUICE_DEVICE_CHECK, "--life", "600", "--page", "0"}, g.w.folder.file("log"));
+  REQUIRE(eventually([&] { return program.log().find("The grants are shown") != std::string::npos; }));
+  program.signal(signal);
+  CHECK(program.exit_code(30s) == 1);
+  CHECK(program.log().find("Stopped before the end") != std::string::npos);
+}
+
 TEST_CASE("device_check: of many devices at once one redeems the grant, and nobody one that was not handed out") {
   const auto store = GENERATE("SQLite", "Redis");
   CAPTURE(store);
