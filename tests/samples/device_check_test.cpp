@@ -5,6 +5,7 @@
 #include "dashboard/raw_client.hpp"
 #include "support/catch.hpp"
 #include "support/redis_server.hpp"
+#include "support/sockets.hpp"
 #include "system/work_world.hpp"
 
 namespace sluice::test {
@@ -259,6 +260,17 @@ TEST_CASE("device_check: its page shows three files and the jobs, and nothing el
   REQUIRE(eventually([&] { return program.log().find("The page stays") != std::string::npos; }));
   program.signal(SIGINT);
   CHECK(program.exit_code(30s) == 0);
+}
+
+TEST_CASE("device_check: a page that cannot listen says why") {
+  temp_dir folder;
+  const int taken = listen_on(local_at(0));
+  const auto port = std::to_string(port_of(taken));
+  const auto program = run({SLUICE_DEVICE_CHECK, "--page", port}, folder.path().string());
+  CHECK(program.exit_code == 1);
+  const auto why = "\nthe page cannot listen on port " + port + " of 127.0.0.1: Address already in use;";
+  CHECK(program.err.find(why) != std::string::npos);
+  ::close(taken);
 }
 
 }  // namespace sluice::test
