@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <latch>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -47,16 +49,17 @@ bool ask(grants& all, const std::string& id, const std::string& device) {
   return view.device == device;
 }
 
-grant_view poll(grants& all, const std::string& id, std::chrono::steady_clock::time_point last) {
+grant_view poll(grants& all, const std::string& id, std::chrono::steady_clock::time_point last,
+                const std::stop_token& stop) {
   for (;;) {
     const auto view = must(all.look(id));
-    if (is_over(view.is) || std::chrono::steady_clock::now() >= last) return view;
+    if (is_over(view.is) || std::chrono::steady_clock::now() >= last || stop.stop_requested()) return view;
     std::this_thread::sleep_for(20ms);
   }
 }
 
 // What the devices do to one grant, each as a thread of its own.
-void redeem(grants& all, course& one) {
+void redeem(grants& all, course& one, const std::stop_token& stop) {
   const auto device = "tablet-" + one.id.substr(one.id.rfind('-') + 1);
   switch (one.way) {
     case conduct::nobody: return;
@@ -75,8 +78,10 @@ void redeem(grants& all, course& one) {
       return;
     }
     case conduct::late:
-      while (must(all.look(one.id)).is == standing::open)
+      while (must(all.look(one.id)).is == standing::open) {
+        if (stop.stop_requested()) return;
         std::this_thread::sleep_for(20ms);
+      }
       one.redeemed = {ask(all, one.id, device)};
   }
 }
@@ -86,6 +91,26 @@ std::size_t count_of(const std::vector<course>& courses, const auto& is_so) {
 }
 
 long times_redeemed(const course& c) { return std::count(c.redeemed.begin(), c.redeemed.end(), true); }
+
+// Whether they came to their end; false: somebody said stop first.
+bool carry_through(std::vector<course>& courses, grants& all, std::chrono::steady_clock::time_point last,
+                   stop_signals& signals) {
+  std::latch under_way(static_cast<std::ptrdiff_t>(2 * courses.size()));
+  std::vector<std::jthread> threads;  // whose destructors say stop
+  for (auto& c : courses) {
+    threads.emplace_back([&](const std::stop_token& stop) {
+      redeem(all, c, stop);
+      under_way.count_down();
+    });
+    threads.emplace_back([&](const std::stop_token& stop) {
+      c.end = poll(all, c.id, last, stop);
+      under_way.count_down();
+    });
+  }
+  while (!under_way.try_wait())
+    if (signals.wait(20ms)) return false;
+  return true;
+}
 
 int judge(const std::vector<course>& courses, bool unknown_refused, journal& book) {
   for (const auto& c : courses)
@@ -145,12 +170,10 @@ int demonstrate(const run_options& options, stop_signals& signals) {
     must(all.hand_out(c.id, {options.check, options.seconds}));
   const bool unknown_refused = !ask(all, run + "-unknown", "tablet-0");
   const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds) + 30s;
-  {
-    std::vector<std::jthread> threads;
-    for (auto& c : courses) {
-      threads.emplace_back([&] { redeem(all, c); });
-      threads.emplace_back([&] { c.end = poll(all, c.id, last); });
-    }
+  if (!carry_through(courses, all, last, signals)) {
+    std::printf("Stopped before the end: what was promised is not judged.\n");
+    server.stop();
+    return 1;
   }
   const int code = judge(courses, unknown_refused, book);
   if (page) {

@@ -6,7 +6,7 @@
 
 namespace sample {
 
-// The exit code: 0 when each promise was kept.
+// The exit code: 0 when each promise was kept, 1 also when a signal came before that was known.
 int demonstrate(const run_options& options, stop_signals& signals);
 
 }  // namespace sample

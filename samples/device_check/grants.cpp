@@ -36,8 +36,7 @@ grant_view undecided(const sluice::job& expiry) {
   if (sluice::is_final(expiry.state) && expiry.state != job_state::succeeded)
     return {standing::withdrawn, {}, expiry.reason};
   if (expiry.state == job_state::succeeded) return {standing::unknown, {}, "what became of it is forgotten"};
-  const bool in_time = expiry.due_at && std::chrono::system_clock::now() < *expiry.due_at;
-  return {in_time ? standing::open : standing::ending, {}, {}};
+  return {expiry.state == job_state::scheduled ? standing::open : standing::ending, {}, {}};
 }
 
 sluice::result<grant_view> decided(const sluice::job& grant) {
@@ -92,7 +91,7 @@ sluice::result<grant_view> grants::redeem(const std::string& id, const std::stri
   auto seen = look(id);
   if (!seen || seen->is != standing::open) return seen;
   dies_.reach("looked");
-  // Meanwhile it may have ended, or another may have redeemed it: the store refuses it then.
+  // Meanwhile another may have redeemed it, or a worker may have decided that it expired: the store refuses it then.
   const auto stored = client_.enqueue(job_of({id, "redeemed", device}));
   if (!stored && stored.error().code != errc::id_conflict) return stored.error();
   dies_.reach("redeemed");

@@ -7,6 +7,9 @@
 //
 // A device that redeems, and the job expiry:ID when it is due, both try to enqueue grant:ID. A device that does not
 // know whether it did asks again: the same content is the same job.
+//
+// A grant is open until workers take up expiry:ID, and no clock of a device has a say in it. So while all workers are
+// away it may be redeemed late, once as ever, and is checked when they are back.
 #pragma once
 
 #include <string>
@@ -36,12 +39,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(decision, grant, outcome, device)
 
 enum class standing {
   unknown,    // was not handed out, or so long ago that it is forgotten
-  open,       // may be redeemed
-  ending,     // may not be redeemed any more; how it ended will be known soon
+  open,       // may be redeemed: workers have not taken up its end
+  ending,     // is refused while a worker decides that it expired; when that run fails, open until the next one
   checking,   // was redeemed
   answered,   // was redeemed, and its check has an answer
   failed,     // was redeemed, and its check failed for good
-  expired,    // was not redeemed in time
+  expired,    // was not redeemed before a worker ended it
   withdrawn,  // its end was deleted, or failed for good, while nobody had redeemed it
 };
 std::string_view name_of(standing is) noexcept;
@@ -53,12 +56,12 @@ struct grant_view {
   std::string text{};    // the answer, or why there is none
 };
 
-// A grant lives a day at most, and what became of it is kept for thirty, by each server on the store. So grant:ID is
+// A grant is given a day at most, and what became of it is kept for thirty, by each server on the store. So grant:ID is
 // there for as long as expiry:ID is open, and nobody redeems again because it was forgotten. Nothing is removed by
 // count, since a busy hour would remove what is young. A device that stands still for thirty days between its look and
 // its redemption comes to nothing: the check finds no expiry:ID, or the first check in the journal, whose entries stay.
-// When all workers are away for thirty days, a grant that was redeemed just before may be told as expired; it is not
-// checked again.
+// When all workers are away for thirty days, a grant that was redeemed just before may be told as expired, or
+// be redeemed anew; it is not checked again.
 constexpr std::uint32_t longest_life = 86'400;
 sluice::server_options options_of(const std::string& store);
 

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdio>
 #include <stdexcept>
-#include <thread>
 
 #include <sluice/log.hpp>
 
@@ -42,15 +41,14 @@ int redeem(sample::grants& all, const sample::run_options& options) {
   return show(options.grant, view, view.device == options.device ? 0 : not_redeemed);
 }
 
-int poll(sample::grants& all, const sample::run_options& options) {
+int poll(sample::grants& all, const sample::run_options& options, sample::stop_signals& signals) {
   const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(options.patience);
   for (;;) {
     const auto view = sample::must(all.look(options.grant));
     const bool over = sample::is_over(view.is);
     if (over) options.dies.reach("polled");
-    if (over || std::chrono::steady_clock::now() >= last)
+    if (over || std::chrono::steady_clock::now() >= last || signals.wait(50ms))
       return show(options.grant, view, over && view.is != sample::standing::unknown ? 0 : 1);
-    std::this_thread::sleep_for(50ms);
   }
 }
 
@@ -76,7 +74,7 @@ int run(const sample::run_options& options, sample::stop_signals& signals) {
   sample::grants all(client, options.dies);
   if (options.role == "backend") return hand_out(all, options);
   if (options.role == "device") return redeem(all, options);
-  if (options.role == "poll") return poll(all, options);
+  if (options.role == "poll") return poll(all, options, signals);
   return work(all, options, signals);
 }
 

@@ -23,11 +23,13 @@ constexpr const char* usage =
        device_check --role worker [--journal FILE] [--store URL]
 
 Grants to check a device once, within a while. Without a role: hands out twelve, has devices redeem them, once, twice,
-two at a time, too late or not at all, and tells what became of each. Exit code 1: a promise was broken.
+two at a time, too late or not at all, and tells what became of each. Exit code 1: a promise was broken, or it was
+stopped before the end.
 
   --role backend    hands out a grant, prints its id, and ends. Again with the same words it is the same grant
   --role device     redeems a grant. Exit code 3: it is not this device's. Again it is told the same
-  --role poll       waits until a grant is answered or expired, and prints it. Exit code 1: it was not in time
+  --role poll       waits until a grant is answered or expired, and prints it. Exit code 1: it was not in time,
+                    or SIGINT or SIGTERM came first
   --role worker     does the checks and ends what is over, until SIGINT or SIGTERM; there may be several
   --store URL       where all of it is kept. Default: sqlite::memory:, and of a role sqlite:device_check.db
   --journal FILE    where checks are entered, an SQLite file. Default: in memory, and of a worker device_check.journal

@@ -4,7 +4,11 @@
 #include <curl/curl.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -67,6 +71,29 @@ sluice::dashboard dashboard_of(const sluice::client_options& store) {
   return std::move(*started);
 }
 
+struct listening {
+  int socket;
+  std::uint16_t port;
+};
+
+listening listen_on(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* const at = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof address;
+  const int on = 1;
+  const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (made >= 0 && ::setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && ::bind(made, at, size) == 0 &&
+      ::listen(made, SOMAXCONN) == 0 && ::getsockname(made, at, &size) == 0)
+    return {made, ntohs(address.sin_port)};
+  const std::string why = std::strerror(errno);
+  if (made >= 0) ::close(made);
+  throw std::runtime_error("the page cannot listen on port " + std::to_string(port) + " of 127.0.0.1: " + why +
+                           "; --page 0 takes any free one");
+}
+
 }  // namespace
 
 struct page_server::parts {
@@ -108,10 +135,9 @@ struct page_server::parts {
 
 page_server::page_server(const sluice::client_options& store, std::uint16_t port)
     : parts_(std::make_unique<parts>(store)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const auto at = listen_on(port);
+  parts_->host = "127.0.0.1:" + std::to_string(at.port);
+  parts_->url = "http://" + parts_->host;
   // Called once when the head of a request is there and once more when all of it is; the latter is answered.
   const auto handle = [](void* self, MHD_Connection* connection, const char* path, const char* method, const char*,
                          const char*, std::size_t* body, void** seen) -> MHD_Result {
@@ -127,14 +153,10 @@ page_server::page_server(const sluice::client_options& store, std::uint16_t port
   };
   parts_->daemon =
       MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr, nullptr, +handle,
-                       parts_.get(), MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, 32u,
+                       parts_.get(), MHD_OPTION_LISTEN_SOCKET, at.socket, MHD_OPTION_CONNECTION_LIMIT, 32u,
                        MHD_OPTION_CONNECTION_TIMEOUT, 5u, MHD_OPTION_END);
-  if (!parts_->daemon)
-    throw std::runtime_error("the page cannot listen on port " + std::to_string(port) +
-                             " of 127.0.0.1: another process may; --page 0 takes any free one");
-  const auto* bound = MHD_get_daemon_info(parts_->daemon, MHD_DAEMON_INFO_BIND_PORT);
-  parts_->host = "127.0.0.1:" + std::to_string(bound->port);
-  parts_->url = "http://" + parts_->host;
+  // Before 1.0.2 a daemon that could not be made may have closed its socket, and may not have.
+  if (!parts_->daemon) throw std::runtime_error("the threads of the page cannot be made");
 }
 
 page_server::~page_server() = default;

@@ -5,6 +5,7 @@
 #include "dashboard/raw_client.hpp"
 #include "support/catch.hpp"
 #include "support/redis_server.hpp"
+#include "support/sockets.hpp"
 #include "system/work_world.hpp"
 
 namespace sluice::test {
@@ -162,6 +163,42 @@ TEST_CASE("device_check: a grant ends or is redeemed, never both, whoever is kil
   CHECK(g.faults() == none);
 }
 
+TEST_CASE("device_check: while all workers are away a grant stays open, whatever a device's clock says") {
+  const auto store = GENERATE("SQLite", "Redis");
+  CAPTURE(store);
+  grants_world g(store);
+  CHECK(g.hand_out("overdue", "1") == 0);
+  const auto due_at = g.w.get("expiry:overdue").due_at;
+  REQUIRE(due_at);
+  REQUIRE(eventually([&] { return std::chrono::system_clock::now() > *due_at; }));
+  CHECK(g.redeem("overdue", "tablet-1") == 0);
+  CHECK(g.redeem("overdue", "tablet-2") == is_refused);
+  const auto worker = g.worker();
+  CHECK(g.poll("overdue").starts_with("overdue answered by tablet-1"));
+  CHECK(eventually([&] { return g.w.get("expiry:overdue").result == "was redeemed"; }, 30s));
+  CHECK(g.faults() == none);
+}
+
+TEST_CASE("device_check: a poller and the demonstration end at a signal, and say that nothing is decided") {
+  const auto signal = GENERATE(SIGINT, SIGTERM);
+  CAPTURE(signal);
+  grants_world g("SQLite");
+  CHECK(g.hand_out("unwanted", "600") == 0);
+  process poller(g.role("poll", {"--grant", "unwanted", "--patience", "600"}, {}), g.w.folder.file("poll.log"));
+  const auto status = "/proc/" + std::to_string(poller.pid()) + "/status";
+  const std::regex takes_both("\nSigBlk:\\s*[0-9a-f]*4002\n");
+  REQUIRE(eventually([&] { return std::regex_search(read_file(status), takes_both); }));
+  poller.signal(signal);
+  CHECK(poller.exit_code(30s) == 1);
+  CHECK(poller.log() == "unwanted open\n");
+
+  process program({SLUICE_DEVICE_CHECK, "--life", "600", "--page", "0"}, g.w.folder.file("log"));
+  REQUIRE(eventually([&] { return program.log().find("The grants are shown") != std::string::npos; }));
+  program.signal(signal);
+  CHECK(program.exit_code(30s) == 1);
+  CHECK(program.log().find("Stopped before the end") != std::string::npos);
+}
+
 TEST_CASE("device_check: of many devices at once one redeems the grant, and nobody one that was not handed out") {
   const auto store = GENERATE("SQLite", "Redis");
   CAPTURE(store);
@@ -223,6 +260,17 @@ TEST_CASE("device_check: its page shows three files and the jobs, and nothing el
   REQUIRE(eventually([&] { return program.log().find("The page stays") != std::string::npos; }));
   program.signal(SIGINT);
   CHECK(program.exit_code(30s) == 0);
+}
+
+TEST_CASE("device_check: a page that cannot listen says why") {
+  temp_dir folder;
+  const int taken = listen_on(local_at(0));
+  const auto port = std::to_string(port_of(taken));
+  const auto program = run({SLUICE_DEVICE_CHECK, "--page", port}, folder.path().string());
+  CHECK(program.exit_code == 1);
+  const auto why = "\nthe page cannot listen on port " + port + " of 127.0.0.1: Address already in use;";
+  CHECK(program.err.find(why) != std::string::npos);
+  ::close(taken);
 }
 
 }  // namespace sluice::test
