@@ -59,7 +59,7 @@ function lanes_of(bars) {
 
 function strip(queue, bars, from, to) {
   const x = (ms) => (Math.max(0, (ms - from) / (to - from)) * width).toFixed(1);
-  const lanes = lanes_of(bars.filter((bar) => bar.to >= from));
+  const lanes = lanes_of(bars);
   return h(
     'tr',
     { key: queue },
@@ -104,7 +104,10 @@ export function runs_chart(answers) {
   const first = Math.min(...(ended.length > 0 ? ended : bars).map((bar) => bar.from));
   const from = Math.max(to - longest, Math.min(first, to - 1000));
   const by_queue = new Map();
-  for (const bar of bars) by_queue.set(bar.queue, [...(by_queue.get(bar.queue) ?? []), bar]);
+  for (const bar of bars.filter((one) => one.to >= from)) {
+    if (!by_queue.has(bar.queue)) by_queue.set(bar.queue, []);
+    by_queue.get(bar.queue).push(bar);
+  }
   return h(
     'figure',
     { class: 'chart' },
