@@ -91,17 +91,14 @@ class Visit {
   get hides_args() {
     return about?.hides_args ?? false;
   }
-  get shown() {
-    return this.data;
-  }
   may(right) {
     return about !== null && about.changes_allowed && rights[about.role] >= needs[right];
   }
   path(words) {
     return path_of(this.segments, { ...this.words, ...words });
   }
-  go(path, how) {
-    if (this === visit) open(path, how);
+  go(path) {
+    if (this === visit) open(path);
   }
   redraw() {
     if (this === visit) draw();
@@ -162,11 +159,12 @@ async function find(event) {
   const id = box.value.trim();
   if (!id) return;
   delete box.dataset.changed;
+  const from = visit;
   const is_there = await get(['jobs', id]).then(
     () => true,
     () => false,
   );
-  open(is_there ? path_of(['jobs', id]) : path_of(['jobs'], { id_begins: id }));
+  from.go(is_there ? path_of(['jobs', id]) : path_of(['jobs'], { id_begins: id }));
 }
 
 function shell_of(at) {
@@ -334,9 +332,8 @@ function enter() {
   draw();
 }
 
-function open(path, { in_place } = {}) {
-  if (in_place) history.replaceState(null, '', path);
-  else history.pushState(null, '', path);
+function open(path) {
+  history.pushState(null, '', path);
   enter();
   window.scrollTo(0, 0);
 }

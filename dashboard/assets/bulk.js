@@ -8,7 +8,7 @@ const most_shown = 100;
 const past = { requeue: 'requeued', delete: 'deleted' };
 const title_of = { requeue: 'Requeue', delete: 'Delete' };
 
-// A dialog that shows how far it is. Its answer to `stopped` is true once somebody has pressed Stop or Escape.
+// A dialog that shows how far it is. `is_stopped` once somebody has pressed Stop or Escape.
 class Progress {
   constructor(title, total) {
     Object.assign(this, { title, total, is_stopped: false, failed: [], refused: 0, done: 0, unchanged: 0 });
@@ -31,7 +31,6 @@ class Progress {
   close() {
     this.box.close();
     this.box.remove();
-    this.after?.();
   }
   draw() {
     const ended = this.done + this.unchanged + this.refused;
@@ -41,7 +40,7 @@ class Progress {
       this.total > 0 &&
         h('progress', {
           max: this.total,
-          value: Math.min(ended || this.counted || 0, this.total),
+          value: Math.min(ended, this.total),
           'aria-label': this.title,
         }),
       h(

@@ -24,7 +24,6 @@ const words_of_trouble = {
   full_throttler: 'Throttler',
   dead_schedule: 'Schedule',
   late_schedule: 'Schedule',
-  unknown_type: 'Job type',
 };
 
 function link_of_trouble({ kind, about }, text) {
@@ -35,7 +34,6 @@ function link_of_trouble({ kind, about }, text) {
   if (kind.endsWith('_schedule')) return link(['recurring', about], {}, text);
   if (kind === 'full_throttler')
     return link(['throttlers', about.slice(0, about.indexOf(':')), about.slice(about.indexOf(':') + 1)], {}, text);
-  if (kind === 'unknown_type') return link(['jobs'], { state: 'enqueued', queue: about }, text);
   return text;
 }
 
