@@ -14,7 +14,7 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 // A host's scheduler may be busy. What our actors have not done by then harms nobody: nothing is held.
-constexpr duration patience_with_host = 500ms;
+constexpr duration host_timeout = 500ms;
 
 // In CAF 0.17 a thread that spawns from outside keeps the system's logger, and ~actor_system waits until it
 // ends (docs/decisions/0004): so this one ends at once.
@@ -36,7 +36,7 @@ void on_short_thread(const std::function<void()>& spawn) {
 struct embedded_server::parts {
   std::mutex mutex;  // one stop at a time
   std::unique_ptr<actors::running_server> running;
-  actors::door_actor door;
+  actors::facade_actor facade;
   server_actor handle;
   std::mutex stopper_mutex;
   std::thread stopper;
@@ -44,13 +44,13 @@ struct embedded_server::parts {
 
   stop_report stop() {
     std::lock_guard hold(mutex);
-    const auto report = running->stop([](actors::crew& all) {
-      constexpr int door_alone = 1;
-      if (!all.wait_until_only(door_alone, steady_clock::now() + patience_with_host))
+    const auto report = running->stop([](actors::actor_counter& all) {
+      constexpr int facade_alone = 1;
+      if (!all.wait_until_only(facade_alone, steady_clock::now() + host_timeout))
         log::warn("the host's scheduler was too busy to end the server's actors in time; they end later");
     });
-    if (door) caf::anon_send(door, actors::stopped_atom::value, report.unfinished);
-    door = nullptr;
+    if (facade) caf::anon_send(facade, actors::stopped_atom::value, report.unfinished);
+    facade = nullptr;
     return report;
   }
 
@@ -96,9 +96,9 @@ void embedded_server::give_up_unfinished() {
   parts_->running->give_up_unfinished();
 }
 
-void embedded_server::on_fatal(const std::function<void(const error&)>& told) {
+void embedded_server::on_fatal(const std::function<void(const error&)>& callback) {
   std::lock_guard hold(parts_->mutex);
-  if (parts_->running->engine()) parts_->running->engine()->on_fatal(told);
+  if (parts_->running->context()) parts_->running->context()->fatal.on_report(callback);
 }
 
 result<embedded_server> spawn_server(caf::actor_system& system, const server_options& options,
@@ -109,19 +109,23 @@ result<embedded_server> spawn_server(caf::actor_system& system, const server_opt
   made->running = std::move(*opened);
   const auto spawn = [&] {
     std::lock_guard hold(made->mutex);
-    made->door = actors::spawn_door(system, made->running->engine(), [weak = std::weak_ptr(made)] {
+    made->facade = actors::spawn_facade(system, made->running->context(), [weak = std::weak_ptr(made)] {
       if (const auto alive = weak.lock()) alive->stop_in_background();
     });
-    made->running->spawn_into(system, made->door);
+    made->running->spawn_into(system, made->facade);
   };
   try {
     on_short_thread(spawn);
   } catch (const std::exception& failed) {  // no thread, no memory
     made->running->leave();
-    if (made->door) caf::anon_send_exit(made->door, caf::exit_reason::user_shutdown);
-    return error{errc::io_error, cat("the server could not be spawned: ", words_of(failed))};
+    {
+      const std::lock_guard hold(made->stopper_mutex);
+      made->closed = true;  // what there is of it cannot be stopped in order
+    }
+    if (made->facade) caf::anon_send_exit(made->facade, caf::exit_reason::user_shutdown);
+    return error{errc::io_error, cat("the server could not be spawned: ", message_of(failed))};
   }
-  made->handle = made->door;
+  made->handle = made->facade;
   return embedded_server(std::move(made));
 }
 

@@ -16,13 +16,13 @@ struct root_state {
   static inline const char* name = "sluice";
 
   root_actor::pointer self = nullptr;
-  engine_ptr e;
-  door_actor door;
+  server_context_ptr e;
+  facade_actor facade;
   storage_actor store;
   ticker_actor ticker;
   gate_actor gate;
   struct served {
-    queue_desk_ptr desk;
+    queue_state_ptr kept_state;
     supervisor_actor supervisor;
   };
   std::map<std::string, served> queues;
@@ -33,17 +33,15 @@ struct root_state {
   void start_up() {
     if (e->stopped) return;  // stopped before we began
     for (const auto& [named, options] : e->options.queues) {
-      if (named.find('*') == std::string::npos) queues[named].desk = make_desk(named, options);
+      if (named.find('*') == std::string::npos) queues[named].kept_state = make_queue_state(named, options);
       else has_patterns = true;
     }
     replace_missing();
-    look_for_queues();
+    find_queues();
   }
 
-  queue_desk_ptr make_desk(const std::string& queue, const queue_options& options) const {
-    auto desk = std::make_shared<queue_desk>();
-    desk->pool = e->pool_of(queue, options);
-    return desk;
+  queue_state_ptr make_queue_state(const std::string& queue, const queue_options& options) const {
+    return std::make_shared<queue_state>(e->queue(queue, options));
   }
 
   // Spawns whatever is not there.
@@ -53,27 +51,17 @@ struct root_state {
     if (!store) {
       store = spawn_storage(self, e);
       if (has_patterns) caf::anon_send(store, listen_atom::value, hint_reader_actor(root_actor(self)));
-      for (auto& [key, q] : queues) {
-        if (!q.supervisor) continue;
-        caf::anon_send(store, listen_atom::value, key, hinted_actor(q.supervisor));
-        caf::anon_send(q.supervisor, store_atom::value, store);
-      }
-      if (ticker) {
-        caf::anon_send(store, listen_atom::value, hint_reader_actor(ticker));
-        caf::anon_send(ticker, store_atom::value, store);
-      }
-      if (gate) caf::anon_send(gate, store_atom::value, store);
-      if (door) caf::anon_send(door, store_atom::value, store);
+      if (ticker) caf::anon_send(store, listen_atom::value, hint_reader_actor(ticker));
     }
     if (!gate) {
-      gate = spawn_gate(self, e, store);
+      gate = spawn_gate(self, e);
       for (auto& [key, q] : queues)
         if (q.supervisor) caf::anon_send(q.supervisor, gate_atom::value, gate);
       if (ticker) caf::anon_send(ticker, gate_atom::value, gate);
-      if (door) caf::anon_send(door, gate_atom::value, gate);
+      if (facade) caf::anon_send(facade, gate_atom::value, gate);
     }
     for (auto& [key, q] : queues)
-      if (!q.supervisor) q.supervisor = spawn_supervisor(self, e, q.desk, store, gate);
+      if (!q.supervisor) q.supervisor = spawn_supervisor(self, e, q.kept_state, gate);
     if (!ticker) ticker = spawn_ticker(self, e, store, root_actor(self), gate);
   }
 
@@ -88,27 +76,26 @@ struct root_state {
   }
 
   void sweep() {
-    if (door) caf::anon_send(door, sweep_atom::value);
+    if (facade) caf::anon_send(facade, sweep_atom::value);
     for (const auto& [key, q] : queues)
       if (q.supervisor) caf::anon_send(q.supervisor, sweep_atom::value);
-    look_for_queues();
+    find_queues();
   }
 
   void hinted(const storage::hint& of) {
     if (!has_patterns || e->quiet) return;
-    if (of.all_queues) look_for_queues();
+    if (of.all_queues) find_queues();
     else serve_matching(of.queues);
   }
 
   // Patterns: which queues are there now?
-  void look_for_queues() {
+  void find_queues() {
     if (!has_patterns || e->quiet) return;
-    auto order = std::make_shared<store_order>();
-    order->asked.emplace_back(storage::queue_names_request{});
-    order->done = [me = root_actor(self), number = ++look](answers_ptr answers) {
-      caf::anon_send(me, applied_atom::value, number, std::move(answers));
+    auto done = [me = root_actor(self), number = ++look](std::vector<storage::answer> answers) {
+      caf::anon_send(me, applied_atom::value, number,
+                     std::make_shared<std::vector<storage::answer>>(std::move(answers)));
     };
-    caf::anon_send(store, submit_atom::value, std::move(order));
+    e->store->submit({storage::queue_names_request{}}, std::move(done));
   }
 
   void found_queues(const std::vector<storage::answer>& answers) {
@@ -124,7 +111,7 @@ struct root_state {
       const auto* options = options_for(e->options.queues, named);
       if (!options) continue;
       log::info("queue ", named, " matches a pattern: it gets a pool of ", options->workers, " workers");
-      queues[named].desk = make_desk(named, *options);
+      queues[named].kept_state = make_queue_state(named, *options);
       more = true;
     }
     if (more) replace_missing();
@@ -155,8 +142,9 @@ struct root_state {
   }
 };
 
-root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, engine_ptr e, door_actor door) {
-  arm(self, e, "root");
+root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, server_context_ptr e,
+                               facade_actor facade) {
+  install_handlers(self, e, "root");
   self->set_down_handler([self](caf::down_msg& down) { self->state.down(down.source); });
   self->set_exit_handler([self](caf::exit_msg& end) {
     self->state.end_all();
@@ -164,7 +152,7 @@ root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, en
   });
   self->state.self = self;
   self->state.e = std::move(e);
-  self->state.door = std::move(door);
+  self->state.facade = std::move(facade);
   self->state.start_up();
   return {
       [self](hint_atom, const hint_ptr& of) { self->state.hinted(*of); },
@@ -180,9 +168,9 @@ root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, en
 
 }  // namespace
 
-root_actor spawn_root(caf::actor_system& system, engine_ptr e, door_actor door) {
-  enlist(e);
-  return system.spawn(root, std::move(e), std::move(door));
+root_actor spawn_root(caf::actor_system& system, server_context_ptr e, facade_actor facade) {
+  count_actor(e);
+  return system.spawn(root, std::move(e), std::move(facade));
 }
 
 }  // namespace sluice::actors

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "actors/lease_keeper.hpp"
 #include "core/log.hpp"
-#include "storage/settle_apart.hpp"
+#include "execution/dispatcher.hpp"
+#include "execution/lease_keeper.hpp"
+#include "storage/settle_in_parts.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -14,7 +15,7 @@ using namespace std::chrono_literals;
 
 // Beyond the grace, for the store to take the ends; and for each of the last words. In all below 2 s.
 constexpr duration settle_time = 700ms;
-constexpr duration last_patience = 400ms;
+constexpr duration last_timeout = 400ms;
 
 // At a stop nobody asks again.
 void warn_of_refused(const storage::answer& told) {
@@ -32,75 +33,87 @@ void warn_of_refused(const storage::answer& told) {
 result<std::unique_ptr<running_server>> running_server::open(const server_options& options,
                                                              const handler_registry& handlers,
                                                              const filter_list& filters) {
-  auto opened = open_engine(options, handlers, filters);
+  auto opened = open_server_context(options, handlers, filters);
   if (!opened) return opened.error();
   auto made = std::make_unique<running_server>();
-  made->engine_ = std::move(*opened);
-  made->runner_ = made->engine_->runner;
+  made->context_ = std::move(*opened);
+  made->store_ = made->context_->store;
   return made;
 }
 
-void running_server::spawn_into(caf::actor_system& system, door_actor door) {
-  engine_->keeper = std::make_shared<lease_keeper>(
-      engine_, [this](const auto& p, fence f) { caf::anon_send(root_, overdue_atom::value, p->queue.value, f.value); });
-  root_ = spawn_root(system, engine_, std::move(door));
+void running_server::spawn_into(caf::actor_system& system, facade_actor facade) {
+  context_->keeper = std::make_shared<lease_keeper>(context_, [this](const queue_name& queue, fence f) {
+    caf::anon_send(root_, overdue_atom::value, queue.value, f.value);
+  });
+  root_ = spawn_root(system, context_, std::move(facade));
 }
 
-stop_report running_server::stop(const std::function<void(crew&)>& wait_for_actors) {
-  if (!engine_) return {};
+stop_report running_server::stop(const std::function<void(actor_counter&)>& wait_for_actors) {
+  if (!context_) return {};
   stop_report report;
-  engine_->quiet = true;
-  engine_->stopped = true;
+  context_->quiet = true;
+  context_->stopped = true;
+  store_->open_for_good();  // whatever becomes of the storage actor: for the ends, and what a host still waits for
   const auto asked = steady_clock::now();
-  for (const auto& p : engine_->pools())
-    p->drain(asked);
-  const auto deadline = asked + engine_->options.grace + settle_time;
-  for (const auto& p : engine_->pools())
-    p->wait_until_empty(deadline);
+  for (const auto& p : context_->queues.pools())
+    p->watch.drain(asked);
+  const auto deadline = asked + context_->options.grace + settle_time;
+  for (const auto& p : context_->queues.pools())
+    p->watch.wait_until_empty(deadline);
+  for (const auto& d : context_->queues.dispatchers())
+    d->end();  // before the actors that it asks are gone
 
-  storage::settle_request ended;  // what the store has not taken yet keeps its own end
-  for (const auto& p : engine_->pools()) {
-    p->mute();
-    for (const auto& [start, course] : p->held()) {
-      if (course.end) {
-        ended.starts.push_back(*course.end);
+  std::vector<storage::request> last;  // what the store has not taken yet keeps its own end
+  std::size_t bytes = 0;
+  const auto keep = [&](const storage::settlement& end) {
+    bytes += storage::bytes_of(end);
+    if (last.empty() || bytes > max_bytes_of_ends) {
+      last.emplace_back(storage::settle_request{});
+      bytes = storage::bytes_of(end);
+    }
+    std::get<storage::settle_request>(last.back()).runs.push_back(end);
+  };
+  for (const auto& p : context_->queues.pools()) {
+    p->workers.disable_callbacks();
+    for (const auto& [run, state] : p->watch.held()) {
+      if (state.filed) {
+        keep(*state.filed);
         continue;
       }
       ++report.unfinished;
-      left_.push_back(given_back({start->about.id, start->about.fence},
-                                 "its body ignored the stop request and died with its process"));
+      left_.push_back(given_back({run->about.id, run->about.fence},
+                                 "its handler ignored the stop request and died with its process"));
     }
   }
-  engine_->keeper->halt();
+  context_->keeper->halt();
   caf::anon_send<caf::message_priority::high>(caf::actor_cast<caf::actor>(root_),
                                               caf::exit_msg{root_.address(), caf::exit_reason::user_shutdown});
   root_ = nullptr;
-  wait_for_actors(*engine_->all_actors);
-  const auto close_by = steady_clock::now() + last_patience / 2;
-  for (const auto& p : engine_->pools())
-    p->close(close_by);
-  std::vector<storage::request> last;
-  if (!ended.starts.empty()) last.emplace_back(std::move(ended));
-  last.emplace_back(storage::leave_request{engine_->id});
-  const auto told = runner_->call(std::move(last), steady_clock::now() + last_patience);
-  if (told.size() > 1) warn_of_refused(told[0]);  // who cannot leave is pruned
-  engine_->end_restoring();
-  engine_->end_fatal();
-  engine_.reset();
-  if (left_.empty()) runner_.reset();
+  wait_for_actors(*context_->all_actors);
+  const auto close_by = steady_clock::now() + last_timeout / 2;
+  for (const auto& p : context_->queues.pools())
+    p->workers.close(close_by);
+  last.emplace_back(storage::deregister_request{context_->id});
+  const auto told = store_->call(std::move(last), steady_clock::now() + last_timeout);
+  for (std::size_t i = 0; i + 1 < told.size(); ++i)  // who cannot leave is pruned
+    warn_of_refused(told[i]);
+  context_->definitions.end();
+  context_->fatal.end();
+  context_.reset();
+  if (left_.empty()) store_.reset();
   return report;
 }
 
 void running_server::leave() {
-  runner_->call({storage::leave_request{engine_->id}}, steady_clock::now() + last_patience);
+  store_->call({storage::deregister_request{context_->id}}, steady_clock::now() + last_timeout);
 }
 
 void running_server::give_up_unfinished() {
   if (left_.empty()) return;
   std::vector<storage::request> asked;
   asked.emplace_back(storage::settle_request{std::exchange(left_, {}), std::nullopt});
-  warn_of_refused(runner_->call(std::move(asked), steady_clock::now() + last_patience).at(0));
-  runner_.reset();
+  warn_of_refused(store_->call(std::move(asked), steady_clock::now() + last_timeout).at(0));
+  store_.reset();
 }
 
 }  // namespace sluice::actors

@@ -48,7 +48,7 @@ result<void> server::parts::start() {
   auto opened = actors::running_server::open(options, handlers, filters);
   if (!opened) return opened.error();
   running = std::move(*opened);
-  if (on_fatal) running->engine()->on_fatal(on_fatal);
+  if (on_fatal) running->context()->fatal.on_report(on_fatal);
   try {
     system = std::make_unique<actors::own_system>([this](caf::actor_system& made) { running->spawn_into(made, {}); });
   } catch (const std::exception& failed) {
@@ -72,7 +72,7 @@ stop_report server::stop() {
 stop_report server::parts::stop() {
   if (!system) return {};
   // The system's end waits for the actors, which wait for nothing.
-  return running->stop([this](actors::crew&) { system.reset(); });
+  return running->stop([this](actors::actor_counter&) { system.reset(); });
 }
 
 void server::give_up_unfinished() {
@@ -80,10 +80,10 @@ void server::give_up_unfinished() {
   if (parts_->running) parts_->running->give_up_unfinished();
 }
 
-void server::on_fatal(const std::function<void(const error&)>& told) {
+void server::on_fatal(const std::function<void(const error&)>& callback) {
   std::lock_guard hold(parts_->mutex);
-  parts_->on_fatal = told;
-  if (parts_->system) parts_->running->engine()->on_fatal(parts_->on_fatal);
+  parts_->on_fatal = callback;
+  if (parts_->system) parts_->running->context()->fatal.on_report(parts_->on_fatal);
 }
 
 }  // namespace sluice

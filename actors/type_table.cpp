@@ -22,7 +22,7 @@ type_table::place type_table::place_of(const std::string& type) const {
   return found == places_.end() ? place{} : found->second;
 }
 
-std::vector<std::pair<std::string, caf::actor>> type_table::elsewhere() const {
+std::vector<std::pair<std::string, caf::actor>> type_table::handled_by_actor() const {
   std::lock_guard hold(mutex_);
   std::vector<std::pair<std::string, caf::actor>> all;
   for (const auto& [type, where] : places_)

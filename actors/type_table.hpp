@@ -26,7 +26,7 @@ public:
   place place_of(const std::string& type) const;
 
   // The types that actors of the host run, with those actors; null where it is gone.
-  std::vector<std::pair<std::string, caf::actor>> elsewhere() const;
+  std::vector<std::pair<std::string, caf::actor>> handled_by_actor() const;
 
   // From now on this actor runs the type. False: the type is none that an actor runs.
   bool name_actor(const std::string& type, const caf::actor& actor);

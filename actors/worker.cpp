@@ -1,5 +1,6 @@
 #include "actors/spawn.hpp"
 #include "core/text.hpp"
+#include "execution/dispatcher.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -17,49 +18,50 @@ bool has_ended(const caf::actor& who) {
 struct worker_state {
   static inline const char* name = "worker";
   worker_actor::pointer self = nullptr;
-  engine_ptr e;
-  std::shared_ptr<pool> of;
-  pool::worker_id id = 0;
+  server_context_ptr e;
+  served_queue of;
+  worker_id id = 0;
 
   ~worker_state() {
-    if (of) of->retire_worker(id, "its worker was ended from outside");
+    if (of.pool) of.pool->workers.retire(id, "its worker was ended from outside");
   }
 
-  // Asks the host's actor to run `start`, and what the pool hands over after it.
-  void run_elsewhere(start_ptr start) {
-    while (start) {
-      const auto& type = start->about.type.value;
-      if (of->is_stopping(start)) {
-        start = of->put_elsewhere(id, start, outcome::give_back("stopped before it began"));
+  // Asks the host's actor to run `run`, and what the pool hands over after it.
+  void run_by_actor(run_ptr run) {
+    while (run) {
+      const auto& type = run->about.type.value;
+      if (of.pool->watch.is_stopping(run)) {
+        run = of.pool->workers.actor_answered(id, run, outcome::give_back("stopped before it began"));
         continue;
       }
       const auto place = e->types->place_of(type);
       if (!place.actor) {
-        start = of->put_elsewhere(id, start, outcome::give_back(cat("the actor that handles ", type, " is gone")));
+        run = of.pool->workers.actor_answered(id, run,
+                                              outcome::give_back(cat("the actor that handles ", type, " is gone")));
         continue;
       }
       caf::message content;
       try {
-        content = place.route->message_for(
-            run_job(std::shared_ptr<const job>(start, &start->about), start->stop.get_token()));
+        content =
+            place.route->message_for(run_job(std::shared_ptr<const job>(run, &run->about), run->stop.get_token()));
       } catch (const std::exception& failed) {
-        start = of->put_elsewhere(id, start, outcome::failed(words_of(failed)));
+        run = of.pool->workers.actor_answered(id, run, outcome::failed(message_of(failed)));
         continue;
       } catch (...) {
-        start = of->put_elsewhere(
-            id, start, outcome::failed("the conversion of its args threw something that is no std::exception"));
+        run = of.pool->workers.actor_answered(
+            id, run, outcome::failed("the conversion of its args threw something that is no std::exception"));
         continue;
       }
-      ask(place.actor, start, std::move(content));
+      ask(place.actor, run, std::move(content));
       return;
     }
   }
 
-  void ask(const caf::actor& actor, const start_ptr& start, caf::message content) {
-    of->asked(start, actor.id());
+  void ask(const caf::actor& actor, const run_ptr& run, caf::message content) {
+    of.pool->workers.asked_actor(run, actor.id());
     // Weak: an answer that never comes must not hold the job for ever.
-    const auto ended = [this, asked_for = std::weak_ptr(start)](outcome how) {
-      if (const auto still = asked_for.lock()) run_elsewhere(of->put_elsewhere(id, still, std::move(how)));
+    const auto ended = [this, asked_for = std::weak_ptr(run)](outcome how) {
+      if (const auto still = asked_for.lock()) run_by_actor(of.pool->workers.actor_answered(id, still, std::move(how)));
     };
     const auto asked = self->request(actor, caf::infinite, std::move(content));
     // Not `then`: several kinds of answers are welcome.
@@ -80,7 +82,7 @@ struct worker_state {
     if (failed.category() == caf::atom("sluice")) result.text = to_string(error_of(failed));
     // A living actor may pass on such an error of somebody else's.
     if (has_ended(who)) {
-      e->types->actor_gone(who.id());  // before the next start is sent after it
+      e->types->actor_gone(who.id());  // before the next run is sent after it
       result = outcome::failed(cat("the actor that handles it died (", result.text, ")"));
       result.cause = "handler_died";
     }
@@ -88,26 +90,27 @@ struct worker_state {
   }
 };
 
-worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> self, engine_ptr e,
-                                   const std::shared_ptr<pool>& of) {
-  arm(self, e, "worker");
+worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> self, server_context_ptr e,
+                                   served_queue of) {
+  install_handlers(self, e, "worker");
   auto& s = self->state;
   s.self = self;
   s.e = std::move(e);
-  s.of = of;
-  s.id = of->add_worker({[me = worker_actor(self)] { caf::anon_send(me, died_atom::value); },
-                         [me = worker_actor(self)] { caf::anon_send(me, handed_atom::value); }});
+  s.of = std::move(of);
+  s.id = s.of.pool->workers.add({[me = worker_actor(self)] { caf::anon_send(me, died_atom::value); },
+                                 [me = worker_actor(self)] { caf::anon_send(me, handed_atom::value); }});
+  s.of.dispatcher->claim_if_free();  // who asked for work before asked for too little
   return {
-      [self](handed_atom) { self->state.run_elsewhere(self->state.of->in_hand(self->state.id)); },
+      [self](handed_atom) { self->state.run_by_actor(self->state.of.pool->workers.actor_run_of(self->state.id)); },
       [self](died_atom) { self->quit(caf::exit_reason::unhandled_exception); },
   };
 }
 
 }  // namespace
 
-worker_actor spawn_worker(caf::local_actor* parent, engine_ptr e, std::shared_ptr<pool> p) {
-  enlist(e);
-  auto made = parent->system().spawn(worker, std::move(e), std::move(p));
+worker_actor spawn_worker(caf::local_actor* parent, server_context_ptr e, served_queue of) {
+  count_actor(e);
+  auto made = parent->system().spawn(worker, std::move(e), std::move(of));
   parent->monitor(made);
   return made;
 }

@@ -34,9 +34,9 @@ public:
     at.sin_port = htons(static_cast<std::uint16_t>(port));
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     is_open_ = ::connect(fd_, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
-    const timeval patience{10, 0};
-    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    const timeval timeout{10, 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
   }
   ~connection() { ::close(fd_); }
   connection(const connection&) = delete;
@@ -346,7 +346,7 @@ void beside(const std::string& self, const std::string& url, const char* what, i
             const std::vector<disturber>& disturbers) {
   constexpr int jobs = 200'000;
   std::vector<double> ratios, alone;
-  double most_mib = 0, cpu_seconds = 0;
+  double max_mib = 0, cpu_seconds = 0;
   std::vector<double> next_ms;
   for (int pair = 0; pair < pairs; ++pair) {
     alone.push_back(rate(url, jobs));
@@ -365,7 +365,7 @@ void beside(const std::string& self, const std::string& url, const char* what, i
       }
     });
     ratios.push_back(rate(url, jobs) / alone.back());
-    most_mib = std::max(most_mib, page.resident_mib() - before);
+    max_mib = std::max(max_mib, page.resident_mib() - before);
     over = true;
     for (auto& one : threads)
       one.join();
@@ -373,7 +373,7 @@ void beside(const std::string& self, const std::string& url, const char* what, i
   }
   const auto of = summarize(ratios);
   std::printf("beside %s: %.2f of %.0f jobs/s (%.2f to %.2f); memory %+.1f MiB, processor %.2f s\n", what, of.p50,
-              summarize(alone).p50, *std::min_element(ratios.begin(), ratios.end()), of.most, most_mib, cpu_seconds);
+              summarize(alone).p50, *std::min_element(ratios.begin(), ratios.end()), of.most, max_mib, cpu_seconds);
   show("  another request, p50 / p99 / max", summarize(std::move(next_ms)));
 }
 

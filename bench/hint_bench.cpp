@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   sluice::handler_registry handlers;
   handlers.handle("noop", [&](sluice::job_context&) { ++runs; });
   const sluice::test::counted_server server(options, handlers);
-  auto client = open_client(url);  // as another process: the server has a runner of its own
+  auto client = open_client(url);  // as another process: the server has a shared store of its own
   measure("enqueue to end of body, 500 idle queues, ms", server, runs, [&] {
     sluice::new_job j;
     j.type = sluice::job_type("noop");

@@ -66,11 +66,11 @@ inline sluice::new_job noop() {
   return job;
 }
 
-inline double enqueue_many(const std::string& url, int jobs) {
+inline double enqueue_many(const std::string& url, int jobs, const sluice::new_job& each = noop()) {
   auto client = open_client(url);
   const auto begin = steady::now();
   for (int n = 0; n < jobs; n += 1000)
-    for (auto& r : client.enqueue(std::vector<sluice::new_job>(1000, noop())))
+    for (auto& r : client.enqueue(std::vector<sluice::new_job>(1000, each)))
       must(std::move(r));
   return jobs / seconds_since(begin);
 }

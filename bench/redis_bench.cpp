@@ -50,7 +50,7 @@ public:
         end
         redis.call('ZREM', '{b}:processing', unpack(ids))
         redis.call('HDEL', '{b}:starts', unpack(ids))
-        redis.call('HSET', '{b}:past', unpack(p))
+        redis.call('HSET', '{b}:history', unpack(p))
         redis.call('ZADD', '{b}:succeeded', unpack(z))
       end
       local got = redis.call('ZRANGE', '{b}:ready', 0, 99)
@@ -172,6 +172,17 @@ double process(redis_server& redis, const std::string& url, int jobs, unsigned w
 
 void clear(redis_server& redis) { redis.command({"FLUSHALL"}); }
 
+// What Redis needs for each of so many that wait, their lines and records. Its scripts must have been loaded before.
+double memory_a_job(redis_server& redis, int jobs) {
+  clear(redis);
+  const auto used = [&] { return std::stod(redis.info("used_memory")); };
+  const auto empty = used();
+  auto job = noop();
+  job.args = R"({"n":1,"t":0})";
+  enqueue_many(redis.url(), jobs, job);
+  return (used() - empty) / jobs;
+}
+
 // ---- What a claim and a promotion cost with much in the store.
 class still_clock final : public sluice::clock {
 public:
@@ -220,9 +231,9 @@ void curve(redis_server& redis, long most) {
       step.next = storage::claim_request{
           sluice::server_id("bench"), sluice::queue_name("default"), ++op, per_round, 0, false, 30s, types, types};
       const auto got = ask<storage::settle_answer>(*store, step);
-      step.starts.clear();
+      step.runs.clear();
       for (const auto& one : got.next.jobs)
-        step.starts.emplace_back().start = {one.job.id, one.job.fence};
+        step.runs.emplace_back().run = {one.job.id, one.job.fence};
     }
     const auto claimed = seconds_since(begin) * 1e6 / (rounds * per_round);
     clock.at += 2h;
@@ -272,10 +283,10 @@ int main(int argc, char** argv) {
   row("limit: process, 100 a script", limit_process, "jobs/s");
   clear(redis);
   row("enqueue, one by one", enqueue_one_by_one(redis.url(), std::min(seconds, 3.0)), "jobs/s");
+  row("Redis memory a waiting job, of 20,000", memory_a_job(redis, 20'000), "bytes");
+  row("Redis memory a waiting job, of 1,000,000", memory_a_job(redis, 1'000'000), "bytes");
   clear(redis);
-  const auto empty = std::stod(redis.info("used_memory"));
   row("enqueue, 1,000 a call", enqueue_many(redis.url(), jobs), "jobs/s", limit_many);
-  row("Redis memory a pending job, args included", (std::stod(redis.info("used_memory")) - empty) / jobs, "bytes");
   const auto redis_before = redis.cpu_seconds(), here_before = own_cpu_seconds();
   row("process, 64 workers, prefetch 256", process(redis, redis.url(), jobs, 64, 256), "jobs/s", limit_process);
   row("processor time a job, Redis", (redis.cpu_seconds() - redis_before) * 1e6 / jobs, "us");

@@ -141,7 +141,7 @@ public:
   std::pair<std::uint64_t, int> end() {  // and how many looks there were
     over_ = true;
     thread_.join();
-    return {most_, looks_};
+    return {most_, checks_};
   }
 
 private:
@@ -150,13 +150,13 @@ private:
     for (auto next = steady::now(); !over_; std::this_thread::sleep_until(next += 50ms)) {
       for (const auto& row : must(client.throttlers()))
         most_ = std::max(most_, row.held);
-      ++looks_;
+      ++checks_;
     }
   }
 
   std::atomic<bool> over_{false};
   std::uint64_t most_ = 0;
-  int looks_ = 0;
+  int checks_ = 0;
   std::thread thread_;
 };
 

@@ -58,7 +58,7 @@ private:
   std::atomic<int> ran_{0};
 };
 
-// The body that all of these jobs have.
+// The handler that all of these jobs have.
 inline void work(run_log& log, std::chrono::microseconds length) {
   const auto begin = monotonic_us();
   if (length.count() > 0) std::this_thread::sleep_for(length);

@@ -17,7 +17,7 @@
 namespace sluice::cli {
 namespace {
 
-constexpr std::size_t most_failures_told = 20;
+constexpr std::size_t max_failures_told = 20;
 
 // Set by SIGINT: what was begun is ended, and what was done is told.
 volatile std::sig_atomic_t stopped = 0;
@@ -58,7 +58,7 @@ result<std::uint64_t> count(client& store, job_query query) {
   query.with_args = false;
   query.limit = 200;
   std::uint64_t found = 0;
-  auto list = giving_way(storage::looks_inside(query), [&](const job_query& asked) { return store.list(asked); });
+  auto list = giving_way(storage::reads_records(query), [&](const job_query& asked) { return store.list(asked); });
   do {
     const auto page = list(query);
     if (!page) return page.error();
@@ -76,16 +76,16 @@ bool says_yes(const std::string& question) {
 
 int change_all(client& store, const command& c, const change& how) {
   auto asked = query_of(c);
-  if (!asked) return wrong_words(asked.error().message);
+  if (!asked) return usage_error(asked.error().message);
   auto& query = *asked;
-  if (!query.state) return wrong_words("--all needs a --state, as --state failed");
+  if (!query.state) return usage_error("--all needs a --state, as --state failed");
   struct sigaction stop {};  // without SA_RESTART: the question, too, ends
   stop.sa_handler = [](int) { stopped = 1; };
   ::sigaction(SIGINT, &stop, nullptr);
   auto agreed = std::numeric_limits<std::uint64_t>::max();  // how many a person has said yes to
   const bool is_person = ::isatty(STDIN_FILENO) && ::isatty(STDERR_FILENO);
   if (!c.yes) {
-    if (!is_person) return wrong_words("--all asks before it begins, and nobody is there to answer: add --yes");
+    if (!is_person) return usage_error("--all asks before it begins, and nobody is there to answer: add --yes");
     const auto found = count(store, query);
     if (!found) return failed(found.error());
     if (!stopped && *found == 0) {
@@ -103,7 +103,7 @@ int change_all(client& store, const command& c, const change& how) {
   std::optional<error> broke;
   const auto settled = [&] { return all.done + all.unchanged + refused; };
   auto change_page =
-      giving_way(storage::looks_inside(query), [&](const job_query& some) { return (store.*how.page)(some); });
+      giving_way(storage::reads_records(query), [&](const job_query& some) { return (store.*how.page)(some); });
   do {
     query.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(200, agreed - settled()));
     const auto page = change_page(query);
@@ -113,9 +113,9 @@ int change_all(client& store, const command& c, const change& how) {
     }
     all.done += page->done;
     all.unchanged += page->unchanged;
-    all.looked_at += page->looked_at;
+    all.records_read += page->records_read;
     for (const auto& one : page->failed) {
-      if (++refused > most_failures_told) continue;
+      if (++refused > max_failures_told) continue;
       failed(one.second);
       all.failed.push_back(one);
     }
@@ -123,14 +123,14 @@ int change_all(client& store, const command& c, const change& how) {
     if (is_person) std::fprintf(stderr, "\r%u %s ", all.done, how.done);
   } while (!query.after.empty() && !stopped && settled() < agreed);
   if (is_person) std::fputc('\n', stderr);
-  if (refused > most_failures_told) note(cat(refused - most_failures_told, " more were refused"));
-  if (all.unchanged > 0) note(cat(all.unchanged, " were so already"));
+  if (refused > max_failures_told) note(cat(refused - max_failures_told, " more were refused"));
+  if (all.unchanged > 0) note(cat(all.unchanged, " were in that state already"));
   const bool is_all = settled() >= agreed;
   const bool whole = !broke && (query.after.empty() || is_all);
   if (!whole) all.next = query.after;
   print_line(c.json ? web::json_of(all, refused) : cat(all.done, " ", how.done));
   if (broke) return failed(*broke);
-  if (is_all && !query.after.empty()) note("there may be more since: the same command asks anew");
+  if (is_all && !query.after.empty()) note("there may be more since: run the command again");
   if (!whole) note("stopped before its end; the same command goes on with the rest");
   return whole && refused == 0 ? 0 : 1;
 }
@@ -140,7 +140,7 @@ int change_all(client& store, const command& c, const change& how) {
 int change_jobs(client& store, const command& c) {
   const auto& how = c.name == "requeue" ? requeue : remove_jobs;
   if (c.all == !c.ids.empty())
-    return wrong_words(cat(c.name, " needs ids of jobs, or --all and what must hold for them"));
+    return usage_error(cat(c.name, " needs ids of jobs, or --all and what must hold for them"));
   return c.all ? change_all(store, c, how) : change_some(store, c, how);
 }
 

@@ -98,7 +98,7 @@ void add_throttler_commands(CLI::App& app, command& c) {
         ->type_name(throttler_prefixes());
     return sub;
   };
-  verb("set", set_help)->add_option("WORDS", c.words, "Its definition, as limit=4 interval=1h");
+  verb("set", set_help)->add_option("KEY=VALUE", c.words, "Its definition, as limit=4 interval=1h");
   verb("remove", "Removes a throttler that is neither held nor waited for");
   verb("show", "Shows one throttler with the first of its holders and waiters");
   add_page_options(*verb("holders", "Lists who has a permit of a mutex or semaphore, the oldest first"), c);
@@ -133,7 +133,7 @@ void add_recurring_commands(CLI::App& app, command& c) {
   verb("show", "Shows all of one schedule, and its next runs; of a paused one as if it were resumed now")
       ->add_option("--count", c.count, "How many runs (5)")
       ->check(CLI::Range(1u, 1'000u));
-  verb("set", set_recurring_help)->add_option("WORDS", c.words, "Its definition, as job=report every=90s");
+  verb("set", set_recurring_help)->add_option("KEY=VALUE", c.words, "Its definition, as job=report every=90s");
   verb("remove", "Removes a schedule; jobs that it enqueued stay");
   verb("trigger", "Enqueues one job of it now and prints its id")
       ->add_option("--id", c.id, "The job's id (a new one): again with the same is the same job");
@@ -338,7 +338,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& why) {
   pairs.erase(
       std::remove_if(pairs.begin(), pairs.end(), [](const auto& p) { return p.find(' ') == std::string::npos; }),
       pairs.end());
-  return cat("'", word, "' is a word too many", did_you_mean(cat(full_name(commands), ' ', word), pairs));
+  return cat("'", word, "' is not expected here", did_you_mean(cat(full_name(commands), ' ', word), pairs));
 }
 
 // On standard error, escaped; the exit code is that of wrong words.
@@ -370,7 +370,7 @@ open_mode mode_of(const command& c) {
                                            "totals",
                                            "top"};
   if (makes.contains(c.name)) return open_mode::may_make;
-  return looks.contains(c.name) ? open_mode::only_look : open_mode::must_exist;
+  return looks.contains(c.name) ? open_mode::read_only : open_mode::must_exist;
 }
 
 std::unique_ptr<CLI::App> make_app(command& c) {

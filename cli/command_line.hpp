@@ -44,10 +44,10 @@ struct command {
   bool paused = false;
 };
 
-// Exit codes: 0 done, 1 it failed, 2 the words were wrong.
+// Exit codes: 0 done, 1 it failed, 2 wrong usage.
 struct parsed {
   std::optional<sluice::cli::command> command;
-  int exit_code = 0;  // when there is no command: help was shown, or the words were wrong
+  int exit_code = 0;  // when there is no command: help was shown, or the usage was wrong
 };
 
 parsed parse(int argc, char** argv);

@@ -324,7 +324,7 @@ std::string manual(const CLI::App& program) {
         other_names +=
             cat(".SS sluice", path, ' ', alias, "\nAnother name of sluice", path, ' ', one->get_name(), ".\n");
   });
-  return out + other_names + ".SH EXIT STATUS\n0: done; 1: it failed; 2: the words were wrong.\n";
+  return out + other_names + ".SH EXIT STATUS\n0: done; 1: it failed; 2: wrong usage.\n";
 }
 
 }  // namespace

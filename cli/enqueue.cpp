@@ -20,12 +20,12 @@ constexpr std::size_t jobs_at_once = 200;
 result<duration> delay_of(const command& c) {
   if (!c.at.empty()) {
     const auto at = parse_time(c.at);
-    if (!at) return web::wrong_word("--at", "an instant, as 2026-03-08T00:00:00Z", c.at);
+    if (!at) return web::bad_word("--at", "an instant, as 2026-03-08T00:00:00Z", c.at);
     return std::max(duration(0), *at - system_clock().now());
   }
   if (c.in.empty()) return duration(0);
   const auto in = parse_duration(c.in);
-  if (!in) return web::wrong_word("--in", "a time of 0s to 3650d, like 5s (units: us ms s m h d)", c.in);
+  if (!in) return web::bad_word("--in", "a time of 0s to 3650d, like 5s (units: us ms s m h d)", c.in);
   return *in;
 }
 
@@ -39,7 +39,7 @@ result<new_job> job_of(const command& c) {
   job.delay = *delay;
   if (!c.timeout.empty()) {
     job.timeout = parse_duration(c.timeout);
-    if (!job.timeout) return web::wrong_word("--timeout", "a time, as 30s", c.timeout);
+    if (!job.timeout) return web::bad_word("--timeout", "a time, as 30s", c.timeout);
   }
   job.retry.attempts = c.retries;
   auto headers = headers_of(c);
@@ -82,14 +82,14 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
     if (some.size() == jobs_at_once) send();
   }
   send();
-  return lines.bad() ? failed({errc::io_error, cat("cannot read on behind line ", number)}) : code;
+  return lines.bad() ? failed({errc::io_error, cat("cannot read on after line ", number)}) : code;
 }
 
 }  // namespace
 
 int enqueue(client& store, const command& c) {
   auto job = job_of(c);
-  if (!job) return wrong_words(job.error().message);
+  if (!job) return usage_error(job.error().message);
   std::istringstream file;
   const bool from_file = c.args.starts_with('@');
   if (from_file) {
@@ -99,7 +99,7 @@ int enqueue(client& store, const command& c) {
   }
   auto& in = from_file ? static_cast<std::istream&>(file) : std::cin;
   const bool is_source = from_file || c.args == "-";
-  if (c.bulk && !is_source) return wrong_words("--bulk reads lines: in place of JSON give - or @FILE");
+  if (c.bulk && !is_source) return usage_error("--bulk reads lines: in place of JSON give - or @FILE");
   if (c.bulk) return enqueue_lines(store, c, *job, in);
   job->args = is_source ? std::string(std::istreambuf_iterator<char>(in), {}) : c.args;
   if (is_source && job->args.ends_with('\n')) job->args.pop_back();

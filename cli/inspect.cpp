@@ -28,20 +28,20 @@ int show_all(const command& c, const result<std::vector<Item>>& got,
 
 int list(client& store, const command& c) {
   auto query = query_of(c);
-  if (!query) return wrong_words(query.error().message);
+  if (!query) return usage_error(query.error().message);
   const auto ask = [&](std::uint32_t limit, const std::string& after) {
     query->limit = limit;
     query->after = after;
     return store.list(*query);
   };
   return show_pages(
-      c, giving_way(storage::looks_inside(*query), ask), [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
+      c, giving_way(storage::reads_records(*query), ask), [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
 }
 
 // All, or what was found before the store failed.
 int show_errors(client& store, const command& c) {
   auto query = query_of(c);
-  if (!query) return wrong_words(query.error().message);
+  if (!query) return usage_error(query.error().message);
   query->state = job_state::failed;
   query->with_args = false;
   query->limit = 200;
@@ -70,7 +70,7 @@ int show_totals(client& store, const command& c) {
   if (!c.queue.empty()) query.queue = queue_name(c.queue);
   query.step = c.by == "hour" ? totals_step::hour : totals_step::minute;
   query.from = system_clock().now() - (query.step == totals_step::hour ? 24h : 1h);
-  if (auto fine = read_time(c, query.from, query.to); !fine) return wrong_words(fine.error().message);
+  if (auto fine = read_time(c, query.from, query.to); !fine) return usage_error(fine.error().message);
   const auto got = store.totals(query);
   if (!got) return failed(got.error());
   if (!c.json) print(totals_table(*got));
@@ -124,15 +124,15 @@ int inspect(const command& c) {
         [](quarantine_page & p) -> auto& { return p.jobs; }, quarantine_table);
   if (c.name == "log")
     return show_pages(
-        c, [&](auto limit, auto& after) { return store.acts(limit, after); },
-        [](act_page & p) -> auto& { return p.acts; }, acts_table);
+        c, [&](auto limit, auto& after) { return store.operator_log(limit, after); },
+        [](operator_log_page & p) -> auto& { return p.actions; }, operator_log_table);
   if (c.name == "queues") return show_all(c, queues(store, c), queues_table);
   if (c.name == "totals") return show_totals(store, c);
   if (c.name == "servers") return show_all(c, store.servers(), servers_table);
   if (c.name == "requeue" || c.name == "delete") return change_jobs(store, c);
   if (c.name == "pause") return change(c, store.pause(queue_name(c.queue)), "paused");
   if (c.name == "resume") return change(c, store.resume(queue_name(c.queue)), "resumed");
-  return wrong_words(cat("unknown command ", c.name));
+  return usage_error(cat("unknown command ", c.name));
 }
 
 }  // namespace sluice::cli

@@ -88,12 +88,12 @@ std::string quarantine_table(const std::vector<quarantined_job>& jobs) {
   return t.text();
 }
 
-std::string acts_table(const std::vector<act>& acts) {
-  constexpr std::size_t most_named = 3;
+std::string operator_log_table(const std::vector<operator_action>& actions) {
+  constexpr std::size_t max_named = 3;
   table t({"WHEN", "WHO", "THROUGH", "WHAT", "COUNT", "ABOUT"});
-  for (const auto& a : acts) {
+  for (const auto& a : actions) {
     std::string about;
-    const auto named = std::min(a.about.size(), most_named);
+    const auto named = std::min(a.about.size(), max_named);
     for (std::size_t i = 0; i < named; ++i)
       about += (i == 0 ? "" : ", ") + printable(a.about[i]);
     if (a.count > named) about += cat(" and ", a.count - named, " more");
@@ -133,7 +133,7 @@ std::string servers_table(const std::vector<server_info>& servers) {
     for (const auto& q : s.queues)
       queues += (queues.empty() ? "" : " ") + printable(q);
     t.add({printable(s.name), printable(s.host), std::to_string(s.pid), std::to_string(s.running), queues,
-           std::string(name_of(s.store)), ago(s.started_at), ago(s.beat_at) + " ago"});
+           std::string(name_of(s.store)), ago(s.started_at), ago(s.heartbeat_at) + " ago"});
   }
   return t.text();
 }
@@ -273,7 +273,7 @@ int failed(const error& e) {
   return 1;
 }
 
-int wrong_words(const std::string& text) {
+int usage_error(const std::string& text) {
   note(text);
   return 2;
 }

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include <sluice/act.hpp>
 #include <sluice/error.hpp>
 #include <sluice/explanation.hpp>
 #include <sluice/job.hpp>
 #include <sluice/lock.hpp>
+#include <sluice/operator_log.hpp>
 #include <sluice/recurring.hpp>
 #include <sluice/throttler_status.hpp>
 #include <sluice/totals.hpp>
@@ -33,7 +33,7 @@ std::string jobs_table(const std::vector<job>& jobs);
 std::string errors_table(const std::vector<web::error_group>& errors);
 std::string locks_table(const std::vector<lock_status>& locks);
 std::string quarantine_table(const std::vector<quarantined_job>& jobs);
-std::string acts_table(const std::vector<act>& acts);
+std::string operator_log_table(const std::vector<operator_action>& actions);
 std::string queues_table(const std::vector<queue_counts>& queues);
 std::string totals_table(const totals_report& report);
 std::string servers_table(const std::vector<server_info>& servers);
@@ -51,6 +51,6 @@ void print_line(const std::string& text);
 void note(const std::string& text);
 // And the exit code.
 int failed(const error& e);
-int wrong_words(const std::string& text);
+int usage_error(const std::string& text);
 
 }  // namespace sluice::cli

@@ -21,23 +21,23 @@ namespace sluice::cli {
 // Pages of jobs by `ask`. What looks inside of them costs servers as much as it takes the store: before the next page
 // it pauses for four times as long as the one before took, so that it gets a fifth of the time.
 template <class Ask>
-auto giving_way(bool looks_inside, Ask ask) {
+auto giving_way(bool reads_records, Ask ask) {
   static constexpr duration longest_pause = std::chrono::seconds(1);
-  return [looks_inside, ask, pause = duration(0)](const auto&... words) mutable {
+  return [reads_records, ask, pause = duration(0)](const auto&... words) mutable {
     std::this_thread::sleep_for(pause);
     const auto began = std::chrono::steady_clock::now();
     auto page = ask(words...);
     const auto took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - began);
-    if (looks_inside) pause = std::min<duration>(4 * took, longest_pause);
+    if (reads_records) pause = std::min<duration>(4 * took, longest_pause);
     return page;
   };
 }
 
 // Where a list goes on: for programs as a line of its own, with how many were looked at where that is known.
-inline void tell_next(const command& c, const std::string& next, std::optional<std::uint64_t> looked_at = {}) {
+inline void tell_next(const command& c, const std::string& next, std::optional<std::uint64_t> records_read = {}) {
   if (next.empty()) return;
   if (!c.json) return note(cat("there are more: --after '", next, "'"));
-  print_line(cat("{\"next\":", json_quoted(next), looked_at ? cat(",\"looked_at\":", *looked_at) : "", "}"));
+  print_line(cat("{\"next\":", json_quoted(next), records_read ? cat(",\"records_read\":", *records_read) : "", "}"));
 }
 
 // Up to the command's limit. `ask` takes how many and from where; `items` are what a page holds. One that fails on the
@@ -46,7 +46,7 @@ template <class Ask, class Items, class Item>
 int show_pages(const command& c, Ask ask, Items items, std::string (*as_table)(const std::vector<Item>&)) {
   std::vector<Item> all;
   auto after = c.after;
-  std::optional<std::uint64_t> looked_at;
+  std::optional<std::uint64_t> records_read;
   std::optional<error> broke;
   do {
     auto page = ask(std::min<std::uint32_t>(200, c.limit - static_cast<unsigned>(all.size())), after);
@@ -59,11 +59,11 @@ int show_pages(const command& c, Ask ask, Items items, std::string (*as_table)(c
       if (c.json) print_line(web::json_of(item));
       all.push_back(std::move(item));
     }
-    if constexpr (requires { page->looked_at; }) looked_at = looked_at.value_or(0) + page->looked_at;
+    if constexpr (requires { page->records_read; }) records_read = records_read.value_or(0) + page->records_read;
     after = page->next;
   } while (all.size() < c.limit && !after.empty());
   if (!c.json) print(as_table(all));
-  tell_next(c, after, looked_at);
+  tell_next(c, after, records_read);
   return broke ? failed(*broke) : 0;
 }
 

@@ -71,7 +71,7 @@ int recurring_jobs(const command& c) {
   if (c.name == "recurring set") {
     said = config::load_recurring(c.schedule, c.words, {storage::check_url, {}, scheduler::check});
     for (const auto& f : said.faults)
-      wrong_words(cat(c.schedule, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
+      usage_error(cat(c.schedule, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
     if (!said.faults.empty()) return 2;
   }
   auto opened = client::open(options_of(c));

@@ -1,10 +1,10 @@
 // `sluice dashboard`: answers over HTTP beside whatever servers there are.
-#include <csignal>
 #include <cstdio>
 
 #include <unistd.h>
 
 #include <sluice/dashboard.hpp>
+#include <sluice/stop_signal.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
@@ -18,16 +18,12 @@ constexpr unsigned longest_end_s = 10;  // whatever is under way; then the alarm
 }  // namespace
 
 int serve_dashboard(const command& c) {
-  sigset_t ends;
-  sigemptyset(&ends);
-  for (const int s : {SIGTERM, SIGINT})
-    sigaddset(&ends, s);
-  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before any thread, so that only we wait for them
+  catch_stop_signals();
   set_log_level(c.log_from);
   set_log_format(c.log_as);
   client_options store;
   store.storage = c.store;
-  store.mode = c.allow_changes ? open_mode::must_exist : open_mode::only_look;
+  store.mode = c.allow_changes ? open_mode::must_exist : open_mode::read_only;
   dashboard_options options;
   options.listen = c.listen;
   options.allow_changes = c.allow_changes;
@@ -35,8 +31,7 @@ int serve_dashboard(const command& c) {
   if (!page) return failed(page.error());
   print_line(page->url());
   std::fflush(stdout);
-  int got = 0;
-  ::sigwait(&ends, &got);
+  wait_for_stop_signal();
   log::info("stopping");
   ::alarm(longest_end_s);
   return 0;

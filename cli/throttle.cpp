@@ -28,7 +28,7 @@ std::optional<named_throttler> read_name(const std::string& text) {
   for (const auto& known : throttler_kinds())
     kinds += (kinds.empty() ? "" : ", ") + known;
   const auto meant = kind ? std::nullopt : nearest(text.substr(0, text.find(':')), throttler_kinds());
-  wrong_words(cat("a throttler is KIND:NAME, as semaphore:provider-api, where KIND is one of ", kinds, "; not '",
+  usage_error(cat("a throttler is KIND:NAME, as semaphore:provider-api, where KIND is one of ", kinds, "; not '",
                   printable(text, 100), "'", meant ? cat("; did you mean '", *meant, "'?") : std::string()));
   return std::nullopt;
 }
@@ -36,7 +36,7 @@ std::optional<named_throttler> read_name(const std::string& text) {
 // As `check` tells the faults of a configuration.
 int tell_faults(const std::string& where, const std::vector<config::fault>& faults) {
   for (const auto& f : faults)
-    wrong_words(cat(where, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
+    usage_error(cat(where, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
   return 2;
 }
 

@@ -26,10 +26,10 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto between_looks = 1s;
-constexpr std::size_t most_troubles = 8;
-constexpr std::size_t most_queues = 30;
-constexpr std::size_t most_throttlers = 10;
-constexpr duration patience_with_ends = 1s;
+constexpr std::size_t max_troubles = 8;
+constexpr std::size_t max_queues = 30;
+constexpr std::size_t max_throttlers = 10;
+constexpr duration ends_timeout = 1s;
 
 // How many jobs came to an end in each queue, and when that was looked at.
 struct ends_seen {
@@ -42,19 +42,19 @@ std::vector<queue_counts> busiest(const web::known_store& known) {
   auto queues = known.queues;
   const auto work = [](const queue_counts& q) { return q.processing + q.enqueued + q.throttled; };
   std::stable_sort(queues.begin(), queues.end(), [&](const auto& a, const auto& b) { return work(a) > work(b); });
-  if (queues.size() > most_queues) queues.resize(most_queues);
+  if (queues.size() > max_queues) queues.resize(max_queues);
   return queues;
 }
 
 // Nothing when the store does not tell.
-std::optional<ends_seen> look_at_ends(storage::runner& store, const std::vector<queue_counts>& queues) {
+std::optional<ends_seen> check_ends(storage::shared_store& store, const std::vector<queue_counts>& queues) {
   ends_seen seen;
   const auto later = system_clock().now() + 24h;  // those since ever alone
-  storage::runner::requests all;
+  storage::shared_store::requests all;
   for (const auto& queue : queues)
     all.push_back(storage::totals_request{{queue.queue, totals_step::hour, later, {}}});
   if (!all.empty()) {
-    const auto answers = ask(store, all, patience_with_ends);
+    const auto answers = ask(store, all, ends_timeout);
     for (std::size_t i = 0; i < queues.size(); ++i) {
       const auto* totals = std::get_if<storage::totals_answer>(&answers[i]);
       if (!totals) return std::nullopt;
@@ -100,9 +100,9 @@ std::string page_of(const web::known_store& known, const std::vector<queue_count
   std::string out = cat(known.at ? format_time(*known.at) : "", "  ", known.queues.size(), " queues, ",
                         known.servers.size(), " servers, ", known.schedules.size(), " schedules\n");
   const auto troubles = web::troubles_of(known);
-  for (std::size_t i = 0; i < std::min(troubles.size(), most_troubles); ++i)
+  for (std::size_t i = 0; i < std::min(troubles.size(), max_troubles); ++i)
     out += cat("! ", printable(troubles[i].text, 200), '\n');
-  if (troubles.size() > most_troubles) out += cat("! and ", troubles.size() - most_troubles, " more\n");
+  if (troubles.size() > max_troubles) out += cat("! and ", troubles.size() - max_troubles, " more\n");
   if (troubles.empty()) out += "all is well\n";
 
   const auto workers = web::workers_of(known);
@@ -121,11 +121,11 @@ std::string page_of(const web::known_store& known, const std::vector<queue_count
   table throttlers({"THROTTLER", "LIMIT", "HELD", "WAITING"});
   std::size_t shown = 0;
   for (const auto& t : known.throttlers)
-    if ((t.held > 0 || t.waiting > 0) && ++shown <= most_throttlers)
+    if ((t.held > 0 || t.waiting > 0) && ++shown <= max_throttlers)
       throttlers.add({printable(t.resource, 60), t.limit ? std::to_string(*t.limit) : "-", std::to_string(t.held),
                       std::to_string(t.waiting)});
   if (shown > 0) out += '\n' + throttlers.text();
-  if (shown > most_throttlers) out += cat("and ", shown - most_throttlers, " more\n");
+  if (shown > max_throttlers) out += cat("and ", shown - max_throttlers, " more\n");
   return out;
 }
 
@@ -145,9 +145,9 @@ void draw(const std::string& page) {
 }  // namespace
 
 int show_top(const command& c) {
-  auto runner = storage::open_runner(c.store, nullptr, mode_of(c));
-  if (!runner) return failed(runner.error());
-  web::snapshot snapshot(*runner);
+  auto shared_store = storage::open_shared_store(c.store, nullptr, mode_of(c));
+  if (!shared_store) return failed(shared_store.error());
+  web::snapshot snapshot(*shared_store);
   const bool is_live = ::isatty(STDOUT_FILENO) && !c.json && !c.once;
   struct sigaction stop {};
   stop.sa_handler = [](int) { ::_exit(0); };  // it has only looked, and may be waiting for a store that is away
@@ -158,7 +158,7 @@ int show_top(const command& c) {
     if (!known->at && !c.json)
       return failed(known->away.value_or(error{errc::storage_unavailable, "the store does not answer"}));
     const auto busy = busiest(*known);
-    auto now = known->away ? std::nullopt : look_at_ends(**runner, busy);
+    auto now = known->away ? std::nullopt : check_ends(**shared_store, busy);
     const bool is_told = is_live || !is_first || !now;  // a rate needs two looks
     if (is_live) {
       draw(page_of(*known, busy, now, before));

@@ -66,7 +66,7 @@ result<void> read_time(const command& c, std::optional<time_point>& from, std::o
   for (const auto& [option, text, into] :
        {std::tuple("--since", &c.since, &from), std::tuple("--until", &c.until, &to)})
     if (!text->empty() && !(*into = web::parse_since(*text)))
-      return web::wrong_word(option, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
+      return web::bad_word(option, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
   return {};
 }
 

@@ -34,8 +34,8 @@ using namespace std::chrono_literals;
 constexpr auto watchdog = 5s;
 // `timeout` and some supervisors signal the process and then its group: that is one request to stop.
 constexpr auto same_request = 500ms;
-constexpr auto log_patience = 500ms;
-constexpr auto between_starts = 1s;
+constexpr auto log_timeout = 500ms;
+constexpr auto between_start_tries = 1s;
 constexpr int done_signal = SIGUSR2;  // our own word to the waiting main thread
 
 std::optional<config::fault> fault_of_dashboard(const dashboard_options& options) {
@@ -96,7 +96,7 @@ int next_signal(const sigset_t& set, const std::optional<std::chrono::steady_clo
 
 // The end, whatever still runs, or holds up the log.
 [[noreturn]] void leave(int code) {
-  log::flush(log_patience);
+  log::flush(log_timeout);
   ::_exit(code);
 }
 
@@ -160,12 +160,12 @@ std::optional<result<void>> start_after_older(server& s, const std::string& url)
     if (started || started.error().code != errc::storage_older) return started;
     const auto looked = storage::raise_layout(url);
     if (looked && looked->waits_for.empty()) continue;  // they ended just now
-    if (!looked && !waiting_helps(looked.error().code)) return started;
+    if (!looked && !is_transient(looked.error().code)) return started;
     if (const auto& why = started.error().message; told != why) {
       log::info("waiting: ", why);
       told = why;
     }
-    const int got = next_signal(waited_signals(), std::chrono::steady_clock::now() + between_starts);
+    const int got = next_signal(waited_signals(), std::chrono::steady_clock::now() + between_start_tries);
     if (got == SIGTERM || got == SIGINT) return std::nullopt;
   }
 }

@@ -11,21 +11,22 @@ using namespace std::chrono_literals;
 
 constexpr duration first_pause = 20ms;
 constexpr duration longest_pause = 500ms;
-constexpr duration longest_patience = 24h * 365;
+constexpr duration longest_wait_for_it = 24h * 365;
 
 }  // namespace
 
-storage::answer ask(storage::runner& of, const storage::request& r, duration patience) {
-  return std::move(ask(of, storage::runner::requests{r}, patience).front());
+storage::answer ask(storage::shared_store& of, const storage::request& r, duration timeout) {
+  return std::move(ask(of, storage::shared_store::requests{r}, timeout).front());
 }
 
-storage::answer ask_once(storage::runner& of, const storage::request& r, duration patience) {
-  return std::move(of.call({r}, steady_clock::now() + std::min(patience, longest_patience)).front());
+storage::answer ask_once(storage::shared_store& of, const storage::request& r, duration timeout) {
+  return std::move(of.call({r}, steady_clock::now() + std::min(timeout, longest_wait_for_it)).front());
 }
 
-storage::runner::answers ask(storage::runner& of, const storage::runner::requests& all, duration patience) {
-  const auto deadline = steady_clock::now() + std::min(patience, longest_patience);
-  storage::runner::answers answers(all.size());
+storage::shared_store::answers ask(storage::shared_store& of, const storage::shared_store::requests& all,
+                                   duration timeout) {
+  const auto deadline = steady_clock::now() + std::min(timeout, longest_wait_for_it);
+  storage::shared_store::answers answers(all.size());
   std::vector<bool> unknown(all.size());
   std::vector<std::size_t> open(all.size());  // places of those that are asked
   std::iota(open.begin(), open.end(), 0);
@@ -47,10 +48,10 @@ storage::runner::answers ask(storage::runner& of, const storage::runner::request
       if (!failed) continue;
       unknown[i] = unknown[i] || failed->code == errc::unknown_outcome;
       // Full does not mend itself within a deadline; the caller decides.
-      if (waiting_helps(failed->code) && failed->code != errc::storage_full) again.push_back(i);
+      if (is_transient(failed->code) && failed->code != errc::storage_full) again.push_back(i);
       // A store that is held by another is waited for as a whole, or not at all: cut off in between, we
       // could not say whether it was stored.
-      if (failed->code == errc::storage_busy) needed = storage::patience_with_others + pause;
+      if (failed->code == errc::storage_busy) needed = storage::busy_timeout + pause;
     }
     if (again.empty() || steady_clock::now() + needed >= deadline) break;
     std::this_thread::sleep_for(pause);

@@ -15,9 +15,16 @@ constexpr duration first_look = 1ms;
 constexpr duration last_look = 100ms;
 constexpr duration longest_wait = 24h * 365;
 
-constexpr std::size_t most_in_part = 4 * 1024 * 1024;  // bytes of new jobs in one commit, or one job
+constexpr std::size_t max_in_part = 4 * 1024 * 1024;  // bytes of new jobs in one commit, or one job
 
 }  // namespace
+
+client_options client_of(const server_options& options) {
+  client_options made;
+  made.storage = options.storage;
+  made.jobs = options.jobs;
+  return made;
+}
 
 client::client(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
 client::~client() = default;
@@ -25,10 +32,10 @@ client::client(client&&) noexcept = default;
 client& client::operator=(client&&) noexcept = default;
 
 result<client> client::open(client_options options) {
-  auto runner = storage::open_runner(options.storage, nullptr, options.mode);
-  if (!runner) return runner.error();
+  auto shared_store = storage::open_shared_store(options.storage, nullptr, options.mode);
+  if (!shared_store) return shared_store.error();
   enqueue_pipeline pipeline(options.filters, options.jobs);
-  return client(std::make_unique<parts>(std::move(options), std::move(pipeline), std::move(*runner)));
+  return client(std::make_unique<parts>(std::move(options), std::move(pipeline), std::move(*shared_store)));
 }
 
 client client::as(author by) const {
@@ -49,7 +56,7 @@ std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
   std::vector<prepared_job> ready;
   ready.reserve(jobs.size());
   std::vector<std::size_t> place;  // of each among the results
-  const auto now = parts_->runner->now();
+  const auto now = parts_->shared_store->now();
   for (auto& job : jobs) {
     auto one = parts_->pipeline.prepare(std::move(job), now);
     if (!one) {
@@ -64,13 +71,13 @@ std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
   const auto deadline = steady_clock::now() + std::min(parts_->options.deadline, longest_wait);
   for (std::size_t from = 0, to = 0; from < ready.size(); from = to) {
     storage::enqueue_request part;
-    for (std::size_t bytes = 0; to < ready.size() && (to == from || bytes + ready[to].record.size() <= most_in_part);
+    for (std::size_t bytes = 0; to < ready.size() && (to == from || bytes + ready[to].record.size() <= max_in_part);
          ++to) {
       bytes += ready[to].record.size();
       part.jobs.push_back(std::move(ready[to]));
     }
     const auto left = std::max(duration(0), std::chrono::duration_cast<duration>(deadline - steady_clock::now()));
-    const auto stored = ask_for<storage::enqueue_answer>(*parts_->runner, std::move(part), left);
+    const auto stored = ask_for<storage::enqueue_answer>(*parts_->shared_store, std::move(part), left);
     for (auto i = from; i < to; ++i) {
       auto& answer = results[place[i]];
       if (!stored) answer = stored.error();
@@ -87,8 +94,8 @@ result<job> client::get(const job_id& id) {
   return std::move(*got->found);
 }
 
-result<job> client::wait(const job_id& id, duration patience) {
-  const auto deadline = steady_clock::now() + std::clamp<duration>(patience, 0s, longest_wait);
+result<job> client::wait(const job_id& id, duration timeout) {
+  const auto deadline = steady_clock::now() + std::clamp<duration>(timeout, 0s, longest_wait);
   for (duration pause = first_look;; pause = std::min(pause * 2, last_look)) {
     auto found = get(id);
     if (!found || is_final(found->state)) return found;
@@ -127,9 +134,9 @@ result<lock_page> client::locks(std::uint32_t limit, const std::string& after) {
   return std::move(got->page);
 }
 
-result<act_page> client::acts(std::uint32_t limit, const std::string& after) {
+result<operator_log_page> client::operator_log(std::uint32_t limit, const std::string& after) {
   if (auto fine = check_limit(limit); !fine) return fine.error();
-  auto got = parts_->ask_for<storage::acts_answer>(storage::acts_request{limit, after});
+  auto got = parts_->ask_for<storage::operator_log_answer>(storage::operator_log_request{limit, after});
   if (!got) return got.error();
   return std::move(got->page);
 }
@@ -144,7 +151,7 @@ result<std::vector<server_info>> client::servers() {
   auto got = parts_->ask_for<storage::servers_answer>(storage::servers_request{});
   if (!got) return got.error();
   for (auto& s : got->servers)
-    s.store = parts_->runner->durability();
+    s.store = parts_->shared_store->durability();
   return std::move(got->servers);
 }
 

@@ -34,11 +34,4 @@ result<server_options> load_options(const std::string& path, const std::vector<s
   return error{errc::invalid_config, std::move(all)};
 }
 
-client_options client_of(const server_options& options) {
-  client_options made;
-  made.storage = options.storage;
-  made.jobs = options.jobs;
-  return made;
-}
-
 }  // namespace sluice

@@ -13,9 +13,10 @@ using leases = std::vector<std::shared_ptr<lock_lease>>;
 
 // Thousands of locks are gone through at most so often.
 constexpr auto between_looks = std::chrono::milliseconds(5);
-constexpr std::size_t most_in_one_order = 500;
+constexpr std::size_t max_in_one_submission = 500;
 
-// Wakes the thread. The store's thread rings it and owns nothing else of ours, so that it never ends its own runner.
+// Wakes the thread. The store's thread rings it and owns nothing else of ours, so that it never ends its own shared
+// store.
 struct bell {
   std::mutex mutex;
   std::condition_variable rung;
@@ -43,7 +44,7 @@ void take_answers(const leases& asked_for, const std::vector<storage::answer>& a
 }  // namespace
 
 struct lock_keeper::shared {
-  std::shared_ptr<storage::runner> store;
+  std::shared_ptr<storage::shared_store> store;
   stop_caller stops;
   std::shared_ptr<bell> wake = std::make_shared<bell>();
   std::mutex mutex;
@@ -74,7 +75,7 @@ struct lock_keeper::shared {
         return what == lock_lease::step::lose || what == lock_lease::step::forget;
       });
       for (const auto& lease : all)
-        next = std::min(next, lease->look_again());
+        next = std::min(next, lease->next_check());
     }
     renew(std::move(due), now);
     for (const auto& lease : lost)
@@ -83,22 +84,22 @@ struct lock_keeper::shared {
   }
 
   void renew(leases due, steady_point asked) {
-    for (std::size_t from = 0; from < due.size(); from += most_in_one_order) {
-      const auto to = std::min(from + most_in_one_order, due.size());
+    for (std::size_t from = 0; from < due.size(); from += max_in_one_submission) {
+      const auto to = std::min(from + max_in_one_submission, due.size());
       leases some(due.begin() + static_cast<std::ptrdiff_t>(from), due.begin() + static_cast<std::ptrdiff_t>(to));
-      storage::runner::requests order;
+      storage::shared_store::requests order;
       for (const auto& lease : some)
-        order.emplace_back(storage::lock_request{.what = storage::lock_request::act::renew,
+        order.emplace_back(storage::lock_request{.what = storage::lock_request::verb::renew,
                                                  .resource = lease->resource(),
                                                  .fence = lease->fence(),
                                                  .lease = lease->ttl()});
       store->submit(
           std::move(order),
-          [some = std::move(some), asked, wake = wake](const storage::runner::answers& got) {
+          [some = std::move(some), asked, wake = wake](const storage::shared_store::answers& got) {
             take_answers(some, got, asked);
             wake->sound();
           },
-          storage::turn::first);
+          storage::priority::urgent);
     }
   }
 
@@ -110,7 +111,7 @@ struct lock_keeper::shared {
   }
 };
 
-lock_keeper::lock_keeper(std::shared_ptr<storage::runner> store) : shared_(std::make_shared<shared>()) {
+lock_keeper::lock_keeper(std::shared_ptr<storage::shared_store> store) : shared_(std::make_shared<shared>()) {
   shared_->store = std::move(store);
 }
 
@@ -135,11 +136,11 @@ void lock_keeper::keep(std::shared_ptr<lock_lease> lease) {
   shared_->wake->sound();
 }
 
-void lock_keeper::release(storage::runner& store, const lock_lease& lease) {
-  storage::runner::requests order;
+void lock_keeper::release(storage::shared_store& store, const lock_lease& lease) {
+  storage::shared_store::requests order;
   order.emplace_back(storage::lock_request{
-      .what = storage::lock_request::act::release, .resource = lease.resource(), .fence = lease.fence()});
-  store.submit(std::move(order), [](const storage::runner::answers&) {});
+      .what = storage::lock_request::verb::release, .resource = lease.resource(), .fence = lease.fence()});
+  store.submit(std::move(order), [](const storage::shared_store::answers&) {});
 }
 
 }  // namespace sluice

@@ -7,13 +7,13 @@
 #include <thread>
 
 #include "client/lock_lease.hpp"
-#include "storage/runner.hpp"
+#include "storage/shared_store.hpp"
 
 namespace sluice {
 
 class lock_keeper {
 public:
-  explicit lock_keeper(std::shared_ptr<storage::runner> store);
+  explicit lock_keeper(std::shared_ptr<storage::shared_store> store);
   ~lock_keeper();
   lock_keeper(const lock_keeper&) = delete;
 
@@ -21,7 +21,7 @@ public:
   void keep(std::shared_ptr<lock_lease> lease);
 
   // Frees it without waiting for the answer.
-  static void release(storage::runner& store, const lock_lease& lease);
+  static void release(storage::shared_store& store, const lock_lease& lease);
 
 private:
   struct shared;

@@ -16,7 +16,7 @@ lock_lease::lock_lease(std::string resource, sluice::fence fence, duration ttl, 
 }
 
 void lock_lease::count_from(steady_point asked) {
-  sure_until_ = asked + ttl_ - ttl_ / margin_part;
+  held_until_ = asked + ttl_ - ttl_ / margin_part;
   renew_at_ = asked + ttl_ / renewals;
 }
 
@@ -37,10 +37,10 @@ lock_lease::step lock_lease::look(steady_point now) {
   return step::renew;
 }
 
-steady_point lock_lease::look_again() const {
+steady_point lock_lease::next_check() const {
   std::lock_guard hold(mutex_);
   if (ended_ || refused_) return steady_point::min();
-  return asked_ ? sure_until_ : std::min(renew_at_, sure_until_);
+  return asked_ ? held_until_ : std::min(renew_at_, held_until_);
 }
 
 // What was not renewed in time stays lost, though the store knows of nobody else.

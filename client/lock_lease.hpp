@@ -32,7 +32,7 @@ public:
     forget,  // it has ended
   };
   step look(steady_point now);
-  steady_point look_again() const;
+  steady_point next_check() const;
 
   // The store's answers to a renewal that was asked at `asked`.
   void renewed(steady_point asked, steady_point now);
@@ -43,7 +43,7 @@ public:
   void end();
 
 private:
-  bool held_locked(steady_point now) const { return !ended_ && !refused_ && now < sure_until_; }
+  bool held_locked(steady_point now) const { return !ended_ && !refused_ && now < held_until_; }
   void count_from(steady_point asked);
 
   const std::string resource_;
@@ -51,7 +51,7 @@ private:
   const duration ttl_;
   std::stop_source lost_;
   mutable std::mutex mutex_;
-  steady_point sure_until_{};
+  steady_point held_until_{};
   steady_point renew_at_{};
   bool asked_ = false;  // a renewal is under way
   bool refused_ = false;

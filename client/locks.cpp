@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 // Between two questions of one who waits.
 constexpr duration first_pause = 5ms;
 constexpr duration longest_pause = 250ms;
-constexpr duration longest_patience = 24h * 365;
+constexpr duration longest_wait_for_it = 24h * 365;
 
 // So that those who were refused together do not come again together.
 duration some_of(duration pause) {
@@ -31,14 +31,14 @@ duration some_of(duration pause) {
 
 struct lock_manager::parts {
   lock_options options;
-  std::shared_ptr<storage::runner> runner;
+  std::shared_ptr<storage::shared_store> shared_store;
   lock_keeper keeper;
 
-  parts(lock_options o, std::shared_ptr<storage::runner> r)
-      : options(std::move(o)), runner(std::move(r)), keeper(runner) {}
+  parts(lock_options o, std::shared_ptr<storage::shared_store> r)
+      : options(std::move(o)), shared_store(std::move(r)), keeper(shared_store) {}
 
   result<storage::lock_answer> ask(storage::lock_request r) {
-    return ask_for<storage::lock_answer>(*runner, std::move(r), options.deadline);
+    return ask_for<storage::lock_answer>(*shared_store, std::move(r), options.deadline);
   }
 };
 
@@ -53,7 +53,7 @@ struct held_lock::parts {
   // Also when it was lost: the store may know of nobody else.
   void give_up() {
     lease->end();
-    lock_keeper::release(*of->runner, *lease);
+    lock_keeper::release(*of->shared_store, *lease);
   }
 };
 
@@ -80,7 +80,7 @@ result<void> held_lock::release() {
   parts_->released = true;
   parts_->lease->end();
   const auto got = parts_->of->ask(
-      {.what = storage::lock_request::act::release, .resource = lease.resource(), .fence = lease.fence()});
+      {.what = storage::lock_request::verb::release, .resource = lease.resource(), .fence = lease.fence()});
   if (!got) return got.error();
   if (got->code == errc::none) return {};
   return error{got->code, got->now ? held_by(lease.resource(), *got->now) : std::string(describe(got->code))};
@@ -94,15 +94,15 @@ lock_manager::~lock_manager() = default;
 result<lock_manager> lock_manager::open(lock_options options) {
   if (options.holder.empty()) options.holder = this_process();
   if (auto fine = check_lock_holder(options.holder); !fine) return fine.error();
-  auto runner = storage::open_runner(options.storage);
-  if (!runner) return runner.error();
-  return lock_manager(std::make_shared<parts>(std::move(options), std::move(*runner)));
+  auto shared_store = storage::open_shared_store(options.storage);
+  if (!shared_store) return shared_store.error();
+  return lock_manager(std::make_shared<parts>(std::move(options), std::move(*shared_store)));
 }
 
 result<held_lock> lock_manager::take(const std::string& resource, duration ttl, lock_holder* refused_by) {
   if (auto fine = check_lock(resource, ttl); !fine) return fine.error();
   const auto asked = steady_clock::now();
-  auto got = parts_->ask({.what = storage::lock_request::act::take,
+  auto got = parts_->ask({.what = storage::lock_request::verb::take,
                           .resource = resource,
                           .holder = parts_->options.holder,
                           .token = random_token(),
@@ -129,9 +129,9 @@ result<held_lock> lock_manager::take(const std::string& resource, duration ttl, 
   return held_lock(std::move(mine));
 }
 
-result<held_lock> lock_manager::take_within(const std::string& resource, duration patience, duration ttl,
+result<held_lock> lock_manager::take_within(const std::string& resource, duration timeout, duration ttl,
                                             lock_holder* refused_by) {
-  const auto deadline = steady_clock::now() + std::clamp<duration>(patience, 0s, longest_patience);
+  const auto deadline = steady_clock::now() + std::clamp<duration>(timeout, 0s, longest_wait_for_it);
   for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
     lock_holder by;
     auto got = take(resource, ttl, &by);
@@ -144,9 +144,9 @@ result<held_lock> lock_manager::take_within(const std::string& resource, duratio
   }
 }
 
-result<std::optional<lock_holder>> lock_manager::look(const std::string& resource) {
+result<std::optional<lock_holder>> lock_manager::holder_of(const std::string& resource) {
   if (auto fine = check_lock(resource, usual_lock_ttl); !fine) return fine.error();
-  auto got = parts_->ask({.what = storage::lock_request::act::look, .resource = resource});
+  auto got = parts_->ask({.what = storage::lock_request::verb::read, .resource = resource});
   if (!got) return got.error();
   return std::move(got->now);
 }

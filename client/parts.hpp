@@ -10,8 +10,8 @@
 #include "core/pipeline.hpp"
 #include "core/text.hpp"
 #include "scheduler/schedules.hpp"
-#include "storage/courier.hpp"
-#include "storage/runner.hpp"
+#include "storage/async_store.hpp"
+#include "storage/shared_store.hpp"
 
 namespace sluice {
 
@@ -24,36 +24,37 @@ inline result<void> check_limit(std::uint32_t limit) {
 struct client::parts {
   client_options options;
   enqueue_pipeline pipeline;
-  std::shared_ptr<storage::runner> runner;
+  std::shared_ptr<storage::shared_store> shared_store;
 
-  parts(client_options o, enqueue_pipeline p, std::shared_ptr<storage::runner> r)
-      : options(std::move(o)), pipeline(std::move(p)), runner(std::move(r)) {}
+  parts(client_options o, enqueue_pipeline p, std::shared_ptr<storage::shared_store> r)
+      : options(std::move(o)), pipeline(std::move(p)), shared_store(std::move(r)) {}
 
-  storage::answer ask(const storage::request& r) { return sluice::ask(*runner, r, options.deadline); }
+  storage::answer ask(const storage::request& r) { return sluice::ask(*shared_store, r, options.deadline); }
   template <class Answer>
   result<Answer> ask_for(const storage::request& r) {
-    return sluice::ask_for<Answer>(*runner, r, options.deadline);
+    return sluice::ask_for<Answer>(*shared_store, r, options.deadline);
   }
 
   // Notes by whom something was done to these, if he says who he is. The change stands, whatever becomes of its note.
   void note(std::string_view what, std::vector<std::string> about) {
     if (options.by.name.empty() || about.empty()) return;
-    storage::act_request noted{options.by, std::string(what), {}, about.size()};
-    about.resize(std::min<std::size_t>(about.size(), storage::most_about));
+    storage::log_action_request noted{options.by, std::string(what), {}, about.size()};
+    about.resize(std::min<std::size_t>(about.size(), storage::max_about));
     noted.about = std::move(about);
-    const auto answer = ask_once(*runner, noted, options.deadline);
+    const auto answer = ask_once(*shared_store, noted, options.deadline);
     if (const auto* failed = std::get_if<error>(&answer))
-      log::warn("'", what, "' by ", options.by.name, " was done and not noted: ", to_string(*failed));
+      log::warn("'", what, "' by ", options.by.name,
+                " was done, and could not be noted in the operator log: ", to_string(*failed));
   }
 
   // Whether each was changed, or was so already. Some in one commit.
-  std::vector<result<bool>> change(const storage::runner::requests& all) {
+  std::vector<result<bool>> change(const storage::shared_store::requests& all) {
     std::vector<result<bool>> each;
     for (std::size_t from = 0; from < all.size();) {
-      storage::runner::requests some;
+      storage::shared_store::requests some;
       for (; from < all.size() && some.size() < storage::largest_page; ++from)
         some.push_back(all[from]);
-      for (auto& answer : sluice::ask(*runner, some, options.deadline)) {
+      for (auto& answer : sluice::ask(*shared_store, some, options.deadline)) {
         if (auto* failed = std::get_if<error>(&answer)) {
           each.emplace_back(std::move(*failed));
           continue;
@@ -69,7 +70,7 @@ struct client::parts {
   template <class Request>
   std::vector<result<bool>> change(std::string_view what, const std::vector<job_id>& ids,
                                    std::optional<job_state> only_in = {}) {
-    storage::runner::requests all;
+    storage::shared_store::requests all;
     for (const auto& id : ids)
       all.push_back(Request{id, only_in, options.by});
     auto each = change(all);
@@ -102,7 +103,7 @@ struct client::parts {
     for (auto& j : page->page.jobs)
       ids.push_back(std::move(j.id));
     const auto each = change<Request>(what, ids, state);
-    changed_page changed{0, {}, std::move(page->page.next), page->page.looked_at};
+    changed_page changed{0, {}, std::move(page->page.next), page->page.records_read};
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (each[i]) ++(*each[i] ? changed.done : changed.unchanged);
       else changed.failed.emplace_back(ids[i], each[i].error());
@@ -113,7 +114,7 @@ struct client::parts {
   // Carries out what asks for answers, however many: what is asked for together is asked in one commit, and none inside
   // of another.
   template <class T>
-  result<T> carry_out(const std::function<void(const storage::courier&, const storage::told<T>&)>& begin) {
+  result<T> carry_out(const std::function<void(const storage::async_store&, const storage::callback<T>&)>& begin) {
     struct open_question {
       storage::request asked;
       std::function<void(storage::answer&)> then;
@@ -127,10 +128,10 @@ struct client::parts {
         [&came](result<T> told) { came.emplace(std::move(told)); });
     while (!open.empty()) {
       const auto next = std::exchange(open, {});
-      storage::runner::requests all;
+      storage::shared_store::requests all;
       for (const auto& one : next)
         all.push_back(one.asked);
-      auto got = sluice::ask(*runner, all, options.deadline);
+      auto got = sluice::ask(*shared_store, all, options.deadline);
       for (std::size_t i = 0; i < next.size(); ++i)
         next[i].then(got[i]);
     }

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint32_t most_instants = 1000;
+constexpr std::uint32_t max_instants = 1000;
 constexpr std::string_view no_next_run = "never";  // greater than any instant
 
 bool occurs(std::string_view part, std::string_view in) {
@@ -73,18 +73,18 @@ result<void> client::resume_recurring(const std::string& name) {
 }
 
 result<job_id> client::trigger_recurring(const std::string& name, const job_id& wanted) {
-  const auto id = wanted.empty() ? make_job_id(parts_->runner->now()) : wanted;
+  const auto id = wanted.empty() ? make_job_id(parts_->shared_store->now()) : wanted;
   storage::enqueue_request made;
   const auto prepare = [&](new_job job) {
-    auto ready = parts_->pipeline.prepare(std::move(job), parts_->runner->now());
+    auto ready = parts_->pipeline.prepare(std::move(job), parts_->shared_store->now());
     if (ready) made.jobs = {*ready};
     return ready;
   };
   bool was_there = false;
   const auto ask = [&](const storage::request& r) {
     auto told = parts_->ask(r);
-    if (const auto* swap = std::get_if<storage::swap_schedule_answer>(&told))
-      was_there = swap->each == std::vector{storage::swap_schedule_answer::how::there};
+    if (const auto* swap = std::get_if<storage::update_schedule_answer>(&told))
+      was_there = swap->each == std::vector{storage::update_schedule_answer::how::there};
     return told;
   };
   const auto done = scheduler::carry_out(name, scheduler::triggering(name, id, prepare), ask);
@@ -165,7 +165,7 @@ result<recurring_outlook> client::recurring_job(const std::string& name, std::ui
   if (!seen) return seen.error();
   if (seen->row)
     return recurring_outlook{scheduler::status_of(*seen->row),
-                             scheduler::next_instants(*seen->row, seen->now, std::min(instants, most_instants))};
+                             scheduler::next_instants(*seen->row, seen->now, std::min(instants, max_instants))};
   const auto all = recurring_jobs();
   if (!all) return all.error();
   std::vector<std::string> names;

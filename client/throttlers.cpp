@@ -5,19 +5,20 @@
 
 namespace sluice {
 
-using throttling::courier;
-using throttling::told;
+using throttling::async_store;
+using throttling::callback;
 
 result<void> client::set_throttler(const sluice::throttler& definition) {
-  const auto set = parts_->carry_out<std::string>(
-      [&](const courier& store, const told<std::string>& then) { throttling::set_throttler(store, definition, then); });
+  const auto set = parts_->carry_out<std::string>([&](const async_store& store, const callback<std::string>& then) {
+    throttling::set_throttler(store, definition, then);
+  });
   if (!set) return set.error();
   parts_->note("set throttler", {*set});
   return {};
 }
 
 result<void> client::remove_throttler(throttler_kind kind, const std::string& name) {
-  const auto removed = parts_->carry_out<std::string>([&](const courier& store, const told<std::string>& then) {
+  const auto removed = parts_->carry_out<std::string>([&](const async_store& store, const callback<std::string>& then) {
     throttling::remove_throttler(store, kind, name, then);
   });
   if (!removed) return removed.error();
@@ -30,7 +31,7 @@ result<std::vector<throttler_status>> client::throttlers() {
 }
 
 result<throttler_status> client::throttler(throttler_kind kind, const std::string& name) {
-  return parts_->carry_out<throttler_status>([&](const courier& store, const told<throttler_status>& then) {
+  return parts_->carry_out<throttler_status>([&](const async_store& store, const callback<throttler_status>& then) {
     throttling::one_throttler(store, kind, name, then);
   });
 }
@@ -59,9 +60,9 @@ result<waiter_page> client::waiters(throttler_kind kind, const std::string& name
 }
 
 result<explanation> client::explain(const job_id& id) {
-  return parts_->carry_out<explanation>([&](const courier& store, const told<explanation>& then) {
+  return parts_->carry_out<explanation>([&](const async_store& store, const callback<explanation>& then) {
     throttling::explain_job(
-        store, id, [this] { return parts_->runner->now(); }, then);
+        store, id, [this] { return parts_->shared_store->now(); }, then);
   });
 }
 

@@ -4,6 +4,8 @@
 # A definition begins with `local` and one name at the beginning of a line, and ends before the next; it uses only those
 # before it (`check_order`). Where a script says throttling().NAME, what the LAZY files define under that name is made
 # when `throttling()` is first called. Constants that C++ has too are taken from its headers.
+# What a script does before a line "-- All others." is given only what it names of FIRST files; whatever else the script
+# names is made behind it, for those calls that it has not answered.
 # The first line of a script says what it does: see `read_effect`.
 
 # What a text names: words that are no fields, outside of comments and texts.
@@ -20,6 +22,7 @@ endfunction()
 function(read_lua file into)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} text)
+  string(REPLACE "\n-- All others.\n" "\nALL OTHERS\n" text "${text}")
   string(REGEX REPLACE "[ \t]*--[^\n]*" "" text "\n${text}")
   string(REGEX REPLACE "\n\n+" "\n" text "${text}")
   set(${into} "${text}" PARENT_SCOPE)
@@ -42,14 +45,14 @@ function(read_effect file into)
 endfunction()
 
 # Reads the constants of C++ headers, "inline constexpr TYPE NAME = VALUE;", and appends their numbers to a list.
-# Durations become microseconds; a value of another form is no constant for a script.
+# Durations become microseconds; a name in quotes stays one; a value of another form is no constant for a script.
 macro(read_constants into)
   foreach(file ${ARGN})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(STRINGS ${file} lines REGEX "^inline constexpr [a-z_0-9:]+ [a-z_]+ = [^ ]+;")
     foreach(constant IN LISTS lines)
-      string(REGEX MATCH " ([a-z_]+) = (std::chrono::([a-z]+).)?([0-9]+)[)}]?;" ignored "${constant}")
-      set(value "${CMAKE_MATCH_4}")
+      string(REGEX MATCH " ([a-z_]+) = (std::chrono::([a-z]+).)?([0-9]+|\"[a-z]+\")[)}]?;" ignored "${constant}")
+      string(REPLACE "\"" "'" value "${CMAKE_MATCH_4}")
       if(CMAKE_MATCH_3 STREQUAL "seconds")
         string(APPEND value 000000)
       elseif(CMAKE_MATCH_3 STREQUAL "milliseconds")
@@ -126,10 +129,27 @@ function(link_lua_scripts header)
     get_filename_component(script ${file} NAME_WE)
     read_effect(${file} effect)
     read_lua(${file} text)
+    set(begin "")
+    set(words_of_begin "")
+    string(FIND "${text}" "\nALL OTHERS\n" at)
+    if(NOT at EQUAL -1)
+      string(SUBSTRING "${text}" 0 ${at} begin)
+      math(EXPR at "${at} + 11")
+      string(SUBSTRING "${text}" ${at} -1 text)
+      read_words("${begin}" words_of_begin)
+    endif()
     read_words("${text}" words)
     if(NOT script STREQUAL "raise")  # which is for stores of another layout
-      list(APPEND words stored)  # what every script begins with
+      list(APPEND words_of_begin stored)  # what every script begins with
     endif()
+    set(made_at_begin "")
+    foreach(i IN LISTS FIRST)
+      if(name_${i} IN_LIST words_of_begin)
+        string(PREPEND begin "${text_${i}}")
+        list(APPEND words_of_begin ${words_${i}})
+        list(APPEND made_at_begin ${i})
+      endif()
+    endforeach()
     foreach(i IN LISTS LAST)
       if(name_${i} IN_LIST words)
         string(PREPEND text "${text_${i}}")
@@ -164,11 +184,12 @@ end")
     string(PREPEND text "${at_once}")
     list(APPEND words ${words_when_called})
     foreach(i IN LISTS FIRST)
-      if(name_${i} IN_LIST words)
+      if(name_${i} IN_LIST words AND NOT i IN_LIST made_at_begin)
         string(PREPEND text "${text_${i}}")
         list(APPEND words ${words_${i}})
       endif()
     endforeach()
+    string(PREPEND text "${begin}")
     string(SUBSTRING "${text}" 1 -1 text)
     string(SHA1 hash "${text}")
     string(APPEND cases "    case script::${script}:\n      return {\"${script}\", effect::${effect}, \"${hash}\", "

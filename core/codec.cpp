@@ -4,19 +4,27 @@
 #include <cmath>
 
 #include "core/clock.hpp"
+#include "core/ids.hpp"
 #include "core/recurring.hpp"
 #include "core/text.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr char content_version = 1;
-constexpr char schedule_version = 1;
-constexpr std::uint64_t sum_size = 8;
+// A record of a job begins with its version, and in the lowest bits with what it says of itself. Its scripts look at
+// the first of these (storage/machine/lua/shared/records.lua).
+constexpr unsigned char content_version = 1 << 3;
+constexpr unsigned char names_queue = 1;    // else its queue is `default_queue`
+constexpr unsigned char has_more = 2;       // headers, a retry policy or a timeout
+constexpr unsigned char created_apart = 4;  // else it was created in the millisecond that its id names
+constexpr unsigned char content_flags = names_queue | has_more | created_apart;
+constexpr unsigned char schedule_version = 1;
+// The lowest bytes of the sum: a change of any one byte changes them too.
+constexpr std::uint64_t sum_size = 4;
 
 class writer {
 public:
-  explicit writer(char version) { out_ += version; }
+  explicit writer(unsigned char head) { out_ += static_cast<char>(head); }
 
   void number(std::uint64_t n) {
     for (; n >= 0x80; n >>= 7)
@@ -44,21 +52,23 @@ private:
 // Reads what `writer` wrote. After any bad field `good` is false and all answers are empty.
 class reader {
 public:
-  // Of that version.
-  reader(const job_id& id, std::string_view bytes, char version) {
+  reader(const job_id& id, std::string_view bytes) {
     if (bytes.size() < 1 + sum_size) return;
     const auto body = bytes.substr(0, bytes.size() - sum_size);
     std::uint64_t sum = 0;
     for (auto i = bytes.size(); i > body.size(); --i)
       sum = sum << 8 | static_cast<unsigned char>(bytes[i - 1]);
-    if (sum == fnv1a(body, fnv1a(id.value))) *this = reader(body, version);
+    if (sum == (fnv1a(body, fnv1a(id.value)) & 0xffff'ffff)) *this = reader(body);
   }
 
-  reader(std::string_view body, char version) {
-    if (body.empty() || body[0] != version) return;
+  explicit reader(std::string_view body) {
+    if (body.empty()) return;
+    head_ = static_cast<unsigned char>(body[0]);
     rest_ = body.substr(1);
     good_ = true;
   }
+
+  unsigned char head() const { return head_; }
 
   bool finished() const { return good_ && rest_.empty(); }
   bool good() const { return good_; }
@@ -95,6 +105,7 @@ private:
   }
 
   std::string_view rest_;
+  unsigned char head_ = 0;
   bool good_ = false;
 };
 
@@ -135,47 +146,70 @@ retry_policy read_retry(reader& in) {
 }  // namespace
 
 std::string encode(const job_id& id, const job_content& content) {
-  writer out(content_version);
+  const bool more = !content.headers.empty() || content.retry != retry_policy{} || content.timeout;
+  const auto ms = milliseconds_of(id);
+  const auto created = micros(content.created_at);
+  const bool apart = !ms || created < 0 || created / 1000 != *ms;
+  auto head = content_version;
+  if (content.queue.value != default_queue) head |= names_queue;
+  if (more) head |= has_more;
+  if (apart) head |= created_apart;
+
+  writer out(head);
   out.text(content.type.value);
-  out.text(content.queue.value);
+  if ((head & names_queue) != 0) out.text(content.queue.value);
   out.text(content.args);
-  out.number(content.headers.size());
-  for (const auto& [name, value] : content.headers) {
-    out.text(name);
-    out.text(value);
+  if (more) {
+    out.number(content.headers.size());
+    for (const auto& [name, value] : content.headers) {
+      out.text(name);
+      out.text(value);
+    }
+    write_retry(out, content.retry);
+    out.maybe(as_number(content.timeout));
   }
-  write_retry(out, content.retry);
-  out.maybe(as_number(content.timeout));
-  out.time(content.created_at);
+  out.number(static_cast<std::uint64_t>(apart ? created : created % 1000));
   return std::move(out).sealed(id);
 }
 
 namespace {
 
-std::optional<job_content> read_content(reader in) {
+std::optional<time_point> read_created(const job_id& id, reader& in) {
+  const auto said = static_cast<std::int64_t>(in.number());
+  if ((in.head() & created_apart) != 0) return from_micros(said);
+  const auto ms = milliseconds_of(id);
+  if (!ms || said < 0 || said >= 1000) return std::nullopt;
+  return from_micros(*ms * 1000 + said);
+}
+
+std::optional<job_content> read_content(const job_id& id, reader in) {
+  if ((in.head() & ~content_flags) != content_version) return std::nullopt;
   job_content content;
   content.type.value = in.text();
-  content.queue.value = in.text();
+  content.queue.value = (in.head() & names_queue) != 0 ? in.text() : std::string(default_queue);
   content.args = in.text();
-  for (auto n = in.number(); n > 0 && in.good(); --n) {
-    auto name = in.text();
-    content.headers[std::move(name)] = in.text();
+  if ((in.head() & has_more) != 0) {
+    for (auto n = in.number(); n > 0 && in.good(); --n) {
+      auto name = in.text();
+      content.headers[std::move(name)] = in.text();
+    }
+    content.retry = read_retry(in);
+    content.timeout = as_duration(in.maybe());
   }
-  content.retry = read_retry(in);
-  content.timeout = as_duration(in.maybe());
-  content.created_at = in.time();
-  if (!in.finished()) return std::nullopt;
+  const auto created = read_created(id, in);
+  if (!created || !in.finished()) return std::nullopt;
+  content.created_at = *created;
   return content;
 }
 
 }  // namespace
 
 std::optional<job_content> decode_content(const job_id& id, std::string_view bytes) {
-  return read_content(reader(id, bytes, content_version));
+  return read_content(id, reader(id, bytes));
 }
 
-std::optional<job_content> decode_unsealed(std::string_view body) {
-  return read_content(reader(body, content_version));
+std::optional<job_content> decode_unsealed(const job_id& id, std::string_view body) {
+  return read_content(id, reader(body));
 }
 
 std::string encode(const std::string& name, const schedule_record& record) {
@@ -190,7 +224,8 @@ std::string encode(const std::string& name, const schedule_record& record) {
 }
 
 std::optional<schedule_record> decode_schedule(const std::string& name, std::string_view bytes) {
-  reader in(job_id(name), bytes, schedule_version);
+  reader in(job_id(name), bytes);
+  if (in.head() != schedule_version) return std::nullopt;
   schedule_record record;
   record.definition = in.text();
   record.config = in.text();

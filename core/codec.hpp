@@ -27,10 +27,13 @@ struct job_content {
 
 inline constexpr std::size_t history_limit = 20;
 
+// Where jobs go that nobody names a queue for.
+inline constexpr std::string_view default_queue = "default";
+
 // The id is part of the checksum: a record that strayed to another job is not taken for its own.
 std::string encode(const job_id& id, const job_content& content);
 std::optional<job_content> decode_content(const job_id& id, std::string_view bytes);
 // Of what stands before the checksum, when a part of it was left out on its way.
-std::optional<job_content> decode_unsealed(std::string_view body);
+std::optional<job_content> decode_unsealed(const job_id& id, std::string_view body);
 
 }  // namespace sluice

@@ -9,7 +9,7 @@ struct row {
   errc code;
   std::string_view name;
   std::string_view sentence;
-  bool waiting_helps;
+  bool is_transient;
 };
 
 constexpr std::array rows{
@@ -55,7 +55,7 @@ const row& row_of(errc code) noexcept {
 
 std::string_view describe(errc code) noexcept { return row_of(code).sentence; }
 std::string_view name_of(errc code) noexcept { return row_of(code).name; }
-bool waiting_helps(errc code) noexcept { return row_of(code).waiting_helps; }
+bool is_transient(errc code) noexcept { return row_of(code).is_transient; }
 
 std::string to_string(const error& e) {
   std::string text(name_of(e.code));

@@ -1,4 +1,4 @@
-// What may be said of a lock, for both doors.
+// What may be said of a lock, for clients and actors.
 #pragma once
 
 #include <string>

@@ -1,7 +1,6 @@
 #include "core/log.hpp"
 
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/thread_name.hpp"
+
 #include <spdlog/pattern_formatter.h>
 
 namespace sluice::log {
@@ -24,8 +25,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t most_waiting = 4 * 1024 * 1024;  // bytes; the thread may hold as many again
-constexpr auto patience_at_exit = 500ms;
+constexpr std::size_t max_waiting = 4 * 1024 * 1024;  // bytes; the thread may hold as many again
+constexpr auto exit_timeout = 500ms;
 
 std::atomic<level> least_level{level::info};
 std::atomic<log_format> chosen_format{log_format::text};
@@ -94,7 +95,7 @@ public:
   void add(line l) {
     const auto size = sizeof(line) + l.text.size();
     const std::lock_guard hold(mutex_);
-    if (size_ + size > most_waiting) {
+    if (size_ + size > max_waiting) {
       ++dropped;
       return;
     }
@@ -105,9 +106,9 @@ public:
     more_.notify_one();
   }
 
-  bool flush(duration patience) {
+  bool flush(duration timeout) {
     std::unique_lock hold(mutex_);
-    return written_.wait_for(hold, patience, [&, all = taken_] { return done_ >= all; });
+    return written_.wait_for(hold, timeout, [&, all = taken_] { return done_ >= all; });
   }
 
   void hand_to(std::shared_ptr<const log_sink> sink) {
@@ -162,12 +163,12 @@ void writer::start() {
   runs_ = true;
   static const pid_t process = ::getpid();
   std::atexit([] {
-    if (::getpid() == process) log::flush(patience_at_exit);  // a child that was forked has no such thread
+    if (::getpid() == process) log::flush(exit_timeout);  // a child that was forked has no such thread
   });
 }
 
 void writer::run() {
-  ::pthread_setname_np(::pthread_self(), "sluice-log");
+  name_this_thread("sluice-log");
   std::vector<line> lines;
   std::unique_lock hold(mutex_);
   for (;;) {
@@ -321,7 +322,7 @@ void write(level at, std::string_view text) noexcept try {
 
 void lose_line() noexcept { ++dropped; }
 
-bool flush(duration patience) { return the_writer().flush(patience); }
+bool flush(duration timeout) { return the_writer().flush(timeout); }
 
 }  // namespace sluice::log
 

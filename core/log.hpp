@@ -18,7 +18,7 @@ void write(level at, std::string_view text) noexcept;
 void lose_line() noexcept;
 
 // Waits until all that was logged before is written or lost, at most so long. False when it took longer.
-bool flush(duration patience);
+bool flush(duration timeout);
 
 // The text with passwords in URLs and the values of secret-looking keys as ***.
 std::string redact(std::string_view text);

@@ -1,4 +1,5 @@
-// What a store says of a job that it does not hand out, or did not take, in words that name the job. For both doors.
+// What a store says of a job that it does not hand out, or did not take, in words that name the job. For clients and
+// actors.
 #pragma once
 
 #include <sluice/error.hpp>

@@ -20,9 +20,9 @@ result<void> check_name(std::string_view what, const std::string& name) {
 }
 
 result<void> check_limits(const new_job& job) {
-  for (auto checked :
-       {check_name("job type", job.type.value), check_name("queue", job.queue.value),
-        check_name("job id", job.id.value), check(job.retry, "retry"), check_timeout(job.timeout, "timeout")})
+  for (auto checked : {job.type.empty() ? bad("the job type is missing") : check_name("job type", job.type.value),
+                       check_name("queue", job.queue.value), check_name("job id", job.id.value),
+                       check(job.retry, "retry"), check_timeout(job.timeout, "timeout")})
     if (!checked) return checked;
   if (!ranges::enqueue_delay.contains(job.delay)) return bad("delay must be 0 to 10 years");
   if (job.args.size() > max_args_bytes)
@@ -62,13 +62,13 @@ result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) cons
     try {
       if (auto passed = entry.filter->on_enqueue(job); !passed) return passed.error();
     } catch (const std::exception& e) {
-      return error{errc::refused, cat("an enqueue filter threw: ", printable(words_of(e), 300))};
+      return error{errc::refused, cat("an enqueue filter threw: ", printable(message_of(e), 300))};
     } catch (...) {
       return error{errc::refused, "an enqueue filter threw something that is no exception"};
     }
   }
   if (job.queue.empty()) job.queue = queue_of_type(types_, job.type);
-  if (job.queue.empty()) job.queue = queue_name("default");
+  if (job.queue.empty()) job.queue = queue_name(std::string(default_queue));
   if (auto within = check_limits(job); !within) return within.error();
 
   prepared_job ready{job.id, job.queue, job.delay, {}};

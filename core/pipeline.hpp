@@ -1,4 +1,4 @@
-// What happens to a new job before it reaches a store, behind both doors: filters, id, queue, limits,
+// What happens to a new job before it reaches a store, for clients and actors: filters, id, queue, limits,
 // encoding. Runs in the enqueuing process.
 #pragma once
 
@@ -20,7 +20,7 @@ inline constexpr std::size_t max_result_bytes = 1024 * 1024;
 inline constexpr std::size_t max_error_bytes = 16 * 1024;
 inline constexpr std::size_t max_progress_bytes = 1024;
 
-// What is kept of what a body says: a fraction, and a text of bounded size.
+// What is kept of what a handler says: a fraction, and a text of bounded size.
 progress_report bounded(progress_report said);
 
 // A job that passed the pipeline, ready to be stored.

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
@@ -23,10 +24,12 @@ result<void> within(const ranges::range<std::uint64_t>& allowed, std::uint64_t v
   return bad(cat(what, " must be ", allowed.least, " to ", allowed.most));
 }
 
-// The first that is wrong.
-result<void> all_of(std::initializer_list<result<void>> checks) {
-  const auto wrong = std::find_if(checks.begin(), checks.end(), [](const auto& c) { return !c; });
-  return wrong == checks.end() ? result<void>() : *wrong;
+// All that is wrong, a line each.
+result<void> all_of(const std::vector<result<void>>& checks) {
+  std::string wrong;
+  for (const auto& one : checks)
+    if (!one) wrong += cat(wrong.empty() ? "" : "\n", one.error().message);
+  return wrong.empty() ? result<void>() : bad(std::move(wrong));
 }
 
 result<void> check_queue(const std::string& name, const queue_options& q) {
@@ -41,17 +44,18 @@ result<void> check_queue(const std::string& name, const queue_options& q) {
 
 result<void> check_type(const std::string& type, const type_options& t) {
   const auto where = cat("jobs.", type, ".");
-  auto fine = all_of({check(t.retry, where + "retry"), check_timeout(t.timeout, where + "timeout"),
-                      within(ranges::throttlers_of_type, t.throttle.size(), where + "throttle: their number"),
-                      within(ranges::throttle_delay, t.throttle_delay, where + "throttle_delay")});
+  std::vector<result<void>> checks{
+      check(t.retry, where + "retry"), check_timeout(t.timeout, where + "timeout"),
+      within(ranges::throttlers_of_type, t.throttle.size(), where + "throttle: their number"),
+      within(ranges::throttle_delay, t.throttle_delay, where + "throttle_delay")};
   throttle_list list;
-  for (std::size_t i = 0; fine && i < t.throttle.size(); ++i)
+  for (std::size_t i = 0; checks[2] && i < t.throttle.size(); ++i)
     if (const auto known = list.add(t.throttle[i]); !known)
-      fine = bad(cat(where, "throttle[", i, "] ", known.error().message));
-  if (fine && t.without_overlap)
+      checks.emplace_back(bad(cat(where, "throttle[", i, "] ", known.error().message)));
+  if (t.without_overlap)
     if (const auto sound = overlap_template(type, *t.without_overlap); !sound)
-      fine = bad(cat(where, "without_overlap ", sound.error().message));
-  return fine;
+      checks.emplace_back(bad(cat(where, "without_overlap ", sound.error().message)));
+  return all_of(checks);
 }
 
 // A field that is given and that the kind does not use; nobody would obey it.
@@ -69,6 +73,11 @@ const char* strange_field(const throttler& t) {
   return found == given.end() ? nullptr : found->first;
 }
 
+result<void> check_key(const std::string& key, const std::string& where) {
+  const auto sound = parse_args_template(key);
+  return sound ? result<void>() : bad(cat(where, "key ", sound.error().message));
+}
+
 // Each value by itself; 0 is one that was not given.
 result<void> check_throttler(const throttler& t) {
   if (!valid_throttler_name(t.name))
@@ -79,9 +88,8 @@ result<void> check_throttler(const throttler& t) {
   };
   if (const auto* field = strange_field(t))
     return bad(cat(where, field, " is nothing that a ", name_of(t.kind), " has"));
-  if (!t.key.empty())
-    if (const auto key = parse_args_template(t.key); !key) return bad(cat(where, "key ", key.error().message));
-  return all_of({number(ranges::throttle_limit, t.limit, "limit"),
+  const auto key = t.key.empty() ? result<void>() : check_key(t.key, where);
+  return all_of({key, number(ranges::throttle_limit, t.limit, "limit"),
                  t.interval == 0s ? result<void>() : within(ranges::throttle_interval, t.interval, where + "interval"),
                  number(ranges::throttle_buckets, t.buckets, "buckets"),
                  number(ranges::throttle_limit, t.capacity, "capacity"),
@@ -91,13 +99,25 @@ result<void> check_throttler(const throttler& t) {
 
 result<void> check_throttlers(const std::vector<throttler>& all) {
   std::set<std::string> known;
+  std::vector<result<void>> checks;
   for (const auto& t : all) {
-    if (auto fine = check_throttler(t); !fine) return fine;
-    if (!known.insert(resource_of(t.kind, t.name)).second)
-      return bad(
-          cat("throttler ", t.name, ": another ", name_of(t.kind), " has this name, in which case does not count"));
+    checks.push_back(check_throttler(t));
+    if (checks.back() && !known.insert(resource_of(t.kind, t.name)).second)
+      checks.emplace_back(bad(
+          cat("throttler ", t.name, ": another ", name_of(t.kind), " has this name, in which case does not count")));
   }
-  return {};
+  return all_of(checks);
+}
+
+result<void> check_server_name(const std::string& name) {
+  if (name.empty() || valid_name(name)) return {};
+  return bad(cat("server_name '", printable(name, 60), "' must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
+}
+
+result<void> check_renewal(const server_options& o) {
+  if (o.renew_every == 0s) return {};
+  if (!ranges::renew_every.contains(o.renew_every)) return within(ranges::renew_every, o.renew_every, "renew_every");
+  return o.renew_every > o.lease / 2 ? bad("renew_every must be at most half of the lease") : result<void>();
 }
 
 }  // namespace
@@ -114,23 +134,22 @@ result<void> check_timeout(const std::optional<duration>& timeout, const std::st
 }
 
 result<void> check(const server_options& o) {
-  if (o.queues.empty()) return bad("queues: name at least one");
-  if (!o.server_name.empty() && !valid_name(o.server_name))
-    return bad(
-        cat("server_name '", printable(o.server_name, 60), "' must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
-  if (o.renew_every != 0s && !ranges::renew_every.contains(o.renew_every))
-    return within(ranges::renew_every, o.renew_every, "renew_every");
-  if (o.renew_every > o.lease / 2) return bad("renew_every must be at most half of the lease");
-  auto fine = all_of({within(ranges::lease, o.lease, "lease"), within(ranges::grace, o.grace, "grace"),
-                      within(ranges::max_losses, o.max_losses, "max_losses"),
-                      within(ranges::sweep_interval, o.sweep_interval, "sweep_interval"),
-                      within(ranges::workers, o.special_queue_workers, "special_queue_workers"),
-                      check(o.retry, "retry"), check_timeout(o.timeout, "timeout")});
+  std::vector<result<void>> checks{o.queues.empty() ? bad("queues: name at least one") : result<void>(),
+                                   check_server_name(o.server_name),
+                                   check_renewal(o),
+                                   within(ranges::lease, o.lease, "lease"),
+                                   within(ranges::grace, o.grace, "grace"),
+                                   within(ranges::max_losses, o.max_losses, "max_losses"),
+                                   within(ranges::sweep_interval, o.sweep_interval, "sweep_interval"),
+                                   within(ranges::workers, o.special_queue_workers, "special_queue_workers"),
+                                   check(o.retry, "retry"),
+                                   check_timeout(o.timeout, "timeout")};
   for (const auto& [name, q] : o.queues)
-    if (fine) fine = check_queue(name, q);
+    checks.push_back(check_queue(name, q));
   for (const auto& [type, t] : o.jobs)
-    if (fine) fine = check_type(type, t);
-  return fine ? check_throttlers(o.throttlers) : fine;
+    checks.push_back(check_type(type, t));
+  checks.push_back(check_throttlers(o.throttlers));
+  return all_of(checks);
 }
 
 }  // namespace sluice

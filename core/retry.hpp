@@ -1,4 +1,4 @@
-// Whether and when a failed start is tried again: arithmetic over policies, no clock, no state.
+// Whether and when a failed run is tried again: arithmetic over policies, no clock, no state.
 #pragma once
 
 #include <initializer_list>

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-constexpr auto last_patience = std::chrono::milliseconds(100);
+constexpr auto last_timeout = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -48,7 +48,7 @@ stop_caller::~stop_caller() {
   line_->changed.notify_all();
   if (!line_->thread.joinable()) return;
   const bool is_here = line_->thread.get_id() == std::this_thread::get_id();  // a callback has ended us
-  const bool ended = !is_here && line_->changed.wait_for(hold, last_patience, [&] { return line_->finished; });
+  const bool ended = !is_here && line_->changed.wait_for(hold, last_timeout, [&] { return line_->finished; });
   auto thread = std::move(line_->thread);
   hold.unlock();
   if (!ended && !is_here) log::warn("a callback on a stop token does not return; its thread is left behind");
@@ -57,14 +57,14 @@ stop_caller::~stop_caller() {
 }
 
 void stop_caller::request(std::stop_source of) {
-  std::unique_lock hold(line_->mutex);
+  const std::lock_guard hold(line_->mutex);
+  line_->waiting.push_back(std::move(of));
+  line_->changed.notify_all();
   try {
     if (!line_->thread.joinable()) line_->thread = std::thread([line = line_] { line->run(); });
-    line_->waiting.push_back(std::move(of));
-    line_->changed.notify_all();
-  } catch (const std::system_error&) {  // no thread can be made now
-    hold.unlock();
-    of.request_stop();
+  } catch (const std::system_error& failed) {  // the next request tries again: nobody's callback may hold us up
+    log::warn("no thread can be made for the callbacks on stop tokens (", message_of(failed),
+              "); they are called later");
   }
 }
 

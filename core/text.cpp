@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/ids.hpp"
+
 namespace sluice {
 namespace {
 
@@ -135,14 +137,6 @@ std::string format_time(time_point at) {
   return std::string(buffer.data(), used) + millis.data();
 }
 
-bool valid_name(std::string_view name) {
-  if (name.empty() || name.size() > 200) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == ':' || c == '-';
-  });
-}
-
 std::string printable(std::string_view text, std::size_t most) {
   static constexpr std::string_view hex = "0123456789abcdef";
   std::string out;
@@ -232,17 +226,34 @@ result<void> check_json(std::string_view text, int max_depth) {
 
 std::string json_quoted(std::string_view text) { return nlohmann::json(bounded_utf8(text, text.size())).dump(); }
 
+namespace {
+
+constexpr std::string_view id_alphabet = "0123456789abcdefghjkmnpqrstvwxyz";  // Crockford, lower case
+constexpr std::size_t id_size = 26, id_time_size = 10;
+
+}  // namespace
+
 job_id make_job_id(time_point now) {
-  static constexpr std::string_view alphabet = "0123456789abcdefghjkmnpqrstvwxyz";  // Crockford, lower case
   auto& engine = random_engine();
   auto ms = static_cast<std::uint64_t>(now.time_since_epoch().count() / 1000);
-  std::string id(26, '0');
-  for (int i = 9; i >= 0; --i, ms >>= 5)
-    id[static_cast<std::size_t>(i)] = alphabet[ms & 31];
-  for (std::size_t i = 10; i < 26;)
-    for (std::uint64_t bits = engine(), n = 0; n < 12 && i < 26; ++n, ++i, bits >>= 5)
-      id[i] = alphabet[bits & 31];
+  std::string id(id_size, '0');
+  for (auto i = id_time_size; i-- > 0; ms >>= 5)
+    id[i] = id_alphabet[ms & 31];
+  for (auto i = id_time_size; i < id_size;)
+    for (std::uint64_t bits = engine(), n = 0; n < 12 && i < id_size; ++n, ++i, bits >>= 5)
+      id[i] = id_alphabet[bits & 31];
   return job_id(std::move(id));
+}
+
+std::optional<std::int64_t> milliseconds_of(const job_id& id) {
+  if (id.value.size() != id_size) return std::nullopt;
+  std::int64_t ms = 0;
+  for (const char letter : std::string_view(id.value).substr(0, id_time_size)) {
+    const auto digit = id_alphabet.find(letter);
+    if (digit == std::string_view::npos) return std::nullopt;
+    ms = ms * 32 + static_cast<std::int64_t>(digit);
+  }
+  return ms;
 }
 
 std::string random_token() {

@@ -42,17 +42,14 @@ std::string format_duration(duration d);
 // ISO 8601, UTC, milliseconds: "2026-03-08T07:00:00.000Z".
 std::string format_time(time_point at);
 
-// 1 to 200 bytes of [A-Za-z0-9_.:-].
-bool valid_name(std::string_view name);
-
-// `text` with control characters and invalid UTF-8 as \xNN, at most `most` bytes and then
-// "... (truncated)". For logs and terminals.
 // What an exception says; some say nothing.
-inline std::string words_of(const std::exception& thrown) {
+inline std::string message_of(const std::exception& thrown) {
   const char* const what = thrown.what();
   return what ? what : "an exception without words";
 }
 
+// `text` with control characters and invalid UTF-8 as \xNN, at most `most` bytes and then
+// "... (truncated)". For logs and terminals.
 std::string printable(std::string_view text, std::size_t most = 16 * 1024);
 
 // Valid UTF-8 made of `text`: bad bytes are replaced by '?', too much is cut off with a mark.

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t most_parts = 16;
+constexpr std::size_t max_parts = 16;
 constexpr std::size_t longest_system = 40;
 constexpr std::size_t longest_what = 80;
 constexpr const char* others = "(others)";
@@ -32,7 +32,7 @@ watched_part& entry_of(std::vector<watched_part>& parts, std::string system, std
                         [&](const watched_part& p) { return p.system == system && p.what == what; });
   };
   auto at = find();
-  if (at == parts.end() && parts.size() + 1 >= most_parts) {
+  if (at == parts.end() && parts.size() + 1 >= max_parts) {
     system = what = others;
     at = find();
   }

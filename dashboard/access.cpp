@@ -16,10 +16,10 @@ using namespace std::chrono_literals;
 
 constexpr auto delay_of_a_failure = 100ms;
 constexpr auto failures_count_for = 1min;
-constexpr std::size_t most_failures = 10;
-constexpr std::size_t most_peers = 1000;  // of whom failures are remembered
+constexpr std::size_t max_failures = 10;
+constexpr std::size_t max_peers = 1000;  // of whom failures are remembered
 constexpr std::size_t shortest_secret = 8;
-constexpr std::uint32_t most_reads_a_second = 1000;
+constexpr std::uint32_t max_reads_a_second = 1000;
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -85,14 +85,14 @@ bool same_secret(std::string_view given, std::string_view secret) {
 std::optional<option_fault> fault_of(const dashboard_options& options) {
   const auto where = parse_listen(options.listen);
   if (!where) return option_fault{"listen", where.error().message};
-  if (options.reads_a_second < 1 || options.reads_a_second > most_reads_a_second)
-    return option_fault{"reads_a_second", cat("must be 1 to ", most_reads_a_second)};
+  if (options.reads_a_second < 1 || options.reads_a_second > max_reads_a_second)
+    return option_fault{"reads_a_second", cat("must be 1 to ", max_reads_a_second)};
   bool has_secret = !options.metrics_token_file.empty();
   for (const auto& user : options.users) {
     const bool has_own = !user.secret_file.empty() || !user.secret_variable.empty();
     has_secret = has_secret || has_own;
     if (user.name.empty() || user.name.find(':') != std::string::npos)
-      return option_fault{cat("users/", user.name), "a user has a name without a colon, which Basic puts behind it"};
+      return option_fault{cat("users/", user.name), "a user has a name without a colon, which Basic puts after it"};
     if (!has_own && options.user_header.empty())
       return option_fault{cat("users/", user.name),
                           "needs a secret_file or a secret_variable, or a user_header by which a proxy names the user"};
@@ -209,13 +209,13 @@ bool access_rules::may_try(const std::string& peer) const {
   std::erase_if(known->second, [](steady_point at) { return steady_clock::now() - at > failures_count_for; });
   const auto count = known->second.size();
   if (count == 0) failures_.erase(known);
-  return count < most_failures;
+  return count < max_failures;
 }
 
 void access_rules::note_failure(const std::string& peer) const {
   std::this_thread::sleep_for(delay_of_a_failure);
   std::lock_guard hold(mutex_);
-  if (failures_.size() >= most_peers && !failures_.contains(peer)) failures_.clear();
+  if (failures_.size() >= max_peers && !failures_.contains(peer)) failures_.clear();
   failures_[peer].push_back(steady_clock::now());
 }
 

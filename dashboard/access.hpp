@@ -19,7 +19,7 @@ namespace sluice::web {
 enum class access_need : std::uint8_t {
   nothing,  // health: it tells nothing
   metrics,  // its own token where there is one, else as `look`
-  look,
+  view,
   operate,     // changes jobs, pauses, triggers
   administer,  // changes definitions
 };

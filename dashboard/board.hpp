@@ -22,9 +22,9 @@ class store_places {
 public:
   bool take() {
     std::unique_lock hold(mutex_);
-    if (free_ == 0 && waiting_ == most_waiting) return false;
+    if (free_ == 0 && waiting_ == max_waiting) return false;
     ++waiting_;
-    const bool has_place = freed_.wait_for(hold, patience, [this] { return free_ > 0; });
+    const bool has_place = freed_.wait_for(hold, timeout, [this] { return free_ > 0; });
     --waiting_;
     if (has_place) --free_;
     return has_place;
@@ -38,9 +38,9 @@ public:
   }
 
 private:
-  static constexpr unsigned places = 2, most_waiting = 1;
-  static constexpr auto patience = std::chrono::milliseconds(500);
-  static_assert(places + most_waiting + shared_reads::most_waiting + snapshot::most_waiting <= most_blocked_threads);
+  static constexpr unsigned places = 2, max_waiting = 1;
+  static constexpr auto timeout = std::chrono::milliseconds(500);
+  static_assert(places + max_waiting + shared_reads::max_waiting + snapshot::max_waiting <= max_blocked_threads);
   std::mutex mutex_;
   std::condition_variable freed_;
   unsigned free_ = places, waiting_ = 0;
@@ -50,7 +50,7 @@ struct board {
   client store;
   dashboard_options options;
   std::unique_ptr<access_rules> access;
-  std::shared_ptr<storage::runner> runner;
+  std::shared_ptr<storage::shared_store> shared_store;
   std::unique_ptr<snapshot> known;
   std::function<bool()> is_ready;  // may be empty
   std::string backend;             // sqlite or redis

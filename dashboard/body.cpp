@@ -25,20 +25,20 @@ std::string escaped(std::string_view key) {
 
 constexpr std::string_view blanks = " \t\r\n";
 
-std::size_t end_of_text(std::string_view json, std::size_t at) {
-  for (++at; json[at] != '"'; ++at)
-    if (json[at] == '\\') ++at;
+std::size_t end_of_text(std::string_view text, std::size_t at) {
+  for (++at; text[at] != '"'; ++at)
+    if (text[at] == '\\') ++at;
   return at + 1;
 }
 
 // Of the value that begins at `at`, with the blanks behind it.
-std::size_t end_of_value(std::string_view json, std::size_t at) {
+std::size_t end_of_value(std::string_view text, std::size_t at) {
   int depth = 0;
-  for (; at < json.size(); ++at) {
-    const char c = json[at];
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
     const bool is_end = c == '}' || c == ']';
     if (depth == 0 && (is_end || c == ',')) break;
-    if (c == '"') at = end_of_text(json, at) - 1;
+    if (c == '"') at = end_of_text(text, at) - 1;
     else if (c == '{' || c == '[') ++depth;
     else if (is_end) --depth;
   }
@@ -87,7 +87,7 @@ std::optional<std::string_view> body_reader::find(std::string_view key) {
   return found->second;
 }
 
-std::optional<std::string> body_reader::as_it_stands(std::string_view key) {
+std::optional<std::string> body_reader::raw_text(std::string_view key) {
   const auto at = find(key);
   return at ? std::optional<std::string>(*at) : std::nullopt;
 }
@@ -141,12 +141,12 @@ std::vector<std::pair<std::string, std::string>> body_reader::pairs(std::string_
 }
 
 void body_reader::fault(std::string_view key, std::string problem) {
-  if (faults_.size() < most_faults_told) faults_.push_back({cat(at_, "/", escaped(key)), std::move(problem)});
+  if (faults_.size() < max_faults_told) faults_.push_back({cat(at_, "/", escaped(key)), std::move(problem)});
 }
 
 std::optional<http_response> body_reader::wrong() {
   for (const auto& [key, value] : members_) {
-    if (faults_.size() >= most_faults_told) break;
+    if (faults_.size() >= max_faults_told) break;
     if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
     const auto meant = nearest(first_bytes(key, 300), asked_);
     fault(key, meant ? cat("is not known; did you mean '", *meant, "'?") : std::string("is not known"));
@@ -157,7 +157,7 @@ std::optional<http_response> body_reader::wrong() {
 
 body_with_args with_exact_args(const std::string& body) {
   body_reader read(body);
-  const auto args = read.as_it_stands("args");
+  const auto args = read.raw_text("args");
   auto exact = read.text("args_text");
   if (args && exact && json::parse(*args) != json::parse(*exact, nullptr, false))
     read.fault("args_text", "is not what args says: give one of them");

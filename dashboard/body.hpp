@@ -28,7 +28,7 @@ public:
   // An object whose values are texts.
   std::vector<std::pair<std::string, std::string>> pairs(std::string_view key);
   // Whatever stands there, byte for byte; nothing for null.
-  std::optional<std::string> as_it_stands(std::string_view key);
+  std::optional<std::string> raw_text(std::string_view key);
   void fault(std::string_view key, std::string problem);
   // Once all keys have been asked for: what is wrong, unknown keys included; nothing when all is right.
   std::optional<http_response> wrong();

@@ -26,8 +26,8 @@ result<dashboard> dashboard::start(client_options store, dashboard_options optio
   // A request must be answered before its socket is taken for a dead one: a change begins within 3 s, and is a list,
   // the change itself, and the note of it.
   store.deadline = std::min<duration>(store.deadline, 3500ms);
-  auto runner = storage::open_runner(store.storage, nullptr, store.mode);
-  if (!runner) return runner.error();
+  auto shared_store = storage::open_shared_store(store.storage, nullptr, store.mode);
+  if (!shared_store) return shared_store.error();
   auto backend = store.storage.substr(0, store.storage.find_first_of(":+"));
   auto opened = client::open(std::move(store));
   if (!opened) return opened.error();
@@ -38,8 +38,8 @@ result<dashboard> dashboard::start(client_options store, dashboard_options optio
     web::close_all(*at);
     return access.error();
   }
-  auto known = std::make_unique<web::snapshot>(*runner);
-  std::unique_ptr<parts> p(new parts{{std::move(*opened), std::move(options), std::move(*access), *runner,
+  auto known = std::make_unique<web::snapshot>(*shared_store);
+  std::unique_ptr<parts> p(new parts{{std::move(*opened), std::move(options), std::move(*access), *shared_store,
                                       std::move(known), std::move(is_ready), std::move(backend)}});
   const bool in_brackets = where->host.find(':') != std::string::npos;
   p->url = cat("http://", in_brackets ? "[" : "", where->host, in_brackets ? "]" : "", ":", at->port);

@@ -2,26 +2,26 @@
 
 #include <algorithm>
 
-#include "core/last_start.hpp"
+#include "core/last_run.hpp"
 #include "core/text.hpp"
 
 namespace sluice::web {
 
 std::string kind_of_error(const job& failed) {
-  constexpr std::size_t most_bytes = 200;
-  const auto* const last = last_start(failed);
+  constexpr std::size_t max_bytes = 200;
+  const auto* const last = last_run(failed);
   std::string_view said = last && !last->error.empty() ? last->error : failed.reason;
   said.remove_prefix(std::min(said.find_first_not_of(" \t\r\n"), said.size()));
   std::string kind;
   bool in_number = false;
   for (const char c : said) {
-    if (c == '\n' || c == '\r' || kind.size() > most_bytes) break;
+    if (c == '\n' || c == '\r' || kind.size() > max_bytes) break;
     const bool is_digit = c >= '0' && c <= '9';
     if (!is_digit) kind += c;
     else if (!in_number) kind += '#';
     in_number = is_digit;
   }
-  return std::string(first_bytes(kind, most_bytes));
+  return std::string(first_bytes(kind, max_bytes));
 }
 
 void error_groups::add(const job& failed) {

@@ -26,11 +26,11 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr unsigned threads = most_blocked_threads + 1;
+constexpr unsigned threads = max_blocked_threads + 1;
 constexpr unsigned idle_seconds = 5;  // no byte for so long
 constexpr std::size_t memory_of_a_connection = 32 * 1024;
 constexpr auto between_sweeps = 500ms;
-constexpr auto patience_at_the_end = 2s;         // with who reads his answer slowly
+constexpr auto end_timeout = 2s;                 // with who reads his answer slowly
 constexpr std::size_t small_answer = 64 * 1024;  // goes whatever is under way
 
 // Headers that decide what a request is: twice is once too often, since a proxy before us may have taken the other.
@@ -135,7 +135,7 @@ struct http_server::parts {
   bool has_room_for_answer(exchange& x, std::size_t bytes) {
     if (bytes <= small_answer) return true;
     const auto before = answer_bytes.fetch_add(bytes);
-    const bool has_room = before == 0 || before + bytes <= most_answer_bytes_together;
+    const bool has_room = before == 0 || before + bytes <= max_answer_bytes_together;
     if (has_room) x.answer_bytes = bytes;
     else answer_bytes -= bytes;
     return has_room;
@@ -209,13 +209,13 @@ struct http_server::parts {
     if (const auto length = x.request.header("content-length"); !length.empty()) {
       const auto read = std::from_chars(length.data(), length.data() + length.size(), bytes);
       if (read.ptr != length.data() + length.size()) return refused(400, "Bad Request", "headers");
-      if (read.ec != std::errc{} || bytes > most_body_bytes) return refused(413, "Content Too Large", "body_size");
+      if (read.ec != std::errc{} || bytes > max_body_bytes) return refused(413, "Content Too Large", "body_size");
       if (bytes > 0 && (x.request.method == "GET" || x.request.method == "HEAD"))
         return refused(400, "Bad Request", "body_of_a_look");
     }
     if (auto said = site.refuse(x.request)) return said;
     // Only those who may come in take room from others.
-    if (body_bytes.fetch_add(bytes) + bytes > most_body_bytes_together) {
+    if (body_bytes.fetch_add(bytes) + bytes > max_body_bytes_together) {
       body_bytes -= bytes;
       return busy("bodies_together");
     }
@@ -246,7 +246,7 @@ struct http_server::parts {
     said.close = said.close || is_closing;
     return send(on, x, said);
   } catch (const std::exception& thrown) {
-    log::error("a request could not be answered: ", words_of(thrown));
+    log::error("a request could not be answered: ", message_of(thrown));
     return send(on, x, refusal(500, "Internal Server Error"));
   }
 
@@ -282,14 +282,14 @@ struct http_server::parts {
         *socket = nullptr;
       }
     };
-    return MHD_start_daemon(
-        MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, nullptr, nullptr, +handler,
-        this, MHD_OPTION_EXTERNAL_LOGGER, &log_line, nullptr, MHD_OPTION_LISTEN_SOCKET, at.fd,
-        MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_CONNECTION_LIMIT, most_connections,
-        MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        one_peer_for_all || at.is_loopback ? 0U : most_of_a_peer, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        memory_of_a_connection, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, +first_line, this,
-        MHD_OPTION_NOTIFY_COMPLETED, +completed, this, MHD_OPTION_NOTIFY_CONNECTION, +connected, this, MHD_OPTION_END);
+    return MHD_start_daemon(MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0,
+                            nullptr, nullptr, +handler, this, MHD_OPTION_EXTERNAL_LOGGER, &log_line, nullptr,
+                            MHD_OPTION_LISTEN_SOCKET, at.fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
+                            MHD_OPTION_CONNECTION_LIMIT, max_connections, MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds,
+                            MHD_OPTION_PER_IP_CONNECTION_LIMIT, one_peer_for_all || at.is_loopback ? 0U : max_of_a_peer,
+                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_of_a_connection, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                            MHD_OPTION_URI_LOG_CALLBACK, +first_line, this, MHD_OPTION_NOTIFY_COMPLETED, +completed,
+                            this, MHD_OPTION_NOTIFY_CONNECTION, +connected, this, MHD_OPTION_END);
   }
 };
 
@@ -329,7 +329,7 @@ http_server::~http_server() {
   {
     std::unique_lock hold(parts_->mutex);
     parts_->closing = true;
-    parts_->ending.wait_for(hold, patience_at_the_end, [this] { return parts_->under_way == 0; });
+    parts_->ending.wait_for(hold, end_timeout, [this] { return parts_->under_way == 0; });
   }
   for (auto* daemon : parts_->daemons)
     MHD_stop_daemon(daemon);

@@ -13,13 +13,13 @@
 
 namespace sluice::web {
 
-inline constexpr std::size_t most_body_bytes = 2 * 1024 * 1024;
-inline constexpr std::size_t most_body_bytes_together = 16 * 1024 * 1024;
-inline constexpr std::size_t most_answer_bytes_together = 16 * 1024 * 1024;  // of large ones; one alone may have more
-inline constexpr unsigned most_connections = 64;                             // of one address that is listened at
+inline constexpr std::size_t max_body_bytes = 2 * 1024 * 1024;
+inline constexpr std::size_t max_body_bytes_together = 16 * 1024 * 1024;
+inline constexpr std::size_t max_answer_bytes_together = 16 * 1024 * 1024;  // of large ones; one alone may have more
+inline constexpr unsigned max_connections = 64;                             // of one address that is listened at
 // Handlers see to it that no more than these block at a time, so that one is left for what is answered from memory.
-inline constexpr unsigned most_blocked_threads = 7;
-inline constexpr unsigned most_of_a_peer = 16;  // where peers can be told apart
+inline constexpr unsigned max_blocked_threads = 7;
+inline constexpr unsigned max_of_a_peer = 16;  // where peers can be told apart
 
 // Called on threads of the server, several at a time; what they throw is answered as a fault of ours.
 struct http_site {

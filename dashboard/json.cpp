@@ -190,7 +190,7 @@ std::string json_of(const server_info& s) {
                {"running", s.running},
                {"store", name_of(s.store)},
                {"started_at", format_time(s.started_at)},
-               {"beat_at", format_time(s.beat_at)}});
+               {"heartbeat_at", format_time(s.heartbeat_at)}});
 }
 
 std::string json_of(const lock_status& l) {
@@ -213,7 +213,7 @@ std::string json_of(const error_group& g) {
                {"last_id", g.last_id.value}});
 }
 
-std::string json_of(const act& a) {
+std::string json_of(const operator_action& a) {
   return dump({{"at", format_time(a.at)},
                {"until", format_time(a.until)},
                {"by", a.by.name},
@@ -286,7 +286,7 @@ std::string json_of(const changed_page& c, std::uint64_t refused) {
   out["failed"] = json::array();
   for (const auto& [id, why] : c.failed)
     out["failed"].push_back({{"id", id.value}, {"code", name_of(why.code)}, {"detail", told_of(why)}});
-  out["looked_at"] = c.looked_at;
+  out["records_read"] = c.records_read;
   out["next"] = c.next;
   return dump(out);
 }

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include <sluice/act.hpp>
 #include <sluice/error.hpp>
 #include <sluice/explanation.hpp>
 #include <sluice/job.hpp>
 #include <sluice/lock.hpp>
+#include <sluice/operator_log.hpp>
 #include <sluice/recurring.hpp>
 #include <sluice/throttler_status.hpp>
 #include <sluice/totals.hpp>
@@ -35,7 +35,7 @@ std::vector<std::string> json_lines(const std::string& queue, const totals_repor
 std::string json_of(const server_info& s);
 std::string json_of(const lock_status& l);
 std::string json_of(const quarantined_job& q);
-std::string json_of(const act& a);
+std::string json_of(const operator_action& a);
 std::string json_of(const error_group& g);
 std::string json_of(const throttler_status& t);
 std::string json_of(const throttler_holder& h);

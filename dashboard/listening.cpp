@@ -16,7 +16,7 @@ namespace sluice::web {
 namespace {
 
 constexpr int backlog = 128;
-constexpr int most_tries = 20;  // for a free port that both loopback addresses have
+constexpr int max_tries = 20;  // for a free port that both loopback addresses have
 
 struct address {
   sockaddr_storage bytes{};
@@ -108,7 +108,7 @@ result<listening> listen_at(const listening_words& where) {
     return listening{{one}, port_of(one.fd)};
   }
   int why = 0;
-  for (int tries = 0; tries < most_tries; ++tries) {
+  for (int tries = 0; tries < max_tries; ++tries) {
     listening_socket v4{-1, true}, v6{-1, true};
     why = open_one(*address_of("127.0.0.1", where.port), v4.fd);
     if (why != 0) return cannot("127.0.0.1", where.port, why);

@@ -88,7 +88,7 @@ struct capped {
   std::size_t seen = 0;
 
   std::string name(const std::string& of) {
-    if (++seen <= most_labels) return of;
+    if (++seen <= max_labels) return of;
     ++overflow[std::string(metric)];
     return "other";
   }
@@ -190,7 +190,8 @@ void add_queues(std::string& to, const known_store& known, std::map<std::string,
 void add_store(std::string& to, const board& on, const known_store& known,
                std::map<std::string, std::uint64_t>& overflow) {
   family(to, "sluice_store_info", "gauge", "Which store it is, and what it keeps.")
-      .add({{"backend", on.backend}, {"durability", std::string(name_of(on.runner->durability()))}}, std::uint64_t{1});
+      .add({{"backend", on.backend}, {"durability", std::string(name_of(on.shared_store->durability()))}},
+           std::uint64_t{1});
   add_queues(to, known, overflow);
   std::uint64_t silent = 0;
   for (const auto& server : known.servers)
@@ -212,7 +213,7 @@ void add_store(std::string& to, const board& on, const known_store& known,
     sum.waiting += t.waiting;
   }
   for (const auto& [name, help, field] :
-       {std::tuple("sluice_throttler_limit", "Permits or openings of defined throttlers; 0: none is said.",
+       {std::tuple("sluice_throttler_limit", "Permits or slots of defined throttlers; 0: none is said.",
                    &throttler_sums::limit),
         std::tuple("sluice_throttler_held", "How many are held or count now.", &throttler_sums::held),
         std::tuple("sluice_throttler_waiting", "Jobs that wait for it.", &throttler_sums::waiting)}) {
@@ -247,14 +248,14 @@ void add_counted(std::string& to, std::map<std::string, std::uint64_t>& overflow
                   "Jobs that this process stored; what is stored again under its id counts again.");
   for (const auto& [name, q] : queues)
     enqueued.add({{"queue", name}}, load(q->enqueued));
-  family started(to, "sluice_starts_total", "counter", "Starts that this process claimed.");
+  family started(to, "sluice_runs_total", "counter", "Runs that this process claimed.");
   for (const auto& [name, q] : queues)
     started.add({{"queue", name}}, load(q->started));
-  family ended(to, "sluice_ends_total", "counter", "Starts of this process that ended, by how.");
+  family ended(to, "sluice_ends_total", "counter", "Runs of this process that ended, by how.");
   for (const auto& [name, q] : queues)
     for (std::size_t i = 0; i < storage::end_kinds.size(); ++i)
       ended.add({{"queue", name}, {"outcome", std::string(name_of(storage::end_kinds[i]))}}, load(q->ended[i]));
-  family ran(to, "sluice_run_duration_seconds", "histogram", "How long bodies ran.");
+  family ran(to, "sluice_run_duration_seconds", "histogram", "How long handlers ran.");
   for (const auto& [name, q] : queues)
     ran.add({{"queue", name}}, q->ran);
   family waited(to, "sluice_wait_duration_seconds", "histogram",
@@ -263,11 +264,12 @@ void add_counted(std::string& to, std::map<std::string, std::uint64_t>& overflow
     waited.add({{"queue", name}}, q->waited);
   family(to, "sluice_occurrence_delay_seconds", "histogram", "How late occurrences of schedules were enqueued.")
       .add({}, all.occurrence_delay);
-  family(to, "sluice_leases_lost_total", "counter", "Starts that this process took from servers that were silent.")
+  family(to, "sluice_leases_lost_total", "counter", "Runs that this process took from servers that were silent.")
       .add({}, load(all.leases_lost));
-  family(to, "sluice_stale_fences_total", "counter", "Ends and renewals of starts that belonged to another by then.")
+  family(to, "sluice_stale_fences_total", "counter", "Ends and renewals of runs that belonged to another by then.")
       .add({}, load(all.stale_fences));
-  family parked(to, "sluice_parked_total", "counter", "Starts that a throttler had wait in the store.");
+  family parked(to, "sluice_parked_total", "counter",
+                "Runs that a throttler did not let in, whose jobs wait in the store.");
   parked.add({{"kind", "permit"}}, load(all.parked_for_permits));
   parked.add({{"kind", "window"}}, load(all.parked_for_windows));
   family requests(to, "sluice_store_requests_total", "counter", "What this process asked of its stores.");
@@ -306,8 +308,8 @@ std::string metrics_text(const board& on, const snapshot::known& known, duration
     if (up) add_store(to, on, *known, overflow);
   }
   add_counted(to, overflow);
-  family(to, "sluice_runner_waiting_requests", "gauge", "Orders that wait for their turn at the store.")
-      .add({}, std::uint64_t{on.runner->waiting()});
+  family(to, "sluice_store_waiting_requests", "gauge", "Requests that wait for the store.")
+      .add({}, std::uint64_t{on.shared_store->waiting()});
   add_http(to, on);
   add_process(to);
   family lost(to, "sluice_label_overflow", "gauge", "How many objects are told as other, by metric.");

@@ -8,7 +8,7 @@
 
 namespace sluice::web {
 
-inline constexpr std::size_t most_labels = 120;  // queues, throttlers, schedules; others are one, "other"
+inline constexpr std::size_t max_labels = 120;  // queues, throttlers, schedules; others are one, "other"
 
 // `known`: of the store, when it is told of; null when not.
 std::string metrics_text(const board& on, const snapshot::known& known, duration scrape);

@@ -11,7 +11,7 @@ namespace {
 std::string jobs(std::uint64_t n) { return cat(n, n == 1 ? " job" : " jobs"); }
 std::string jobs_wait(std::uint64_t n) { return cat(jobs(n), n == 1 ? " waits" : " wait"); }
 
-void look_at_store(const known_store& known, std::vector<trouble>& into) {
+void check_store(const known_store& known, std::vector<trouble>& into) {
   if (known.away)
     into.push_back({"store_away",
                     {},
@@ -24,15 +24,15 @@ void look_at_store(const known_store& known, std::vector<trouble>& into) {
     }
 }
 
-void look_at_servers(const known_store& known, std::vector<trouble>& into) {
+void check_servers(const known_store& known, std::vector<trouble>& into) {
   for (const auto& server : known.servers)
     if (is_silent(server, known))
-      into.push_back(
-          {"silent_server", server.name,
-           cat("server ", server.name, " on ", server.host, " has said nothing since ", format_time(server.beat_at))});
+      into.push_back({"silent_server", server.name,
+                      cat("server ", server.name, " on ", server.host, " has said nothing since ",
+                          format_time(server.heartbeat_at))});
 }
 
-void look_at_queues(const known_store& known, std::vector<trouble>& into) {
+void check_queues(const known_store& known, std::vector<trouble>& into) {
   const auto workers = workers_of(known);
   for (const auto& queue : known.queues) {
     const auto& name = queue.queue.value;
@@ -50,14 +50,14 @@ void look_at_queues(const known_store& known, std::vector<trouble>& into) {
   }
 }
 
-void look_at_throttlers(const known_store& known, std::vector<trouble>& into) {
+void check_throttlers(const known_store& known, std::vector<trouble>& into) {
   for (const auto& t : known.throttlers)
     if (t.limit && t.waiting > 0 && t.held >= *t.limit)
       into.push_back({"full_throttler", t.resource,
                       cat(t.resource, " is full with ", t.held, "; ", jobs_wait(t.waiting), " for it")});
 }
 
-void look_at_schedules(const known_store& known, bool with_content, std::vector<trouble>& into) {
+void check_schedules(const known_store& known, bool with_content, std::vector<trouble>& into) {
   for (const auto& s : known.schedules) {
     if (!s.problem.empty())
       into.push_back({"dead_schedule", s.name,
@@ -72,7 +72,7 @@ void look_at_schedules(const known_store& known, bool with_content, std::vector<
 }  // namespace
 
 bool is_silent(const server_info& server, const known_store& known) {
-  return known.at && server.beat_at + silent_after < *known.at;
+  return known.at && server.heartbeat_at + silent_after < *known.at;
 }
 
 std::map<std::string, std::uint64_t> workers_of(const known_store& known) {
@@ -92,11 +92,11 @@ std::map<std::string, std::uint64_t> workers_of(const known_store& known) {
 
 std::vector<trouble> troubles_of(const known_store& known, bool with_content) {
   std::vector<trouble> all;
-  look_at_store(known, all);
-  look_at_servers(known, all);
-  look_at_schedules(known, with_content, all);
-  look_at_queues(known, all);
-  look_at_throttlers(known, all);
+  check_store(known, all);
+  check_servers(known, all);
+  check_schedules(known, with_content, all);
+  check_queues(known, all);
+  check_throttlers(known, all);
   return all;
 }
 

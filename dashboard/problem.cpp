@@ -8,7 +8,7 @@
 namespace sluice::web {
 namespace {
 
-constexpr std::size_t most_of_a_detail = 1000;
+constexpr std::size_t max_of_a_detail = 1000;
 
 std::string_view title_of(unsigned status) {
   switch (status) {
@@ -95,7 +95,7 @@ unsigned status_of(errc code) {
 
 std::string told_of(const error& why) {
   if (!is_for_clients(why.code)) return std::string(describe(why.code));
-  return bounded_utf8(log::redact(why.message), most_of_a_detail);
+  return bounded_utf8(log::redact(why.message), max_of_a_detail);
 }
 
 http_response problem(const error& why) {
@@ -113,9 +113,9 @@ http_response problem(unsigned status, std::string_view detail) {
 
 http_response wrong_body(const std::vector<body_fault>& faults) {
   std::string errors;
-  for (std::size_t i = 0; i < std::min(faults.size(), most_faults_told); ++i)
-    errors += cat(i == 0 ? "" : ",", "{\"detail\":", json_quoted(bounded_utf8(faults[i].problem, most_of_a_detail)),
-                  ",\"pointer\":", json_quoted(bounded_utf8(faults[i].pointer, most_of_a_detail)), "}");
+  for (std::size_t i = 0; i < std::min(faults.size(), max_faults_told); ++i)
+    errors += cat(i == 0 ? "" : ",", "{\"detail\":", json_quoted(bounded_utf8(faults[i].problem, max_of_a_detail)),
+                  ",\"pointer\":", json_quoted(bounded_utf8(faults[i].pointer, max_of_a_detail)), "}");
   const auto& first = faults.front();
   const auto detail = told_of(
       {errc::invalid_argument, first.pointer.empty() ? first.problem : cat(first.pointer, ": ", first.problem)});

@@ -21,7 +21,7 @@ http_response problem(unsigned status, std::string_view detail);
 http_response wrong_body(std::string_view pointer, std::string_view detail);
 
 // The same of the first of several places; more would help nobody.
-inline constexpr std::size_t most_faults_told = 20;
+inline constexpr std::size_t max_faults_told = 20;
 struct body_fault {
   std::string pointer;
   std::string problem;

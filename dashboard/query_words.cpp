@@ -17,7 +17,7 @@ std::optional<std::pair<std::string, std::string>> parse_pair(const std::string&
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
-error wrong_word(std::string_view word, std::string_view takes, std::string_view got) {
+error bad_word(std::string_view word, std::string_view takes, std::string_view got) {
   return {errc::invalid_argument, cat(word, " must be ", takes, ", not '", printable(got, 200), "'")};
 }
 
@@ -25,8 +25,8 @@ result<std::map<std::string, std::string>> headers_of(const std::vector<std::str
   std::map<std::string, std::string> headers;
   for (const auto& text : texts) {
     auto pair = parse_pair(text);
-    if (!pair) return wrong_word(cat(prefix, "header"), "NAME=VALUE", text);
-    if (headers.contains(pair->first)) return wrong_word(cat(prefix, "header"), "given once for each name", text);
+    if (!pair) return bad_word(cat(prefix, "header"), "NAME=VALUE", text);
+    if (headers.contains(pair->first)) return bad_word(cat(prefix, "header"), "given once for each name", text);
     headers.insert(std::move(*pair));
   }
   return headers;
@@ -40,19 +40,18 @@ result<job_query> query_of(const query_words& words, std::string_view prefix) {
   query.server = words.server;
   query.error = words.error;
   if (!words.state.empty() && !(query.state = parse_job_state(words.state)))
-    return wrong_word(cat(prefix, "state"),
-                      "enqueued, scheduled, awaiting, throttled, processing, succeeded, failed or deleted",
-                      words.state);
+    return bad_word(cat(prefix, "state"),
+                    "enqueued, scheduled, awaiting, throttled, processing, succeeded, failed or deleted", words.state);
   for (const auto& [name, text, into] :
        {std::tuple("since", &words.since, &query.from), std::tuple("until", &words.until, &query.to)})
     if (!text->empty() && !(*into = parse_since(*text)))
-      return wrong_word(cat(prefix, name), "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
+      return bad_word(cat(prefix, name), "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
   auto headers = headers_of(words.headers, prefix);
   if (!headers) return headers.error();
   query.headers = std::move(*headers);
   if (!words.match.empty()) {
     const auto pair = parse_pair(words.match);
-    if (!pair) return wrong_word(cat(prefix, "match"), "PATH=VALUE, as customer.id=42", words.match);
+    if (!pair) return bad_word(cat(prefix, "match"), "PATH=VALUE, as customer.id=42", words.match);
     query.argument = {pair->first, pair->second};
   }
   return query;

@@ -112,7 +112,7 @@ http_response show_overview(visit& v);
 http_response list_servers(visit& v);
 http_response list_locks(visit& v);
 http_response list_quarantine(visit& v);
-http_response list_acts(visit& v);
+http_response list_operator_log(visit& v);
 http_response show_metrics(visit& v);
 http_response show_live(visit& v);
 http_response show_ready(visit& v);

@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 
 constexpr auto slice = std::chrono::milliseconds(180);  // for which a page is filled
 constexpr auto longest_look = std::chrono::seconds(3);
-constexpr duration patience = std::chrono::seconds(3);
+constexpr duration timeout = std::chrono::seconds(3);
 
 std::optional<throttler_kind> kind_named(const std::string& name) {
   const auto& kinds = throttler_kinds();
@@ -74,7 +74,7 @@ result<void> add_lines(visit& v, throttler_status& to, storage::throttlers_answe
     if (rows.next.empty()) return {};
     if (steady_clock::now() > until) return error{errc::timed_out, cat(to.resource, " has very many keys")};
     auto more = ask_for<storage::throttlers_answer>(
-        *v.on.runner, storage::throttlers_request{storage::largest_page, rows.next}, patience);
+        *v.on.shared_store, storage::throttlers_request{storage::largest_page, rows.next}, timeout);
     if (!more) return more.error();
     rows = std::move(*more);
   }
@@ -83,25 +83,26 @@ result<void> add_lines(visit& v, throttler_status& to, storage::throttlers_answe
 // How the throttlers of some rows stand; what they count is asked for in one question.
 result<std::vector<throttler_status>> statuses_of(visit& v, const std::vector<storage::throttler_row>& rows) {
   std::vector<throttler_status> all;
-  storage::runner::requests asked;
-  std::vector<std::pair<std::size_t, const storage::throttler_row*>> cells, lines;  // by places of `all`
+  storage::shared_store::requests asked;
+  std::vector<std::pair<std::size_t, const storage::throttler_row*>> limiters, lines;  // by places of `all`
   for (const auto& row : rows) {
     if (throttling::throttler_of(row) != row.resource) continue;  // of a key
     all.push_back(throttling::status_of(row, {}));
-    if (throttling::has_cell(all.back().kind)) cells.emplace_back(all.size() - 1, &row);
+    if (throttling::is_limiter(all.back().kind)) limiters.emplace_back(all.size() - 1, &row);
     if (all.back().kind == throttler_kind::dynamic_window) lines.emplace_back(all.size() - 1, &row);
   }
-  if (cells.empty()) return all;
-  for (const auto& [place, row] : cells)
-    asked.push_back(storage::cell_request{row->resource});
+  if (limiters.empty()) return all;
+  for (const auto& [place, row] : limiters)
+    asked.push_back(storage::read_limiter_request{row->resource});
   for (const auto& [place, row] : lines)
     asked.push_back(storage::throttlers_request{storage::largest_page, row->resource + "/"});
-  auto got = ask(*v.on.runner, asked, patience);
+  auto got = ask(*v.on.shared_store, asked, timeout);
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (const auto* failed = std::get_if<error>(&got[i])) return *failed;
-    if (i < cells.size())
-      all[cells[i].first] = throttling::status_of(*cells[i].second, std::get<storage::cell_answer>(got[i]).cell);
-    else if (auto added = add_lines(v, all[lines[i - cells.size()].first],
+    if (i < limiters.size())
+      all[limiters[i].first] =
+          throttling::status_of(*limiters[i].second, std::get<storage::read_limiter_answer>(got[i]).limiter);
+    else if (auto added = add_lines(v, all[lines[i - limiters.size()].first],
                                     std::get<storage::throttlers_answer>(std::move(got[i])));
              !added)
       return added.error();
@@ -121,7 +122,7 @@ http_response list_throttlers(visit& v) {
   const auto until = steady_clock::now() + slice;
   do {  // until there are enough: keys have rows, too
     const storage::throttlers_request asked{*limit - static_cast<std::uint32_t>(items.size()), next};
-    const auto rows = ask_for<storage::throttlers_answer>(*v.on.runner, asked, patience);
+    const auto rows = ask_for<storage::throttlers_answer>(*v.on.shared_store, asked, timeout);
     if (!rows) return problem(rows.error());
     const auto some = statuses_of(v, rows->throttlers);
     if (!some) return problem(some.error());
@@ -183,8 +184,8 @@ http_response list_schedules(visit& v) {
   const auto limit = v.limit();
   if (!limit) return problem(limit.error());
   const auto paused = v.parameter("paused"), sort = v.parameter("sort");
-  if (!paused.empty() && paused != "true") return problem(wrong_word("paused", "true", paused));
-  if (!sort.empty() && sort != "name" && sort != "next") return problem(wrong_word("sort", "name or next", sort));
+  if (!paused.empty() && paused != "true") return problem(bad_word("paused", "true", paused));
+  if (!sort.empty() && sort != "name" && sort != "next") return problem(bad_word("sort", "name or next", sort));
   recurring_query query;
   query.name_part = v.parameter("name");
   query.queue = queue_name(v.parameter("queue"));

@@ -23,11 +23,11 @@ using namespace std::chrono_literals;
 // of jobs costs servers as much as it takes the store, so where these are busy it gets little of the time.
 constexpr duration slice = 180ms, slice_beside_servers = 10ms;
 constexpr double busy_jobs_a_second = 2000;
-constexpr std::size_t most_kinds = 1000;  // of errors, of a slice
-constexpr std::size_t most_ids = 1000;
+constexpr std::size_t max_kinds = 1000;  // of errors, of a slice
+constexpr std::size_t max_ids = 1000;
 constexpr std::size_t ids_at_once = 200;
-constexpr std::uint32_t most_looked_at_a_change = 1000;
-constexpr std::size_t most_bytes_of_a_page = std::size_t{4} * 1024 * 1024;
+constexpr std::uint32_t max_records_read_a_change = 1000;
+constexpr std::size_t max_bytes_of_a_page = std::size_t{4} * 1024 * 1024;
 constexpr std::uint64_t longest_ms = std::uint64_t{3650} * 24 * 3600 * 1000;
 
 job_id id_of(const visit& v) { return job_id(v.names[0]); }
@@ -51,8 +51,8 @@ query_words words_of(body_reader& filter) {
 bool asks_for_hidden(const visit& v, const job_query& query) {
   return v.on.options.hide_args && (query.argument || !query.headers.empty() || !query.error.empty());
 }
-steady_point end_of_slice(const visit& v, bool looks_inside) {
-  const bool is_busy = looks_inside && v.on.known->glance()->jobs_a_second > busy_jobs_a_second;
+steady_point end_of_slice(const visit& v, bool reads_records) {
+  const bool is_busy = reads_records && v.on.known->glance()->jobs_a_second > busy_jobs_a_second;
   return steady_clock::now() + (is_busy ? slice_beside_servers : slice);
 }
 http_response hidden() { return problem(403, "this dashboard shows no arguments, headers, results and errors"); }
@@ -131,15 +131,15 @@ http_response change_slice(visit& v, const action& how, job_query query, std::ui
     query.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(storage::largest_page, expected - settled()));
     auto page = (store.*how.page)(query);
     if (!page) {
-      if (all.looked_at > 0) break;  // told, and asked again from there
+      if (all.records_read > 0) break;  // told, and asked again from there
       return problem(page.error());
     }
     all.done += page->done;
     all.unchanged += page->unchanged;
-    all.looked_at += page->looked_at;
+    all.records_read += page->records_read;
     std::move(page->failed.begin(), page->failed.end(), std::back_inserter(all.failed));
     query.after = all.next = page->next;
-  } while (!all.next.empty() && all.looked_at + storage::most_looked_at <= most_looked_at_a_change &&
+  } while (!all.next.empty() && all.records_read + storage::max_records_read <= max_records_read_a_change &&
            settled() < expected && steady_clock::now() < until);
   v.about = {cat(all.done, " by filter")};
   return changes_answer(all);
@@ -155,7 +155,7 @@ std::vector<std::string> items_of(const visit& v, const std::vector<job>& jobs) 
 // How many of these fit into a page that has so many bytes already.
 std::size_t fitting(const std::vector<std::string>& told, std::size_t bytes) {
   std::size_t count = 0;
-  while (count < told.size() && bytes + told[count].size() <= most_bytes_of_a_page)
+  while (count < told.size() && bytes + told[count].size() <= max_bytes_of_a_page)
     bytes += told[count++].size();
   return count;
 }
@@ -169,7 +169,7 @@ new_job read_new_job(body_reader& body) {
   if (!type) body.fault("type", "must be given");
   job.id = job_id(body.text("id").value_or(""));
   const auto exact = body.text("args_text");
-  const auto args = body.as_it_stands("args");
+  const auto args = body.raw_text("args");
   if (exact && args) body.fault("args_text", "stands for args: give one of them");
   if (args) job.args = *args;
   if (exact) job.args = *exact;
@@ -199,12 +199,12 @@ http_response list_jobs(visit& v) {
   if (!limit) return problem(limit.error());
   const auto with_args = v.parameter("with_args");
   if (!with_args.empty() && with_args != "true" && with_args != "false")
-    return problem(wrong_word("with_args", "true or false", with_args));
+    return problem(bad_word("with_args", "true or false", with_args));
   query->with_args = with_args != "false" && !v.on.options.hide_args;
   query->after = v.parameter("after");
-  const auto until = end_of_slice(v, storage::looks_inside(*query));
+  const auto until = end_of_slice(v, storage::reads_records(*query));
   std::vector<std::string> items;
-  std::uint64_t looked_at = 0;
+  std::uint64_t records_read = 0;
   std::size_t bytes = 0;
   bool is_full = false;
   do {
@@ -225,10 +225,10 @@ http_response list_jobs(visit& v) {
       bytes += one.size();
       items.push_back(std::move(one));
     }
-    looked_at += page->looked_at;
+    records_read += page->records_read;
     query->after = page->next;
   } while (!query->after.empty() && items.size() < *limit && !is_full && steady_clock::now() < until);
-  return json_page_answer("jobs", items, query->after, cat(",\"looked_at\":", looked_at));
+  return json_page_answer("jobs", items, query->after, cat(",\"records_read\":", records_read));
 }
 
 http_response list_errors(visit& v) {
@@ -241,20 +241,20 @@ http_response list_errors(visit& v) {
   query->after = v.parameter("after");
   const auto until = end_of_slice(v, true);
   error_groups groups;
-  std::uint64_t looked_at = 0;
+  std::uint64_t records_read = 0;
   do {
     const auto page = v.on.store.list(*query);
-    if (!page && looked_at == 0) return problem(page.error());
+    if (!page && records_read == 0) return problem(page.error());
     if (!page) break;
     for (const auto& one : page->jobs)
       groups.add(one);
-    looked_at += page->looked_at;
+    records_read += page->records_read;
     query->after = page->next;
-  } while (!query->after.empty() && groups.size() < most_kinds && steady_clock::now() < until);
+  } while (!query->after.empty() && groups.size() < max_kinds && steady_clock::now() < until);
   std::vector<std::string> items;
   for (const auto& group : groups.most_first())
     items.push_back(json_of(group));
-  return json_page_answer("errors", items, query->after, cat(",\"looked_at\":", looked_at));
+  return json_page_answer("errors", items, query->after, cat(",\"records_read\":", records_read));
 }
 
 http_response enqueue_job(visit& v) {
@@ -282,8 +282,8 @@ http_response change_jobs(visit& v) {
   const auto how = std::find_if(std::begin(actions), std::end(actions),
                                 [&](const action& one) { return name && one.name == *name; });
   if (how == std::end(actions)) body.fault("action", "must be requeue or delete");
-  const auto ids = body.texts("ids", most_ids);
-  const auto filter = body.as_it_stands("filter");
+  const auto ids = body.texts("ids", max_ids);
+  const auto filter = body.raw_text("filter");
   const auto expected = body.number("expected_count", std::numeric_limits<std::uint32_t>::max());
   const auto after = body.text("after");
   if (!ids == !filter) body.fault("ids", "or a filter must be given, and not both");

@@ -44,7 +44,7 @@ const asset* find_built(std::string_view name) {
 }
 
 #ifdef SLUICE_ASSETS_FOLDER
-std::string as_it_stands(const asset& one) {
+std::string raw_text(const asset& one) {
   std::ifstream file(cat(SLUICE_ASSETS_FOLDER, "/", one.name), std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
   if (!file || text.empty()) throw std::runtime_error(cat("cannot read ", one.name, " in " SLUICE_ASSETS_FOLDER));
@@ -58,7 +58,7 @@ std::string as_it_stands(const asset& one) {
 std::string hash_of_assets() {
   std::string all;
   for (const auto& one : built_in().all)
-    all += cat(one.name, "\n", as_it_stands(one));
+    all += cat(one.name, "\n", raw_text(one));
   return digest(all);
 }
 
@@ -66,7 +66,7 @@ std::optional<served_asset> find_asset(std::string_view name) {
   const auto* const found = find_built(name);
   if (!found) return std::nullopt;
   constexpr std::string_view mark = "@HASH@";
-  auto text = as_it_stands(*found);
+  auto text = raw_text(*found);
   if (name == shell)
     for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark))
       text.replace(at, mark.size(), hash_of_assets());

@@ -56,7 +56,7 @@ http_response show_api(visit& v) {
       "{\"version\":", json_quoted(SLUICE_VERSION), ",\"user\":", v.who.name.empty() ? "null" : json_quoted(v.who.name),
       ",\"role\":\"", options.allow_changes ? roles[static_cast<int>(v.who.role)] : roles[0],
       "\",\"changes_allowed\":", options.allow_changes ? "true" : "false", ",\"backend\":", json_quoted(v.on.backend),
-      ",\"durability\":", json_quoted(name_of(v.on.runner->durability())),
+      ",\"durability\":", json_quoted(name_of(v.on.shared_store->durability())),
       ",\"hides_args\":", options.hide_args ? "true" : "false", ",\"largest_page\":", storage::largest_page, "}"));
 }
 
@@ -98,7 +98,7 @@ http_response resume_queue(visit& v) { return changed(v, v.changing().resume(que
 
 http_response show_totals(visit& v) {
   const auto by = v.parameter("by"), queue = v.parameter("queue");
-  if (by != "" && by != "hour" && by != "minute") return problem(wrong_word("by", "hour or minute", by));
+  if (by != "" && by != "hour" && by != "minute") return problem(bad_word("by", "hour or minute", by));
   totals_query query;
   query.step = by == "minute" ? totals_step::minute : totals_step::hour;
   if (!queue.empty()) query.queue = queue_name(queue);
@@ -106,7 +106,7 @@ http_response show_totals(visit& v) {
   for (const auto& [name, into] : {std::pair("since", &query.from), std::pair("until", &query.to)}) {
     const auto text = v.parameter(name);
     if (!text.empty() && !(*into = parse_since(text)))
-      return problem(wrong_word(name, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", text));
+      return problem(bad_word(name, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", text));
   }
   const auto got = v.on.store.totals(query);
   if (!got) return problem(got.error());
@@ -126,10 +126,10 @@ http_response list_quarantine(visit& v) {
                  &quarantine_page::jobs);
 }
 
-http_response list_acts(visit& v) {
+http_response list_operator_log(visit& v) {
   const auto limit = v.limit();
   if (!limit) return problem(limit.error());
-  return page_of("acts", v.on.store.acts(*limit, v.parameter("after")), &act_page::acts);
+  return page_of("actions", v.on.store.operator_log(*limit, v.parameter("after")), &operator_log_page::actions);
 }
 
 }  // namespace sluice::web

@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 
 constexpr auto shared_for = 1s;
 constexpr auto kept_for = 5s;  // for those who ask while it is read anew
-constexpr std::size_t most_kept = 8, most_bytes_kept = 8 * 1024 * 1024;
-constexpr auto patience = 2s;  // with who reads the same
+constexpr std::size_t max_kept = 8, max_bytes_kept = 8 * 1024 * 1024;
+constexpr auto timeout = 2s;  // with who reads the same
 
 }  // namespace
 
@@ -26,9 +26,9 @@ http_response shared_reads::get(const std::string& question, const std::function
   const auto one = same == known_.end() ? std::make_shared<entry>(entry{question}) : *same;
   if (one->said && now - one->read_at <= (one->is_being_read ? kept_for : shared_for)) return *one->said;
   if (one->is_being_read) {
-    if (waiting_ == most_waiting) return problem(503, "others wait for the same answer; ask again");
+    if (waiting_ == max_waiting) return problem(503, "others wait for the same answer; ask again");
     ++waiting_;
-    const bool is_there = read_.wait_for(hold, patience, [&] { return !one->is_being_read; });
+    const bool is_there = read_.wait_for(hold, timeout, [&] { return !one->is_being_read; });
     --waiting_;
     return is_there && one->said ? *one->said : problem(errc::timed_out, "the store is slow; ask again");
   }
@@ -41,7 +41,7 @@ http_response shared_reads::get(const std::string& question, const std::function
   try {
     said = read();
   } catch (const std::exception& thrown) {
-    log::error("a request could not be answered: ", words_of(thrown));
+    log::error("a request could not be answered: ", message_of(thrown));
     said = problem(500, "the answer could not be made");
   } catch (...) {
     said = problem(500, "the answer could not be made");
@@ -64,7 +64,7 @@ void shared_reads::forget_all() {
 bool shared_reads::may_read(steady_point now) {
   while (!reads_.empty() && now - reads_.front() >= 1s)
     reads_.pop_front();
-  if (reads_.size() >= most_reads_) return false;
+  if (reads_.size() >= max_reads_) return false;
   reads_.push_back(now);
   return true;
 }
@@ -74,7 +74,7 @@ void shared_reads::forget_old(steady_point now) {
   known_.remove_if([&](const auto& e) {
     if (!e->said || e->is_being_read) return false;
     bytes += e->said->body.size();
-    return now - e->read_at > kept_for || ++kept > most_kept || bytes > most_bytes_kept;
+    return now - e->read_at > kept_for || ++kept > max_kept || bytes > max_bytes_kept;
   });
 }
 

@@ -17,10 +17,10 @@ namespace sluice::web {
 
 class shared_reads {
 public:
-  static constexpr unsigned most_waiting = 2;  // for an answer that another reads; who comes then is told 503
+  static constexpr unsigned max_waiting = 2;  // for an answer that another reads; who comes then is told 503
 
   // `reads_a_second`: in any second, of all questions together.
-  explicit shared_reads(unsigned reads_a_second) : most_reads_(reads_a_second) {}
+  explicit shared_reads(unsigned reads_a_second) : max_reads_(reads_a_second) {}
 
   // `read` is called on the caller's thread, outside of any lock. 429 when too much was read of late. While one reads
   // anew, others are told the answer before, if it is a few seconds old at most.
@@ -40,7 +40,7 @@ private:
   bool may_read(steady_point now);
   void forget_old(steady_point now);
 
-  unsigned most_reads_;
+  unsigned max_reads_;
   std::mutex mutex_;
   std::condition_variable read_;
   std::list<std::shared_ptr<entry>> known_;  // what was read or begun last is first

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t most_ids_logged = 20;
+constexpr std::size_t max_ids_logged = 20;
 constexpr std::string_view no_route = "none";
 
 // What every answer has; and whoever has it already is told only that.
@@ -70,7 +70,7 @@ std::string fault_of_query(const http_request& request, const route& way) {
 std::optional<http_response> refuse_unasked(board& on, const http_request& request, const found_route& found,
                                             visitor& who) {
   // Whoever has no business here does not learn which paths there are.
-  const auto need = found.way ? found.way->need : access_need::look;
+  const auto need = found.way ? found.way->need : access_need::view;
   if (const auto refused = on.access->check(request, need, who)) {
     auto said = problem(refused->status, refused->detail);
     if (refused->status == 429) said.headers = {{"Retry-After", "60"}};
@@ -98,9 +98,9 @@ std::optional<http_response> refuse_unasked(board& on, const http_request& reque
 
 void log_change(const visit& v, const http_response& said) {
   std::string about;
-  for (std::size_t i = 0; i < std::min(v.about.size(), most_ids_logged); ++i)
+  for (std::size_t i = 0; i < std::min(v.about.size(), max_ids_logged); ++i)
     about += cat(" ", printable(v.about[i], 200));
-  if (v.about.size() > most_ids_logged) about += cat(" and ", v.about.size() - most_ids_logged, " more");
+  if (v.about.size() > max_ids_logged) about += cat(" and ", v.about.size() - max_ids_logged, " more");
   log::info("dashboard: ", v.request.peer, " ", v.who.name.empty() ? "somebody" : printable(v.who.name, 100), " ",
             v.request.method, " ", printable(v.request.target, 300), " -> ", said.status, about);
 }
@@ -128,7 +128,7 @@ http_response carried_out(board& on, const route& way, visit& v) {
 http_response carried_out_or_failed(board& on, const route& way, visit& v) try {
   return carried_out(on, way, v);
 } catch (const std::exception& thrown) {
-  log::error("a request could not be answered: ", words_of(thrown));
+  log::error("a request could not be answered: ", message_of(thrown));
   return problem(500, "");
 }
 

@@ -26,8 +26,8 @@ constexpr duration shortest_for_rates = 200ms;
 constexpr duration looked_for = 3s;   // after a look
 constexpr duration probed_for = 30s;  // after a probe
 constexpr duration fresh_for = 2s;
-constexpr duration patience_of_a_look = 1s;
-constexpr duration patience_of_a_read = 5s;
+constexpr duration look_timeout = 1s;
+constexpr duration read_timeout = 5s;
 constexpr duration answered_of_late = 10s;
 
 // The parts of an answer, if it is one.
@@ -68,7 +68,8 @@ bool add_page(Rolling& to, std::vector<Row> page, std::string next, std::vector<
 
 }  // namespace
 
-snapshot::snapshot(std::shared_ptr<storage::runner> store) : store_(std::move(store)), thread_([this] { run(); }) {}
+snapshot::snapshot(std::shared_ptr<storage::shared_store> store)
+    : store_(std::move(store)), thread_([this] { run(); }) {}
 
 snapshot::~snapshot() {
   {
@@ -82,21 +83,21 @@ snapshot::~snapshot() {
 snapshot::known snapshot::look() {
   std::unique_lock hold(mutex_);
   const auto now = steady_clock::now();
-  looked_until_ = now + looked_for;
+  checked_until_ = now + looked_for;
   asked_.notify_one();
   const auto is_fresh = [&] {
     return read_at_ && !is_expired_ && *read_at_ + std::max(fresh_for, pause_until_next()) > now;
   };
-  if (is_fresh() || waiting_ == most_waiting) return known_;
+  if (is_fresh() || waiting_ == max_waiting) return known_;
   ++waiting_;
-  told_.wait_for(hold, patience_of_a_look, [&] { return stopping_ || is_fresh(); });
+  answered_.wait_for(hold, look_timeout, [&] { return stopping_ || is_fresh(); });
   --waiting_;
   return known_;
 }
 
 snapshot::known snapshot::glance() {
   std::lock_guard hold(mutex_);
-  looked_until_ = steady_clock::now() + looked_for;
+  checked_until_ = steady_clock::now() + looked_for;
   asked_.notify_one();
   return known_;
 }
@@ -118,9 +119,9 @@ bool snapshot::has_answered() {
 duration snapshot::pause_until_next() const {
   const auto now = steady_clock::now();
   const auto spared = known_->away ? duration(0) : std::min(took_ * part_of_store, longest_pause);
-  if (looked_until_ > now && is_expired_)
+  if (checked_until_ > now && is_expired_)
     return std::min(std::max(after_a_change, took_ * part_of_store_for_changes), longest_after_a_change);
-  if (looked_until_ > now) return std::max(between_looks, spared);
+  if (checked_until_ > now) return std::max(between_looks, spared);
   if (probed_until_ > now) return std::max(between_probes, spared);
   return duration::max() / 2;
 }
@@ -152,14 +153,14 @@ void snapshot::run() {
     took_ = std::chrono::duration_cast<duration>(*read_at_ - began);
     if (!got->away) answered_at_ = read_at_;
     known_ = std::move(got);
-    told_.notify_all();
+    answered_.notify_all();
   }
 }
 
 snapshot::known snapshot::read_or_fail() try { return read(); } catch (const std::exception& thrown) {
-  log::error("how the store stands could not be read: ", words_of(thrown));
+  log::error("how the store stands could not be read: ", message_of(thrown));
   auto made = std::make_shared<known_store>(*known_);
-  made->away = error{errc::io_error, words_of(thrown)};
+  made->away = error{errc::io_error, message_of(thrown)};
   return made;
 }
 
@@ -177,14 +178,14 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
                  {storage::queues_request{}, storage::servers_request{},
                   storage::throttlers_request{storage::largest_page, throttlers_.after, true},
                   storage::schedules_request{storage::largest_page, schedules_.after}},
-                 patience_of_a_read);
+                 read_timeout);
   made->away.reset();
   auto* queues = part<storage::queues_answer>(got[0], made->away);
   auto* servers = part<storage::servers_answer>(got[1], made->away);
   auto* rows = part<storage::throttlers_answer>(got[2], made->away);
   auto* schedules = part<storage::schedules_answer>(got[3], made->away);
   if (made->away) return made;
-  auto throttlers = with_cells(rows->throttlers, made->away);
+  auto throttlers = with_limiters(rows->throttlers, made->away);
   if (made->away) return made;
   const std::chrono::duration<double> since = made->at ? schedules->now - *made->at : duration(0);
   if (since >= shortest_for_rates) made->jobs_a_second = jobs_between(made->queues, queues->queues) / since.count();
@@ -202,26 +203,27 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
 }
 
 // What counts at a window stands in its cell. One that cannot be read is told as empty; `away`: the store is.
-std::vector<throttler_status> snapshot::with_cells(const std::vector<storage::throttler_row>& rows,
-                                                   std::optional<error>& away) {
-  storage::runner::requests asked;
+std::vector<throttler_status> snapshot::with_limiters(const std::vector<storage::throttler_row>& rows,
+                                                      std::optional<error>& away) {
+  storage::shared_store::requests asked;
   std::vector<std::size_t> whose;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!throttling::has_cell(throttling::status_of(rows[i], {}).kind)) continue;
-    asked.push_back(storage::cell_request{rows[i].resource});
+    if (!throttling::is_limiter(throttling::status_of(rows[i], {}).kind)) continue;
+    asked.push_back(storage::read_limiter_request{rows[i].resource});
     whose.push_back(i);
   }
-  std::vector<storage::cell_view> cells(rows.size());
+  std::vector<storage::limiter_record> limiters(rows.size());
   if (!asked.empty()) {
-    auto got = ask(*store_, asked, patience_of_a_read);
+    auto got = ask(*store_, asked, read_timeout);
     for (std::size_t i = 0; i < got.size(); ++i) {
-      if (auto* cell = std::get_if<storage::cell_answer>(&got[i])) cells[whose[i]] = std::move(cell->cell);
-      else if (auto* failed = std::get_if<error>(&got[i]); failed && waiting_helps(failed->code)) away = *failed;
+      if (auto* limiter = std::get_if<storage::read_limiter_answer>(&got[i]))
+        limiters[whose[i]] = std::move(limiter->limiter);
+      else if (auto* failed = std::get_if<error>(&got[i]); failed && is_transient(failed->code)) away = *failed;
     }
   }
   std::vector<throttler_status> all;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    all.push_back(throttling::status_of(rows[i], cells[i]));
+    all.push_back(throttling::status_of(rows[i], limiters[i]));
   return all;
 }
 

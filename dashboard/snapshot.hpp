@@ -15,7 +15,7 @@
 #include <sluice/throttler_status.hpp>
 
 #include "core/clock.hpp"
-#include "storage/runner.hpp"
+#include "storage/shared_store.hpp"
 
 namespace sluice::web {
 
@@ -35,9 +35,9 @@ class snapshot {
 public:
   using known = std::shared_ptr<const known_store>;
 
-  static constexpr unsigned most_waiting = 2;  // for a read; others are told what is known
+  static constexpr unsigned max_waiting = 2;  // for a read; others are told what is known
 
-  explicit snapshot(std::shared_ptr<storage::runner> store);
+  explicit snapshot(std::shared_ptr<storage::shared_store> store);
   ~snapshot();
   snapshot(const snapshot&) = delete;
 
@@ -63,16 +63,17 @@ private:
   known read_or_fail();
   known read();
   std::shared_ptr<known_store> read_on(const known_store& before);
-  std::vector<throttler_status> with_cells(const std::vector<storage::throttler_row>& rows, std::optional<error>& away);
+  std::vector<throttler_status> with_limiters(const std::vector<storage::throttler_row>& rows,
+                                              std::optional<error>& away);
   bool is_stopping();
   duration pause_until_next() const;
 
-  std::shared_ptr<storage::runner> store_;
+  std::shared_ptr<storage::shared_store> store_;
   std::mutex mutex_;
   std::condition_variable asked_;
-  std::condition_variable told_;
+  std::condition_variable answered_;
   known known_ = std::make_shared<known_store>();
-  steady_point looked_until_{}, probed_until_{};
+  steady_point checked_until_{}, probed_until_{};
   std::optional<steady_point> read_at_{}, answered_at_{};
   duration took_{0};  // the last read
   bool is_expired_ = false;

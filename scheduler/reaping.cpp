@@ -12,9 +12,9 @@ std::vector<storage::expired_lease> reaper::look(const std::vector<storage::expi
   std::vector<storage::expired_lease> lost;
   std::unordered_map<sluice::fence, first_look> still;
   for (const auto& lease : expired) {
-    const auto before = seen_.find(lease.start.fence);
+    const auto before = seen_.find(lease.run.fence);
     if (before == seen_.end() || before->second.renewals != lease.renewals) {
-      still[lease.start.fence] = {lease.renewals, now + patience_with(lease)};
+      still[lease.run.fence] = {lease.renewals, now + patience_with(lease)};
     } else {
       if (now >= before->second.due) lost.push_back(lease);
       still.insert(*before);  // kept until the store shows it no more, so that a failed reap is tried again

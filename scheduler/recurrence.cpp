@@ -31,7 +31,7 @@ result<void> check_timing(const recurring& r) {
   if (r.cron.empty()) {
     if (!ranges::recurring_every.contains(r.every) || r.every % 1ms != duration::zero())
       return bad("every must be 1 s to 366 days, in whole milliseconds");
-    if (r.zone != "UTC") return bad("zone says nothing beside every; remove it");
+    if (r.zone != "UTC") return bad("zone has no effect with every; remove it");
     return {};
   }
   const auto all = recurrence::of(r, std::nullopt);
@@ -46,6 +46,7 @@ result<void> check_timing(const recurring& r) {
 result<void> check(const recurring& r) {
   if (!valid_schedule_name(r.name))
     return bad(cat("the name '", printable(r.name, 60), "' must be 1 to 150 characters of A-Z a-z 0-9 _ . : -"));
+  if (r.job.empty()) return bad("job must be given: the type of its jobs");
   if (!valid_name(r.job.value))
     return bad(cat("job '", printable(r.job.value, 60), "' must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
   if (!r.queue.empty() && !valid_name(r.queue.value))

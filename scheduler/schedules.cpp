@@ -13,23 +13,23 @@
 namespace sluice::scheduler {
 namespace {
 
-using storage::swap_schedule_request;
+using storage::update_schedule_request;
 using namespace std::chrono_literals;
 
 // How soon one is looked at again of which no instant can be computed here; another server may know its zone.
-constexpr duration look_again = 1min;
+constexpr duration recheck_interval = 1min;
 
 // Behind this no instants are computed: a next run that nobody wrote may stand at the end of all numbers.
 constexpr duration farthest = 2000 * 366 * 24h;
 
-using maybe_swap = std::optional<swap_schedule_request>;
-const maybe_swap nothing;
+using maybe_update = std::optional<update_schedule_request>;
+const maybe_update nothing;
 
-constexpr const char* unreadable = "what is stored of it cannot be read; set it anew, or remove it";
+constexpr const char* unreadable = "what is stored of it cannot be read; set it again, or remove it";
 
-// A swap that leaves the row as it is.
-swap_schedule_request same(const storage::schedule_row& row) {
-  swap_schedule_request r;
+// An update that leaves the row as it is.
+update_schedule_request same(const storage::schedule_row& row) {
+  update_schedule_request r;
   r.name = row.name;
   r.version = row.version;
   r.record = row.record;
@@ -48,7 +48,7 @@ bool same_timing(const recurring& a, const recurring& b) {
 }
 
 // A new place for an evenly staggered schedule, unless it has one that fits.
-void find_place(const recurring& definition, const storage::schedule_answer& seen, swap_schedule_request& into) {
+void find_place(const recurring& definition, const storage::schedule_answer& seen, update_schedule_request& into) {
   into.place.reset();
   if (definition.stagger != stagger_rule::even) return;
   const auto span = span_of(definition);
@@ -63,7 +63,7 @@ void find_place(const recurring& definition, const storage::schedule_answer& see
   if (seen.row && seen.row->place)
     std::erase_if(others, [&](const auto& p) { return p.number == seen.row->place->number; });
   into.place = storage::schedule_place{middle_of_largest_gap(others, span), span, 0};
-  into.among = last;
+  into.expected_last_place = last;
 }
 
 new_job job_of(const recurring& definition) {
@@ -110,9 +110,9 @@ std::optional<time_point> plan(schedule_record& record, const recurring& definit
 
 schedule_change putting(recurring definition, std::string zones, std::string config) {
   return [definition = std::move(definition), zones = std::move(zones),
-          config = std::move(config)](const storage::schedule_answer& seen) -> planned_swap {
+          config = std::move(config)](const storage::schedule_answer& seen) -> planned_update {
     if (auto fine = check(definition); !fine) return fine.error();
-    swap_schedule_request r;
+    update_schedule_request r;
     r.name = definition.name;
     r.version = seen.row ? seen.row->version : 0;
     schedule_record record;
@@ -131,39 +131,39 @@ schedule_change putting(recurring definition, std::string zones, std::string con
     find_place(definition, seen, r);
     r.next_at = plan(record, definition, r.place, zones);
     r.record = encode(r.name, record);
-    return maybe_swap(std::move(r));
+    return maybe_update(std::move(r));
   };
 }
 
 schedule_change removing(std::string name) {
-  return [name = std::move(name)](const storage::schedule_answer& seen) -> planned_swap {
+  return [name = std::move(name)](const storage::schedule_answer& seen) -> planned_update {
     if (!seen.row) return nothing;
-    swap_schedule_request r;
+    update_schedule_request r;
     r.name = name;
     r.version = seen.row->version;
-    return maybe_swap(std::move(r));
+    return maybe_update(std::move(r));
   };
 }
 
 schedule_change pausing(std::string name, bool paused, std::string zones) {
-  return
-      [name = std::move(name), paused, zones = std::move(zones)](const storage::schedule_answer& seen) -> planned_swap {
-        if (!seen.row) return no_schedule(name);
-        auto known = read(*seen.row);
-        if (!known) return error{errc::damaged_record, cat("schedule ", name, ": ", unreadable)};
-        if (known->record.paused == paused) return nothing;
-        auto r = same(*seen.row);
-        known->record.paused = paused;
-        if (!paused) known->record.mark = std::max(known->record.mark, seen.now);
-        r.next_at = plan(known->record, known->definition, r.place, zones);
-        r.record = encode(name, known->record);
-        return maybe_swap(std::move(r));
-      };
+  return [name = std::move(name), paused,
+          zones = std::move(zones)](const storage::schedule_answer& seen) -> planned_update {
+    if (!seen.row) return no_schedule(name);
+    auto known = read(*seen.row);
+    if (!known) return error{errc::damaged_record, cat("schedule ", name, ": ", unreadable)};
+    if (known->record.paused == paused) return nothing;
+    auto r = same(*seen.row);
+    known->record.paused = paused;
+    if (!paused) known->record.mark = std::max(known->record.mark, seen.now);
+    r.next_at = plan(known->record, known->definition, r.place, zones);
+    r.record = encode(name, known->record);
+    return maybe_update(std::move(r));
+  };
 }
 
 schedule_change triggering(std::string name, job_id id, preparation prepare) {
   return [name = std::move(name), id = std::move(id),
-          prepare = std::move(prepare)](const storage::schedule_answer& seen) -> planned_swap {
+          prepare = std::move(prepare)](const storage::schedule_answer& seen) -> planned_update {
     if (!seen.row) return no_schedule(name);
     const auto known = read(*seen.row);
     if (!known) return error{errc::damaged_record, cat("schedule ", name, ": ", unreadable)};
@@ -172,14 +172,14 @@ schedule_change triggering(std::string name, job_id id, preparation prepare) {
     auto r = same(*seen.row);
     r.enqueue.push_back({seen.now, std::move(*ready)});
     r.by_hand = true;
-    return maybe_swap(std::move(r));
+    return maybe_update(std::move(r));
   };
 }
 
 fired_schedule firing(const storage::schedule_row& due, time_point now, const std::string& zones,
                       const preparation& prepare) {
   fired_schedule fired{same(due), {}};
-  auto& r = fired.swap;
+  auto& r = fired.update;
   r.next_at.reset();
   auto known = read(due);
   if (!known) {
@@ -192,7 +192,7 @@ fired_schedule firing(const storage::schedule_row& due, time_point now, const st
   record.problem.clear();
   if (const auto all = recurrence::of(known->definition, due.place); !all) {
     record.problem = all.error().message;
-    r.next_at = now + look_again;
+    r.next_at = now + recheck_interval;
   } else {
     const auto found = due_of(*all, known->definition, record.mark, now);
     record.zones = zones_of(known->definition, zones);
@@ -212,7 +212,7 @@ fired_schedule firing(const storage::schedule_row& due, time_point now, const st
   return fired;
 }
 
-std::optional<swap_schedule_request> planning_anew(const storage::schedule_row& row, const std::string& zones) {
+std::optional<update_schedule_request> planning_anew(const storage::schedule_row& row, const std::string& zones) {
   auto known = read(row);
   if (!known || known->record.paused || known->record.zones.empty() || known->record.zones == zones)
     return std::nullopt;
@@ -272,7 +272,7 @@ error too_many_tries(const std::string& name) {
 }
 
 result<bool> carry_out(const std::string& name, const schedule_change& change, const asker& ask) {
-  for (int tries = 0; tries < most_tries; ++tries) {
+  for (int tries = 0; tries < max_tries; ++tries) {
     const auto seen = ask(storage::schedule_request{name});
     if (const auto* failed = std::get_if<error>(&seen)) return *failed;
     auto wanted = change(std::get<storage::schedule_answer>(seen));
@@ -280,7 +280,7 @@ result<bool> carry_out(const std::string& name, const schedule_change& change, c
     if (!*wanted) return false;
     const auto told = ask(std::move(**wanted));
     if (const auto* failed = std::get_if<error>(&told)) return *failed;
-    if (std::get<storage::swap_schedule_answer>(told).swapped) return true;
+    if (std::get<storage::update_schedule_answer>(told).updated) return true;
   }
   return too_many_tries(name);
 }

@@ -1,4 +1,5 @@
-// What becomes of a schedule: pure functions of how it stands, whose answers are carried out by one swap of the store.
+// What becomes of a schedule: pure functions of how it stands, whose answers are carried out by one update of the
+// store.
 #pragma once
 
 #include <functional>
@@ -15,8 +16,8 @@
 namespace sluice::scheduler {
 
 // Nothing when nothing is to be changed.
-using planned_swap = result<std::optional<storage::swap_schedule_request>>;
-using schedule_change = std::function<planned_swap(const storage::schedule_answer&)>;
+using planned_update = result<std::optional<storage::update_schedule_request>>;
+using schedule_change = std::function<planned_update(const storage::schedule_answer&)>;
 // The enqueue pipeline of whoever enqueues.
 using preparation = std::function<result<prepared_job>(new_job)>;
 // `zones`, below, is time_zone_version(): by these files is planned.
@@ -35,13 +36,14 @@ schedule_change triggering(std::string name, job_id id, preparation prepare);
 // What a server does about a schedule that is due. One that cannot be read is never due again; one of which no job can
 // be made now says why, and is looked at again.
 struct fired_schedule {
-  storage::swap_schedule_request swap;
+  storage::update_schedule_request update;
   std::string problem;  // empty: all is well
 };
 fired_schedule firing(const storage::schedule_row& due, time_point now, const std::string& zones,
                       const preparation& prepare);
 // One that was planned by other zone files is planned anew.
-std::optional<storage::swap_schedule_request> planning_anew(const storage::schedule_row& row, const std::string& zones);
+std::optional<storage::update_schedule_request> planning_anew(const storage::schedule_row& row,
+                                                              const std::string& zones);
 
 recurring_status status_of(const storage::schedule_row& row);
 // When it runs next, as recurring_outlook says it.
@@ -54,7 +56,7 @@ bool is_configured(const storage::schedule_row& row);
 using asker = std::function<storage::answer(const storage::request&)>;
 // True when something was changed.
 result<bool> carry_out(const std::string& name, const schedule_change& change, const asker& ask);
-inline constexpr int most_tries = 100;
+inline constexpr int max_tries = 100;
 error too_many_tries(const std::string& name);
 
 // All, by name.

@@ -53,11 +53,11 @@ private:
   }
 
   // [+-]h[h[h]][:mm[:ss]]
-  bool time(int most_hours, std::int32_t& seconds) {
+  bool time(int max_hours, std::int32_t& seconds) {
     const bool negative = take('-');
     if (!negative) take('+');
     int h = 0, m = 0, s = 0;
-    if (!number(0, most_hours, h)) return false;
+    if (!number(0, max_hours, h)) return false;
     if (take(':') && (!number(0, 59, m) || (take(':') && !number(0, 59, s)))) return false;
     seconds = (h * 60 + m) * 60 + s;
     if (negative) seconds = -seconds;

@@ -1,29 +1,28 @@
-// What throttlers need of a store: permits and cells. A part of the contract in storage/store.hpp.
+// What throttlers need of a store: permits and limiters. A part of the contract in storage/store.hpp.
 //
 // A resource is a throttler's id, "KIND:NAME" in lower case; a dynamic window has one for each of its keys,
 // "KIND:NAME/KEY".
 //
-// Permits. A mutex has one, a semaphore as many as its definition says. They are held by a job's start, in a set; a
-// count beside it is changed with it and audited against it. `take` gives a start all that it asks for or none: then
-// the job is parked, as throttled, in the line of the first that is busy. Whatever makes room (a settled, lost or
-// deleted job, a higher limit) hands the permit to the oldest waiter whose queue runs, in the same step: it is reserved
-// for that job, counts as held, and the job enters its queue's front line. A claim turns what is reserved into held,
-// and says so; it can also take those that all jobs of a type need. A queue runs when it is not paused and some server
-// has claimed from it or beaten for it of late.
+// Permits. A mutex has one, a semaphore as many as its definition says. They are held by a job's run, in a set; a
+// count beside it is changed with it and audited against it. `acquire_permits_request` gives a run all that it asks for
+// or none: then the job is parked, as throttled, in the line of the first that is busy. Whatever makes room (a settled,
+// lost or deleted job, a higher limit) hands the permit to the oldest waiter whose queue runs, in the same step: it is
+// reserved for that job, counts as held, and the job enters its queue's front line. A claim turns what is reserved into
+// held, and says so; it can also take those that all jobs of a type need. A queue runs when it is not paused and some
+// server has claimed from it or beaten for it of late.
 // - A line is ordered by the number that the job drew when it was first parked and keeps until it is admitted.
 // - A reservation that nobody claims for `promote_request::reservation` passes on, and its job rejoins at the tail:
-// with
-//   its old place it would have the permit again at once, and no worker still.
-// - A job that was parked again after `most_failed_wakeups` wakes keeps, from then on, what it could take in the order
-// of names;
-//   not in the line of a custom throttler, which may let it wait for as long as it likes.
+//   with its old place it would have the permit again at once, and no worker still.
+// - A job that was parked again after `max_failed_wakeups` wakes keeps, from then on, what it could take in the order
+//   of names; not in the line of a custom throttler, which may let it wait for as long as it likes.
 // - Permits go back when the job leaves processing; strict ones when it is final: until then they belong to the job.
-//   Only a job that asks for more than in its last start may lose one before, since it waits in the order of names.
+//   Only a job that asks for more than in its last run may lose one before, since it waits in the order of names.
 //
-// Cells. A small versioned value for each window or custom limiter, swapped against the version that was read and only
-// within the span of store time that it was computed for. The same step parks those who were deferred, wakes as many
-// waiters as the new value counts, and says when each line may be looked at again (its opening). A line that opens
-// while none of its queues runs stands still: it loses its opening, and gets another when one of them runs again.
+// Limiter state. A small versioned value for each window or custom limiter, updated if it still has the version that
+// was read, and only within the span of store time that it was computed for. The same step parks those who were
+// deferred, wakes as many waiters as the new value counts, and says when each line may be looked at again (its next
+// check). A line that opens while none of its queues runs stands still: it loses its next check, and gets another when
+// one of them runs again.
 #pragma once
 
 #include <optional>
@@ -37,17 +36,17 @@
 
 namespace sluice::storage {
 
-// One start, named so that an old one cannot be taken for a new one.
-struct start_key {
+// One run, named so that an old one cannot be taken for a new one.
+struct run_key {
   job_id id;
   sluice::fence fence;
 };
 
-inline constexpr std::uint32_t most_failed_wakeups = 3;
-inline constexpr std::uint32_t most_parked = 250;  // by one claim
+inline constexpr std::uint32_t max_failed_wakeups = 3;
+inline constexpr std::uint32_t max_parked = 250;  // by one claim
 
-// How soon a line that is open is told of again, when no swap has moved its opening.
-inline constexpr duration look_again = std::chrono::seconds(1);
+// How soon a line that is open is told of again, when no update has moved its next check.
+inline constexpr duration recheck_interval = std::chrono::seconds(1);
 
 // How long a queue counts as served after a server's last sign.
 inline constexpr duration served_for = std::chrono::seconds(30);
@@ -55,28 +54,28 @@ inline constexpr duration served_for = std::chrono::seconds(30);
 // The names in both, in order, each once.
 std::vector<std::string> all_of(std::vector<std::string> some, const std::vector<std::string>& others);
 
-// Permits for starts that are processing. Asking again is the same grant.
-struct take_request {
-  struct start {
-    start_key key;
+// Permits for runs that are processing. Asking again is the same grant.
+struct acquire_permits_request {
+  struct run {
+    run_key key;
     std::vector<std::string> permits;  // in the order of names, each once
     bool strict = false;
     bool park = true;  // false: when it cannot have them, it is only told so
   };
-  std::vector<start> starts;
+  std::vector<run> runs;
 };
-struct take_answer {
-  // parked: also by the same request before. later: it would have been parked. gone: the start is no longer the job's
-  // current one. refused: there is no such semaphore, and nothing was changed. None is rejected.
-  struct one {
-    admission what = admission::gone;
-    std::string resource;  // parked, later, refused: which
+struct acquire_permits_answer {
+  // parked: also by the same request before. deferred: it would have been parked. stale: the run is no longer the job's
+  // current one. undecided: there is no such semaphore, and nothing was changed. None is rejected.
+  struct verdict {
+    admission what = admission::stale;
+    std::string resource;  // parked, deferred, undecided: which
   };
-  std::vector<one> each;
+  std::vector<verdict> each;
 };
 
-// A cell as it is now.
-struct cell_view {
+// A limiter as it is now.
+struct limiter_record {
   std::uint64_t version = 0;  // 0: never written
   std::string state;
   time_point now{};        // the store's clock
@@ -85,19 +84,19 @@ struct cell_view {
     std::string resource;
     std::uint64_t waiting = 0;  // those whose queues run
   };
-  std::vector<line> lines;  // of the cell and its keys, those with waiters, by name; at most 1000
+  std::vector<line> lines;  // of the limiter and its keys, those with waiters, by name; at most 1000
 };
-struct cell_request {
-  std::string cell;
+struct read_limiter_request {
+  std::string limiter;
 };
-struct cell_answer {
-  cell_view cell;
+struct read_limiter_answer {
+  limiter_record limiter;
 };
 
 inline constexpr std::size_t longest_state = std::size_t{1} << 20;  // it is read and written as a whole
 
-struct swap_request {
-  std::string cell;
+struct update_limiter_request {
+  std::string limiter;
   std::uint64_t version = 0;   // as it was read
   std::string state;           // at most `longest_state`, else too_large
   time_point from{}, until{};  // the span, of which the end is outside
@@ -107,22 +106,22 @@ struct swap_request {
   };
   std::vector<wake> wakes;
   struct park {
-    start_key start;
+    run_key run;
     std::string resource;
   };
-  std::vector<park> parks;        // their permits go back, as in `take_request`
-  std::vector<start_key> let_in;  // whom the new value counts: looked at only
-  struct opening {
+  std::vector<park> parks;      // their permits go back, as in `acquire_permits_request`
+  std::vector<run_key> let_in;  // whom the new value counts: looked at only
+  struct next_check {
     std::string resource;
     std::optional<time_point> at{};  // kept while somebody waits there; none: nobody should, but if so it is set anew
   };
-  std::vector<opening> openings;
+  std::vector<next_check> next_checks;
 };
-struct swap_answer {
-  bool swapped = false;  // false: nothing was changed
-  cell_view cell;        // afterwards
+struct update_limiter_answer {
+  bool updated = false;    // false: nothing was changed
+  limiter_record limiter;  // afterwards
   std::uint64_t woken = 0;
-  std::vector<take_answer::one> parked;
+  std::vector<acquire_permits_answer::verdict> parked;
   std::vector<errc> let_in;  // none, or stale_fence: it must not run, perhaps it was parked by the same step before
 };
 
@@ -157,7 +156,7 @@ struct throttler_row {
   std::string definition;  // empty: a mutex, or one that was removed
   std::uint64_t held = 0;  // reserved ones included
   std::uint64_t waiting = 0;
-  std::optional<time_point> next_at;  // its line's next opening
+  std::optional<time_point> next_at;  // the next check of its line
 };
 struct throttlers_answer {
   std::vector<throttler_row> throttlers;
@@ -179,7 +178,7 @@ struct throttler_answer {
   };
   std::vector<holder> holders;  // the oldest first
   std::vector<job_id> waiters;  // in line
-  std::string state;            // of its cell
+  std::string state;            // of its limiter
 };
 
 // All of its holders, the oldest first. They are gathered as a whole for each page.
@@ -201,18 +200,18 @@ struct waiters_answer {
   waiter_page page;
 };
 
-// Wakes whoever fits and was not woken, and opens lines of cells that have no opening: a queue runs again, or its
+// Wakes whoever fits and was not woken, and opens lines of limiters that have no next check: a queue runs again, or its
 // server came back. `after`: resources behind this one.
-struct rouse_request {
+struct reconcile_request {
   std::uint32_t limit = 1000;
   std::string after;
 };
-struct rouse_answer {
+struct reconcile_answer {
   std::uint64_t woken = 0;
   std::string next;  // empty: that was all
 };
 
-inline constexpr std::uint64_t most_counted = 10000;  // jobs that go before one
+inline constexpr std::uint64_t max_counted = 10000;  // jobs that go before one
 
 // What a job waits for, besides what `job` says.
 struct explain_request {
@@ -224,7 +223,7 @@ struct explain_answer {
   std::uint32_t failures = 0;  // its failed runs so far
   bool paused = false;         // its queue
   bool served = false;         // its queue, by a server that is alive
-  // enqueued: those of its queue that go first. throttled: those of its line. Above `most_counted`: more than that.
+  // enqueued: those of its queue that go first. throttled: those of its line. Above `max_counted`: more than that.
   std::uint64_t before = 0;
   std::uint64_t running = 0;   // of its queue
   throttler_answer waits_for;  // throttled

@@ -30,7 +30,7 @@ struct hint {
   }
 
   // As a script says it (machine/lua/shared/woken.lua): names with spaces between, * for all queues, @ for the timers.
-  void add_words(std::string_view words) {
+  void add_encoded(std::string_view words) {
     while (!words.empty()) {
       const auto word = words.substr(0, words.find(' '));
       words.remove_prefix(std::min(word.size() + 1, words.size()));

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/args_values.hpp"
-#include "core/last_start.hpp"
+#include "core/last_run.hpp"
 #include "core/text.hpp"
 
 namespace sluice::storage {
@@ -23,14 +23,14 @@ bool says(const std::string& text, const std::string& words) {
 }
 
 bool failed_with(const job& j, const std::string& words) {
-  return says(j.reason, words) || std::any_of(j.history.begin(), j.history.end(), [&](const start_record& s) {
+  return says(j.reason, words) || std::any_of(j.history.begin(), j.history.end(), [&](const run_record& s) {
            return s.fence.value != 0 && says(s.error, words);  // without one it says what a person did
          });
 }
 
 // An id is a name, a colon and what makes it another than the last of that name.
 bool ran_on(const job& j, const std::string& server) {
-  const auto* last = last_start(j);
+  const auto* last = last_run(j);
   const auto& ran = !j.server.empty() || !last ? j.server : last->server;
   return ran.starts_with(server) && (ran.size() == server.size() || ran[server.size()] == ':');
 }
@@ -58,7 +58,7 @@ result<void> check_query(const job_query& q) {
   return {};
 }
 
-bool looks_inside(const job_query& q) {
+bool reads_records(const job_query& q) {
   return !q.type.value.empty() || !q.id_begins.empty() || !q.server.empty() || !q.headers.empty() || q.argument ||
          !q.error.empty() || q.from || q.to;
 }

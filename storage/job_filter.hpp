@@ -9,7 +9,7 @@ namespace sluice::storage {
 // invalid_argument when nothing could ever be found.
 result<void> check_query(const job_query& query);
 // Something is asked for that only the job itself says.
-bool looks_inside(const job_query& query);
+bool reads_records(const job_query& query);
 bool matches(const job_query& query, const job& found);
 
 }  // namespace sluice::storage

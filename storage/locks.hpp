@@ -15,7 +15,7 @@
 namespace sluice::storage {
 
 struct lock_request {
-  enum class act : std::uint8_t { take, renew, release, look } what = act::look;
+  enum class verb : std::uint8_t { take, renew, release, read } what = verb::read;
   std::string resource;
   std::string holder{};   // take: for people
   std::string token{};    // take: as long as its lock is held, asking again with it is the same lock

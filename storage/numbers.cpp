@@ -13,12 +13,13 @@ std::size_t place_of(run_end end) {
 }
 
 // In the order of `request`.
-constexpr std::array<std::string_view, std::variant_size_v<request>> request_names{
-    "enqueue", "claim",   "settle", "renew",     "progress", "promote", "expired",       "reap",       "prune",
-    "requeue", "remove",  "pause",  "beat",      "leave",    "get",     "list",          "queues",     "queue_names",
-    "ready",   "servers", "take",   "cell",      "swap",     "define",  "undefine",      "throttlers", "throttler",
-    "rouse",   "explain", "lock",   "schedules", "schedule", "due",     "swap_schedule", "locks",      "quarantine",
-    "totals",  "act",     "acts",   "holders",   "waiters"};
+constexpr std::array<std::string_view, std::variant_size_v<request::variant>> request_names{
+    "enqueue",      "claim",          "settle",     "renew",        "progress",   "promote",         "expired",
+    "reap",         "prune",          "requeue",    "remove",       "pause",      "heartbeat",       "deregister",
+    "get",          "list",           "queues",     "queue_names",  "ready",      "servers",         "acquire_permits",
+    "read_limiter", "update_limiter", "define",     "undefine",     "throttlers", "throttler",       "reconcile",
+    "explain",      "lock",           "schedules",  "schedule",     "due",        "update_schedule", "locks",
+    "quarantine",   "totals",         "log_action", "operator_log", "holders",    "waiters"};
 static_assert(!request_names.back().empty());
 
 void add(tally& to, std::uint64_t n) { to.fetch_add(n, std::memory_order_relaxed); }
@@ -51,7 +52,7 @@ queue_numbers& numbers::of(const std::string& queue) {
   std::lock_guard hold(mutex_);
   auto known = queues_.find(queue);
   if (known == queues_.end()) {
-    has_others_ = has_others_ || queues_.size() >= most_queues_counted;
+    has_others_ = has_others_ || queues_.size() >= max_queues_counted;
     known = queues_.try_emplace(has_others_ ? std::string(others) : queue).first;
     if (!known->second) known->second = std::make_unique<queue_numbers>();
   }
@@ -95,7 +96,7 @@ void numbers::note_claim(const claim_request& asked, const claim_answer& got) {
   if (got.jobs.empty()) return;
   auto& queue = of(asked.queue.value);
   add(queue.started, got.jobs.size());
-  if (got.first_waited) queue.waited.add(*got.first_waited, got.jobs.size());
+  if (got.longest_wait_in_queue) queue.waited.add(*got.longest_wait_in_queue, got.jobs.size());
 }
 
 void numbers::note_one(const request& asked, const answer& got) {
@@ -124,8 +125,8 @@ void numbers::note_one(const request& asked, const answer& got) {
     add(stale_fences, count_of(answered.each, errc::stale_fence));
     if (!s->queue.empty()) {
       auto& queue = of(s->queue.value);
-      for (std::size_t i = 0; i < s->starts.size() && i < answered.each.size(); ++i) {
-        const auto& end = s->starts[i];
+      for (std::size_t i = 0; i < s->runs.size() && i < answered.each.size(); ++i) {
+        const auto& end = s->runs[i];
         if (answered.each[i] != errc::none) continue;
         add(queue.ended.at(place_of(end.end)), 1);
         const bool had_body = end.end != run_end::deferred && end.end != run_end::given_back;
@@ -137,18 +138,18 @@ void numbers::note_one(const request& asked, const answer& got) {
     add(stale_fences, count_of(std::get<renew_answer>(got).each, errc::stale_fence));
   } else if (std::holds_alternative<reap_request>(asked)) {
     add(leases_lost, count_of(std::get<reap_answer>(got).each, errc::none));
-  } else if (std::holds_alternative<take_request>(asked)) {
-    for (const auto& one : std::get<take_answer>(got).each)
+  } else if (std::holds_alternative<acquire_permits_request>(asked)) {
+    for (const auto& one : std::get<acquire_permits_answer>(got).each)
       if (one.what == admission::parked) add(parked_for_permits, 1);
-  } else if (std::holds_alternative<swap_request>(asked)) {
-    const auto& swapped = std::get<swap_answer>(got);
-    if (swapped.swapped) add(parked_for_windows, swapped.parked.size());
-  } else if (const auto* f = std::get_if<swap_schedule_request>(&asked)) {
-    const auto& swapped = std::get<swap_schedule_answer>(got);
-    for (std::size_t i = 0; i < swapped.each.size() && i < f->enqueue.size(); ++i) {
-      if (swapped.each[i] != swap_schedule_answer::how::enqueued) continue;
+  } else if (std::holds_alternative<update_limiter_request>(asked)) {
+    const auto& updated = std::get<update_limiter_answer>(got);
+    if (updated.updated) add(parked_for_windows, updated.parked.size());
+  } else if (const auto* f = std::get_if<update_schedule_request>(&asked)) {
+    const auto& updated = std::get<update_schedule_answer>(got);
+    for (std::size_t i = 0; i < updated.each.size() && i < f->enqueue.size(); ++i) {
+      if (updated.each[i] != update_schedule_answer::how::enqueued) continue;
       add(of(f->enqueue[i].job.queue.value).enqueued, 1);
-      if (!f->by_hand) occurrence_delay.add(std::max(duration(0), swapped.now - f->enqueue[i].at));
+      if (!f->by_hand) occurrence_delay.add(std::max(duration(0), updated.now - f->enqueue[i].at));
     }
   }
 }

@@ -1,6 +1,6 @@
 // What this process has asked of its stores, counted for metrics: how many jobs came, started and ended, how long they
-// ran and waited, what the store took. Counted once, where every request passes (storage/runner.cpp), in handfuls; the
-// numbers only grow, until the process ends.
+// ran and waited, what the store took. Counted once, where every request passes (storage/shared_store.cpp), in
+// handfuls; the numbers only grow, until the process ends.
 #pragma once
 
 #include <array>
@@ -58,12 +58,12 @@ struct queue_numbers {
   tally enqueued{0}, started{0};
   std::array<tally, end_kinds.size()> ended{};
   histogram ran{run_bounds};
-  // From when a job was ready until its start was claimed. Those of one claim count as the first of them, who waited
+  // From when a job was ready until its run was claimed. Those of one claim count as the first of them, who waited
   // longest.
   histogram waited{wait_bounds};
 };
 
-inline constexpr std::size_t most_queues_counted = 40;
+inline constexpr std::size_t max_queues_counted = 40;
 
 class numbers {
 public:
@@ -95,7 +95,7 @@ private:
   std::map<std::string, std::unique_ptr<queue_numbers>, std::less<>> queues_;
   bool has_others_ = false;  // a queue may be called "other", too
   std::map<std::string, std::uint64_t> errors_;
-  std::array<tally, std::variant_size_v<request>> requests_{};
+  std::array<tally, std::variant_size_v<request::variant>> requests_{};
 };
 
 }  // namespace sluice::storage

@@ -91,7 +91,7 @@ result<void> check_url(const std::string& url) {
 
 result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time, open_mode mode,
                                           const machine::edition* known) {
-  const auto& scripts = known ? *known : machine::ours();
+  const auto& scripts = known ? *known : machine::current_edition();
   if (is_redis(url)) {
     auto where = redis::parse_url(url);
     if (!where) return where.error();
@@ -107,7 +107,7 @@ result<std::unique_ptr<store>> open_store(const std::string& url, const clock* t
 }
 
 result<raising> raise_layout(const std::string& url, const clock* time, const machine::edition* known) {
-  const auto& scripts = known ? *known : machine::ours();
+  const auto& scripts = known ? *known : machine::current_edition();
   if (is_redis(url)) {
     auto where = redis::parse_url(url);
     if (!where) return where.error();

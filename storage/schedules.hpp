@@ -1,7 +1,7 @@
 // What recurring jobs need of a store: schedules. A part of the contract in storage/store.hpp.
 //
 // A schedule is a versioned record, which only its readers understand (core/recurring.hpp), and the instant at which it
-// is due next. Every change is one swap against the version that was read: adding, changing, pausing and planning
+// is due next. Every change is one update against the version that was read: adding, changing, pausing and planning
 // anew, and enqueueing occurrences, which happens in the same step that moves the schedule on. So any number of servers
 // may try, and one of them does it.
 #pragma once
@@ -77,7 +77,7 @@ struct due_answer {
   std::optional<duration> next_in;  // until the next of the others is due; 0 when more are due now
 };
 
-struct swap_schedule_request {
+struct update_schedule_request {
   struct occurrence {
     time_point at{};
     prepared_job job;
@@ -89,14 +89,14 @@ struct swap_schedule_request {
   std::optional<schedule_place> place;
   // With it, `place` is a new one, and nothing is changed unless this is the largest number of all places; the store
   // draws its number. 0: there was none.
-  std::optional<std::uint64_t> among;
+  std::optional<std::uint64_t> expected_last_place;
   overlap_rule overlap = overlap_rule::allow;
   std::vector<occurrence> enqueue;  // an id that is there already is left as it is
   bool by_hand = false;             // these are no occurrences: a person wanted them now
 };
-struct swap_schedule_answer {
+struct update_schedule_answer {
   enum class how : std::uint8_t { enqueued, there, overlaps };
-  bool swapped = false;  // false: nothing was changed
+  bool updated = false;  // false: nothing was changed
   time_point now{};
   std::optional<schedule_row> row;  // afterwards
   std::vector<how> each;            // of `enqueue`

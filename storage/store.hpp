@@ -5,7 +5,7 @@
 //
 // Time: the store's own clock decides leases and due times; requests carry durations only.
 // Fences: one number for the whole store, max(last + 1, now in µs), drawn at every claim, for every lock and for every
-// place in a line. Threads: a store is used by one thread at a time (storage/runner.hpp).
+// place in a line. Threads: a store is used by one thread at a time (storage/shared_store.hpp).
 #pragma once
 
 #include <functional>
@@ -23,10 +23,10 @@
 
 #include "core/clock.hpp"
 #include "core/pipeline.hpp"
-#include "storage/acts.hpp"
 #include "storage/admission.hpp"
 #include "storage/hint.hpp"
 #include "storage/locks.hpp"
+#include "storage/operator_log.hpp"
 #include "storage/schedules.hpp"
 #include "storage/totals.hpp"
 
@@ -44,39 +44,47 @@ struct enqueue_answer {
   std::vector<errc> each;
 };
 
-// A job whose start was lost may have killed its server, or was only there when it died. With its second loss it
+// A job whose run was lost may have killed its server, or was only there when it died. With its second loss it
 // becomes a suspect: a server runs one of them at a time, so that the one that kills takes few along.
-inline constexpr std::uint32_t suspect_from = 2;
-inline constexpr bool is_suspect(std::uint32_t losses) { return losses >= suspect_from; }
+inline constexpr std::uint32_t suspect_after_losses = 2;
+inline constexpr bool is_suspect(std::uint32_t losses) { return losses >= suspect_after_losses; }
 
 inline constexpr std::uint32_t largest_page = 200;
 
-// Takes the first ready jobs of a queue, `most_told_bytes` of them: its front line, then its others by age. A job whose
-// type is not in `types` moves to the line type:NAME, from which only servers that know it claim; a suspect that may
-// not be taken now stays where it is. Claims of one lane of (server, queue) come one after the other, and `op` grows
-// within it; those of two lanes come in any order. Permits in the claim: a type in `permits` gets what stands there in
-// the same step, all or nothing; a job that lacks one is parked as by `take_request`, or claimed without any when it
-// may not wait. One that was woken, and one whose semaphore is not defined, is claimed as it is.
+// Takes the first ready jobs of a queue, `max_answer_bytes` of them: its front line, then its others by age.
+//
+// Must hold: claims of one slot of (server, queue) come one after the other, and `op` grows within it. Those of two
+// slots come in any order.
+//
+//   the job                                        what becomes of it
+//   its type is not in `types`                     moves to the line type:NAME, from which servers that know it claim
+//   a suspect, without `allow_suspect`             stays where it is
+//   its type is in `permits`, and all are free     claimed with its permits, in the same step
+//   the same, and one is not free                  parked, as by `acquire_permits_request`; without `park`: claimed
+//                                                  without any
+//   the same, and it was woken, or its             claimed without any more
+//   semaphore is not defined
+//   any other                                      claimed
 struct claim_permits {
   std::vector<std::string> resources;  // in the order of names, each once; relaxed ones
   bool park = true;
 };
-// What one answer carries of jobs: their records, pasts and starts; the first of them is told however large it is.
-inline constexpr std::uint32_t most_told_bytes = 4194304;
+// What one answer carries of jobs: their records, histories and runs; the first of them is told however large it is.
+inline constexpr std::uint32_t max_answer_bytes = 4194304;
 using permits_by_type = std::map<std::string, claim_permits, std::less<>>;
 struct claim_request {
   server_id server;
   queue_name queue;
   std::uint64_t op = 0;    // no other claim of the server has it; repeating it repeats the answer
   std::uint32_t free = 0;  // jobs that can start at once
-  // Claimed beyond those: never a suspect nor a type in `at_once`, and a type in `permits` only fresh and while half of
-  // each limit is free. Those behind such a job wait with it.
+  // Claimed beyond those: never a suspect nor a type in `no_prefetch`, and a type in `permits` only fresh and while
+  // half of each limit is free. Those behind such a job wait with it.
   std::uint32_t ahead = 0;
-  bool suspect_too = false;  // may one of `free` be a suspect?
+  bool allow_suspect = false;  // may one of `free` be a suspect?
   duration lease{0};
   std::shared_ptr<const std::set<std::string, std::less<>>> types;
-  std::shared_ptr<const std::set<std::string, std::less<>>> at_once;  // types never claimed ahead
-  std::uint32_t lane = 0;
+  std::shared_ptr<const std::set<std::string, std::less<>>> no_prefetch;  // types never claimed ahead
+  std::uint32_t slot = 0;
   std::shared_ptr<const permits_by_type> permits{};
 };
 struct claimed_job {
@@ -87,15 +95,15 @@ struct claimed_job {
 };
 struct claim_answer {
   std::vector<claimed_job> jobs;
-  std::uint32_t parked = 0;    // jobs that lacked a permit; at most `most_parked`, then a claim may find more
-  bool suspect_waits = false;  // one stands ready in the queue that this claim did not take
-  bool cut = false;            // at `most_told_bytes`: more may be claimed at once
-  std::optional<duration> first_waited{};  // how long the first of them had been ready
+  std::uint32_t parked = 0;          // jobs that lacked a permit; at most `max_parked`, then a claim may find more
+  bool has_waiting_suspect = false;  // one stands ready in the queue that this claim did not take
+  bool cut = false;                  // at `max_answer_bytes`: more may be claimed at once
+  std::optional<duration> longest_wait_in_queue{};  // how long the first of them had been ready
 };
 
-// Ends one start. none, or stale_fence when the start is no longer the job's current one.
+// Ends one run. none, or stale_fence when the run is no longer the job's current one.
 struct settlement {
-  start_key start;
+  run_key run;
   run_end end = run_end::succeeded;           // failed and given_up: the job has failed for good
   std::string cause;                          // one word, for the history
   std::string text;                           // the result, or why not
@@ -103,42 +111,42 @@ struct settlement {
   duration delay{0};                          // retry, deferred: ready again after this
   bool failure = false;                       // counts as a failed run
   std::string throttler{};                    // that did not let it in, if one did not
-  duration ran{0};                            // how long the body ran
-  duration waited{0};                         // from the claim until the body began, or the end when it never did
+  duration ran{0};                            // how long the handler ran
+  duration waited{0};                         // from the claim until the handler began, or the end when it never did
   std::optional<progress_report> progress{};  // the last that it said: what was sent of it may come too late
   std::vector<watched_part> watched{};
 };
 // Of its texts.
 inline std::size_t bytes_of(const settlement& end) { return end.text.size() + end.reason.size(); }
 struct settle_request {
-  std::vector<settlement> starts;
+  std::vector<settlement> runs;
   std::optional<claim_request> next;  // in the same step
   queue_name queue{};                 // of all of them, to be counted by; empty: not counted
 };
-// Where the store cannot take an end, its answer is for the whole request; a runner tells them apart
-// (storage/settle_apart.hpp). Then `each` may also be storage_full or storage_damaged, for an end that the store cannot
-// take now, and storage_busy for one that it did not come to; `next` is empty when the claim was refused so.
+// Where the store cannot take an end, its answer is for the whole request; a shared store tells them apart
+// (storage/settle_in_parts.hpp). Then `each` may also be storage_full or storage_damaged, for an end that the store
+// cannot take now, and storage_busy for one that it did not come to; `next` is empty when the claim was refused so.
 struct settle_answer {
   std::vector<errc> each;
   claim_answer next;
 };
 
-// Holds starts for another `lease`. Per start: none, stale_fence.
+// Holds runs for another `lease`. Per run: none, stale_fence.
 struct renew_request {
-  std::vector<start_key> starts;
+  std::vector<run_key> runs;
   duration lease{0};
 };
 struct renew_answer {
   std::vector<errc> each;
 };
 
-// What running bodies say about how far they are. Per start: none, stale_fence.
+// What running handlers say about how far they are. Per run: none, stale_fence.
 struct progress_request {
-  struct said {
-    start_key start;
+  struct run_report {
+    run_key run;
     progress_report report;
   };
-  std::vector<said> starts;
+  std::vector<run_report> runs;
 };
 struct progress_answer {
   std::vector<errc> each;
@@ -151,18 +159,18 @@ struct promote_request {
 };
 struct promote_answer {
   std::uint32_t moved = 0;
-  std::optional<duration> next_in;      // until the next is due; 0 when more are due now
-  std::vector<std::string> open;        // cells with a line that may be looked at again, until a swap says otherwise
+  std::optional<duration> next_in;  // until the next is due; 0 when more are due now
+  std::vector<std::string> open;    // limiters with a line that may be looked at again, until an update says otherwise
   std::optional<duration> schedule_in;  // until the next schedule is due; 0 when one is due now
 };
 
-// Starts that look lost: past their lease, or with a lease so far ahead that the clock must have
+// Runs that look lost: past their lease, or with a lease so far ahead that the clock must have
 // been set back. Changes nothing; the reaper looks twice (scheduler/reaping.hpp).
 struct expired_request {
   std::uint32_t limit = 10'000;  // more than a server holds: what is not told is not looked at twice
 };
 struct expired_lease {
-  start_key start;
+  run_key run;
   std::uint64_t renewals = 0;
   duration lease{0};
   bool clock_went_back = false;
@@ -172,8 +180,8 @@ struct expired_answer {
   std::optional<duration> next_in;  // until the next lease ends
 };
 
-// Takes starts away whose renewal count is still the one seen. Each goes back to its queue with one more loss or, at
-// `max_losses`, is failed with cause `lost`. Per start: none, stale_fence.
+// Takes runs away whose renewal count is still the one seen. Each goes back to its queue with one more loss or, at
+// `max_losses`, is failed with cause `lost`. Per run: none, stale_fence.
 struct reap_request {
   std::vector<expired_lease> leases;
   std::uint32_t max_losses = 3;
@@ -221,13 +229,13 @@ struct pause_request {
 };
 
 // A server says that it lives, or leaves.
-struct beat_request {
+struct heartbeat_request {
   server_info server;
 };
-struct beat_answer {
+struct heartbeat_answer {
   bool known = false;  // it was in the store before
 };
-struct leave_request {
+struct deregister_request {
   server_id server;
 };
 
@@ -241,7 +249,7 @@ struct get_answer {
 struct list_request {
   job_query query;
 };
-// Ends at `most_told_bytes`, too, and at `most_looked_at`.
+// Ends at `max_answer_bytes`, too, and at `max_records_read`.
 struct list_answer {
   job_page page;
 };
@@ -270,26 +278,49 @@ struct servers_answer {
   std::vector<server_info> servers;
 };
 
-using request =
-    std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request, promote_request,
-                 expired_request, reap_request, prune_request, requeue_request, remove_request, pause_request,
-                 beat_request, leave_request, get_request, list_request, queues_request, queue_names_request,
-                 ready_request, servers_request, take_request, cell_request, swap_request, define_request,
-                 undefine_request, throttlers_request, throttler_request, rouse_request, explain_request, lock_request,
-                 schedules_request, schedule_request, due_request, swap_schedule_request, locks_request,
-                 quarantine_request, totals_request, act_request, acts_request, holders_request, waiters_request>;
+// One of them. Its copying and its destruction are compiled once (store.cpp): with forty kinds they are long, and every
+// file that asks would have them.
+class request
+    : public std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request,
+                          promote_request, expired_request, reap_request, prune_request, requeue_request,
+                          remove_request, pause_request, heartbeat_request, deregister_request, get_request,
+                          list_request, queues_request, queue_names_request, ready_request, servers_request,
+                          acquire_permits_request, read_limiter_request, update_limiter_request, define_request,
+                          undefine_request, throttlers_request, throttler_request, reconcile_request, explain_request,
+                          lock_request, schedules_request, schedule_request, due_request, update_schedule_request,
+                          locks_request, quarantine_request, totals_request, log_action_request, operator_log_request,
+                          holders_request, waiters_request> {
+public:
+  using variant::variant;
+  request() = default;
+  request(const request&);
+  request(request&&) noexcept;
+  request& operator=(const request&);
+  request& operator=(request&&) noexcept;
+  ~request();
+};
 
 // Nothing to say but that it happened.
 struct done_answer {};
 
 // An error means that the request as a whole was not carried out (unknown_outcome: may have been).
-using answer =
-    std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer, promote_answer,
-                 expired_answer, reap_answer, prune_answer, change_answer, done_answer, beat_answer, get_answer,
-                 list_answer, queues_answer, names_answer, servers_answer, take_answer, cell_answer, swap_answer,
-                 define_answer, throttlers_answer, throttler_answer, rouse_answer, explain_answer, lock_answer,
-                 schedules_answer, schedule_answer, due_answer, swap_schedule_answer, locks_answer, quarantine_answer,
-                 totals_answer, acts_answer, holders_answer, waiters_answer>;
+class answer
+    : public std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer,
+                          promote_answer, expired_answer, reap_answer, prune_answer, change_answer, done_answer,
+                          heartbeat_answer, get_answer, list_answer, queues_answer, names_answer, servers_answer,
+                          acquire_permits_answer, read_limiter_answer, update_limiter_answer, define_answer,
+                          throttlers_answer, throttler_answer, reconcile_answer, explain_answer, lock_answer,
+                          schedules_answer, schedule_answer, due_answer, update_schedule_answer, locks_answer,
+                          quarantine_answer, totals_answer, operator_log_answer, holders_answer, waiters_answer> {
+public:
+  using variant::variant;
+  answer() = default;
+  answer(const answer&);
+  answer(answer&&) noexcept;
+  answer& operator=(const answer&);
+  answer& operator=(answer&&) noexcept;
+  ~answer();
+};
 
 // The order in which jobs of all states are listed.
 inline constexpr job_state listing_order[] = {job_state::processing, job_state::enqueued,  job_state::scheduled,
@@ -300,10 +331,10 @@ inline constexpr job_state listing_order[] = {job_state::processing, job_state::
 inline constexpr duration clock_slack = std::chrono::seconds(1);
 
 // How many jobs one request reads when it must look inside them: about as many milliseconds as a claim of 200 takes.
-inline constexpr std::uint32_t most_looked_at = 400;
+inline constexpr std::uint32_t max_records_read = 400;
 
 // How long a store waits for another process to let go before it answers storage_busy.
-inline constexpr duration patience_with_others = std::chrono::seconds(5);
+inline constexpr duration busy_timeout = std::chrono::seconds(5);
 
 // How much work a request is, by number and by bytes, for bounding batches.
 std::size_t weight(const request& r);
@@ -325,12 +356,12 @@ public:
   // Whom the last `apply` gave work, in this process too; nobody when it made no job ready or due.
   virtual const hint& made_work() const = 0;
 
-  // Housekeeping that nobody should wait for; the runner calls it after the answers are out.
+  // Housekeeping that nobody should wait for; the shared store calls it after the answers are out.
   virtual void tidy() = 0;
 
-  // Calls `told` from a thread of its own whenever another process may have made work. Null when
+  // Calls `callback` from a thread of its own whenever another process may have made work. Null when
   // there is no other process.
-  virtual std::unique_ptr<watch> watch_others(std::function<void(const hint&)> told) = 0;
+  virtual std::unique_ptr<watch> watch_others(std::function<void(const hint&)> callback) = 0;
 
   virtual sluice::durability durability() const = 0;
   // What decides it, for people.
@@ -357,7 +388,7 @@ public:
 
   // Another way into what is stored here, for a thread of its own; what is asked here and there at one time is carried
   // out in any order. It connects when it is first asked whether it is ready. Null when there is none.
-  virtual std::unique_ptr<store> another() { return nullptr; }
+  virtual std::unique_ptr<store> open_second_connection() { return nullptr; }
 };
 
 // Opens what the URL names: sqlite:FILE or sqlite::memory:, with options (docs/configuration.md); or one of

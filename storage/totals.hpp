@@ -10,7 +10,7 @@ namespace sluice::storage {
 // For so long the store keeps lists by minute, and by hour; and all of them together in so many bytes.
 inline constexpr std::int64_t hours_of_minutes = 72;
 inline constexpr std::int64_t days_of_hours = 90;
-inline constexpr std::int64_t most_total_bytes = 67108864;
+inline constexpr std::int64_t max_total_bytes = 67108864;
 
 struct totals_request {
   totals_query query;

@@ -1,24 +1,18 @@
-// A server without actors: it claims, runs and settles one start at a time, on the thread that asks.
+// A server without actors: it claims, runs and settles one run at a time, on the thread that asks.
 #include <sluice/config.hpp>
 #include <sluice/testing.hpp>
 
 #include <algorithm>
 #include <atomic>
 
-#include "actors/bodies.hpp"
 #include "core/queues.hpp"
 #include "core/ranges.hpp"
 #include "core/text.hpp"
-#include "storage/runner.hpp"
+#include "execution/election.hpp"
+#include "execution/run_handler.hpp"
+#include "storage/shared_store.hpp"
 
 namespace sluice::testing {
-namespace {
-
-using std::chrono::steady_clock;
-using namespace std::chrono_literals;
-
-// For one answer of a store in memory: only a machine that stands still exceeds it.
-constexpr duration patience = 1min;
 
 // Moved by the test's thread, read by the store's.
 class hand_clock final : public clock {
@@ -29,6 +23,14 @@ public:
 private:
   std::atomic<std::int64_t> now_us_{micros(system_clock().now())};
 };
+
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// For one answer of a store in memory: only a machine that stands still exceeds it.
+constexpr duration timeout = 1min;
 
 template <class... Ts>
 [[noreturn]] void fail(const Ts&... parts) {
@@ -54,12 +56,12 @@ client_options access(server_options options, const std::string& url, filter_lis
   return made;
 }
 
-// One start: the job as it was claimed.
-struct start {
+// One run: the job as it was claimed.
+struct started_job {
   job about;
   std::uint32_t failures = 0;
 
-  storage::start_key key() const { return {about.id, about.fence}; }
+  storage::run_key key() const { return {about.id, about.fence}; }
 };
 
 void count(drained& done, run_end end) {
@@ -81,11 +83,12 @@ struct world::parts {
   const filter_list filters;
   const std::string url = "sqlite::memory:world-" + random_token();
   const std::shared_ptr<hand_clock> time = std::make_shared<hand_clock>();
-  const std::shared_ptr<storage::runner> runner = value_of(storage::open_runner(url, time), "the world's store");
+  const std::shared_ptr<storage::shared_store> shared_store =
+      value_of(storage::open_shared_store(url, time), "the world's store");
   sluice::client client = value_of(sluice::client::open(access(options, url, filters)), "the world's client");
   const server_id me{"world"};
   handler_registry handlers{};
-  std::shared_ptr<const actors::bodies> can_run{};
+  std::shared_ptr<const execution::execution_config> config{};
   std::shared_ptr<const std::set<std::string, std::less<>>> types{};
   std::uint64_t claims = 0;
   bool in_handler = false;
@@ -94,7 +97,7 @@ struct world::parts {
   Answer ask(Request r) {
     std::vector<storage::request> one;
     one.emplace_back(std::move(r));
-    auto answers = runner->call(std::move(one), steady_clock::now() + patience);
+    auto answers = shared_store->call(std::move(one), steady_clock::now() + timeout);
     if (const auto* failed = std::get_if<error>(&answers.at(0))) fail("the world's store: ", to_string(*failed));
     return std::get<Answer>(std::move(answers[0]));
   }
@@ -104,7 +107,7 @@ struct world::parts {
       if (entry.route) fail("type ", type, " is handled by an actor; a world runs functions only");
       handlers.add(type, entry);
     }
-    can_run = actors::make_bodies(handlers, filters, options);
+    config = execution::make_execution_config(handlers, filters, options);
     auto known = std::make_shared<std::set<std::string, std::less<>>>();
     for (const auto& [type, entry] : handlers.entries())
       known->insert(type);
@@ -118,30 +121,30 @@ struct world::parts {
 
   job get(const job_id& id) { return value_of(client.get(id), "the world's store"); }
 
-  std::optional<start> claim(const queue_name& queue) {
+  std::optional<started_job> claim(const queue_name& queue) {
     if (in_handler) fail("a handler cannot run the jobs of the world that runs it");
     auto got = ask<storage::claim_answer>(storage::claim_request{.server = me,
                                                                  .queue = queue,
                                                                  .op = ++claims,
                                                                  .free = 1,
-                                                                 .suspect_too = true,
+                                                                 .allow_suspect = true,
                                                                  .lease = options.lease,
                                                                  .types = types,
-                                                                 .at_once = can_run->at_once});
+                                                                 .no_prefetch = config->no_prefetch});
     if (got.jobs.empty()) return std::nullopt;
-    return start{std::move(got.jobs[0].job), got.jobs[0].failures};
+    return started_job{std::move(got.jobs[0].job), got.jobs[0].failures};
   }
 
-  outcome run_body(const start& s) {
+  outcome run_handler(const started_job& s) {
     struct mark {
       bool& in;
       ~mark() { in = false; }
     } inside{in_handler = true};
-    const auto what = can_run;  // a handler may add others
-    return actors::run_body(*what, s.about, {}, [&](progress_report said) { say(s, std::move(said)); });
+    const auto what = config;  // a handler may add others
+    return execution::run_handler(*what, s.about, {}, [&](progress_report said) { say(s, std::move(said)); });
   }
 
-  void say(const start& s, progress_report said) {
+  void say(const started_job& s, progress_report said) {
     ask<storage::progress_answer>(storage::progress_request{{{s.key(), bounded(std::move(said))}}});
   }
 
@@ -152,16 +155,16 @@ struct world::parts {
   }
 
   // How it ended; nothing when the store refused that, since the job was taken away meanwhile.
-  std::optional<run_end> run(const start& s) {
+  std::optional<run_end> run(const started_job& s) {
     const auto began = time->now();
-    auto ended = run_body(s);
-    const auto settled = actors::elect(*can_run, s.about, s.failures, std::move(ended), time->now() - began);
+    auto ended = run_handler(s);
+    const auto settled = execution::elect(*config, s.about, s.failures, std::move(ended), time->now() - began);
     if (settle(settled.settlement) != errc::none) return std::nullopt;
-    actors::tell_applied(*can_run, s.about, settled.elected);
+    execution::notify_applied(*config, s.about, settled.elected);
     return settled.settlement.end;
   }
 
-  void give_back(const start& s) { settle(actors::given_back(s.key(), "the test runs a job behind it")); }
+  void give_back(const started_job& s) { settle(execution::given_back(s.key(), "the test runs a job behind it")); }
 
   std::vector<queue_name> served_queues() {
     std::vector<queue_name> names;
@@ -173,15 +176,15 @@ struct world::parts {
   // Of all queues when `only` is empty.
   drained drain(const queue_name& only, std::uint32_t limit) {
     drained done;
-    std::map<std::string, std::uint32_t> starts;
+    std::map<std::string, std::uint32_t> runs;
     for (bool more = true; std::exchange(more, false);) {
       for (const auto& queue : only.empty() ? served_queues() : std::vector{only}) {
         while (const auto s = claim(queue)) {
           more = true;
           ++done.runs;
-          ++starts[s->about.type.value];
+          ++runs[s->about.type.value];
           if (const auto end = run(*s)) count(done, *end);
-          if (done.runs > limit) endless(starts, limit);
+          if (done.runs > limit) endless(runs, limit);
         }
       }
     }
@@ -189,9 +192,9 @@ struct world::parts {
     return done;
   }
 
-  [[noreturn]] static void endless(const std::map<std::string, std::uint32_t>& starts, std::uint32_t limit) {
-    const auto most = std::max_element(starts.begin(), starts.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  [[noreturn]] static void endless(const std::map<std::string, std::uint32_t>& runs, std::uint32_t limit) {
+    const auto most =
+        std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     fail("the drain has made more than ", limit, " starts, ", most->second, " of them of type ", most->first,
          ": does it make work without end?");
   }
@@ -273,7 +276,7 @@ job world::run(new_job asked) {
   const auto waiting = parts_->get(id);
   if (waiting.state != job_state::enqueued) fail("job ", id.value, " cannot start: it is ", name_of(waiting.state));
   parts_->check_served(waiting.queue);
-  std::vector<start> before;
+  std::vector<started_job> before;
   auto next = parts_->claim(waiting.queue);
   for (; next && next->about.id != id; next = parts_->claim(waiting.queue))
     before.push_back(std::move(*next));
@@ -290,7 +293,7 @@ std::optional<job> world::lose_next(const queue_name& queue) {
   parts_->check_served(queue);
   const auto next = parts_->claim(queue);
   if (!next) return std::nullopt;
-  (void)parts_->run_body(*next);
+  (void)parts_->run_handler(*next);
   const storage::expired_lease lease{next->key(), 0, parts_->options.lease, false};
   parts_->ask<storage::reap_answer>(storage::reap_request{{lease}, parts_->options.max_losses});
   return parts_->get(next->about.id);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view version = "1 ";
 constexpr std::int64_t farthest = std::int64_t{1} << 61;  // of an instant, so that sums of two are still numbers
-constexpr std::uint64_t most_starts = std::uint64_t{1} << 62;
+constexpr std::uint64_t max_starts = std::uint64_t{1} << 62;
 
 std::int64_t floor_of(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 std::int64_t ceiling_of(std::int64_t a, std::int64_t b) { return -floor_of(-a, b); }
@@ -96,7 +96,7 @@ std::optional<counts> read(std::string_view state) {
   const auto now_at_most = (kept.newest + 1) * kept.width;
   kept.lost = in.instant(now_at_most);
   kept.dropped = in.instant(now_at_most);
-  auto room = most_starts;
+  auto room = max_starts;
   while (in.good() && !in.finished()) {
     auto key = in.text();
     kept.keys.push_back({std::move(key), read_buckets(in, kept.newest, -last, room)});

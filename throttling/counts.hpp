@@ -1,4 +1,4 @@
-// What a window remembers: how many starts each key had in each bucket of the store's time. Buckets are aligned to the
+// What a window remembers: how many runs each key had in each bucket of the store's time. Buckets are aligned to the
 // unix epoch. Pure values; instants and widths are whole microseconds.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace sluice::throttling {
 
-// How time is cut: bucket i is [i * width, (i + 1) * width). A start counts in its own bucket and in the `spans` after
+// How time is cut: bucket i is [i * width, (i + 1) * width). A run counts in its own bucket and in the `spans` after
 // it.
 struct grid {
   std::int64_t width = 1;
@@ -57,12 +57,12 @@ std::string write(const counts& kept);
 //   until it is there again, perhaps for a year. Then the instants that the counts bear mean nothing any more, and they
 //   are lost instead: by then at most one interval is waited. So after a clock was set back starts are late, never too
 //   many.
-// - Counts of another grid, after the definition was changed, move into this one as if each start had been at the last
+// - Counts of another grid, after the definition was changed, move into this one as if each run had been at the last
 //   instant of its old bucket, but not after now: some count longer than they need, none shorter.
 counts load(const grid& by, std::string_view state, time_point now);
 
 // Until then nothing may start, since what was before `lost` or `dropped` could still be within an interval that also
-// holds a start of now. `dropped` matters only to an interval that was made longer.
+// holds a run of now. `dropped` matters only to an interval that was made longer.
 std::int64_t full_until(const grid& by, const counts& kept);
 
 }  // namespace sluice::throttling

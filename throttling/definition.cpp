@@ -9,9 +9,9 @@ namespace {
 using enum throttler_kind;
 
 constexpr std::size_t longest_name = 100;
-constexpr ranges::range<std::uint64_t> starts{1, 1'000'000'000};
+constexpr ranges::range<std::uint64_t> allowed_runs{1, 1'000'000'000};
 constexpr ranges::range<duration> interval{1s, 366 * ranges::day};
-constexpr ranges::range<std::uint64_t> buckets{1, 1000};
+constexpr ranges::range<std::uint64_t> allowed_buckets{1, 1000};
 constexpr duration shortest_bucket = 1s;
 
 const char* words_of(throttler_kind kind) {
@@ -69,7 +69,7 @@ result<void> check_interval(const throttler& t) {
 }
 
 result<void> check_buckets(const throttler& t) {
-  if (auto fine = within(buckets, t.buckets, "buckets"); !fine) return fine;
+  if (auto fine = within(allowed_buckets, t.buckets, "buckets"); !fine) return fine;
   if (t.interval >= t.buckets * shortest_bucket) return {};
   return bad(cat("buckets must be ", format_duration(shortest_bucket), " or longer each: in an interval of ",
                  format_duration(t.interval), " at most ", t.interval / shortest_bucket, ", not ", t.buckets));
@@ -82,11 +82,11 @@ result<void> check_shares(const throttler& t) {
     return bad(
         "limit is the same for each key and min_limit and max_limit share the capacity: leave out one or the other");
   if (!ranged) {
-    if (auto fine = within(starts, t.limit, "limit (or min_limit and max_limit)"); !fine) return fine;
+    if (auto fine = within(allowed_runs, t.limit, "limit (or min_limit and max_limit)"); !fine) return fine;
     if (t.capacity == 0) return {};
-    return within({t.limit, starts.most}, t.capacity, "capacity, if there is one,");
+    return within({t.limit, allowed_runs.most}, t.capacity, "capacity, if there is one,");
   }
-  if (auto fine = within(starts, t.capacity, "capacity"); !fine) return fine;
+  if (auto fine = within(allowed_runs, t.capacity, "capacity"); !fine) return fine;
   if (auto fine = within({1, t.capacity}, t.max_limit, "max_limit"); !fine) return fine;
   return within({1, t.max_limit}, t.min_limit, "min_limit");
 }
@@ -94,11 +94,11 @@ result<void> check_shares(const throttler& t) {
 result<void> check_fields(const throttler& t) {
   if (auto fine = check_name(t.kind, t.name); !fine) return fine;
   if (auto fine = check_unused(t); !fine || t.kind == mutex || t.kind == custom) return fine;
-  if (t.kind == semaphore) return within(starts, t.limit, "limit");
+  if (t.kind == semaphore) return within(allowed_runs, t.limit, "limit");
   if (auto fine = check_interval(t); !fine) return fine;
   if (t.kind != fixed_window)
     if (auto fine = check_buckets(t); !fine) return fine;
-  return t.kind == dynamic_window ? check_shares(t) : within(starts, t.limit, "limit");
+  return t.kind == dynamic_window ? check_shares(t) : within(allowed_runs, t.limit, "limit");
 }
 
 }  // namespace

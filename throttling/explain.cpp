@@ -12,8 +12,8 @@ namespace {
 
 using enum explain_reason;
 
-constexpr std::size_t most_holders = 5;  // in an explanation
-constexpr std::size_t most_named = 3;    // in its sentence
+constexpr std::size_t max_holders = 5;  // in an explanation
+constexpr std::size_t max_named = 3;    // in its sentence
 constexpr std::size_t longest_why = 200;
 
 std::string counted(std::uint64_t n, std::string_view one, std::string_view many) {
@@ -22,8 +22,8 @@ std::string counted(std::uint64_t n, std::string_view one, std::string_view many
 
 // Those that go before a job are counted so far.
 std::string counted_before(std::uint64_t n, std::string_view one, std::string_view many) {
-  static_assert(storage::most_counted == 10'000);
-  return n > storage::most_counted ? cat("more than 10,000 ", many) : counted(n, one, many);
+  static_assert(storage::max_counted == 10'000);
+  return n > storage::max_counted ? cat("more than 10,000 ", many) : counted(n, one, many);
 }
 
 // What stands behind the first ": " of a reason whose head says what is said here anew.
@@ -68,7 +68,7 @@ explanation of_scheduled(const storage::explain_answer& seen, time_point now) {
   if (last.end == run_end::deferred) {
     e.reason = deferred;
     e.resource = last.throttler;
-    e.text = e.resource.empty() ? with_why("was put off and is asked again at " + at, why)
+    e.text = e.resource.empty() ? with_why("was deferred and is asked again at " + at, why)
                                 : cat("was deferred by ", e.resource, " and is asked again at ", at);
     return e;
   }
@@ -90,7 +90,7 @@ std::string holders_of(const storage::throttler_answer& throttler) {
   auto holders = throttler.holders;
   std::stable_partition(holders.begin(), holders.end(), [](const auto& h) { return !h.reserved; });
   const auto all = std::max<std::uint64_t>(throttler.about.held, holders.size());
-  const auto named = std::min(holders.size(), all <= most_named ? most_named : most_named - 1);
+  const auto named = std::min(holders.size(), all <= max_named ? max_named : max_named - 1);
   for (std::size_t i = 0; i < named; ++i)
     (holders[i].reserved ? promised : running_ones).push_back(holders[i].id.value);
   if (const auto more = all - named; more > 0) running_ones.push_back(cat(more, " more"));
@@ -101,14 +101,14 @@ std::string holders_of(const storage::throttler_answer& throttler) {
 }
 
 explanation of_throttled(const storage::explain_answer& seen, time_point now) {
-  explanation e{slot};
+  explanation e{waits_for_slot};
   e.resource = seen.found->line;
   e.before = seen.before;
   for (const auto& holder : seen.waits_for.holders)
-    if (e.holders.size() < most_holders) e.holders.push_back(holder.id);
+    if (e.holders.size() < max_holders) e.holders.push_back(holder.id);
   const auto kind = kind_of(e.resource);
   if (kind == throttler_kind::mutex || kind == throttler_kind::semaphore) {
-    e.reason = waits;
+    e.reason = waits_for_permit;
     e.text = cat("waits for ", e.resource, holders_of(seen.waits_for));
   } else {
     e.when = seen.waits_for.about.next_at;
@@ -126,11 +126,11 @@ explanation of_enqueued(const storage::explain_answer& seen) {
   const auto& queue = about.queue.value;
   if (about.line.starts_with("type:"))
     return {unknown_type, cat("no server that serves queue ", queue, " knows its type ", about.type.value)};
-  explanation e{seen.before > 0 ? behind : no_worker};
+  explanation e{seen.before > 0 ? queued_behind : no_worker};
   e.before = seen.before;
   if (e.before > 0) e.text = cat("behind ", counted_before(e.before, "job", "jobs"), " of queue ", queue);
   else if (about.line == "suspect")
-    e.text = cat("is next of queue ", queue, " after a lost start, and each server runs one such job at a time");
+    e.text = cat("is next of queue ", queue, " after a lost run, and each server runs one such job at a time");
   else if (seen.running == 0) e.text = cat("is next of queue ", queue, ", and a server is about to take it");
   else e.text = cat("no worker of queue ", queue, " is free (", counted(seen.running, "runs", "run"), ")");
   return e;
@@ -152,9 +152,9 @@ explanation explain(const storage::explain_answer& seen, time_point now) {
 }  // namespace throttling
 
 std::string_view name_of(explain_reason reason) noexcept {
-  constexpr std::array<std::string_view, 12> names{"running",      "final",  "paused",    "unserved",
-                                                   "unknown_type", "behind", "no_worker", "waits",
-                                                   "slot",         "due",    "retry",     "deferred"};
+  constexpr std::array<std::string_view, 12> names{"running",        "final",         "paused",    "unserved",
+                                                   "unknown_type",   "queued_behind", "no_worker", "waits_for_permit",
+                                                   "waits_for_slot", "due",           "retry",     "deferred"};
   const auto at = static_cast<std::size_t>(reason);
   return at < names.size() ? names[at] : "";
 }

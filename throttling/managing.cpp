@@ -12,24 +12,25 @@
 namespace sluice::throttling {
 namespace {
 
-constexpr std::uint32_t shown = 20;         // holders, and waiters
-constexpr std::size_t cells_at_once = 200;  // about one page of throttlers
+constexpr std::uint32_t shown = 20;            // holders, and waiters
+constexpr std::size_t limiters_at_once = 200;  // about one page of throttlers
 
-bool row_has_cell(const std::string& resource) {
+bool row_is_limiter(const std::string& resource) {
   const auto kind = kind_of(resource);
-  return kind && has_cell(*kind);
+  return kind && is_limiter(*kind);
 }
 
-void read_cell(const courier& store, const std::string& resource, const told<storage::cell_view>& then) {
-  storage::ask_for<storage::cell_answer>(store, storage::cell_request{resource},
-                                         [then](result<storage::cell_answer> got) {
-                                           if (got) then(std::move(got->cell));
-                                           else then(got.error());
-                                         });
+void read_limiter(const async_store& store, const std::string& resource,
+                  const callback<storage::limiter_record>& then) {
+  storage::ask_for<storage::read_limiter_answer>(store, storage::read_limiter_request{resource},
+                                                 [then](result<storage::read_limiter_answer> got) {
+                                                   if (got) then(std::move(got->limiter));
+                                                   else then(got.error());
+                                                 });
 }
 
 // Looks at the throttlers behind `after`, by resource, until `look` answers false; then tells.
-void read_rows(const courier& store, std::string after, const std::function<bool(storage::throttler_row)>& look,
+void read_rows(const async_store& store, std::string after, const std::function<bool(storage::throttler_row)>& look,
                const std::function<void(result<void>)>& then) {
   storage::throttlers_request asked;
   asked.after = std::move(after);
@@ -43,13 +44,13 @@ void read_rows(const courier& store, std::string after, const std::function<bool
                                                });
 }
 
-// All of them: first the rows, then the cells of those that have one, so many at once.
+// All of them: first the rows, then the limiters of those that have one, so many at once.
 struct listing : std::enable_shared_from_this<listing> {
-  courier store;
-  told<std::vector<throttler_status>> then;
+  async_store store;
+  callback<std::vector<throttler_status>> then;
   std::vector<storage::throttler_row> rows, lines;  // lines of keys
-  std::vector<storage::cell_view> cells;            // of the rows
-  std::size_t asked = 0, open = 0;                  // cells: of so many rows, and how many of these are not told yet
+  std::vector<storage::limiter_record> limiters;    // of the rows
+  std::size_t asked = 0, open = 0;                  // limiters: of so many rows, and how many of these are not told yet
   std::optional<error> failed;
 
   void begin() {
@@ -62,30 +63,30 @@ struct listing : std::enable_shared_from_this<listing> {
         },
         [me](const result<void>& read) {
           if (!read) return me->then(read.error());
-          me->cells.resize(me->rows.size());
-          me->read_cells();
+          me->limiters.resize(me->rows.size());
+          me->read_limiters();
         });
   }
 
-  void read_cells() {
+  void read_limiters() {
     if (failed) return then(*failed);
     std::vector<std::size_t> some;
-    for (; asked < rows.size() && some.size() < cells_at_once; ++asked)
-      if (row_has_cell(rows[asked].resource)) some.push_back(asked);
+    for (; asked < rows.size() && some.size() < limiters_at_once; ++asked)
+      if (row_is_limiter(rows[asked].resource)) some.push_back(asked);
     if (some.empty()) return tell_rows();
     open = some.size();  // before the first is asked for: its answer may be told at once
     for (const auto i : some)
-      read_cell(store, rows[i].resource, [me = shared_from_this(), i](result<storage::cell_view> cell) {
-        if (cell) me->cells[i] = std::move(*cell);
-        else me->failed = cell.error();
-        if (--me->open == 0) me->read_cells();
+      read_limiter(store, rows[i].resource, [me = shared_from_this(), i](result<storage::limiter_record> limiter) {
+        if (limiter) me->limiters[i] = std::move(*limiter);
+        else me->failed = limiter.error();
+        if (--me->open == 0) me->read_limiters();
       });
   }
 
   void tell_rows() {
     std::vector<throttler_status> all;
     for (std::size_t i = 0; i < rows.size(); ++i)
-      all.push_back(status_of(rows[i], cells[i]));
+      all.push_back(status_of(rows[i], limiters[i]));
     add_lines(all);
     then(std::move(all));
   }
@@ -99,10 +100,10 @@ struct listing : std::enable_shared_from_this<listing> {
   }
 };
 
-// One: its row with holders and waiters, its cell, and of a dynamic window the lines of its keys.
+// One: its row with holders and waiters, its limiter, and of a dynamic window the lines of its keys.
 struct description : std::enable_shared_from_this<description> {
-  courier store;
-  told<throttler_status> then;
+  async_store store;
+  callback<throttler_status> then;
   throttler_kind kind{};
   std::string resource;
   throttler_status status;
@@ -112,26 +113,27 @@ struct description : std::enable_shared_from_this<description> {
   void begin() {
     storage::ask_for<storage::throttler_answer>(store, storage::throttler_request{resource, shown},
                                                 [me = shared_from_this()](result<storage::throttler_answer> got) {
-                                                  if (got) me->look_at_cell(std::move(*got));
+                                                  if (got) me->check_limiter(std::move(*got));
                                                   else me->then(got.error());
                                                 });
   }
 
-  void look_at_cell(storage::throttler_answer row) {
+  void check_limiter(storage::throttler_answer row) {
     const auto of = throttler_of(row.about);
-    if (!row_has_cell(of)) return describe(row, {});
-    read_cell(store, of, [me = shared_from_this(), row = std::move(row)](const result<storage::cell_view>& cell) {
-      if (cell) me->describe(row, *cell);
-      else me->then(cell.error());
-    });
+    if (!row_is_limiter(of)) return describe(row, {});
+    read_limiter(store, of,
+                 [me = shared_from_this(), row = std::move(row)](const result<storage::limiter_record>& limiter) {
+                   if (limiter) me->describe(row, *limiter);
+                   else me->then(limiter.error());
+                 });
   }
 
-  void describe(const storage::throttler_answer& row, const storage::cell_view& cell) {
-    status = status_of(row.about, cell);
+  void describe(const storage::throttler_answer& row, const storage::limiter_record& limiter) {
+    status = status_of(row.about, limiter);
     for (const auto& h : row.holders)
       status.holders.push_back({h.id, h.fence, h.reserved, h.since});
     status.waiters = row.waiters;
-    has_state = !cell.state.empty();
+    has_state = !limiter.state.empty();
     if (throttler_of(row.about) == resource && kind == throttler_kind::dynamic_window) add_keys();
     else tell();
   }
@@ -176,7 +178,7 @@ struct description : std::enable_shared_from_this<description> {
 
 }  // namespace
 
-void set_throttler(const courier& store, const throttler& definition, const told<std::string>& then) {
+void set_throttler(const async_store& store, const throttler& definition, const callback<std::string>& then) {
   if (const auto fine = check(definition); !fine) return then(fine.error());
   auto asked = storage::to_define(definition);
   const auto resource = asked.resource;
@@ -187,8 +189,8 @@ void set_throttler(const courier& store, const throttler& definition, const told
                                            });
 }
 
-void remove_throttler(const courier& store, throttler_kind kind, const std::string& name,
-                      const told<std::string>& then) {
+void remove_throttler(const async_store& store, throttler_kind kind, const std::string& name,
+                      const callback<std::string>& then) {
   const auto resource = resource_of(kind, name);
   storage::ask_for<storage::change_answer>(store, storage::undefine_request{resource},
                                            [then, resource](const result<storage::change_answer>& got) {
@@ -198,15 +200,15 @@ void remove_throttler(const courier& store, throttler_kind kind, const std::stri
                                            });
 }
 
-void all_throttlers(const courier& store, const told<std::vector<throttler_status>>& then) {
+void all_throttlers(const async_store& store, const callback<std::vector<throttler_status>>& then) {
   const auto all = std::make_shared<listing>();
   all->store = store;
   all->then = then;
   all->begin();
 }
 
-void one_throttler(const courier& store, throttler_kind kind, const std::string& name,
-                   const told<throttler_status>& then) {
+void one_throttler(const async_store& store, throttler_kind kind, const std::string& name,
+                   const callback<throttler_status>& then) {
   const auto one = std::make_shared<description>();
   one->store = store;
   one->then = then;
@@ -215,8 +217,8 @@ void one_throttler(const courier& store, throttler_kind kind, const std::string&
   one->begin();
 }
 
-void explain_job(const courier& store, const job_id& id, const std::function<time_point()>& now,
-                 const told<explanation>& then) {
+void explain_job(const async_store& store, const job_id& id, const std::function<time_point()>& now,
+                 const callback<explanation>& then) {
   storage::ask_for<storage::explain_answer>(store, storage::explain_request{id},
                                             [id, now, then](const result<storage::explain_answer>& got) {
                                               if (!got) then(got.error());

@@ -18,7 +18,7 @@ void sooner(std::optional<time_point>& next, const std::optional<time_point>& ot
   if (other && (!next || *other < *next)) next = other;
 }
 
-void count_starts(throttler_status& status, const std::vector<limiter_view>& views) {
+void count_runs(throttler_status& status, const std::vector<limiter_view>& views) {
   const bool keyed = status.kind == throttler_kind::dynamic_window;
   for (const auto& view : views) {
     status.held += view.used;
@@ -27,7 +27,7 @@ void count_starts(throttler_status& status, const std::vector<limiter_view>& vie
   }
 }
 
-void count_starts_of_key(throttler_status& status, const std::vector<limiter_view>& views, const std::string& key) {
+void count_runs_of_key(throttler_status& status, const std::vector<limiter_view>& views, const std::string& key) {
   const auto& by = *status.definition;
   const bool limited = by.mode == throttler_mode::acquire_and_release;
   status.limit = limited && by.limit > 0 ? std::optional(by.limit) : std::nullopt;
@@ -42,32 +42,32 @@ void count_starts_of_key(throttler_status& status, const std::vector<limiter_vie
 
 }  // namespace
 
-bool has_cell(throttler_kind kind) { return kind != throttler_kind::mutex && kind != throttler_kind::semaphore; }
+bool is_limiter(throttler_kind kind) { return kind != throttler_kind::mutex && kind != throttler_kind::semaphore; }
 
 std::string throttler_of(const storage::throttler_row& row) {
   const bool of_key = row.definition.empty() && kind_of(row.resource) == throttler_kind::dynamic_window;
   return of_key ? row.resource.substr(0, row.resource.find('/')) : row.resource;
 }
 
-throttler_status status_of(const storage::throttler_row& row, const storage::cell_view& cell) {
+throttler_status status_of(const storage::throttler_row& row, const storage::limiter_record& limiter) {
   throttler_status status;
   status.resource = row.resource;
   status.kind = kind_of(row.resource).value_or(throttler_kind::custom);
-  const auto& text = row.definition.empty() ? cell.definition : row.definition;
+  const auto& text = row.definition.empty() ? limiter.definition : row.definition;
   if (auto read = read_throttler(text); !text.empty() && read) status.definition = std::move(*read);
   status.limit = limit_of(status.kind, status.definition);
   status.waiting = row.waiting;
   if (row.waiting > 0) status.next_at = row.next_at;
-  if (!has_cell(status.kind)) {
+  if (!is_limiter(status.kind)) {
     status.held = row.held;
     return status;
   }
   const auto by = status.definition ? make_limiter(*status.definition) : nullptr;
   if (!by) return status;
-  const auto views = by->look(cell.state, cell.now);
+  const auto views = by->describe(limiter.state, limiter.now);
   const auto whole = throttler_of(row);
-  if (whole == row.resource) count_starts(status, views);
-  else count_starts_of_key(status, views, row.resource.substr(whole.size() + 1));
+  if (whole == row.resource) count_runs(status, views);
+  else count_runs_of_key(status, views, row.resource.substr(whole.size() + 1));
   return status;
 }
 

@@ -9,7 +9,7 @@
 namespace sluice::throttling {
 namespace {
 
-constexpr std::uint64_t most_keys = 1000;
+constexpr std::uint64_t max_keys = 1000;
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
 
@@ -51,10 +51,10 @@ public:
   std::uint64_t active() const { return active_; }
 
   // Places stay as they are.
-  void grant(contender& who, std::uint64_t starts) {
-    who.granted += starts;
-    who.used += starts;
-    used_ += starts;
+  void grant(contender& who, std::uint64_t runs) {
+    who.granted += runs;
+    who.used += runs;
+    used_ += runs;
   }
 
   // `oldest` is the first bucket that still counts. False when nothing has changed.
@@ -136,7 +136,7 @@ public:
     return step;
   }
 
-  std::vector<limiter_view> look(std::string_view state, time_point now) const override {
+  std::vector<limiter_view> describe(std::string_view state, time_point now) const override {
     const auto kept = load(by_, state, now);
     const auto opens = full_until(by_, kept);
     const bool full = kept.at(now) < opens;
@@ -228,7 +228,7 @@ private:
   bool keyed_;
   std::uint64_t limit_, min_, max_;
   std::uint64_t capacity_ = unlimited;
-  std::uint64_t places_ = most_keys;
+  std::uint64_t places_ = max_keys;
 };
 
 }  // namespace

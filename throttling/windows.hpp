@@ -8,12 +8,12 @@
 
 namespace sluice::throttling {
 
-// Of a definition that `check` accepts; null for the kinds that need no cell: mutex, semaphore and custom. The mode is
-// not looked at.
+// Of a definition that `check` accepts; null for the kinds that need no limiter: mutex, semaphore and custom. The mode
+// is not looked at.
 //
 // - fixed_window: only the present bucket counts. sliding_window: as many before it as an interval has, so that no
 //   interval of the full length, aligned or not, holds more than the limit; `compatible`: one fewer.
-// - Each start counts in the bucket of its grant until that one is no longer summed, and nothing is given back.
+// - Each run counts in the bucket of its grant until that one is no longer summed, and nothing is given back.
 // - A step may be carried out until the present bucket ends. `next` is the first instant at which something would be
 //   granted if nothing is meanwhile and the same keys wait.
 //

@@ -30,8 +30,8 @@ constexpr auto longest_poll = std::chrono::milliseconds(3'600'000);
 constexpr int reads_a_turn = 8;  // a command that never stops writing must not keep us from its timeout
 constexpr duration longest_timeout = 24h * 30;
 constexpr std::size_t max_output = 64 * 1024;
-constexpr auto terminate_patience = 2s;  // between SIGTERM and SIGKILL
-constexpr auto look_again = 20ms;        // where the kernel has no pidfd to wait on
+constexpr auto terminate_timeout = 2s;   // between SIGTERM and SIGKILL
+constexpr auto recheck_interval = 20ms;  // where the kernel has no pidfd to wait on
 
 struct command {
   std::vector<std::string> argv;
@@ -204,13 +204,14 @@ run_end follow(child& c, int output, int stop, const std::optional<duration>& ti
     if (!end.timed_out && now >= deadline) {
       end.timed_out = true;
       c.signal(SIGTERM);
-      kill_at = std::min(kill_at, now + terminate_patience);
+      kill_at = std::min(kill_at, now + terminate_timeout);
     }
     const auto next = std::min(end.timed_out ? steady_clock::time_point::max() : deadline, kill_at);
     auto wait = next == steady_clock::time_point::max()
                     ? -1ms
                     : std::chrono::ceil<std::chrono::milliseconds>(std::max(next - now, steady_clock::duration(0)));
-    if (c.ready() < 0) wait = wait < 0ms ? look_again : std::min<std::chrono::milliseconds>(wait, look_again);
+    if (c.ready() < 0)
+      wait = wait < 0ms ? recheck_interval : std::min<std::chrono::milliseconds>(wait, recheck_interval);
     wait = wait < 0ms ? longest_poll : std::min<std::chrono::milliseconds>(wait, longest_poll);
     std::array<pollfd, 3> all{pollfd{open ? output : -1, POLLIN, 0}, pollfd{end.stopped ? -1 : stop, POLLIN, 0},
                               pollfd{c.ready(), POLLIN, 0}};
@@ -218,7 +219,7 @@ run_end follow(child& c, int output, int stop, const std::optional<duration>& ti
     if (all[1].revents != 0) {
       end.stopped = true;
       c.signal(SIGTERM);
-      kill_at = std::min(kill_at, steady_clock::now() + terminate_patience);
+      kill_at = std::min(kill_at, steady_clock::now() + terminate_timeout);
     }
     if (all[0].revents != 0) read_some();
   }

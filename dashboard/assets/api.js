@@ -11,7 +11,7 @@ export class Refused extends Error {
   }
 }
 
-const most_tries = 5;
+const max_tries = 5;
 
 let clock_is_ahead = 0;
 
@@ -61,16 +61,16 @@ const api = (segments, words) => '/api/v1' + (segments.length > 0 ? path_of(segm
 const pause = (ms) => new Promise((go_on) => setTimeout(go_on, ms));
 
 // The dashboard takes five reads of the store a second from all together, so one page keeps below that by itself.
-const most_a_second = 4;
+const max_a_second = 4;
 const from_memory = /^\/api\/v1(\/(overview|queues|servers)|$)/;
 const asked_at = [];
 
 async function keep_pace(path) {
   if (from_memory.test(path)) return;
-  while (asked_at.length >= most_a_second && performance.now() - asked_at[0] < 1000)
+  while (asked_at.length >= max_a_second && performance.now() - asked_at[0] < 1000)
     await pause(1000 - (performance.now() - asked_at[0]));
   asked_at.push(performance.now());
-  if (asked_at.length > most_a_second) asked_at.shift();
+  if (asked_at.length > max_a_second) asked_at.shift();
 }
 
 // A look that came too often, since others look too, is made again a little later.
@@ -81,7 +81,7 @@ async function look(path, signal) {
     try {
       return await send('GET', path, { signal });
     } catch (refused) {
-      if (refused.code !== 'overloaded' || tries === most_tries) throw refused;
+      if (refused.code !== 'overloaded' || tries === max_tries) throw refused;
       await pause(1000);
     }
   }

@@ -4,7 +4,7 @@ import { change, get, path_of } from './api.js';
 import { jobs, number } from './format.js';
 import { confirm, redraw_into, say } from './parts.js';
 
-const most_shown = 100;
+const max_shown = 100;
 const past = { requeue: 'requeued', delete: 'deleted' };
 const title_of = { requeue: 'Requeue', delete: 'Delete' };
 
@@ -47,7 +47,7 @@ class Progress {
         'p',
         { role: 'status' },
         this.words ?? `${number(ended)} of ${number(this.total)}`,
-        this.unchanged > 0 && `; ${number(this.unchanged)} were so already`,
+        this.unchanged > 0 && `; ${number(this.unchanged)} were in that state already`,
         this.refused > 0 && `; ${number(this.refused)} failed`,
       ),
       this.failed.length > 0 &&
@@ -59,7 +59,7 @@ class Progress {
             'ul',
             null,
             this.failed
-              .slice(0, most_shown)
+              .slice(0, max_shown)
               .map((f) =>
                 h(
                   'li',
@@ -83,7 +83,7 @@ class Progress {
     this.done += answer.done;
     this.unchanged += answer.unchanged ?? 0;
     this.refused += answer.refused;
-    this.failed.push(...answer.failed.slice(0, most_shown - this.failed.length));
+    this.failed.push(...answer.failed.slice(0, max_shown - this.failed.length));
     this.draw();
   }
 }
@@ -112,7 +112,7 @@ async function count_all(filter) {
   const progress = new Progress('Counting', 0);
   let after = '';
   let found = 0;
-  let looked_at = 0;
+  let records_read = 0;
   try {
     do {
       const page = await patiently(
@@ -120,9 +120,9 @@ async function count_all(filter) {
         progress,
       );
       found += page.jobs.length;
-      looked_at += page.looked_at;
+      records_read += page.records_read;
       after = page.next;
-      progress.words = `${number(found)} found among ${number(looked_at)}`;
+      progress.words = `${number(found)} found among ${number(records_read)}`;
       progress.draw();
     } while (after && !progress.is_stopped);
   } finally {

@@ -5,7 +5,7 @@ import { number } from './format.js';
 import { filters, heading, instant, job_link, link, table } from './parts.js';
 
 const longest_look = 20000;
-const most_rows = 200;
+const max_rows = 200;
 
 // The words of a group's text by which its jobs are found: the longest piece without a number, which is written as #.
 function words_of(text) {
@@ -32,22 +32,22 @@ export const errors = {
   pause: () => null,
   async load(at, signal) {
     const { queue, type, since, until } = at.words;
-    const found = at.kept.goes_on ? at.data : { groups: new Map(), looked_at: 0, after: '' };
+    const found = at.kept.goes_on ? at.data : { groups: new Map(), records_read: 0, after: '' };
     at.kept.goes_on = false;
     const end = performance.now() + longest_look;
     do {
       const page = await get(['errors'], { queue, type, since, until, after: found.after }, signal);
       merge(found.groups, page.errors);
-      found.looked_at += page.looked_at;
+      found.records_read += page.records_read;
       found.after = page.next;
       found.is_under_way = found.after !== '' && performance.now() < end;
       at.show({ ...found });
     } while (found.is_under_way);
     return found;
   },
-  view({ groups, looked_at, after, is_under_way }, at) {
+  view({ groups, records_read, after, is_under_way }, at) {
     const all = [...groups.values()].sort((a, b) => b.count - a.count);
-    const rows = all.slice(0, most_rows);
+    const rows = all.slice(0, max_rows);
     const { queue, since, until } = at.words;
     const words_for = (g) => ({ state: 'failed', queue, since, until, type: g.type, error: words_of(g.error) });
     const go_on = () => {
@@ -65,7 +65,7 @@ export const errors = {
       h(
         'p',
         { key: 'looked', class: 'quiet', role: 'status' },
-        `${number(looked_at)} failed jobs were looked at`,
+        `${number(records_read)} failed jobs were looked at`,
         is_under_way ? ', and more are.' : after ? '; there are more. ' : '.',
         !is_under_way && after && h('button', { type: 'button', onclick: go_on }, 'Look on'),
         all.length > rows.length &&

@@ -18,7 +18,7 @@ import {
   throttler_link,
 } from './parts.js';
 
-const most_shown = 64 * 1024;
+const max_shown = 64 * 1024;
 
 const is_final = (job) => ['succeeded', 'failed', 'deleted'].includes(job.state);
 
@@ -179,8 +179,8 @@ function text_of(at, job, part) {
   const exact = job[`${part}_text`];
   if (!exact) return h('p', { class: 'empty' }, at.hides_args ? 'This dashboard does not show it.' : 'None.');
   const is_json = /^\s*[{[]/.test(exact); // or near to it: what is nested too deep is none to the API
-  const is_cut = exact.length > most_shown && !at.kept[`whole_${part}`];
-  const some = is_cut ? exact.slice(0, most_shown) : exact;
+  const is_cut = exact.length > max_shown && !at.kept[`whole_${part}`];
+  const some = is_cut ? exact.slice(0, max_shown) : exact;
   return [
     h('pre', { tabindex: '0', 'data-part': part }, is_json ? pretty(some) : some),
     h(

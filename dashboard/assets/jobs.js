@@ -46,11 +46,11 @@ async function search(at, signal) {
     with_args: 'false',
   };
   const until = performance.now() + longest_search;
-  const found = { jobs: [], next: at.words.after ?? '', looked_at: 0 };
+  const found = { jobs: [], next: at.words.after ?? '', records_read: 0 };
   do {
     const page = await get(['jobs'], { ...words, limit: page_size - found.jobs.length, after: found.next }, signal);
     found.jobs.push(...page.jobs);
-    found.looked_at += page.looked_at;
+    found.records_read += page.records_read;
     found.next = page.next;
   } while (found.next && found.jobs.length < page_size && performance.now() < until);
   return found;
@@ -165,7 +165,7 @@ export const jobs = {
         h(
           'p',
           { key: 'search', class: 'quiet' },
-          `${number(page.looked_at)} jobs were looked at. `,
+          `${number(page.records_read)} jobs were looked at. `,
           page.next
             ? page.jobs.length < page_size
               ? 'There are more: the next page goes on from there. '

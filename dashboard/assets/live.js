@@ -5,7 +5,7 @@ import { now } from './api.js';
 export const turn_pause = 1000; // of pages that ask one question a round
 const pause_between = 2000;
 const longest_pause = 10000;
-const most_apart = 200;
+const max_apart = 200;
 
 // ask(signal) answers in its time or throws; told(answer) and failed(error) draw. `pause` between two rounds, in
 // milliseconds; null: once, and again where the answer was that waiting may help. Nothing is asked after stop().
@@ -76,7 +76,7 @@ export class Live {
     }
     if (!goes_on || this.is_over || document.hidden) return;
     const pause = Math.min((this.pause ?? pause_between) * Math.max(1, this.failures), longest_pause);
-    const until_next = pause - (now() % pause) + Math.random() * most_apart;
+    const until_next = pause - (now() % pause) + Math.random() * max_apart;
     this.timer = setTimeout(() => (this.is_held ? null : this.round()), until_next);
   }
 }

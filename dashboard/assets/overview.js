@@ -8,10 +8,10 @@ import { load_totals, totals_charts } from './totals.js';
 import { workers_by_queue } from './queues.js';
 import { count_link, heading, link, queue_link, section, states, table, throttler_link } from './parts.js';
 
-const most_alike = 5;
-const most_unfolded = 50;
-const most_queues = 12;
-const most_throttlers = 12;
+const max_alike = 5;
+const max_unfolded = 50;
+const max_queues = 12;
+const max_throttlers = 12;
 
 const words_of_trouble = {
   store_away: 'Store',
@@ -65,8 +65,8 @@ function trouble(t) {
 
 // Many of one kind are one line, which unfolds.
 function troubles_of_kind(kind, all) {
-  if (all.length <= most_alike) return all.map(trouble);
-  const more = all.length - most_unfolded;
+  if (all.length <= max_alike) return all.map(trouble);
+  const more = all.length - max_unfolded;
   return h(
     'li',
     { key: kind, class: `trouble ${kind}` },
@@ -82,7 +82,7 @@ function troubles_of_kind(kind, all) {
       h(
         'ul',
         { class: 'troubles' },
-        all.slice(0, most_unfolded).map(trouble),
+        all.slice(0, max_unfolded).map(trouble),
         more > 0 && h('li', { key: 'more' }, `And ${number(more)} more.`),
       ),
     ),
@@ -112,7 +112,7 @@ function at_work(queues, workers) {
       wait: q.oldest_ready_at ? Math.max(0, now() - Date.parse(q.oldest_ready_at)) : 0,
     }))
     .sort((a, b) => b.wait - a.wait || b.processing - a.processing)
-    .slice(0, most_queues);
+    .slice(0, max_queues);
   const longest = Math.max(1000, ...rows.map((q) => q.wait));
   return table({
     label: 'Queues at work',
@@ -173,7 +173,7 @@ export const overview = {
       ['ended', ended],
       ['running', running],
     ];
-    const throttlers = () => get(['throttlers'], { limit: most_throttlers }, signal);
+    const throttlers = () => get(['throttlers'], { limit: max_throttlers }, signal);
     return at.turns(
       [...often, ['throttlers', throttlers], ['failed', failed], ...often, ['totals', () => load_totals(at, signal)]],
       () => is_away(at.answers),

@@ -242,7 +242,7 @@ export async function with_age(signal, ask) {
 }
 export const age = { as_of: (data) => data.known.at, is_away: (data) => !data.known.reachable };
 
-export const is_silent = (server, known) => Date.parse(known.at) - Date.parse(server.beat_at) > 60000;
+export const is_silent = (server, known) => Date.parse(known.at) - Date.parse(server.heartbeat_at) > 60000;
 
 // "default:8" of a server as ['default', 8].
 export function workers_of(server) {

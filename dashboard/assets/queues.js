@@ -118,16 +118,16 @@ export const queues = {
   },
 };
 
-function who_paused(acts, name) {
-  const last = acts.find((act) => ['pause', 'resume'].includes(act.what) && act.about.includes(name));
+function who_paused(actions, name) {
+  const last = actions.find((act) => ['pause', 'resume'].includes(act.what) && act.about.includes(name));
   return last?.what === 'pause' ? last : null;
 }
 
-const most_names = 5;
+const max_names = 5;
 
 function names_of(servers) {
-  const some = servers.slice(0, most_names).join(', ');
-  return servers.length > most_names ? `${some} and ${number(servers.length - most_names)} more` : some;
+  const some = servers.slice(0, max_names).join(', ');
+  return servers.length > max_names ? `${some} and ${number(servers.length - max_names)} more` : some;
 }
 
 function few_jobs(title, jobs, empty, more) {
@@ -163,9 +163,9 @@ export const queue = {
     const look = () =>
       with_age(signal, async (known) => {
         const told = await get(['queues', name], {}, signal);
-        if (!told.paused) delete at.kept.acts;
-        else at.kept.acts ??= (await get(['log'], { limit: 200 }, signal)).acts;
-        return { told, acts: at.kept.acts ?? [], workers: (await workers_by_queue(known, signal)).get(name) };
+        if (!told.paused) delete at.kept.actions;
+        else at.kept.actions ??= (await get(['log'], { limit: 200 }, signal)).actions;
+        return { told, actions: at.kept.actions ?? [], workers: (await workers_by_queue(known, signal)).get(name) };
       });
     const next = async () =>
       (await get(['jobs'], { state: 'enqueued', queue: name, limit: few, with_args: 'false' }, signal)).jobs;
@@ -182,10 +182,10 @@ export const queue = {
   },
   as_of: ({ now }) => now.known.at,
   is_away,
-  view({ now: { told, workers, acts }, next, running, ended, failed, totals }, at) {
+  view({ now: { told, workers, actions }, next, running, ended, failed, totals }, at) {
     const name = told.queue;
     if (!totals) return [heading(`Queue ${name}`)]; // the store is away since before this page was opened
-    const paused_by = told.paused && who_paused(acts, name);
+    const paused_by = told.paused && who_paused(actions, name);
     return [
       heading(`Queue ${name}`, pause_button(at, told)),
       told.paused &&

@@ -48,7 +48,7 @@ export const servers = {
           (s) => workers_of(s).map(([queue, n], i) => [i > 0 && ', ', queue_link(queue), `: ${number(n)}`]),
         ],
         ['runs', (s) => link(['jobs'], { state: 'processing', server: s.id }, number(s.running)), { n: true }],
-        ['said something', (s) => instant(s.beat_at)],
+        ['said something', (s) => instant(s.heartbeat_at)],
         ['started', (s) => instant(s.started_at)],
         ['store', (s) => s.store.replace('_', ' ')],
       ],
@@ -104,7 +104,7 @@ export const quarantine = {
   ],
 };
 
-const most_named = 5;
+const max_named = 5;
 
 function link_of(what, name) {
   if (/schedule/.test(what)) return link(['recurring', name], {}, name);
@@ -114,7 +114,7 @@ function link_of(what, name) {
 }
 
 function about(act) {
-  const names = act.about.slice(0, most_named);
+  const names = act.about.slice(0, max_named);
   const rest = act.count - names.length;
   return [
     names.map((name, i) => [i > 0 && ', ', link_of(act.what, name)]),
@@ -130,7 +130,7 @@ export const log = {
     h('p', { key: 'what', class: 'quiet' }, 'What people changed, the newest first.'),
     table({
       label: 'Log',
-      rows: page.acts.map((act, i) => ({ ...act, key: `${act.at} ${act.what} ${act.by} ${i}` })),
+      rows: page.actions.map((act, i) => ({ ...act, key: `${act.at} ${act.what} ${act.by} ${i}` })),
       row_key: (a) => a.key,
       empty: 'Nobody has changed anything.',
       columns: [

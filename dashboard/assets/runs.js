@@ -5,11 +5,11 @@ import { get, now, path_of } from './api.js';
 import { span } from './format.js';
 import { queue_link } from './parts.js';
 
-const most_ended = 150;
-const most_running = 50;
-const most_failed = 50;
+const max_ended = 150;
+const max_running = 50;
+const max_failed = 50;
 const longest = 600000;
-const most_lanes = 12;
+const max_lanes = 12;
 const width = 600;
 const lane_height = 12;
 
@@ -20,9 +20,9 @@ export function run_questions(signal, queue) {
     jobs: (await get(['jobs'], { queue, state, limit, with_args: 'false' }, signal)).jobs,
   });
   return {
-    running: list('processing', most_running),
-    ended: list('succeeded', most_ended),
-    failed: list('failed', most_failed),
+    running: list('processing', max_running),
+    ended: list('succeeded', max_ended),
+    failed: list('failed', max_failed),
   };
 }
 
@@ -71,12 +71,12 @@ function strip(queue, bars, from, to) {
         'svg',
         {
           class: 'runs',
-          viewBox: `0 0 ${width} ${Math.max(1, Math.min(lanes.length, most_lanes)) * lane_height}`,
+          viewBox: `0 0 ${width} ${Math.max(1, Math.min(lanes.length, max_lanes)) * lane_height}`,
           preserveAspectRatio: 'none',
           role: 'img',
           'aria-label': `${queue}: ${bars.length} runs, at most ${lanes.length} beside each other`,
         },
-        lanes.slice(0, most_lanes).map((lane, i) =>
+        lanes.slice(0, max_lanes).map((lane, i) =>
           lane.map((bar) =>
             h(
               'rect',

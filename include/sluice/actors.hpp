@@ -1,7 +1,8 @@
 /// Sluice inside a host's own caf::actor_system: the interfaces that a host may speak. CAF 0.17.
 ///
 /// The host's actors enqueue by message, are told how jobs ended, and can be the handlers of job
-/// types. Sluice blocks no thread of the host's scheduler, and a host whose scheduler is busy loses no
+/// types. Sluice blocks no thread of the host's scheduler, but for a look at the date of a zone's file when a
+/// schedule is due; filters of enqueues run there too. A host whose scheduler is busy loses no
 /// lease: renewal and the store have threads of their own. What the scheduler's settings should be:
 /// docs/embedding.md.
 ///
@@ -83,21 +84,21 @@ struct throttler_name {
   std::string name{};
 };
 
-/// A start that asks a throttler to let it in. Cheap to copy.
+/// A run that asks a throttler to let it in. Cheap to copy.
 struct throttle_request {
   std::shared_ptr<const job> about{};  ///< As it was claimed.
-  bool may_park = true;                ///< False: answer `later`, since the job is to be retried or deleted then.
+  bool may_park = true;                ///< False: answer `deferred`, and the job is retried or deleted.
 };
 
 /// What a throttler says to it.
 struct throttle_verdict {
-  admission what = admission::granted;  ///< A custom throttler's parked, gone and refused are read as later.
-  duration after{0};                    ///< later: when it is asked about again; 1 ms or more.
+  admission what = admission::granted;  ///< A custom throttler's parked, stale and undecided are read as deferred.
+  duration after{0};                    ///< deferred: when it is asked about again; 1 ms or more.
   std::string why{};                    ///< rejected.
-  std::string resource{};               ///< later, of Sluice's own throttlers: "KIND:name" of the one that said it.
+  std::string resource{};               ///< deferred, of Sluice's own throttlers: "KIND:name" of the one that said it.
 };
 
-/// How a start ended that a throttler let in.
+/// How a run ended that a throttler let in.
 struct throttled_end {
   std::shared_ptr<const job> about{};
   bool failed = false;  ///< The handler's word, before any retry policy.
@@ -137,32 +138,32 @@ namespace sluice {
 using enqueue_atom = caf::atom_constant<caf::atom("sl_enqueue")>;
 using find_atom = caf::atom_constant<caf::atom("sl_find")>;
 using watch_atom = caf::atom_constant<caf::atom("sl_watch")>;
-using handler_atom = caf::atom_constant<caf::atom("sl_handler")>;
+using set_handler_atom = caf::atom_constant<caf::atom("sl_handler")>;
 using lock_atom = caf::atom_constant<caf::atom("sl_lock")>;
 using quiet_atom = caf::atom_constant<caf::atom("sl_quiet")>;
 using stop_atom = caf::atom_constant<caf::atom("sl_stop")>;
 
-using recur_atom = caf::atom_constant<caf::atom("sl_recur")>;
-using unrecur_atom = caf::atom_constant<caf::atom("sl_unrecur")>;
-using trigger_atom = caf::atom_constant<caf::atom("sl_trigger")>;
-using hold_atom = caf::atom_constant<caf::atom("sl_hold")>;
+using schedule_atom = caf::atom_constant<caf::atom("sl_sched")>;
+using remove_schedule_atom = caf::atom_constant<caf::atom("sl_rmsched")>;
+using trigger_schedule_atom = caf::atom_constant<caf::atom("sl_trigger")>;
+using pause_schedule_atom = caf::atom_constant<caf::atom("sl_pausesc")>;
 
 using acquire_atom = caf::atom_constant<caf::atom("sl_acquire")>;
-using over_atom = caf::atom_constant<caf::atom("sl_over")>;
+using ended_runs_atom = caf::atom_constant<caf::atom("sl_ended")>;
 using describe_atom = caf::atom_constant<caf::atom("sl_descr")>;
-using limit_atom = caf::atom_constant<caf::atom("sl_limit")>;
-using unlimit_atom = caf::atom_constant<caf::atom("sl_unlimit")>;
+using throttler_atom = caf::atom_constant<caf::atom("sl_settht")>;
+using remove_throttler_atom = caf::atom_constant<caf::atom("sl_rmtht")>;
 using explain_atom = caf::atom_constant<caf::atom("sl_explain")>;
-using throttle_atom = caf::atom_constant<caf::atom("sl_throttl")>;
+using set_throttler_actor_atom = caf::atom_constant<caf::atom("sl_throttl")>;
 
-/// A THROTTLER lets starts in or defers them. Sluice's own speak this, and so may an actor of the host: then it is
+/// A THROTTLER lets runs in or defers them. Sluice's own speak this, and so may an actor of the host: then it is
 /// named `custom:NAME` and asked before the others.
 using throttler_actor = caf::typed_actor<
-    /// A verdict for each, in order, within 10 s. One that is let in counts from then on until its `over_atom`.
+    /// A verdict for each, in order, within 10 s. One that is let in counts from then on until its `ended_runs_atom`.
     caf::replies_to<acquire_atom, std::vector<throttle_request>>::with<std::vector<throttle_verdict>>,
     /// These have ended, or were not started after all. What a server that died had let in is not told,
     /// nor what was let in by a verdict that came too late.
-    caf::reacts_to<over_atom, std::vector<throttled_end>>,
+    caf::reacts_to<ended_runs_atom, std::vector<throttled_end>>,
     /// How full it is.
     caf::replies_to<describe_atom>::with<std::vector<limiter_view>>>;
 
@@ -182,10 +183,10 @@ using server_actor = caf::typed_actor<
     caf::replies_to<find_atom, job_id>::with<job>,
     /// From now on this actor handles jobs of a type that `handle_by_actor` named: the word of a host
     /// that has respawned it. Until then, with its actor dead, the type is not claimed.
-    caf::reacts_to<handler_atom, job_type, caf::actor>,
+    caf::reacts_to<set_handler_atom, job_type, caf::actor>,
     /// From now on this actor is throttler `custom:NAME`: the word of a host that has respawned it. Until then, with
     /// its actor dead, jobs that name it wait.
-    caf::reacts_to<throttle_atom, std::string, throttler_actor>,
+    caf::reacts_to<set_throttler_actor_atom, std::string, throttler_actor>,
     /// At once, whoever has it. Ask again after unknown_outcome and you may be refused by yourself, for one `ttl`.
     caf::replies_to<lock_atom, take_lock>::with<lock_verdict>,
     /// Held until then; stale_fence when it is yours no more.
@@ -193,19 +194,19 @@ using server_actor = caf::typed_actor<
     /// The same fence: it holds nothing any more, or did not before. stale_fence when another has the lock already.
     caf::replies_to<lock_atom, release_lock>::with<fence>,
     /// Adds or changes a schedule, as client::set_recurring; the answer is how it stands then.
-    caf::replies_to<recur_atom, recurring>::with<recurring_status>,
+    caf::replies_to<schedule_atom, recurring>::with<recurring_status>,
     /// Removes a schedule; the answer is whether it was there.
-    caf::replies_to<unrecur_atom, std::string>::with<bool>,
+    caf::replies_to<remove_schedule_atom, std::string>::with<bool>,
     /// Enqueues one job of a schedule now, as client::trigger_recurring.
-    caf::replies_to<trigger_atom, std::string>::with<job_id>,
+    caf::replies_to<trigger_schedule_atom, std::string>::with<job_id>,
     /// Pauses a schedule (true), or resumes it.
-    caf::replies_to<hold_atom, std::string, bool>::with<recurring_status>,
+    caf::replies_to<pause_schedule_atom, std::string, bool>::with<recurring_status>,
     /// All schedules, by name.
-    caf::replies_to<recur_atom>::with<std::vector<recurring_status>>,
+    caf::replies_to<schedule_atom>::with<std::vector<recurring_status>>,
     /// Adds or changes a throttler, as client::set_throttler; the answer is "KIND:name", as it is called from then on.
-    caf::replies_to<limit_atom, throttler>::with<std::string>,
+    caf::replies_to<throttler_atom, throttler>::with<std::string>,
     /// Removes one, as client::remove_throttler, and answers what it was called. Fine when there is none.
-    caf::replies_to<unlimit_atom, throttler_name>::with<std::string>,
+    caf::replies_to<remove_throttler_atom, throttler_name>::with<std::string>,
     /// How it stands, with the first of its holders and waiters, as client::throttler.
     caf::replies_to<describe_atom, throttler_name>::with<throttler_status>,
     /// All throttlers, as client::throttlers.
@@ -235,12 +236,12 @@ public:
   const server_actor& handle() const;
 
   /// As of `server`: the same contract. `stop` blocks, at most grace + 2 s and as long as the host's
-  /// scheduler takes to run our last messages; bodies and handler actors that ignored their stop are
+  /// scheduler takes to run our last messages; handlers and handler actors that ignored their stop are
   /// reported, and their leases run out.
   void quiet();
   stop_report stop();
   void give_up_unfinished();
-  void on_fatal(const std::function<void(const error&)>& told);
+  void on_fatal(const std::function<void(const error&)>& callback);
 
 private:
   friend result<embedded_server> spawn_server(caf::actor_system&, const server_options&, const handler_registry&,
@@ -265,7 +266,7 @@ public:
 
   /// Null when it was so, or is gone.
   caf::actor to() const { return to_ ? caf::actor_cast<caf::actor>(to_) : caf::actor(); }
-  caf::message message_for(const run_job& start) const { return make_(start); }
+  caf::message message_for(const run_job& run) const { return make_(run); }
 
 private:
   caf::actor_addr to_;  // weak: a registry keeps no actor alive
@@ -284,8 +285,8 @@ private:
 };
 
 /// Throttler `custom:NAME` is this actor, which you keep alive. Job types name it in their `throttle`. When it dies,
-/// jobs that name it wait in the store until `throttle_atom` names its successor, which knows nothing of who was let in
-/// before.
+/// jobs that name it wait in the store until `set_throttler_actor_atom` names its successor, which knows nothing of who
+/// was let in before.
 inline handler_registry& throttle_by_actor(handler_registry& handlers, const std::string& name,
                                            const throttler_actor& to) {
   return handlers.limit(name, std::make_shared<const throttler_route>(to));
@@ -296,15 +297,15 @@ inline handler_registry& throttle_by_actor(handler_registry& handlers, const std
 /// `sluice::outcome`, or an error, which is a failed run. No answer within the timeout (the job's, the
 /// type's, the queue's or the server's; 10 minutes if none says one) is a failed run with cause
 /// timed_out, and a later answer is dropped. When the actor dies, what it had in hand failed (cause
-/// handler_died), and its type is not claimed until `handler_atom` names another. The registry does not
+/// handler_died), and its type is not claimed until `set_handler_atom` names another. The registry does not
 /// keep the actor alive: you do. `to` may be null: then
 /// the type waits for that message from the start. Filters' `around` is not called for such jobs.
 template <class Actor>
 handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {
   return handlers.add(
-      type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
-               return caf::make_message(start);
+      type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& run) {
+               return caf::make_message(run);
              })});
 }
 
@@ -314,8 +315,8 @@ template <class Args, class Actor>
 handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {
   return handlers.add(
-      type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& start) {
-               return caf::make_message(handler_registry::read_args<Args>(start.args()));
+      type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& run) {
+               return caf::make_message(handler_registry::read_args<Args>(run.args()));
              })});
 }
 

@@ -2,17 +2,20 @@
 /// answered or the deadline passed. Threads: one client may be shared by all.
 #pragma once
 
+#include <concepts>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <sluice/act.hpp>
 #include <sluice/error.hpp>
 #include <sluice/explanation.hpp>
 #include <sluice/filter.hpp>
 #include <sluice/job.hpp>
 #include <sluice/lock.hpp>
+#include <sluice/operator_log.hpp>
 #include <sluice/options.hpp>
 #include <sluice/recurring.hpp>
 #include <sluice/throttler_status.hpp>
@@ -24,15 +27,32 @@ struct client_options {
   std::string storage = "sqlite:sluice.db";
   duration deadline = 10s;                     ///< For every call, waiting for other processes included.
   filter_list filters{};                       ///< Their `on_enqueue` is called here.
-  std::map<std::string, type_options> jobs{};  ///< Read for the queue of a type.
+  std::map<std::string, type_options> jobs{};  ///< As a server has them: which queue a type's jobs go to.
   open_mode mode = open_mode::may_make;        ///< Whether a store that is not there is made, or one is only looked at.
-  author by{};                                 ///< Noted with what is changed (`acts`), and in the reasons of jobs.
+  author by{};  ///< Noted with what is changed (`operator_log`), and in the reasons of jobs.
 };
+
+/// How a client reaches what a server of these options serves: the same store, and the same queues for jobs that name
+/// none.
+client_options client_of(const server_options& options);
 
 class client {
 public:
   /// Opens the store. Errors: invalid_argument (URL), not_found (no store, by `mode`), storage_*, io_error.
   static result<client> open(client_options options);
+  /// As `client_of` says, with the same filters as the server has. Jobs of a type go to the queue that these options
+  /// name for it; a client that is told only of a store sends all that name none to `default`.
+  template <std::same_as<server_options> Options>
+  static result<client> open(const Options& options, filter_list filters = {}) {
+    auto all = client_of(options);
+    all.filters = std::move(filters);
+    return open(std::move(all));
+  }
+  /// The same: `client::open(load_options("sluice.json"))`. Also the errors of those options.
+  static result<client> open(const result<server_options>& options, filter_list filters = {}) {
+    if (!options) return options.error();
+    return open(*options, std::move(filters));
+  }
   ~client();
   client(client&&) noexcept;
   client& operator=(client&&) noexcept;
@@ -55,7 +75,7 @@ public:
   result<job> get(const job_id& id);
   /// Waits until the job is final and answers it. For scripts and tests: it asks again and again,
   /// after 1 ms at first and 100 ms at last. timed_out, not_found, and what `get` says.
-  result<job> wait(const job_id& id, duration patience);
+  result<job> wait(const job_id& id, duration timeout);
   result<job_page> list(const job_query& query);
   /// Jobs that were put aside since they could not be read, the newest first; of one queue, or of all when it is empty.
   result<quarantine_page> quarantine(const queue_name& queue = {}, std::uint32_t limit = 50,
@@ -69,7 +89,7 @@ public:
   /// What people did, the newest first. Of a client whose `by` has a name each call that changes jobs, queues,
   /// throttlers or schedules is noted, when it changed at least one; with some jobs at once as one act. The note
   /// follows the change, which stands when it cannot be noted: that is logged as a warning.
-  result<act_page> acts(std::uint32_t limit = 50, const std::string& after = {});
+  result<operator_log_page> operator_log(std::uint32_t limit = 50, const std::string& after = {});
 
   /// Sees that a job waits in its queue to be run. A final or scheduled one is brought to the tail now; a final one
   /// starts afresh, with no attempt and no loss. One that is enqueued already stays as it is. not_found,

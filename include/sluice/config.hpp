@@ -15,8 +15,4 @@ namespace sluice {
 /// invalid_config, whose message has every fault on a line of its own, with its JSON pointer.
 result<server_options> load_options(const std::string& path, const std::vector<std::string>& sets = {});
 
-/// How a client reaches what a server of these options serves: the same store, and the same queues
-/// for jobs that name none.
-client_options client_of(const server_options& options);
-
 }  // namespace sluice

@@ -1,5 +1,5 @@
 /// What can go wrong, as values. Every code is one sentence and says whether waiting can help; a
-/// `result` is either a value or an `error`. Sluice throws across no public call but constructors.
+/// `result` is either a value or an `error`. Public calls report by results; they throw when memory or threads run out.
 #pragma once
 
 #include <cassert>
@@ -47,7 +47,7 @@ std::string_view describe(errc code) noexcept;
 std::string_view name_of(errc code) noexcept;
 
 /// True when the same call may succeed later without anybody changing anything.
-bool waiting_helps(errc code) noexcept;
+bool is_transient(errc code) noexcept;
 
 /// A code with what it was about. `message` is for people and never needed to decide.
 struct error {
@@ -58,7 +58,8 @@ struct error {
 /// "code: message", or the code's sentence when there is no message.
 std::string to_string(const error& e);
 
-/// A value of T or an error. Reading the wrong side is a programming error (asserted).
+/// A value of T or an error. Reading the wrong side is a programming error: it throws std::bad_variant_access,
+/// and is asserted where there is no value to read.
 template <class T>
 class [[nodiscard]] result {
 public:

@@ -12,18 +12,18 @@ namespace sluice {
 
 /// The one thing that keeps a job from running; whoever removes it may meet the next.
 enum class explain_reason : std::uint8_t {
-  running,       ///< Nothing: a server has it.
-  final_,        ///< It has ended.
-  paused,        ///< Its queue is.
-  unserved,      ///< No server that is alive serves its queue.
-  unknown_type,  ///< None of those that do knows its type.
-  behind,        ///< Others of its queue go first.
-  no_worker,     ///< It is next, and every worker of its queue is busy.
-  waits,         ///< For a permit of a mutex or semaphore.
-  slot,          ///< For a window, or a throttler of your own.
-  due,           ///< Its time has not come.
-  retry,         ///< Nor has that of its next try.
-  deferred,      ///< A throttler put it off, and is asked again then.
+  running,           ///< Nothing: a server has it.
+  final_,            ///< It has ended.
+  paused,            ///< Its queue is.
+  unserved,          ///< No server that is alive serves its queue.
+  unknown_type,      ///< None of those that do knows its type.
+  queued_behind,     ///< Others of its queue go first.
+  no_worker,         ///< It is next, and every worker of its queue is busy.
+  waits_for_permit,  ///< For a permit of a mutex or semaphore.
+  waits_for_slot,    ///< For a window, or a throttler of your own.
+  due,               ///< Its time has not come.
+  retry,             ///< Nor has that of its next try.
+  deferred,          ///< A throttler deferred it, and is asked again then.
 };
 
 /// As written in JSON: running, final, paused and so on.

@@ -18,7 +18,7 @@ namespace sluice {
 class job_context;
 struct outcome;
 
-/// The candidate end of one start, before it is stored. Filters may replace it.
+/// The candidate end of one run, before it is stored. Filters may replace it.
 struct election {
   const job& about;         ///< As it was claimed.
   std::uint32_t failures;   ///< Failed runs of this job, this one included.
@@ -35,7 +35,8 @@ public:
   /// Around the handler, on the worker's thread. Call `next` once to run what is inside.
   virtual outcome around(job_context& context, const std::function<outcome(job_context&)>& next);
 
-  /// In the server, for outcomes of handlers only, before they are stored.
+  /// In the server, before it is stored, for what handlers answer and for runs that throttlers rejected; the latter on
+  /// a thread of the actor system.
   virtual void elect(election&) {}
 
   /// In the server, after the commit, at most once: a crash in between skips it.

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <sluice/handler_shape.hpp>
 #include <sluice/job.hpp>
 #include <sluice/throttling.hpp>
 
@@ -60,7 +61,7 @@ public:
   const std::string& args() const { return job_.args; }  ///< JSON text.
   const std::map<std::string, std::string>& headers() const { return job_.headers; }
   std::uint32_t attempt() const { return job_.attempt; }  ///< 1 in the first run.
-  /// Grows with every start: put it into your own writes (`WHERE fence < ?`) and an old run that
+  /// Grows with every run: put it into your own writes (`WHERE fence < ?`) and an old run that
   /// was believed dead cannot overwrite a newer one's work.
   sluice::fence fence() const { return job_.fence; }
 
@@ -84,7 +85,7 @@ public:
 
   /// Runs `part` and notes how long it took, by the names of what was used and what for. What `part` returns and what
   /// it throws passes through; a part that an exception ended counts as failed. When the run has ended, the log tells
-  /// of all its parts, and so does `start_record::watched`: names are cut, repeated ones summed, and from the 16th
+  /// of all its parts, and so does `run_record::watched`: names are cut, repeated ones summed, and from the 16th
   /// name on all are one. A run that was lost, or that an actor handled, leaves none. From any thread while the run
   /// goes on.
   ///   const auto game = job.watch("REDIS", "Load_Game", [&] { return cache.load(id); });
@@ -128,20 +129,13 @@ private:
 using handler = std::function<outcome(job_context&)>;
 
 struct handler_options {
-  /// False: a worker is given such a job only when it can start it at once. For bodies that may kill
+  /// False: a worker is given such a job only when it can start it at once. For handlers that may kill
   /// the process, or that must not wait behind another.
   bool prefetch = true;
 };
 
 class actor_route;      // <sluice/actors.hpp>
 class throttler_route;  // <sluice/actors.hpp>
-
-/// What `handle("type", f)` takes.
-template <class F>
-concept context_handler = std::is_invocable_v<F&, job_context&>;
-/// What `handle<Args>("type", f)` takes.
-template <class F, class Args>
-concept args_handler = std::is_invocable_v<F&, const Args&> || std::is_invocable_v<F&, const Args&, job_context&>;
 
 /// The job types a server knows. Filled before the server starts; copied by it.
 class handler_registry {
@@ -152,32 +146,24 @@ public:
     std::shared_ptr<const actor_route> route{};  ///< Set: an actor of the host runs it, and not `run`.
   };
 
-  /// Registers `run` for `type`; a second registration replaces the first. `run` is called with the
-  /// `job_context&`, from many threads at once, and must be copyable. It may return nothing, a text (what
-  /// converts to std::string_view: the result, as it is), an `outcome`, or whatever `json_conversion`
-  /// writes, as JSON.
-  template <context_handler F>
+  /// Registers `run` for `type`; a second registration replaces the first. `run` takes `const Args&`, the
+  /// `job_context&`, both in this order, or nothing. Args are made of the job's JSON; those that cannot be converted
+  /// are a failed run that says why. `handle<Args>` must name them when the function is a template or overloaded, or
+  /// when they are one JSON text. `run` is called from many threads at once, and must be copyable. It may return
+  /// nothing, a text (what converts to std::string_view: the result, as it is), an `outcome`, or whatever
+  /// `json_conversion` writes, as JSON.
+  template <class... Args, class F>
   handler_registry& handle(const std::string& type, F run, handler_options options = {}) {
-    static_assert(std::is_copy_constructible_v<F>, "a handler must be copyable: hold what is not by shared_ptr");
-    return add(type, {[run = std::move(run)](job_context& c) mutable {
-                        return as_outcome([&]() -> decltype(auto) { return run(c); });
-                      },
-                      options});
-  }
-
-  /// The same with args: `run` is called with a `const Args&` made of the job's JSON and, if it takes
-  /// one, the `job_context&`. Args that cannot be converted are a failed run that says why.
-  template <class Args, args_handler<Args> F>
-  handler_registry& handle(const std::string& type, F run, handler_options options = {}) {
-    static_assert(std::is_copy_constructible_v<F>, "a handler must be copyable: hold what is not by shared_ptr");
-    return add(type, {[run = std::move(run)](job_context& c) mutable {
-                        const Args args = read_args<Args>(c.args());
-                        return as_outcome([&]() -> decltype(auto) {
-                          if constexpr (std::is_invocable_v<F&, const Args&, job_context&>) return run(args, c);
-                          else return run(args);
-                        });
-                      },
-                      options});
+    if constexpr (shape::explain<F, Args...>()) {
+      using args = shape::args_of<F, Args...>;
+      return add(type, {[run = std::move(run)](job_context& c) mutable {
+                          if constexpr (std::is_void_v<args>) return of_context(run, c);
+                          else return of_args(run, read_args<args>(c.args()), c);
+                        },
+                        options});
+    } else {
+      return *this;
+    }
   }
 
   handler_registry& add(const std::string& type, entry how) {
@@ -187,7 +173,7 @@ public:
 
   const std::map<std::string, entry>& entries() const { return entries_; }
 
-  /// Throttler `custom:NAME` is this limiter, run over a cell of the store like Sluice's own windows.
+  /// Throttler `custom:NAME` is this limiter; what it remembers is kept in the store, as that of windows is.
   handler_registry& limit(const std::string& name, std::shared_ptr<const limiter> by) {
     limiters_[name] = std::move(by);
     return *this;
@@ -204,6 +190,7 @@ public:
   /// Throws std::invalid_argument with why they do not fit.
   template <class Args>
   static Args read_args(const std::string& text) {
+    static_assert(converted<Args>, "args need JSON: write #include <sluice/json.hpp>");
     try {
       return json_conversion<Args>::read(text);
     } catch (const std::exception& e) {
@@ -212,6 +199,21 @@ public:
   }
 
 private:
+  template <class F>
+  static outcome of_context(F& run, job_context& c) {
+    return as_outcome([&]() -> decltype(auto) {
+      if constexpr (std::is_invocable_v<F&, job_context&>) return run(c);
+      else return run();
+    });
+  }
+  template <class F, class Args>
+  static outcome of_args(F& run, const Args& args, job_context& c) {
+    return as_outcome([&]() -> decltype(auto) {
+      if constexpr (std::is_invocable_v<F&, const Args&, job_context&>) return run(args, c);
+      else return run(args);
+    });
+  }
+
   template <class F>
   static outcome as_outcome(F&& run) {
     using answer = std::remove_cvref_t<std::invoke_result_t<F&>>;
@@ -226,6 +228,7 @@ private:
     } else if constexpr (std::is_convertible_v<const answer&, std::string_view>) {
       return outcome::succeeded(std::string(std::string_view(run())));
     } else {
+      static_assert(converted<answer>, "a result that is no text needs JSON: write #include <sluice/json.hpp>");
       return outcome::succeeded(json_conversion<answer>::write(run()));
     }
   }

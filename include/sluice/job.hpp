@@ -51,13 +51,20 @@ struct new_job {
 ///   static std::string write(const T& value);
 template <class T>
 struct json_conversion;
+/// Whether there is one: this header alone has none.
+template <class T>
+concept converted = requires {
+  sizeof(json_conversion<T>);
+};
 
 /// A job of `type` with these args; the rest of it is yours to set. Needs <sluice/json.hpp>.
 template <class Args>
 new_job make_job(std::string type, const Args& args) {
+  using plain = std::decay_t<const Args>;
+  static_assert(converted<plain>, "args need JSON: write #include <sluice/json.hpp>");
   new_job made;
   made.type = job_type(std::move(type));
-  made.args = json_conversion<std::decay_t<const Args>>::write(args);
+  made.args = json_conversion<plain>::write(args);
   return made;
 }
 
@@ -85,16 +92,17 @@ enum class run_end : std::uint8_t {
 /// As in history: succeeded, failed (also when given up), retry, given_back, deleted, deferred.
 std::string_view name_of(run_end end) noexcept;
 
-/// How one start ended, or what a person did to the job: then the fence is 0, the cause requeued or deleted, and the
+/// How one run ended, or what a person did to the job: then the fence is 0, the cause requeued or deleted, and the
 /// error says who, through what. Causes: succeeded, failed, timed_out, lost, given_back, worker_died,
-/// deleted, retry, promoted and the like are plain words for people; programs go by `end`.
-struct start_record {
+/// deleted, retry, handler_died, throttled, rejected, requeued and the like are plain words for people; programs go by
+/// `end`.
+struct run_record {
   sluice::fence fence;
   std::uint32_t attempt = 0;
   std::string cause;
   std::string server;
   std::string error;   ///< Empty when it succeeded. With fence 0: who did it.
-  time_point started;  ///< When its body began, or would have: by the store's clock, some milliseconds early.
+  time_point started;  ///< When its handler began, or would have: by the store's clock, some milliseconds early.
   time_point ended;    ///< When the store was told.
   std::vector<watched_part> watched{};  ///< In the order in which they first ended; at most 16.
   std::optional<run_end> end{};         ///< None: it was lost, its job was deleted while it ran, or it is none.
@@ -120,9 +128,9 @@ struct job {
 
   job_state state = job_state::enqueued;
   std::uint32_t attempt = 0;  ///< Runs of the handler so far; 1 in the first.
-  std::uint32_t losses = 0;   ///< Starts that ended with a lost lease.
-  sluice::fence fence;        ///< Of the start that runs or was throttled, else of the last start in `history`.
-  std::string line;           ///< Inside its queue: "", "front", "suspect" or "type:NAME".
+  std::uint32_t losses = 0;   ///< Runs that ended with a lost lease.
+  sluice::fence fence;        ///< Of the run that goes on or was throttled, else of the last in `history`.
+  std::string line;           ///< "", "front", "suspect" or "type:NAME"; when throttled, the resource.
   std::string server;         ///< Who runs it, when processing.
   std::string reason;         ///< Why it is in this state, in words.
   std::string result;         ///< What the handler returned (at most 1 MiB), when succeeded.
@@ -132,7 +140,7 @@ struct job {
   std::optional<time_point> started_at;   ///< When processing: its claim.
   std::optional<time_point> lease_until;  ///< When processing.
   std::optional<time_point> finished_at;  ///< When final.
-  std::vector<start_record> history;      ///< The last 20 ended starts and changes by people, oldest first.
+  std::vector<run_record> history;        ///< The last 20 ended runs and changes by people, oldest first.
   /// What it has a permit of now, or is promised one, as "semaphore:NAME". Told by `client::get` alone.
   std::vector<std::string> permits{};
 };
@@ -168,8 +176,8 @@ struct job_query {
 /// of its lease, and in a list of all states one that goes from state to state.
 struct job_page {
   std::vector<job> jobs;
-  std::string next;             ///< Empty: this was the last page.
-  std::uint32_t looked_at = 0;  ///< How many jobs were read for it.
+  std::string next;                ///< Empty: this was the last page.
+  std::uint32_t records_read = 0;  ///< How many jobs were read for it.
 };
 
 /// A job that was put aside since its record could not be read. What is stored of it is kept.
@@ -188,7 +196,7 @@ struct changed_page {
   std::uint32_t done = 0;                        ///< Were changed; of ids that were named: are as was asked for.
   std::vector<std::pair<job_id, error>> failed;  ///< Each with the reason; nothing happened to it.
   std::string next;                              ///< As `job_page::next`.
-  std::uint32_t looked_at = 0;
+  std::uint32_t records_read = 0;
   std::uint32_t unchanged = 0;  ///< Were so already, as one that another requeued meanwhile.
 };
 
@@ -212,7 +220,7 @@ struct server_info {
   std::vector<std::string> queues;  ///< As "name:workers".
   std::uint32_t running = 0;
   time_point started_at;
-  time_point beat_at;
+  time_point heartbeat_at;
   durability store = durability::volatile_;  ///< Of the store that it works on.
 };
 

@@ -3,7 +3,9 @@
 /// jobs are made; no other public header pays for nlohmann_json.
 #pragma once
 
+#include <concepts>
 #include <string>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
@@ -15,10 +17,21 @@ namespace sluice {
 
 template <class T>
 struct json_conversion {
-  static T read(const std::string& text) { return nlohmann::json::parse(text).get<T>(); }
+  static T read(const std::string& text) {
+    constexpr bool readable = requires(const nlohmann::json& tree) { tree.get<T>(); };
+    static_assert(readable || std::is_default_constructible_v<T>, "what is read from JSON needs a default constructor");
+    static_assert(readable,
+                  "a type without JSON: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TYPE, MEMBERS...) after it, in "
+                  "its own namespace");
+    if constexpr (readable) return nlohmann::json::parse(text).get<T>();
+  }
   /// Text that is no UTF-8 is written with replacement characters.
   static std::string write(const T& value) {
-    return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    constexpr bool writable = std::constructible_from<nlohmann::json, const T&>;
+    static_assert(writable,
+                  "a type without JSON: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TYPE, MEMBERS...) after it, in "
+                  "its own namespace");
+    if constexpr (writable) return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 };
 

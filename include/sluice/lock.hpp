@@ -98,13 +98,13 @@ public:
   /// by nobody; io_error: the manager's thread could not be made, and the lock is free again. No lock is taken twice,
   /// also not by the same manager.
   result<held_lock> take(const std::string& resource, duration ttl = usual_lock_ttl, lock_holder* refused_by = nullptr);
-  /// Asks again and again, at the latest when the holder's time is over, for at most `patience`; then lock_held. Who
+  /// Asks again and again, at the latest when the holder's time is over, for at most `timeout`; then lock_held. Who
   /// waits stands in no line: any of them may be the next.
-  result<held_lock> take_within(const std::string& resource, duration patience, duration ttl = usual_lock_ttl,
+  result<held_lock> take_within(const std::string& resource, duration timeout, duration ttl = usual_lock_ttl,
                                 lock_holder* refused_by = nullptr);
 
   /// Who has it now. None: nobody.
-  result<std::optional<lock_holder>> look(const std::string& resource);
+  result<std::optional<lock_holder>> holder_of(const std::string& resource);
 
 private:
   friend class held_lock;

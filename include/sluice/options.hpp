@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 enum class open_mode : std::uint8_t {
   may_make,    ///< A store that is not there is made.
   must_exist,  ///< A store that is not there is not_found, and nothing is made.
-  only_look,   ///< As must_exist; and nothing is ever written, so whatever would write is invalid_argument.
+  read_only,   ///< As must_exist; and nothing is ever written, so whatever would write is invalid_argument.
 };
 
 struct queue_options {
@@ -95,12 +95,12 @@ struct dashboard_options {
 struct server_options {
   std::string storage = "sqlite:sluice.db";
   std::string server_name{};  ///< Empty: host name and pid.
-  /// How long a start is held without renewal. Shorter: dead servers are noticed sooner. Longer:
+  /// How long a run is held without renewal. Shorter: dead servers are noticed sooner. Longer:
   /// pauses cause fewer double runs. 1 s to 1 h.
   duration lease = 30s;
   duration renew_every{0};       ///< 0: a third of the lease. At most half of it.
   duration grace = 25s;          ///< How long running jobs may go on after `stop`. 0 to 1 h.
-  std::uint32_t max_losses = 3;  ///< Lost starts after which a job is failed. 1 to 100.
+  std::uint32_t max_losses = 3;  ///< Lost runs after which a job is failed. 1 to 100.
   duration sweep_interval = 5s;  ///< How soon a lost wake-up is found. 100 ms to 1 min.
   std::uint32_t special_queue_workers = 1;
   std::optional<duration> timeout{};  ///< Of one run, where nothing narrower says one.

@@ -1,4 +1,4 @@
-/// When a failed start is tried again, and what happens when it is not.
+/// When a failed run is tried again, and what happens when it is not.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@ enum class when_exhausted : std::uint8_t { fail, remove };
 /// Every field may be left out; what is left out is taken from the next wider policy: the job's own,
 /// its type's, its queue's, the default (10 retries, polynomial, then fail).
 struct retry_policy {
-  std::optional<std::uint32_t> attempts;  ///< Retries after the first run, 0 to 1000.
-  std::optional<sluice::backoff> backoff;
-  std::optional<duration> delay;      ///< 0 to 365 days. A delay alone means `fixed`.
-  std::optional<duration> max_delay;  ///< Caps any backoff; exponential default: 1 h.
-  std::optional<double> jitter;       ///< 0 to 1: how much of the delay is random. Default 0.1.
-  std::optional<when_exhausted> then;
+  std::optional<std::uint32_t> attempts{};  ///< Retries after the first run, 0 to 1000.
+  std::optional<sluice::backoff> backoff{};
+  std::optional<duration> delay{};      ///< 0 to 365 days. A delay alone means `fixed`.
+  std::optional<duration> max_delay{};  ///< Caps any backoff; exponential default: 1 h.
+  std::optional<double> jitter{};       ///< 0 to 1: how much of the delay is random. Default 0.1.
+  std::optional<when_exhausted> then{};
 
   bool operator==(const retry_policy&) const = default;
 };

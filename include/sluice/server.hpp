@@ -16,7 +16,7 @@ namespace sluice {
 
 /// What was left when a server stopped.
 struct stop_report {
-  /// Bodies that ignored their stop request beyond the grace time. Their threads still run; their
+  /// Handlers that ignored their stop request beyond the grace time. Their threads still run; their
   /// jobs are given back only by `give_up_unfinished`, else when their leases run out.
   std::uint32_t unfinished = 0;
 };
@@ -28,7 +28,7 @@ public:
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  /// As `handler_registry::handle`: `handle("type", f)` or `handle<args_struct>("type", f)`. Counts
+  /// As `handler_registry::handle`: `handle("type", f)`, or `handle<args_struct>("type", f)`. Counts
   /// from the next start on.
   template <class... Args, class F>
   server& handle(const std::string& type, F run, handler_options how = {}) {
@@ -38,25 +38,26 @@ public:
     return *this;
   }
 
-  /// Opens the store and begins to work. Nothing runs when it answers an error: invalid_argument (an
-  /// option, or a handler that is an actor), storage_*, io_error. storage_older with names: servers of an older version
-  /// work on the store; start again when they have ended, and the store is raised (docs/upgrading.md).
+  /// Opens the store and begins to work. Nothing runs when it answers an error: invalid_argument (options,
+  /// all that are out of range with a line each, or a handler that is an actor), storage_*, io_error. storage_older
+  /// with names: servers of an older version work on the store; start again when they have ended, and the store is
+  /// raised (docs/upgrading.md).
   result<void> start();
 
   /// Claims nothing new; running jobs go on. Undone only by stop and start.
   void quiet();
 
-  /// Quiet; asks running bodies to stop; waits up to `grace`; gives back what has not begun.
+  /// Quiet; asks running handlers to stop; waits up to `grace`; gives back what has not begun.
   stop_report stop();
 
-  /// For the last act before the process leaves, after `stop`: gives back the jobs of bodies that
-  /// ignored their stop, though those bodies still run. They must die with this process.
+  /// For the last act before the process leaves, after `stop`: gives back the jobs of handlers that
+  /// ignored their stop, though those handlers still run. They must die with this process.
   void give_up_unfinished();
 
-  /// `told` is called at most once a start, from any thread, when the server can no longer work (its store
+  /// `callback` is called at most once a start, from any thread, when the server can no longer work (its store
   /// was removed, or a newer version raised its layout). It must be quick, since a stop waits for it, and not call
   /// back into the server: stop it from elsewhere. It is not called any more when a stop has ended.
-  void on_fatal(const std::function<void(const error&)>& told);
+  void on_fatal(const std::function<void(const error&)>& callback);
 
 private:
   void add(const handler_registry& more);

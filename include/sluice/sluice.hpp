@@ -8,4 +8,5 @@
 #include <sluice/lock.hpp>
 #include <sluice/log.hpp>
 #include <sluice/server.hpp>
+#include <sluice/stop_signal.hpp>
 #include <sluice/version.hpp>

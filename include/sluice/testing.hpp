@@ -29,7 +29,7 @@ namespace sluice::testing {
 
 /// What a drain has run, and how it ended.
 struct drained {
-  std::uint32_t runs = 0;  ///< Starts. The numbers below tell what the store took as their ends.
+  std::uint32_t runs = 0;  ///< The numbers below tell what the store took as their ends.
   std::uint32_t succeeded = 0;
   std::uint32_t failed = 0;   ///< For good: no retry was left, or none was wanted.
   std::uint32_t retried = 0;  ///< Will run again: failed with a retry left, or asked for it (`retry_in`).
@@ -75,7 +75,7 @@ public:
   const std::string& storage() const;
 
   // --- Time.
-  /// Begins at the present instant and stands still. It decides what is due, and stamps jobs, starts
+  /// Begins at the present instant and stands still. It decides what is due, and stamps jobs, runs
   /// and ends.
   time_point now() const;
   /// Due jobs become ready; nothing runs. A handler may call it too: then its run took that long.
@@ -88,7 +88,7 @@ public:
   // --- Running.
   /// Runs what is ready, and what that makes ready, until nothing is: queue by queue by their names,
   /// each in its own order, and again when there is more. The clock stays, so retries with a delay
-  /// wait for `advance`. More than `limit` starts: an error that names the type that had most.
+  /// wait for `advance`. More than `limit` runs: an error that names the type that had most.
   drained drain(std::uint32_t limit = 10'000);
   /// The same with one queue.
   drained drain(const queue_name& queue, std::uint32_t limit = 10'000);
@@ -104,8 +104,8 @@ public:
     return run(make_job(std::move(type), args));
   }
   /// As `run_next` on a server that is killed when the handler has ended and before that is stored:
-  /// the job waits again, as a suspect, or has failed as `lost` at `max_losses`. Shows whether a
-  /// handler bears its second run.
+  /// the job is enqueued again, from its second loss on as a suspect, or has failed as `lost` at `max_losses`. Shows
+  /// whether a handler is safe to run twice.
   std::optional<job> lose_next(const queue_name& queue = queue_name("default"));
 
   // --- Looking.

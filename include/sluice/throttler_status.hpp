@@ -13,7 +13,7 @@ namespace sluice {
 /// Who has a permit.
 struct throttler_holder {
   job_id id;
-  sluice::fence fence;    ///< Of the start that has it; 0: the job does not run.
+  sluice::fence fence;    ///< Of the run that has it; 0: the job does not run.
   bool reserved = false;  ///< Promised to a job that was woken and has not begun yet.
   time_point since{};
 };

@@ -13,8 +13,8 @@
 
 namespace sluice {
 
-/// mutex: one job at a time; made on first use. semaphore: `limit` jobs at a time. fixed_window: `limit` starts in each
-/// aligned interval. sliding_window: `limit` starts in any interval. dynamic_window: a window for each key, which share
+/// mutex: one job at a time; made on first use. semaphore: `limit` jobs at a time. fixed_window: `limit` runs in each
+/// aligned interval. sliding_window: in any interval. dynamic_window: a window for each key, which share
 /// `capacity`. custom: what your own limiter or actor says.
 enum class throttler_kind : std::uint8_t { mutex, semaphore, fixed_window, sliding_window, dynamic_window, custom };
 
@@ -36,7 +36,7 @@ struct throttler {
   /// an interval that is not aligned may hold up to twice the limit.
   bool compatible = false;
   std::string key{};  ///< dynamic: a template over args, as `tenant:{tenant_id}`; at most 200 bytes.
-  /// dynamic: starts of all keys together in an interval, 1 to 1,000,000,000. With `limit` it may be left out, and is
+  /// dynamic: runs of all keys together in an interval, 1 to 1,000,000,000. With `limit` it may be left out, and is
   /// at least that.
   std::uint64_t capacity = 0;
   /// dynamic: a key's share of it, 1 <= min_limit <= max_limit <= capacity. Or `limit`: the same for each key.
@@ -57,17 +57,17 @@ enum class throttle_action : std::uint8_t {
 std::string_view name_of(throttle_action action) noexcept;
 std::optional<throttle_action> parse_throttle_action(std::string_view name) noexcept;
 
-/// What becomes of a start that throttlers must let in. A custom throttler says one of the first three.
+/// What becomes of a run that throttlers must let in. A custom throttler says one of the first three.
 enum class admission : std::uint8_t {
   granted,
-  later,     ///< Not now.
-  rejected,  ///< Never: the job fails.
-  parked,    ///< It waits in the store already.
-  gone,      ///< It is no longer ours.
-  refused,   ///< The store cannot say: what it would go by is not there, or not to be had.
+  deferred,   ///< Not now.
+  rejected,   ///< Never: the job fails.
+  parked,     ///< It waits in the store already.
+  stale,      ///< It is no longer ours.
+  undecided,  ///< The store cannot say: what it would go by is not there, or not to be had.
 };
 
-/// Starts that want in, of one key, the oldest first.
+/// Runs that want in, of one key, the oldest first.
 struct limiter_request {
   std::string key{};  ///< Empty, unless the throttler has keys.
   std::uint64_t count = 0;
@@ -92,13 +92,13 @@ struct limiter_view {
   std::string key;
   std::uint64_t used = 0;
   std::uint64_t limit = 0;
-  std::optional<time_point> next{};  ///< When the next start fits, when none does now.
+  std::optional<time_point> next{};  ///< When the next run fits, when none does now.
 };
 
 /// A pure function over a small state, which Sluice keeps in the store, the same for all servers. It must depend on its
 /// arguments alone, and may be called on any thread. Unreadable state must count as full, never as empty, until its
 /// time has passed; "" is the state of the beginning. What it throws is logged, and nobody is admitted. A state of more
-/// than 1 MiB is refused: who asks is put off.
+/// than 1 MiB is refused: the job that asks is deferred.
 class limiter {
 public:
   virtual ~limiter() = default;
@@ -107,7 +107,7 @@ public:
   /// of arrival, and decides who gets the places that are free.
   virtual limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const = 0;
   /// Each key that counts something now.
-  virtual std::vector<limiter_view> look(std::string_view state, time_point now) const = 0;
+  virtual std::vector<limiter_view> describe(std::string_view state, time_point now) const = 0;
 };
 
 }  // namespace sluice

@@ -1,37 +1,32 @@
-// Thirty caches, refreshed from one provider by 23 light jobs and 7 heavy ones on eight workers, by schedules of the
-// configuration. With `--pools one` they share a pool, and light jobs wait while heavy ones hold it; with `--pools
-// isolated` the heavy ones have a queue with one worker; with `--pools staggered` each schedule has a part of its
-// minute for itself; with `--pools throttled`, the default, a semaphore over both pools lets in no more calls of the
-// provider at once than it bears. They differ in nothing but the configuration: cache_refresh/pools_*.json.
+// Thirty caches that are kept fresh from one provider: 23 light jobs and 7 heavy ones, each on a schedule of its own.
 //
-// One process does everything, or several share a store: one provider, which also reports, and workers beside it.
+// Everything that an operator may want to turn is in cache_refresh.json: two queues, so that no light job waits for a
+// heavy one; schedules that are staggered, so that they do not all start at the same second; a semaphore, so that the
+// provider is never asked more at a time than it bears; and a mutex, so that one catalogue is read at a time. Here are
+// the jobs (refresh.hpp), what they fill (cache.hpp), and a server that runs them until it is told to stop.
 //
-//   cache_refresh [--pools throttled|staggered|isolated|one|all] [--seconds 20] [--store URL] [--json] [--dashboard
-//   PORT] cache_refresh --role provider [--provider-port N] [--store URL] cache_refresh --role work --provider URL
-//   --store URL [--queues A,B]
-//
-// And one thing without jobs: several processes share a cache whose entries expire under a thousand readers.
-//
-//   cache_refresh --servers 3 [--readers 1000] [--seconds 10] [--store URL] [--unlocked]
-#include <unistd.h>
-
-#include <algorithm>
+// Any number of these processes may work on one store, on one machine or, with Redis, on several.
+#include <atomic>
+#include <charconv>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
-#include <functional>
+#include <map>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 
 #include <sluice/config.hpp>
 #include <sluice/dashboard.hpp>
 #include <sluice/log.hpp>
+#include <sluice/server.hpp>
+#include <sluice/stop_signal.hpp>
 
-#include "cache_refresh/live_view.hpp"
+#include "cache_refresh/provider_process.hpp"
+#include "cache_refresh/refresh.hpp"
 #include "cache_refresh/report.hpp"
-#include "cache_refresh/servers.hpp"
-#include "cache_refresh/worker.hpp"
 #include "common/fetch.hpp"
-#include "common/stop_signals.hpp"
 
 namespace {
 
@@ -39,231 +34,157 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 using steady = std::chrono::steady_clock;
 
-// How long a worker waits for the provider's first answer.
-constexpr auto patience_at_the_start = 10s;
-// How long what was due in time may take after the end.
-constexpr auto patience_at_the_end = 30s;
-constexpr auto nap = 200ms;  // as often as a terminal is redrawn
-constexpr auto nap_at_the_end = 50ms;
+constexpr const char* usage = R"(usage: cache_refresh [OPTIONS]
 
-struct failure : std::runtime_error {
-  failure(int code, const std::string& what) : std::runtime_error(what), exit_code(code) {}
-  int exit_code;
+Keeps thirty caches fresh from one provider, and reports at its end. A minute of the backend takes a second.
+
+  --seconds N       how long it works: 20 unless said, 0 until SIGINT or SIGTERM, which end it earlier in any case
+  --store URL       where the jobs live, as sqlite:jobs.db or redis://127.0.0.1:6379/0. Default: a file in .run/
+  --provider URL    whom it asks, as http://127.0.0.1:8099. Default: a cache_provider of its own
+  --dashboard PORT  its jobs in a browser at http://localhost:PORT, which it prints; 0 is any free port
+  --queues A,B      the only queues of the configuration that it serves. Default: all
+  --config FILE     Default: cache_refresh.json beside the program. The environment overrides it: with
+                    SLUICE_QUEUES__DEFAULT__WORKERS=20 the provider is asked no more at a time than with 6
+  --help            this text
+
+Several processes share the work of one store, and any of them fires its schedules:
+
+  cache_provider --port 8099
+  cache_refresh --provider http://127.0.0.1:8099 --store sqlite:jobs.db --seconds 0
+  cache_refresh --provider http://127.0.0.1:8099 --store sqlite:jobs.db --seconds 0 --queues game-cache-queue
+)";
+
+struct options {
+  fs::path config = fs::read_symlink("/proc/self/exe").replace_filename("cache_refresh.json");
+  std::string store{};
+  std::string provider{};
+  std::string queues{};
+  unsigned seconds = 20;
+  std::optional<std::uint16_t> dashboard{};
 };
 
+[[noreturn]] void refuse(const std::string& why) {
+  std::fprintf(stderr, "cache_refresh: %s\n\n%s", why.c_str(), usage);
+  std::exit(2);
+}
+
+template <class Number>
+Number number_of(const std::string& option, const std::string& text, Number most) {
+  Number value{};
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || value > most)
+    refuse(option + " is a whole number from 0 to " + std::to_string(most) + ", not '" + text + "'");
+  return value;
+}
+
+options read_options(int argc, char** argv) {
+  options read;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--help" || option == "-h") std::exit(std::printf("%s", usage) < 0);
+    const std::string value = i + 1 < argc ? argv[++i] : "";
+    if (value.empty()) refuse(option + " is no option, or needs a value");
+    if (option == "--config") read.config = value;
+    else if (option == "--store") read.store = value;
+    else if (option == "--provider") read.provider = value;
+    else if (option == "--queues") read.queues = value;
+    else if (option == "--seconds") read.seconds = number_of(option, value, 86'400u);
+    else if (option == "--dashboard") read.dashboard = number_of<std::uint16_t>(option, value, 65'535);
+    else refuse("unknown option " + option);
+  }
+  return read;
+}
+
+// The value, or the end of main with what is wrong.
 template <class T>
 T must(sluice::result<T> r) {
-  if (!r) throw failure(r.error().code == sluice::errc::invalid_config ? 2 : 1, sluice::to_string(r.error()));
+  if (!r) throw std::runtime_error(sluice::to_string(r.error()));
   if constexpr (!std::is_void_v<T>) return std::move(*r);
 }
 
-sluice::server_options load(const sample::run_options& options) {
-  const auto file =
-      fs::read_symlink("/proc/self/exe").parent_path() / "cache_refresh.d" / ("pools_" + options.pools + ".json");
+// What the file says, without the queues that are left to other processes.
+sluice::server_options configuration(const options& wanted) {
   std::vector<std::string> sets;
-  if (options.store) sets.push_back("/storage=" + *options.store);
-  return must(sluice::load_options(file.string(), sets));
-}
-
-// The configuration without the queues that are left to other processes.
-sluice::server_options with_queues(sluice::server_options served, const std::vector<std::string>& chosen) {
-  if (chosen.empty()) return served;
-  std::string known;
-  for (const auto& [name, queue] : served.queues)
-    known += (known.empty() ? "" : ", ") + name;
-  for (const auto& name : chosen)
-    if (!served.queues.contains(name))
-      throw failure(2, "--queues: the configuration has no queue '" + name + "'; it has " + known);
-  std::erase_if(served.queues, [&](const auto& queue) {
-    return std::find(chosen.begin(), chosen.end(), queue.first) == chosen.end();
-  });
+  if (!wanted.store.empty()) sets.push_back("/storage=" + wanted.store);
+  auto served = must(sluice::load_options(wanted.config.string(), sets));
+  if (wanted.queues.empty()) return served;
+  std::map<std::string, sluice::queue_options> chosen;
+  std::istringstream names(wanted.queues);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (!served.queues.contains(name)) {
+      std::string known;
+      for (const auto& queue : served.queues)
+        known += " " + queue.first;
+      refuse("--queues: the configuration has no queue '" + name + "', but" + known);
+    }
+    chosen[name] = served.queues.at(name);
+  }
+  served.queues = std::move(chosen);
   return served;
 }
 
-bool is_idle(sluice::client& client, const sluice::server_options& served) {
-  const auto queues = must(client.queues());
-  return std::none_of(queues.begin(), queues.end(), [&](const sluice::queue_counts& q) {
-    return served.queues.contains(q.queue.value) && q.enqueued + q.scheduled + q.throttled + q.processing > 0;
-  });
+// So that a cache that was never filled need not wait for its schedule. That a job runs twice does no harm: when two
+// processes ask at the same time, the cache keeps what the later run wrote.
+void ask_for_what_is_missing(sluice::client& client, const sluice::server_options& served, sample::cache& entries) {
+  const auto known = entries.names();
+  for (const auto& schedule : served.recurring)
+    if (!known.contains(schedule.job.value)) must(client.trigger_recurring(schedule.name));
 }
 
-// Without a server on the store there is nothing to wait for.
-bool is_left_alone(sluice::client& client) { return must(client.servers()).empty(); }
-
-// When the seconds are over, if the options say any.
-steady::time_point end_of(const sample::run_options& options) {
-  return options.seconds ? steady::now() + std::chrono::seconds(*options.seconds) : steady::time_point::max();
-}
-
-// Asks again and again whether it is over. False: somebody said stop first.
-bool wait_until(const std::function<bool()>& over, std::chrono::milliseconds pause, sample::stop_signals& signals) {
-  while (!over())
-    if (signals.wait(pause)) return false;
-  return true;
-}
-
-struct finished_run {
-  sample::run_summary summary;
-  bool sound = true;
-  bool told_to_stop = false;
-};
-
-std::optional<std::uint64_t> permits_of(const sluice::server_options& served) {
-  for (const auto& one : served.throttlers)
-    if (one.kind == sluice::throttler_kind::semaphore) return one.limit;
-  return std::nullopt;
-}
-
-// Begins a run, ends it, and looks back; any server on the store fires its schedules and does its jobs. `own` is
-// nullptr when only others work. With `shown` the queues are seen meanwhile.
-finished_run carry_through(const sample::run_options& options, const sluice::server_options& served,
-                           const sample::provider& provider, sample::worker* own, bool shown,
-                           sample::stop_signals& signals) {
-  auto client = must(sluice::client::open(sluice::client_of(served)));
-  const auto broken = [&] { return own && own->broken(); };
-  std::optional<sample::live_view> view;
-  if (shown) view.emplace(client, served, options, provider, ::isatty(STDOUT_FILENO) != 0);
-  const auto show = [&](const char* phase) {
-    if (view) view->show_when_due(phase);
-  };
-
-  const auto end = end_of(options);
-  const auto somebody_serves = [&] {
-    show("; waits for a server");
-    return own || steady::now() >= end || !must(client.servers()).empty();
-  };
-  const bool told_early = !wait_until(somebody_serves, nap, signals);
-  auto plan = must(sample::begin_run(client, served.recurring));
-  const auto time_is_over = [&] {
-    show("");
-    return broken() || steady::now() >= end;
-  };
-  const bool told = told_early || !wait_until(time_is_over, nap, signals);
-  plan.end = std::chrono::time_point_cast<sluice::duration>(std::chrono::system_clock::now());
-
-  const auto last = steady::now() + patience_at_the_end;
-  const auto in_vain = [&] { return broken() || steady::now() >= last || is_left_alone(client); };
-  const auto all_has_fired = [&] { return in_vain() || must(sample::has_fired(client, plan)); };
-  const bool told_again = !wait_until(all_has_fired, nap_at_the_end, signals);
-  must(sample::end_run(client, plan));
-  const auto rest_has_ended = [&] {
-    show("; nothing new, the rest may end");
-    return in_vain() || is_idle(client, served);
-  };
-  // Told to stop, this process ends its own jobs; those of others still need the provider.
-  const bool waits = !told_again && (!told || !own);
-  if (waits && wait_until(rest_has_ended, nap_at_the_end, signals) && view) view->show("; over");
-  if (own) own->stop();
-
-  auto record = must(sample::record_of(client, plan, served.recurring));
-  const bool sound = !broken() && record.doubled == 0;
-  return {{std::move(record), provider.counts(), must(sample::peaks_of_a_minute(served.recurring)), permits_of(served)},
-          sound,
-          told || told_again};
-}
-
-int report(const sample::run_options& options, const sluice::server_options& served, const finished_run& run) {
-  if (options.json) std::printf("%s\n", as_json(options, run.summary).c_str());
-  else
-    std::printf("\n%sThe jobs are kept in %s\n", as_text(options, run.summary).c_str(),
-                served.storage.find('@') == std::string::npos ? served.storage.c_str() : "the store");  // no passwords
-  return run.sound ? 0 : 1;
-}
-
-// Each way for the same time, and what came of them side by side.
-int compare(sample::run_options options, sample::stop_signals& signals) {
-  std::vector<std::pair<sample::run_options, sample::run_summary>> runs;
-  bool sound = true;
-  for (const auto& way : sample::ways_of_pools()) {
-    options.pools = way;
-    const auto served = load(options);
-    const sample::provider provider(options.provider_port);
-    sample::worker own(served, provider.url());
-    must(own.start());
-    if (!options.json) std::printf("--pools %s, for %u s\n", way.c_str(), *options.seconds);
-    std::fflush(stdout);
-    const auto run = carry_through(options, served, provider, &own, false, signals);
-    if (options.json) report(options, served, run);
-    sound = sound && run.sound;
-    runs.emplace_back(options, run.summary);
-    if (run.told_to_stop) break;
-  }
-  if (!options.json) std::printf("\n%s", as_table(runs).c_str());
-  return sound ? 0 : 1;
-}
-
-// A worker that reaches no provider would use up the attempts of jobs that others could do. False: told to stop.
-bool wait_for_provider(const std::string& url, sample::stop_signals& signals) {
-  const auto answers = [&, last = steady::now() + patience_at_the_start] {
-    try {
-      return !sample::fetch(url + "/documents/hello").empty();
-    } catch (const std::runtime_error& e) {
-      if (steady::now() < last) return false;
-      throw failure(1, "--provider: " + std::string(e.what()) + "; start it with --role provider --provider-port N");
-    }
-  };
-  return wait_until(answers, nap, signals);
-}
-
-int work(const sample::run_options& options, const sluice::server_options& served, sample::stop_signals& signals) {
-  sample::worker worker(served, options.provider_url);
-  if (!wait_for_provider(options.provider_url, signals)) return 0;
-  must(worker.start());
-  for (const auto& [name, queue] : served.queues)
-    std::printf("Process %d serves %s with %u worker%s\n", static_cast<int>(::getpid()), name.c_str(), queue.workers,
-                queue.workers == 1 ? "" : "s");
-  std::fflush(stdout);
-  const auto end = end_of(options);
-  wait_until([&] { return worker.broken() || steady::now() >= end; }, nap, signals);
-  worker.stop();
-  return worker.broken() ? 1 : 0;
-}
-
-int run(const sample::run_options& options) {
-  if (options.servers) return sample::run_servers(options);
-  sluice::set_log_level(sluice::log_level::warn);  // what is seen here is the sample's own
-  sample::stop_signals signals;
+int run(const options& wanted) {
+  sluice::set_log_level(sluice::log_level::warn);
+  sluice::catch_stop_signals();
   const sample::curl_library curl;
-  if (options.pools == "all") return compare(options, signals);
-  const auto served = with_queues(load(options), options.queues);
-  if (options.role == "work") return work(options, served, signals);
-  const sample::provider provider(options.provider_port);
-  auto* const said = options.json ? stderr : stdout;
-  std::fprintf(said, "The provider listens on %s\n", provider.url().c_str());
-  std::optional<sample::worker> own;
-  if (options.role == "all") must(own.emplace(served, provider.url()).start());
+  const auto served = configuration(wanted);
+  std::optional<sample::provider_process> own_provider;
+  const auto provider = wanted.provider.empty() ? own_provider.emplace().url() : wanted.provider;
+  sample::fetch(provider + "/documents/hello");  // rather than thirty jobs that fail
+
+  sample::cache entries(".run/cache.db");
+  sluice::server server(served, sample::refresh_handlers(served.recurring, provider, entries));
+  std::atomic<bool> broken = false;
+  server.on_fatal([&](const sluice::error& why) {
+    std::fprintf(stderr, "cache_refresh: the server cannot go on: %s\n", sluice::to_string(why).c_str());
+    broken = true;
+  });
+  const auto begin = std::chrono::time_point_cast<sluice::duration>(std::chrono::system_clock::now());
+  must(server.start());
+  std::printf("keeps %zu caches fresh from %s\n", served.recurring.size(), provider.c_str());
+  for (const auto& [name, queue] : served.queues)
+    std::printf("serves %s with %u worker%s\n", name.c_str(), queue.workers, queue.workers == 1 ? "" : "s");
+
+  auto client = must(sluice::client::open(sluice::client_of(served)));
+  ask_for_what_is_missing(client, served, entries);
   std::optional<sluice::dashboard> page;
-  if (options.dashboard_port) {
-    const auto at = "localhost:" + std::to_string(*options.dashboard_port);
+  if (wanted.dashboard) {
+    const auto at = "localhost:" + std::to_string(*wanted.dashboard);
     page.emplace(must(sluice::dashboard::start(sluice::client_of(served), {.listen = at, .allow_changes = true})));
-    std::fprintf(said, "The dashboard is at %s\n", page->url().c_str());
+    std::printf("The dashboard is at %s\n", page->url().c_str());
   }
   std::fflush(stdout);
-  if (options.reports())
-    return report(options, served,
-                  carry_through(options, served, provider, own ? &*own : nullptr, !options.json, signals));
-  const auto end = end_of(options);
-  wait_until([&] { return steady::now() >= end; }, nap, signals);
-  return 0;
+
+  const auto started = steady::now();
+  const auto end = wanted.seconds > 0 ? started + std::chrono::seconds(wanted.seconds) : steady::time_point::max();
+  const auto next_line = [&] {
+    return std::chrono::duration_cast<sluice::duration>(std::min<steady::duration>(2s, end - steady::now()));
+  };
+  while (!broken && steady::now() < end && !sluice::wait_for_stop_signal(next_line())) {
+    const auto passed = std::chrono::duration_cast<std::chrono::seconds>(steady::now() - started);
+    const auto line = sample::progress_line(client, entries);
+    std::printf("%4lld s %s\n", static_cast<long long>(passed.count()),
+                line ? line->c_str() : sluice::to_string(line.error()).c_str());
+    std::fflush(stdout);
+  }
+
+  // Claims nothing more, asks what runs to stop, and gives back what has not ended within the grace time.
+  if (server.stop().unfinished > 0) std::fprintf(stderr, "cache_refresh: a job ignored that it should stop\n");
+  std::printf("\n%s", must(sample::final_report(client, entries, provider, begin)).c_str());
+  return broken ? 1 : 0;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const auto parsed = sample::parse_options(argc, argv);
-  if (const auto* wrong = std::get_if<std::string>(&parsed)) {
-    std::fprintf(stderr, "cache_refresh: %s\n\n%s", wrong->c_str(), sample::usage);
-    return 2;
-  }
-  const auto& options = std::get<sample::run_options>(parsed);
-  if (options.help) return std::printf("%s", sample::usage), 0;
-  try {
-    return run(options);
-  } catch (const failure& f) {
-    std::fprintf(stderr, "cache_refresh: %s\n", f.what());
-    return f.exit_code;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "cache_refresh: %s\n", e.what());
-    return 1;
-  }
+int main(int argc, char** argv) try { return run(read_options(argc, argv)); } catch (const std::exception& e) {
+  std::fprintf(stderr, "cache_refresh: %s\n", e.what());
+  return 1;
 }

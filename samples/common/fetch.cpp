@@ -8,7 +8,7 @@
 namespace sample {
 namespace {
 
-constexpr long patience_ms = 2000;
+constexpr long timeout_ms = 2000;
 
 struct curl_closer {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
@@ -39,7 +39,7 @@ std::string fetch(const std::string& url) {
   curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");  // whoever is asked is asked directly, whatever http_proxy says
-  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, patience_ms);
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, timeout_ms);
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &body);
   if (const auto code = curl_easy_perform(handle); code != CURLE_OK)

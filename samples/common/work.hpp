@@ -56,8 +56,8 @@ private:
 };
 
 // Until every job of the store is final. A job that enqueues others does so before it ends, so nothing is missed.
-inline bool wait_for_all(sluice::client& client, std::chrono::seconds patience) {
-  const auto last = std::chrono::steady_clock::now() + patience;
+inline bool wait_for_all(sluice::client& client, std::chrono::seconds timeout) {
+  const auto last = std::chrono::steady_clock::now() + timeout;
   while (std::chrono::steady_clock::now() < last) {
     const auto queues = must(client.queues());
     const bool idle = std::all_of(queues.begin(), queues.end(), [](const sluice::queue_counts& q) {

@@ -52,10 +52,10 @@ std::vector<sluice::time_point> bank::statements() const {
   return statements_;
 }
 
-bool meeting::wait(std::chrono::seconds patience) {
+bool meeting::wait(std::chrono::seconds timeout) {
   std::unique_lock hold(mutex_);
   if (--missing_ == 0) changed_.notify_all();
-  return changed_.wait_for(hold, patience, [this] { return missing_ == 0; });
+  return changed_.wait_for(hold, timeout, [this] { return missing_ == 0; });
 }
 
 }  // namespace sample

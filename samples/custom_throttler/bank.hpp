@@ -39,7 +39,7 @@ private:
 class meeting {
 public:
   explicit meeting(unsigned members) : missing_(members) {}
-  bool wait(std::chrono::seconds patience);
+  bool wait(std::chrono::seconds timeout);
 
 private:
   std::mutex mutex_;

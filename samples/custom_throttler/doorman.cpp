@@ -17,12 +17,12 @@ constexpr auto nobody_at_the_door = 300ms;  // so that one sees the jobs wait
 // As TCP does: a little more with each success, half at a failure.
 struct doorman_state {
   static inline const char* name = "doorman";
-  double limit = most_inside;
+  double limit = max_inside;
   std::map<sluice::fence, steady::time_point> inside;  // each start has a fence of its own
   steady::time_point last_cut{};
 
   throttle_verdict judge(const sluice::throttle_request& asked) {
-    if (inside.size() >= static_cast<std::size_t>(limit)) return {sluice::admission::later, ask_again, {}};
+    if (inside.size() >= static_cast<std::size_t>(limit)) return {sluice::admission::deferred, ask_again, {}};
     inside[asked.about->fence] = steady::now();
     return {};
   }
@@ -36,7 +36,7 @@ struct doorman_state {
     inside.erase(found);
     if (end.ran == 0s) return;  // was not started after all, and says nothing of the bank
     if (!end.failed) {
-      limit = std::min<double>(most_inside, limit + 1 / limit);
+      limit = std::min<double>(max_inside, limit + 1 / limit);
     } else if (let_in >= last_cut) {  // failures of one crowd are one piece of news
       limit = std::max(1.0, limit / 2);
       last_cut = steady::now();
@@ -51,7 +51,7 @@ throttler_actor::behavior_type doorman(throttler_actor::stateful_pointer<doorman
               verdicts.push_back(self->state.judge(one));
             return verdicts;
           },
-          [self](sluice::over_atom, const std::vector<sluice::throttled_end>& ends) {
+          [self](sluice::ended_runs_atom, const std::vector<sluice::throttled_end>& ends) {
             for (const auto& end : ends)
               self->state.over(end);
           },
@@ -84,7 +84,7 @@ caf::behavior owner_of_doorman(caf::event_based_actor* self) {
       [self, mine](spawn_atom) {
         mine->doorman = self->spawn<caf::monitored>(doorman);
         // Until this is said, jobs that name custom:adaptive wait in the store.
-        self->send(mine->server, sluice::throttle_atom::value, std::string("adaptive"), mine->doorman);
+        self->send(mine->server, sluice::set_throttler_actor_atom::value, std::string("adaptive"), mine->doorman);
       },
       [self, mine](kill_atom) {
         if (mine->doorman) self->send_exit(mine->doorman, caf::exit_reason::kill);

@@ -6,7 +6,7 @@
 namespace sample {
 
 // The most it ever lets in: fewer than the bank bears in all, so that jobs of other types find room beside these.
-inline constexpr unsigned most_inside = 4;
+inline constexpr unsigned max_inside = 4;
 
 using up_atom = caf::atom_constant<caf::atom("up")>;
 using kill_atom = caf::atom_constant<caf::atom("kill")>;

@@ -38,7 +38,7 @@ and respawned on the way. Exit code 1: a promise was broken.
 )";
 
 constexpr std::uint64_t tokens_a_second = 20, burst = 10;
-constexpr auto patience = 5s;  // for the others at the roll call
+constexpr auto timeout = 5s;  // for the others at the roll call
 
 struct numbered {
   unsigned number = 0;
@@ -140,7 +140,7 @@ std::uint64_t still_inside(caf::scoped_actor& self, const caf::actor& owner) {
   return inside;
 }
 
-unsigned most_in_a_second(std::vector<sluice::time_point> times) {
+unsigned max_in_a_second(std::vector<sluice::time_point> times) {
   std::sort(times.begin(), times.end());
   std::size_t most = 0;
   for (std::size_t begin = 0, end = 0; end < times.size(); ++end) {
@@ -164,8 +164,8 @@ int main(int argc, char** argv) {
   handlers.handle<numbered>("statement",
                             [&](const numbered& args) { return std::to_string(bank.statement(args.number)); });
   handlers.handle("roll_call", [&](sluice::job_context&) {
-    return roll_call.wait(patience) ? sluice::outcome::succeeded()
-                                    : sluice::outcome::do_not_retry("some of the bank's permits never came back");
+    return roll_call.wait(timeout) ? sluice::outcome::succeeded()
+                                   : sluice::outcome::do_not_retry("some of the bank's permits never came back");
   });
   handlers.limit("bucket", std::make_shared<sample::token_bucket>(tokens_a_second, burst));
   // The doorman is spawned by its owner, who names it when the server is there; until then its jobs wait.
@@ -194,7 +194,7 @@ int main(int argc, char** argv) {
   server.stop();  // before the system ends
   self->send_exit(owner, caf::exit_reason::user_shutdown);
 
-  const auto most = most_in_a_second(bank.statements());
+  const auto most = max_in_a_second(bank.statements());
   // A second's tokens, a burst, and what may begin a little after its token.
   const auto allowed = burst + tokens_a_second + tokens_a_second * sample::token_bucket::begins_within / 1s;
   std::printf("\nThe bank refused %u transfers, which were tried again.\n", bank.refused());

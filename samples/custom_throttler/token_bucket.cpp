@@ -45,7 +45,7 @@ sluice::limiter_step token_bucket::take(std::string_view state, time_point now,
   return step;
 }
 
-std::vector<sluice::limiter_view> token_bucket::look(std::string_view state, time_point now) const {
+std::vector<sluice::limiter_view> token_bucket::describe(std::string_view state, time_point now) const {
   const auto full = full_at(state, now);
   const auto used = missing(full, now);
   sluice::limiter_view view{"", used, burst_, {}};

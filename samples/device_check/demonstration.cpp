@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include <sluice/stop_signal.hpp>
+
 #include "common/promises.hpp"
 #include "common/words.hpp"
 #include "device_check/grants.hpp"
@@ -93,8 +95,7 @@ std::size_t count_of(const std::vector<course>& courses, const auto& is_so) {
 long times_redeemed(const course& c) { return std::count(c.redeemed.begin(), c.redeemed.end(), true); }
 
 // Whether they came to their end; false: somebody said stop first.
-bool carry_through(std::vector<course>& courses, grants& all, std::chrono::steady_clock::time_point last,
-                   stop_signals& signals) {
+bool carry_through(std::vector<course>& courses, grants& all, std::chrono::steady_clock::time_point last) {
   std::latch under_way(static_cast<std::ptrdiff_t>(2 * courses.size()));
   std::vector<std::jthread> threads;  // whose destructors say stop
   for (auto& c : courses) {
@@ -108,7 +109,7 @@ bool carry_through(std::vector<course>& courses, grants& all, std::chrono::stead
     });
   }
   while (!under_way.try_wait())
-    if (signals.wait(20ms)) return false;
+    if (sluice::wait_for_stop_signal(20ms)) return false;
   return true;
 }
 
@@ -147,10 +148,10 @@ int judge(const std::vector<course>& courses, bool unknown_refused, journal& boo
 
 }  // namespace
 
-int demonstrate(const run_options& options, stop_signals& signals) {
+int demonstrate(const run_options& options) {
   journal book(options.journal);
   const auto served = options_of(options.store);
-  auto client = must(sluice::client::open(sluice::client_of(served)));
+  auto client = must(sluice::client::open(served));
   grants all(client, {}, options.careless);
   sluice::server server(served);
   all.handle_all(server, book);
@@ -170,7 +171,7 @@ int demonstrate(const run_options& options, stop_signals& signals) {
     must(all.hand_out(c.id, {options.check, options.seconds}));
   const bool unknown_refused = !ask(all, run + "-unknown", "tablet-0");
   const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds) + 30s;
-  if (!carry_through(courses, all, last, signals)) {
+  if (!carry_through(courses, all, last)) {
     std::printf("Stopped before the end: what was promised is not judged.\n");
     server.stop();
     return 1;
@@ -179,8 +180,7 @@ int demonstrate(const run_options& options, stop_signals& signals) {
   if (page) {
     std::printf("The page stays until SIGINT or SIGTERM.\n");
     std::fflush(stdout);
-    while (!signals.wait(1h)) {
-    }
+    sluice::wait_for_stop_signal();
   }
   server.stop();
   return code;

@@ -10,8 +10,8 @@
 #include <stdexcept>
 
 #include <sluice/log.hpp>
+#include <sluice/stop_signal.hpp>
 
-#include "common/stop_signals.hpp"
 #include "common/words.hpp"
 #include "device_check/demonstration.hpp"
 #include "device_check/grants.hpp"
@@ -41,18 +41,18 @@ int redeem(sample::grants& all, const sample::run_options& options) {
   return show(options.grant, view, view.device == options.device ? 0 : not_redeemed);
 }
 
-int poll(sample::grants& all, const sample::run_options& options, sample::stop_signals& signals) {
-  const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(options.patience);
+int poll(sample::grants& all, const sample::run_options& options) {
+  const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(options.timeout);
   for (;;) {
     const auto view = sample::must(all.look(options.grant));
     const bool over = sample::is_over(view.is);
     if (over) options.dies.reach("polled");
-    if (over || std::chrono::steady_clock::now() >= last || signals.wait(50ms))
+    if (over || std::chrono::steady_clock::now() >= last || sluice::wait_for_stop_signal(50ms))
       return show(options.grant, view, over && view.is != sample::standing::unknown ? 0 : 1);
   }
 }
 
-int work(sample::grants& all, const sample::run_options& options, sample::stop_signals& signals) {
+int work(sample::grants& all, const sample::run_options& options) {
   sample::journal book(options.journal);
   std::atomic<bool> broken = false;
   sluice::server server(sample::options_of(options.store));
@@ -62,20 +62,20 @@ int work(sample::grants& all, const sample::run_options& options, sample::stop_s
     broken = true;
   });
   sample::must(server.start());
-  while (!signals.wait(200ms) && !broken) {
+  while (!sluice::wait_for_stop_signal(200ms) && !broken) {
   }
   server.stop();
   return broken ? 1 : 0;
 }
 
-int run(const sample::run_options& options, sample::stop_signals& signals) {
-  if (options.role.empty()) return sample::demonstrate(options, signals);
-  auto client = sample::must(sluice::client::open(sluice::client_of(sample::options_of(options.store))));
+int run(const sample::run_options& options) {
+  if (options.role.empty()) return sample::demonstrate(options);
+  auto client = sample::must(sluice::client::open(sample::options_of(options.store)));
   sample::grants all(client, options.dies);
   if (options.role == "backend") return hand_out(all, options);
   if (options.role == "device") return redeem(all, options);
-  if (options.role == "poll") return poll(all, options, signals);
-  return work(all, options, signals);
+  if (options.role == "poll") return poll(all, options);
+  return work(all, options);
 }
 
 }  // namespace
@@ -83,9 +83,9 @@ int run(const sample::run_options& options, sample::stop_signals& signals) {
 int main(int argc, char** argv) {
   const auto options = sample::read_options(argc, argv);
   sluice::set_log_level(sluice::log_level::warn);
-  sample::stop_signals signals;  // before any thread
+  sluice::catch_stop_signals();
   try {
-    return run(options, signals);
+    return run(options);
   } catch (const std::exception& e) {
     sample::die(e.what());
   }

@@ -86,7 +86,7 @@ void set(run_options& options, const std::string& option, const std::string& val
   else if (option == "--device") options.device = name(option, value);
   else if (option == "--check") options.check = value;
   else if (option == "--life") options.seconds = number<std::uint32_t>(option, value, 1, longest_life);
-  else if (option == "--patience") options.patience = number<std::uint32_t>(option, value, 1, longest_life);
+  else if (option == "--patience") options.timeout = number<std::uint32_t>(option, value, 1, longest_life);
   else if (option == "--page") options.page = number<std::uint16_t>(option, value, 0, 65'535);
   else if (option == "--halt-after") options.dies.step = one_of(option, value, kill_point::steps);
   else refuse("unknown option " + option);

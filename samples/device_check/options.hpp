@@ -16,8 +16,8 @@ struct run_options {
   std::string grant{};
   std::string device{};
   std::string check = "battery";
-  std::uint32_t seconds = 0;     // a grant may be redeemed for
-  std::uint32_t patience = 300;  // of a poller, in seconds
+  std::uint32_t seconds = 0;    // a grant may be redeemed for
+  std::uint32_t timeout = 300;  // of a poller, in seconds
   std::optional<std::uint16_t> page{};
   bool careless = false;
   kill_point dies{};

@@ -7,11 +7,12 @@ struct greet {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(greet, name)
 
 int main() {
-  sluice::server server({.storage = "sqlite:hello.db"});
-  server.handle<greet>("greet", [](const greet& args) { return "hello, " + args.name; });
+  const sluice::server_options options{.storage = "sqlite:hello.db"};  // or what load_options reads from a file
+  sluice::server server(options);
+  server.handle("greet", [](const greet& args) { return "hello, " + args.name; });
   if (const auto up = server.start(); !up) return std::puts(sluice::to_string(up.error()).c_str()), 1;
 
-  auto client = sluice::client::open({.storage = "sqlite:hello.db"});  // here, or in any other process
+  auto client = sluice::client::open(options);  // here, or in any other process
   if (!client) return std::puts(sluice::to_string(client.error()).c_str()), 1;
   const auto id = client->enqueue("greet", greet{"Ada"});  // on the disk once it has answered
   const auto job = id ? client->wait(*id, std::chrono::seconds(10)) : id.error();

@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
   sluice::set_log_level(sluice::log_level::warn);
   const auto options = options_of(words);
   sample::post post;
-  auto client = sample::must(sluice::client::open(sluice::client_of(options)));
+  auto client = sample::must(sluice::client::open(options));
   sluice::server server(options);
   server.handle<mail_args>("send_mail", [&](const mail_args& args) {
     post.send(args.tenant_id, "Dear reader " + std::to_string(args.number) + " of " + args.tenant_id);
@@ -121,13 +121,13 @@ int main(int argc, char** argv) {
 
   sample::promises promises;
   const auto& window = options.throttlers.front();
-  const auto most = sample::most_in_any(sent, window.interval, "");
+  const auto most = sample::max_in_any(sent, window.interval, "");
   promises.check(most <= window.capacity,
                  "at most 30 mails in any two seconds: there were at most " + std::to_string(most));
   for (const auto& who : tenants) {
-    const auto most_of = sample::most_in_any(sent, window.interval, who.name);
-    promises.check(most_of <= window.max_limit,
-                   "at most 20 of " + who.name + ": there were at most " + std::to_string(most_of));
+    const auto max_of = sample::max_in_any(sent, window.interval, who.name);
+    promises.check(max_of <= window.max_limit,
+                   "at most 20 of " + who.name + ": there were at most " + std::to_string(max_of));
   }
   promises.check(has_window(rows, {{"acorn", 10}, {"birch", 10}, {"cedar", 10}}), "three tenants had 10 each");
   promises.check(has_window(rows, {{"birch", 15}, {"cedar", 15}}), "when acorn had gone, the other two had 15 each");

@@ -44,7 +44,7 @@ std::vector<sent_mail> post::sent() const {
   return all;
 }
 
-unsigned most_in_any(const std::vector<sent_mail>& sent, sluice::duration interval, const std::string& tenant) {
+unsigned max_in_any(const std::vector<sent_mail>& sent, sluice::duration interval, const std::string& tenant) {
   std::vector<sluice::time_point> times;
   for (const auto& mail : sent)
     if (tenant.empty() || mail.tenant == tenant) times.push_back(mail.at);

@@ -28,7 +28,7 @@ private:
 };
 
 // The most mails of `tenant`, or of all together for "", in any interval of this length, wherever it begins.
-unsigned most_in_any(const std::vector<sent_mail>& sent, sluice::duration interval, const std::string& tenant);
+unsigned max_in_any(const std::vector<sent_mail>& sent, sluice::duration interval, const std::string& tenant);
 
 using tally = std::map<std::string, unsigned>;  // by tenant
 

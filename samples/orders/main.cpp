@@ -179,7 +179,7 @@ int main(int argc, char** argv) {
   sample::shop shop;
   sample::payment_provider provider;
   const auto options = options_of(words);
-  auto client = sample::must(sluice::client::open(sluice::client_of(options)));
+  auto client = sample::must(sluice::client::open(options));
   office clerks(client, shop, provider);
   sluice::server server(options);
   clerks.handle_all(server);

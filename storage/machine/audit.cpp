@@ -21,11 +21,11 @@ result<std::vector<std::string>> audit(const asking& ask) {
   std::vector<std::string> findings;
   std::set<std::string> told;  // a scan may come upon something twice
   const auto tell = [&](std::string finding) {
-    if (findings.size() < most_findings && told.insert(finding).second) findings.push_back(std::move(finding));
+    if (findings.size() < max_findings && told.insert(finding).second) findings.push_back(std::move(finding));
   };
   std::deque<place> left;
   left.push_back({"all", ""});
-  for (; !left.empty() && findings.size() < most_findings; left.pop_front()) {
+  for (; !left.empty() && findings.size() < max_findings; left.pop_front()) {
     std::string cursor = "0";
     do {
       call c(script::audit);
@@ -44,15 +44,15 @@ result<std::vector<std::string>> audit(const asking& ask) {
       if (asked.error().code != errc::storage_damaged || left.front().what == "all") return asked.error();
       tell(printable(cat(left.front().what, " ", left.front().key, " cannot be looked at: ", asked.error().message),
                      500));
-    } while (cursor != "0" && findings.size() < most_findings);
+    } while (cursor != "0" && findings.size() < max_findings);
   }
   cut_findings(findings);
   return findings;
 }
 
 void cut_findings(std::vector<std::string>& findings) {
-  if (findings.size() < most_findings) return;
-  findings.resize(most_findings);
+  if (findings.size() < max_findings) return;
+  findings.resize(max_findings);
   findings.emplace_back("there may be more; nothing else was looked at");
 }
 

@@ -16,7 +16,7 @@ namespace sluice::storage::machine {
 using asking = std::function<result<void>(call c, const std::function<void(const item&)>& read)>;
 
 // After so many it stops, and says so.
-inline constexpr std::size_t most_findings = 1'000;
+inline constexpr std::size_t max_findings = 1'000;
 
 // No more than these, and a sentence that says so.
 void cut_findings(std::vector<std::string>& findings);

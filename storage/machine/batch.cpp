@@ -39,7 +39,7 @@ std::vector<enqueue_part> ask_all(steps& x, std::span<const request> batch, std:
   return joined;
 }
 
-std::vector<enqueue_part> spoilt(const std::vector<enqueue_part>& joined) {
+std::vector<enqueue_part> to_retry_singly(const std::vector<enqueue_part>& joined) {
   std::vector<enqueue_part> again;
   for (const auto& part : joined)
     if (const auto* failed = std::get_if<error>(part.into); failed && failed->code == errc::storage_damaged)
@@ -91,18 +91,16 @@ void leave_broken(const std::vector<steps::broken_record>& broken) {
     log::error("the record of job ", b.id, " cannot be decoded; it was left where it is");
 }
 
-error only_looked_at(std::string_view store) {
-  return {errc::invalid_argument, cat(store, " was opened to look only")};
-}
+error only_read(std::string_view store) { return {errc::invalid_argument, cat(store, " was opened to look only")}; }
 
-void put_aside(steps& x, const std::vector<steps::broken_record>& broken) {
-  call c(script::put_aside);
+void move_to_quarantine(steps& x, const std::vector<steps::broken_record>& broken) {
+  call c(script::move_to_quarantine);
   for (const auto& b : broken) {
     log::error("the record of job ", b.id, " cannot be decoded; its bytes are kept in quarantine");
-    c.add(b.id).add(b.record).add(b.past);
+    c.add(b.id).add(b.record).add(b.history);
   }
   x.send(
-      std::move(c), [&x](const item& reply) { x.made_work.add_words(reply.text()); }, [](const error&) {});
+      std::move(c), [&x](const item& reply) { x.made_work.add_encoded(reply.text()); }, [](const error&) {});
 }
 
 }  // namespace sluice::storage::machine

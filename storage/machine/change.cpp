@@ -3,7 +3,7 @@
 
 #include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
-#include "storage/words.hpp"
+#include "storage/messages.hpp"
 
 namespace sluice::storage::machine {
 namespace {
@@ -11,14 +11,14 @@ namespace {
 change_answer read_change(const job_id& id, std::string_view said) {
   if (said == "done") return {};
   if (said == "already") return {.changed = false};
-  if (said == "not_found") return {errc::not_found, words::no_job(id)};
-  if (said == "damaged") return {errc::damaged_record, words::damaged_job(id)};
+  if (said == "not_found") return {errc::not_found, messages::no_job(id)};
+  if (said == "damaged") return {errc::damaged_record, messages::damaged_job(id)};
   constexpr std::string_view is = "is ";
-  if (said.starts_with(is)) return {errc::illegal_transition, words::is_by_now(id, said.substr(is.size()))};
+  if (said.starts_with(is)) return {errc::illegal_transition, messages::is_by_now(id, said.substr(is.size()))};
   constexpr std::string_view throttled = "throttled ";
   if (said.starts_with(throttled))
-    return {errc::illegal_transition, words::waits_still(id, std::string(said.substr(throttled.size())))};
-  return {errc::illegal_transition, words::runs_still(id)};
+    return {errc::illegal_transition, messages::waits_still(id, std::string(said.substr(throttled.size())))};
+  return {errc::illegal_transition, messages::runs_still(id)};
 }
 
 void send(steps& x, call c, const job_id& id, answer& into) {
@@ -27,7 +27,7 @@ void send(steps& x, call c, const job_id& id, answer& into) {
       std::move(c),
       [&x, &id, &into](const item& reply) {
         into = read_change(id, reply[0].text());
-        x.made_work.add_words(reply[1].text());
+        x.made_work.add_encoded(reply[1].text());
       },
       fails(into));
 }
@@ -36,7 +36,7 @@ void send(steps& x, call c, const job_id& id, answer& into) {
 
 void ask(steps& x, const requeue_request& r, answer& into) {
   call c(script::change);
-  const auto reason = words::requeued(r.by);
+  const auto reason = messages::requeued(r.by);
   c.add("requeue").add(r.id.value).add(reason).add(r.only_in ? name_of(*r.only_in) : "");
   c.add(write_ended("requeued", reason, duration::zero()));
   send(x, std::move(c), r.id, into);
@@ -44,10 +44,10 @@ void ask(steps& x, const requeue_request& r, answer& into) {
 
 void ask(steps& x, const remove_request& r, answer& into) {
   call c(script::change);
-  const auto reason = words::deleted(r.by);
+  const auto reason = messages::deleted(r.by);
   c.add("remove").add(r.id.value).add(reason).add(r.only_in ? name_of(*r.only_in) : "");
   c.add(write_ended("deleted", reason, duration::zero()));
-  c.add(write_ended("deleted", words::deleted_running(r.by), duration::zero()));
+  c.add(write_ended("deleted", messages::deleted_running(r.by), duration::zero()));
   send(x, std::move(c), r.id, into);
 }
 
@@ -59,19 +59,19 @@ void ask(steps& x, const pause_request& r, answer& into) {
       std::move(c),
       [&x, &into](const item& reply) {
         if (auto* filled = filling<change_answer>(into)) filled->changed = reply[0].number() != 0;
-        x.made_work.add_words(reply[1].text());
+        x.made_work.add_encoded(reply[1].text());
       },
       fails(into));
 }
 
-void ask(steps& x, const act_request& r, answer& into) {
+void ask(steps& x, const log_action_request& r, answer& into) {
   into = done_answer{};
-  call c(script::act);
+  call c(script::log_action);
   for (const auto& text : {r.by.name, r.by.through, r.what})
-    c.add(first_bytes(text, most_author_bytes));
+    c.add(first_bytes(text, max_author_bytes));
   c.add(r.count);
-  for (std::size_t i = 0; i < std::min<std::size_t>(r.about.size(), most_about); ++i)
-    c.add(first_bytes(r.about[i], most_about_bytes));
+  for (std::size_t i = 0; i < std::min<std::size_t>(r.about.size(), max_about); ++i)
+    c.add(first_bytes(r.about[i], max_about_bytes));
   x.send(
       std::move(c), [](const item&) {}, fails(into));
 }

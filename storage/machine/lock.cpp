@@ -3,12 +3,12 @@
 namespace sluice::storage::machine {
 namespace {
 
-std::string_view name_of(lock_request::act what) {
+std::string_view name_of(lock_request::verb what) {
   switch (what) {
-    case lock_request::act::take: return "take";
-    case lock_request::act::renew: return "renew";
-    case lock_request::act::release: return "release";
-    case lock_request::act::look: return "look";
+    case lock_request::verb::take: return "take";
+    case lock_request::verb::renew: return "renew";
+    case lock_request::verb::release: return "release";
+    case lock_request::verb::read: return "look";
   }
   return "look";
 }

@@ -16,7 +16,7 @@ void ask(steps& x, const promote_request& r, answer& into) {
         for (std::size_t i = 0; i < reply[3].size(); ++i)
           filled->open.emplace_back(reply[3][i].text());
         if (reply.size() > 4 && !reply[4].text().empty()) filled->schedule_in = duration(reply[4].number());
-        x.made_work.add_words(reply[2].text());
+        x.made_work.add_encoded(reply[2].text());
       },
       fails(into));
 }

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "core/codec.hpp"
-#include "core/last_start.hpp"
+#include "core/last_run.hpp"
 #include "core/text.hpp"
-#include "storage/words.hpp"
+#include "storage/messages.hpp"
 
 namespace sluice::storage::machine {
 namespace {
@@ -85,26 +85,26 @@ watched_part read_watched(reader& in) {
 }
 
 // The codes of an end that was settled.
-void read_end(reader& in, start_record& start) {
+void read_end(reader& in, run_record& run) {
   in.mark('|');
   const auto end = in.number<unsigned>();
-  start.failure = in.number() != 0;
-  start.throttler = in.text();
+  run.failure = in.number() != 0;
+  run.throttler = in.text();
   const bool known =
       end >= static_cast<unsigned>(run_end::succeeded) && end <= static_cast<unsigned>(run_end::deferred);
-  if (known) start.end = static_cast<run_end>(end);
+  if (known) run.end = static_cast<run_end>(end);
 }
 
-struct known_past {
+struct stored_history {
   std::uint32_t attempt = 0, losses = 0;
   std::uint32_t failures = 0;  // runs that failed, for the retry policy
   std::string reason, result;
   std::optional<progress_report> reported;
-  std::vector<start_record> history;
+  std::vector<run_record> history;
 };
 
-std::optional<known_past> read_past(std::string_view value) {
-  known_past p;
+std::optional<stored_history> read_history(std::string_view value) {
+  stored_history p;
   if (value.empty()) return p;
   reader in(value);
   p.attempt = in.number<std::uint32_t>();
@@ -121,28 +121,28 @@ std::optional<known_past> read_past(std::string_view value) {
   if (n > history_limit) return std::nullopt;
   for (std::uint32_t i = 0; i < n && in.good(); ++i) {
     reader row(in.text());
-    start_record start;
-    start.fence.value = row.number();
-    start.attempt = row.number<std::uint32_t>();
+    run_record run;
+    run.fence.value = row.number();
+    run.attempt = row.number<std::uint32_t>();
     const auto claimed = row.number<std::int64_t>();
     const auto ended = row.number<std::int64_t>();
-    start.server = row.text();
-    start.cause = row.text();
-    start.error = row.text();
+    run.server = row.text();
+    run.cause = row.text();
+    run.error = row.text();
     const auto waited = row.last_number<std::int64_t>();
-    if (row.rest().starts_with('|')) read_end(row, start);
+    if (row.rest().starts_with('|')) read_end(row, run);
     while (row.good() && !row.finished())
-      start.watched.push_back(read_watched(row));
+      run.watched.push_back(read_watched(row));
     if (!row.good()) return std::nullopt;
-    start.started = from_micros(claimed + std::min(waited, ended - claimed));
-    start.ended = from_micros(ended);
-    p.history.push_back(std::move(start));
+    run.started = from_micros(claimed + std::min(waited, ended - claimed));
+    run.ended = from_micros(ended);
+    p.history.push_back(std::move(run));
   }
   if (!in.finished()) return std::nullopt;
   return p;
 }
 
-// Of a throttled job's admission: the fence of the start that was parked, and the resource that it waits for.
+// Of a throttled job's admission: the fence of the run that was parked, and the resource that it waits for.
 struct known_wait {
   std::uint64_t fence = 0;
   std::string resource;
@@ -151,7 +151,7 @@ std::optional<known_wait> read_wait(std::string_view admission) {
   reader in(admission);
   known_wait w;
   in.number();  // its place in the line
-  in.number();  // wakes in vain
+  in.number();  // failed wake-ups
   w.fence = in.number();
   in.number();  // permits that it has
   in.number();  // slots
@@ -194,27 +194,27 @@ std::optional<progress_report> read_report(std::string_view text) {
   return in.good() ? std::optional(std::move(report)) : std::nullopt;
 }
 
-told_job told_at(const item& reply, std::size_t from) {
+job_values job_values_at(const item& reply, std::size_t from) {
   return {reply[from].text(),     reply[from + 1].text(), reply[from + 2].text(),
           reply[from + 3].text(), reply[from + 4].text(), reply[from + 5].text()};
 }
 
-std::optional<known_start> read_start(std::string_view row) {
+std::optional<stored_run> read_run(std::string_view row) {
   reader in(row);
-  known_start s;
+  stored_run s;
   s.fence = in.number();
   s.attempt = in.number<std::uint32_t>();
-  in.number();  // whether there is a past
+  in.number();  // whether there is a history
   s.started = in.number<std::int64_t>();
   s.lease = in.number<std::int64_t>();
   s.renewals = in.number();
   in.number();  // op
   in.text();    // queue
-  reader took(in.text());
-  while (took.good() && !took.finished())
-    s.took.emplace_back(took.text());
+  reader inline_permits(in.text());
+  while (inline_permits.good() && !inline_permits.finished())
+    s.inline_permits.emplace_back(inline_permits.text());
   s.server = in.rest();
-  return in.good() && took.good() ? std::optional(std::move(s)) : std::nullopt;
+  return in.good() && inline_permits.good() ? std::optional(std::move(s)) : std::nullopt;
 }
 
 std::map<std::size_t, std::vector<std::string>> read_admitted(std::string_view told) {
@@ -232,7 +232,7 @@ std::optional<server_info> read_server(std::string_view id, std::string_view sai
   reader in(said);
   server_info info;
   info.id.value = id;
-  info.beat_at = from_micros(in.number<std::int64_t>());
+  info.heartbeat_at = from_micros(in.number<std::int64_t>());
   info.started_at = from_micros(in.number<std::int64_t>());
   info.pid = in.number<std::int64_t>();
   info.running = in.number<std::uint32_t>();
@@ -243,11 +243,11 @@ std::optional<server_info> read_server(std::string_view id, std::string_view sai
   return in.good() ? std::optional(std::move(info)) : std::nullopt;
 }
 
-std::vector<std::string> permits_of(const known_job& known, std::string_view admission) {
-  auto all = known.took;
+std::vector<std::string> permits_of(const stored_job& known, std::string_view admission) {
+  auto all = known.inline_permits;
   reader in(admission);
   in.number();  // its place in the line
-  in.number();  // wakes in vain
+  in.number();  // failed wake-ups
   in.number();  // the fence
   auto has = in.number();
   in.number();  // slots
@@ -259,9 +259,9 @@ std::vector<std::string> permits_of(const known_job& known, std::string_view adm
   return all;
 }
 
-std::optional<act> read_act(std::string_view value) {
+std::optional<operator_action> read_action(std::string_view value) {
   reader in(value);
-  act a;
+  operator_action a;
   in.number();  // by which it stands among the others
   a.at = from_micros(in.number<std::int64_t>());
   a.until = from_micros(in.number<std::int64_t>());
@@ -276,67 +276,67 @@ std::optional<act> read_act(std::string_view value) {
 
 namespace {
 
-std::optional<known_job> read_job(const told_job& told, std::optional<job_content> content) {
+std::optional<stored_job> read_job(const job_values& told, std::optional<job_content> content) {
   const job_id id{std::string(told.id)};
-  auto past = read_past(told.past);
+  auto history = read_history(told.history);
   const auto state = state_of(told.kind);
-  if (!content || !past || !state) return std::nullopt;
+  if (!content || !history || !state) return std::nullopt;
   std::int64_t score = 0;
   std::from_chars(told.score.data(), told.score.data() + told.score.size(), score);
 
-  known_job known;
-  known.failures = past->failures;
-  auto& whole = known.about;
-  whole.id = id;
-  whole.type = std::move(content->type);
-  whole.queue = std::move(content->queue);
-  whole.args = std::move(content->args);
-  whole.headers = std::move(content->headers);
-  whole.retry = content->retry;
-  whole.timeout = content->timeout;
-  whole.created_at = content->created_at;
-  whole.state = *state;
-  whole.attempt = past->attempt;
-  whole.losses = past->losses;
-  whole.reason = std::move(past->reason);
-  whole.result = std::move(past->result);
-  whole.progress = std::move(past->reported);
-  whole.history = std::move(past->history);
-  if (const auto* last = last_start(whole)) whole.fence = last->fence;
-  if (*state == job_state::scheduled) whole.due_at = from_micros(score);
-  if (is_final(*state)) whole.finished_at = from_micros(score);
+  stored_job known;
+  known.failures = history->failures;
+  auto& about = known.about;
+  about.id = id;
+  about.type = std::move(content->type);
+  about.queue = std::move(content->queue);
+  about.args = std::move(content->args);
+  about.headers = std::move(content->headers);
+  about.retry = content->retry;
+  about.timeout = content->timeout;
+  about.created_at = content->created_at;
+  about.state = *state;
+  about.attempt = history->attempt;
+  about.losses = history->losses;
+  about.reason = std::move(history->reason);
+  about.result = std::move(history->result);
+  about.progress = std::move(history->reported);
+  about.history = std::move(history->history);
+  if (const auto* last = last_run(about)) about.fence = last->fence;
+  if (*state == job_state::scheduled) about.due_at = from_micros(score);
+  if (is_final(*state)) about.finished_at = from_micros(score);
   if (*state == job_state::processing) {
-    auto start = read_start(told.start);
-    if (!start) return std::nullopt;
-    whole.fence.value = start->fence;
-    whole.attempt = start->attempt;
-    whole.started_at = from_micros(start->started);
-    whole.lease_until = from_micros(score);
-    whole.server = std::move(start->server);
-    known.took = std::move(start->took);
+    auto run = read_run(told.run);
+    if (!run) return std::nullopt;
+    about.fence.value = run->fence;
+    about.attempt = run->attempt;
+    about.started_at = from_micros(run->started);
+    about.lease_until = from_micros(score);
+    about.server = std::move(run->server);
+    known.inline_permits = std::move(run->inline_permits);
   }
   if (*state == job_state::throttled) {
-    if (auto wait = read_wait(told.start)) {
-      whole.fence.value = wait->fence;
-      whole.line = std::move(wait->resource);
-      whole.reason = words::waits_for(whole.line);
+    if (auto wait = read_wait(told.run)) {
+      about.fence.value = wait->fence;
+      about.line = std::move(wait->resource);
+      about.reason = messages::waits_for(about.line);
     }
   }
   if (*state == job_state::enqueued && told.kind != "ready") {
-    whole.line = told.kind;
-    if (told.kind.starts_with("type:")) whole.reason = words::type_unknown;
+    about.line = told.kind;
+    if (told.kind.starts_with("type:")) about.reason = messages::type_unknown;
   }
   return known;
 }
 
 }  // namespace
 
-std::optional<known_job> read_job(const told_job& told) {
+std::optional<stored_job> read_job(const job_values& told) {
   return read_job(told, decode_content(job_id(std::string(told.id)), told.record));
 }
 
-std::optional<known_job> read_job_without_args(const told_job& told) {
-  return read_job(told, decode_unsealed(told.record));
+std::optional<stored_job> read_job_without_args(const job_values& told) {
+  return read_job(told, decode_unsealed(job_id(std::string(told.id)), told.record));
 }
 
 }  // namespace sluice::storage::machine

@@ -19,7 +19,7 @@ namespace sluice::storage::machine {
 // "length:bytes".
 std::string counted(std::string_view text);
 
-// How a start ended, as it stands at the end of its row in a past. `waited`: from its claim until its body began.
+// How a run ended, as it stands at the end of its row in a history. `waited`: from its claim until its handler began.
 std::string write_ended(std::string_view cause, std::string_view error, duration waited);
 std::string write_ended(const settlement& end);
 
@@ -27,41 +27,41 @@ std::string write_ended(const settlement& end);
 std::string write_report(const progress_report& said);
 std::optional<progress_report> read_report(std::string_view text);
 
-// The values by which the scripts tell of a job. `start` is the admission of one that is throttled.
-struct told_job {
-  std::string_view id, kind, score, record, past, start;
+// The values by which the scripts tell of a job. `run` is the admission of one that is throttled.
+struct job_values {
+  std::string_view id, kind, score, record, history, run;
 };
-inline constexpr std::size_t told_size = 6;
-told_job told_at(const item& reply, std::size_t from);
+inline constexpr std::size_t job_values_size = 6;
+job_values job_values_at(const item& reply, std::size_t from);
 
-struct known_job {
+struct stored_job {
   job about;
   std::uint32_t failures = 0;
-  std::vector<std::string> took;  // permits that the claim of its start took, by name
+  std::vector<std::string> inline_permits;  // permits that the claim of its run took, by name
 };
-std::optional<known_job> read_job(const told_job& told);
+std::optional<stored_job> read_job(const job_values& told);
 // Of a record that was told with empty args and without its checksum.
-std::optional<known_job> read_job_without_args(const told_job& told);
+std::optional<stored_job> read_job_without_args(const job_values& told);
 
 // What it has permits of, by name: what its claim took, and what its admission, which may be empty, says.
-std::vector<std::string> permits_of(const known_job& known, std::string_view admission);
+std::vector<std::string> permits_of(const stored_job& known, std::string_view admission);
 
-struct known_start {
+struct stored_run {
   std::uint64_t fence = 0;
   std::uint32_t attempt = 0;
   std::int64_t started = 0;
   std::int64_t lease = 0;
   std::uint64_t renewals = 0;
-  std::vector<std::string> took;
+  std::vector<std::string> inline_permits;
   std::string server;
 };
-std::optional<known_start> read_start(std::string_view row);
+std::optional<stored_run> read_run(std::string_view row);
 
 // What claimed jobs have of throttlers already, by place in the answer, from 1.
 std::map<std::size_t, std::vector<std::string>> read_admitted(std::string_view told);
 
 std::optional<server_info> read_server(std::string_view id, std::string_view said);
 
-std::optional<act> read_act(std::string_view value);
+std::optional<operator_action> read_action(std::string_view value);
 
 }  // namespace sluice::storage::machine

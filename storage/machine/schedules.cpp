@@ -8,7 +8,7 @@
 namespace sluice::storage::machine {
 namespace {
 
-using how = swap_schedule_answer::how;
+using how = update_schedule_answer::how;
 
 std::string write_place(const std::optional<schedule_place>& place) {
   if (!place) return {};
@@ -124,13 +124,13 @@ void ask(steps& x, const due_request& r, answer& into) {
       fails(into));
 }
 
-void ask(steps& x, const swap_schedule_request& r, answer& into) {
-  into = swap_schedule_answer{};
-  call c(script::swap_schedule);
+void ask(steps& x, const update_schedule_request& r, answer& into) {
+  into = update_schedule_answer{};
+  call c(script::update_schedule);
   c.add(r.name).add(r.version).add(r.record ? std::string_view(*r.record) : std::string_view());
   r.next_at ? c.add(micros(*r.next_at)) : c.add("");
   c.add(write_place(r.place));
-  r.among ? c.add(*r.among) : c.add("");
+  r.expected_last_place ? c.add(*r.expected_last_place) : c.add("");
   c.add(name_of(r.overlap)).add(static_cast<std::uint64_t>(r.enqueue.size()));
   for (const auto& o : r.enqueue)
     c.add(micros(o.at));
@@ -139,9 +139,9 @@ void ask(steps& x, const swap_schedule_request& r, answer& into) {
   x.send(
       std::move(c),
       [&](const item& reply) {
-        auto* filled = filling<swap_schedule_answer>(into);
+        auto* filled = filling<update_schedule_answer>(into);
         if (!filled || reply.size() < 5) return;
-        filled->swapped = reply[0].number() != 0;
+        filled->updated = reply[0].number() != 0;
         filled->now = from_micros(reply[1].number());
         filled->row = read_found(reply, 2);
         for (const char code : reply[4].text())
@@ -152,7 +152,7 @@ void ask(steps& x, const swap_schedule_request& r, answer& into) {
           made_work(x, r.enqueue[i].job);
           enqueued = true;
         }
-        if (r.next_at && (enqueued || (filled->swapped && r.enqueue.empty()))) x.made_work.timers = true;
+        if (r.next_at && (enqueued || (filled->updated && r.enqueue.empty()))) x.made_work.timers = true;
       },
       fails(into));
 }

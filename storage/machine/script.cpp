@@ -4,7 +4,7 @@
 
 namespace sluice::storage::machine {
 
-const edition& ours() {
+const edition& current_edition() {
   static const auto made = [] {
     edition all{layout, {}};
     for (std::size_t i = 0; i < script_count; ++i)

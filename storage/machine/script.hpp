@@ -20,26 +20,26 @@ enum class script : std::uint8_t {
   prune,
   change,
   pause,
-  beat,
-  leave,
+  heartbeat,
+  deregister,
   servers,
   get,
   list,
   queues,
   queue_names,
   ready,
-  put_aside,
+  move_to_quarantine,
   mark,
-  take,
-  cell,
-  swap,
+  acquire_permits,
+  read_limiter,
+  update_limiter,
   define,
   undefine,
   throttlers,
   throttler,
   holders,
   waiters,
-  rouse,
+  reconcile,
   explain,
   lock,
   locks,
@@ -47,10 +47,10 @@ enum class script : std::uint8_t {
   schedules,
   schedule,
   due_schedules,
-  swap_schedule,
+  update_schedule,
   totals,
-  act,
-  acts,
+  log_action,
+  operator_log,
   raise,
   audit,  // the last
 };
@@ -84,15 +84,15 @@ struct edition {
 
   const linked_script& of(script s) const { return scripts[static_cast<std::size_t>(s)]; }
 };
-const edition& ours();
-inline const linked_script& of(script s) { return ours().of(s); }
+const edition& current_edition();
+inline const linked_script& of(script s) { return current_edition().of(s); }
 
-inline bool only_looks(script s) { return of(s).does == effect::reads; }
+inline bool is_read_only(script s) { return of(s).does == effect::reads; }
 inline bool may_find_nothing(script s) { return of(s).does == effect::may_find_nothing; }
 inline bool is_promise(script s) { return of(s).does == effect::promises; }
 
 // Hashes whose fields are ids of jobs. A store that keeps together what belongs to one name finds a job in one place.
 // The first is long, and hardly ever changes.
-inline constexpr std::array<std::string_view, 4> hashes_by_job = {"jobs", "past", "runs", "admission"};
+inline constexpr std::array<std::string_view, 4> hashes_by_job = {"jobs", "history", "runs", "admission"};
 
 }  // namespace sluice::storage::machine

@@ -16,23 +16,23 @@ std::string written(const server_info& info) {
 
 }  // namespace
 
-void ask(steps& x, const beat_request& r, answer& into) {
-  into = beat_answer{};
-  call c(script::beat);
+void ask(steps& x, const heartbeat_request& r, answer& into) {
+  into = heartbeat_answer{};
+  call c(script::heartbeat);
   c.add(r.server.id.value).add(written(r.server));
   for (const auto& q : r.server.queues)  // "name:workers"
     c.add(q.substr(0, q.rfind(':')));
   x.send(
       std::move(c),
       [&](const item& reply) {
-        if (auto* filled = filling<beat_answer>(into)) filled->known = reply.number() > 0;
+        if (auto* filled = filling<heartbeat_answer>(into)) filled->known = reply.number() > 0;
       },
       fails(into));
 }
 
-void ask(steps& x, const leave_request& r, answer& into) {
+void ask(steps& x, const deregister_request& r, answer& into) {
   into = done_answer{};
-  call c(script::leave);
+  call c(script::deregister);
   c.add(r.server.value);
   x.send(
       std::move(c), [](const item&) {}, fails(into));

@@ -6,7 +6,7 @@
 namespace sluice::storage::machine {
 namespace {
 
-// What a group of starts has in common.
+// What a group of runs has in common.
 auto group_of(const settlement& end) {
   return std::tuple(name_of(end.end), end.failure, end.delay, end.progress.has_value());
 }
@@ -16,12 +16,12 @@ void add_group(call& c, const settlement& first, std::size_t size) {
   c.add(std::max<std::int64_t>(0, first.delay.count())).add(first.progress ? "1" : "0");
 }
 
-void add_start(call& c, const settlement& end) {
+void add_run(call& c, const settlement& end) {
   const bool succeeded = end.end == run_end::succeeded;
   const std::string nothing;
   auto said = counted(end.reason) + counted(succeeded ? end.text : nothing);
   if (end.progress) said += counted(write_report(*end.progress));
-  c.add(end.start.id.value).add(end.start.fence.value).add(said);
+  c.add(end.run.id.value).add(end.run.fence.value).add(said);
   c.add(write_ended(end));
 }
 
@@ -46,21 +46,21 @@ void add(call& c, const settlement* from, const settlement* to) {
   for (const auto& [first, size] : groups) {
     add_group(c, *first, size);
     for (std::size_t i = 0; i < size; ++i)
-      add_start(c, first[i]);
+      add_run(c, first[i]);
   }
 }
 
 }  // namespace
 
 void ask(steps& x, const settle_request& r, answer& into) {
-  into = settle_answer{std::vector<errc>(r.starts.size()), {}};
-  const auto count = r.starts.size();
+  into = settle_answer{std::vector<errc>(r.runs.size()), {}};
+  const auto count = r.runs.size();
   std::size_t from = 0;
   do {
-    const auto some = part_of(r.starts, from);
+    const auto some = part_of(r.runs, from);
     const bool claims = r.next && r.next->free + r.next->ahead > 0 && from + some == count;
     call c(script::settle);
-    add(c, r.starts.data() + from, r.starts.data() + from + some);
+    add(c, r.runs.data() + from, r.runs.data() + from + some);
     if (claims) add(c, *r.next);
     x.send(
         std::move(c),
@@ -69,7 +69,7 @@ void ask(steps& x, const settle_request& r, answer& into) {
           if (!filled || reply.size() == 0) return;
           read_codes(reply[0].text(), filled->each, from);
           if (claims) read_claim(x, reply, 1, filled->next);
-          else x.made_work.add_words(reply[1].text());
+          else x.made_work.add_encoded(reply[1].text());
         },
         fails(into));
     from += some;

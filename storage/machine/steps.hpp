@@ -26,7 +26,7 @@ public:
 
   // Records that could not be read, as they stood; they are put aside when the batch is over.
   struct broken_record {
-    std::string id, record, past;
+    std::string id, record, history;
   };
   std::vector<broken_record> broken;
 };

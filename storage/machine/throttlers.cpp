@@ -1,13 +1,13 @@
 // Definitions, and how throttlers are looked at.
 #include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
-#include "storage/words.hpp"
+#include "storage/messages.hpp"
 
 namespace sluice::storage::machine {
 namespace {
 
 constexpr std::size_t values_a_holder = 4;
-constexpr std::uint32_t most_shown = 20;  // as a throttler_request asks for
+constexpr std::uint32_t max_shown = 20;  // as a throttler_request asks for
 
 throttler_row read_row(const item& told) {
   throttler_row row;
@@ -37,7 +37,7 @@ void read_throttler(const item& told, throttler_answer& into) {
 
 void ask(steps& x, const define_request& r, answer& into) {
   using how = define_answer::how;
-  if (!r.permits && r.resource.find('/') != std::string::npos) {  // it stands between a cell and its keys
+  if (!r.permits && r.resource.find('/') != std::string::npos) {  // it stands between a limiter and its keys
     into = error{errc::invalid_argument, cat("throttler ", printable(r.resource, 200), " has a / in its name")};
     return;
   }
@@ -53,7 +53,7 @@ void ask(steps& x, const define_request& r, answer& into) {
         if (!filled || reply.size() < 2) return;
         const auto said = reply[0].text();
         filled->what = said == "added" ? how::added : said == "changed" ? how::changed : how::unchanged;
-        x.made_work.add_words(reply[1].text());
+        x.made_work.add_encoded(reply[1].text());
       },
       fails(into));
 }
@@ -67,7 +67,7 @@ void ask(steps& x, const undefine_request& r, answer& into) {
       [&](const item& reply) {
         if (reply.size() < 2) return;
         const auto n = [&](std::size_t i) { return static_cast<std::uint64_t>(reply[i].number()); };
-        into = change_answer{errc::illegal_transition, words::in_use(r.resource, n(0), n(1))};
+        into = change_answer{errc::illegal_transition, messages::in_use(r.resource, n(0), n(1))};
       },
       fails(into));
 }
@@ -100,18 +100,18 @@ void ask(steps& x, const throttler_request& r, answer& into) {
       fails(into));
 }
 
-void ask(steps& x, const rouse_request& r, answer& into) {
-  into = rouse_answer{};
-  call c(script::rouse);
+void ask(steps& x, const reconcile_request& r, answer& into) {
+  into = reconcile_answer{};
+  call c(script::reconcile);
   c.add(r.limit).add(r.after);
   x.send(
       std::move(c),
       [&](const item& reply) {
-        auto* filled = filling<rouse_answer>(into);
+        auto* filled = filling<reconcile_answer>(into);
         if (!filled || reply.size() < 3) return;
         filled->woken = static_cast<std::uint64_t>(reply[0].number());
         filled->next = reply[1].text();
-        x.made_work.add_words(reply[2].text());
+        x.made_work.add_encoded(reply[2].text());
       },
       fails(into));
 }
@@ -119,13 +119,13 @@ void ask(steps& x, const rouse_request& r, answer& into) {
 void ask(steps& x, const explain_request& r, answer& into) {
   into = explain_answer{};
   call c(script::explain);
-  c.add(r.id.value).add(most_shown);
+  c.add(r.id.value).add(max_shown);
   x.send(
       std::move(c),
       [&](const item& reply) {
         auto* filled = filling<explain_answer>(into);
         if (!filled || reply.size() == 0) return;
-        std::optional<known_job> known;
+        std::optional<stored_job> known;
         filled->code = read_one(x, reply[0], known);
         if (!known || reply.size() < 6) return;
         filled->found = std::move(known->about);

@@ -10,7 +10,7 @@ namespace sluice::storage::machine {
 namespace {
 
 constexpr duration one_hour = std::chrono::hours(1);
-constexpr std::uint64_t most_minutes = 10'000'000'000;  // what stands behind that no clock said
+constexpr std::uint64_t max_minutes = 10'000'000'000;  // what stands behind that no clock said
 
 struct list_shape {
   std::string_view kind;
@@ -105,7 +105,7 @@ void ask(steps& x, const totals_request& r, answer& into) {
         for (std::size_t i = 1; i < lists; i += 3) {
           numbers now(reply[i].text()), before(reply[i + 1].text());
           const auto minute = now.next<1>();
-          const auto ever = minute && minute->front() < most_minutes ? now.next_totals() : std::nullopt;
+          const auto ever = minute && minute->front() < max_minutes ? now.next_totals() : std::nullopt;
           if (!ever) continue;
           filled->report.ever += *ever;
           if (reply[i + 2].number() == 0) continue;

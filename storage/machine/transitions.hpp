@@ -31,56 +31,57 @@ void ask(steps& x, const prune_request& r, answer& into);        // prune.cpp
 void ask(steps& x, const requeue_request& r, answer& into);      // change.cpp
 void ask(steps& x, const remove_request& r, answer& into);       // change.cpp
 void ask(steps& x, const pause_request& r, answer& into);        // change.cpp
-void ask(steps& x, const beat_request& r, answer& into);         // servers.cpp
-void ask(steps& x, const leave_request& r, answer& into);        // servers.cpp
+void ask(steps& x, const heartbeat_request& r, answer& into);    // servers.cpp
+void ask(steps& x, const deregister_request& r, answer& into);   // servers.cpp
 void ask(steps& x, const servers_request& r, answer& into);      // servers.cpp
-void ask(steps& x, const get_request& r, answer& into);          // look.cpp
-void ask(steps& x, const list_request& r, answer& into);         // look.cpp
-void ask(steps& x, const quarantine_request& r, answer& into);   // look.cpp
-void ask(steps& x, const queues_request& r, answer& into);       // look.cpp
-void ask(steps& x, const queue_names_request& r, answer& into);  // look.cpp
-void ask(steps& x, const ready_request& r, answer& into);        // look.cpp
+void ask(steps& x, const get_request& r, answer& into);          // read.cpp
+void ask(steps& x, const list_request& r, answer& into);         // read.cpp
+void ask(steps& x, const quarantine_request& r, answer& into);   // read.cpp
+void ask(steps& x, const queues_request& r, answer& into);       // read.cpp
+void ask(steps& x, const queue_names_request& r, answer& into);  // read.cpp
+void ask(steps& x, const ready_request& r, answer& into);        // read.cpp
 
-void ask(steps& x, const take_request& r, answer& into);        // take.cpp
-void ask(steps& x, const cell_request& r, answer& into);        // swap.cpp
-void ask(steps& x, const swap_request& r, answer& into);        // swap.cpp
-void ask(steps& x, const define_request& r, answer& into);      // throttlers.cpp
-void ask(steps& x, const undefine_request& r, answer& into);    // throttlers.cpp
-void ask(steps& x, const throttlers_request& r, answer& into);  // throttlers.cpp
-void ask(steps& x, const throttler_request& r, answer& into);   // throttlers.cpp
-void ask(steps& x, const holders_request& r, answer& into);     // look.cpp
-void ask(steps& x, const waiters_request& r, answer& into);     // look.cpp
-void ask(steps& x, const rouse_request& r, answer& into);       // throttlers.cpp
-void ask(steps& x, const explain_request& r, answer& into);     // throttlers.cpp
-void ask(steps& x, const lock_request& r, answer& into);        // lock.cpp
-void ask(steps& x, const locks_request& r, answer& into);       // look.cpp
+void ask(steps& x, const acquire_permits_request& r, answer& into);  // acquire_permits.cpp
+void ask(steps& x, const read_limiter_request& r, answer& into);     // limiters.cpp
+void ask(steps& x, const update_limiter_request& r, answer& into);   // limiters.cpp
+void ask(steps& x, const define_request& r, answer& into);           // throttlers.cpp
+void ask(steps& x, const undefine_request& r, answer& into);         // throttlers.cpp
+void ask(steps& x, const throttlers_request& r, answer& into);       // throttlers.cpp
+void ask(steps& x, const throttler_request& r, answer& into);        // throttlers.cpp
+void ask(steps& x, const holders_request& r, answer& into);          // read.cpp
+void ask(steps& x, const waiters_request& r, answer& into);          // read.cpp
+void ask(steps& x, const reconcile_request& r, answer& into);        // throttlers.cpp
+void ask(steps& x, const explain_request& r, answer& into);          // throttlers.cpp
+void ask(steps& x, const lock_request& r, answer& into);             // lock.cpp
+void ask(steps& x, const locks_request& r, answer& into);            // read.cpp
 
-void ask(steps& x, const totals_request& r, answer& into);  // totals.cpp
-void ask(steps& x, const act_request& r, answer& into);     // change.cpp
-void ask(steps& x, const acts_request& r, answer& into);    // look.cpp
+void ask(steps& x, const totals_request& r, answer& into);        // totals.cpp
+void ask(steps& x, const log_action_request& r, answer& into);    // change.cpp
+void ask(steps& x, const operator_log_request& r, answer& into);  // read.cpp
 
-void ask(steps& x, const schedules_request& r, answer& into);      // schedules.cpp
-void ask(steps& x, const schedule_request& r, answer& into);       // schedules.cpp
-void ask(steps& x, const due_request& r, answer& into);            // schedules.cpp
-void ask(steps& x, const swap_schedule_request& r, answer& into);  // schedules.cpp
+void ask(steps& x, const schedules_request& r, answer& into);        // schedules.cpp
+void ask(steps& x, const schedule_request& r, answer& into);         // schedules.cpp
+void ask(steps& x, const due_request& r, answer& into);              // schedules.cpp
+void ask(steps& x, const update_schedule_request& r, answer& into);  // schedules.cpp
 
 // Asks all of a batch, in order; neighbours that enqueue are asked as one. Answers those that were.
 std::vector<enqueue_part> ask_all(steps& x, std::span<const request> batch, std::span<answer> answers);  // batch.cpp
-// Of these, what is to be asked again, each by itself: what one job spoilt must not cost those that came with it.
-std::vector<enqueue_part> spoilt(const std::vector<enqueue_part>& joined);  // batch.cpp
+// Of these, what is to be asked again, each by itself: what one job to_retry_singly must not cost those that came with
+// it.
+std::vector<enqueue_part> to_retry_singly(const std::vector<enqueue_part>& joined);  // batch.cpp
 
 // Of a call that may find nothing: keys that are all empty when it surely does. None: who knows.
 std::vector<std::string> keys_of_work(const call& c, std::string_view prefix);  // batch.cpp
 
 // Puts records aside that could not be read. When it fails they stay; the next reader finds them again.
-void put_aside(steps& x, const std::vector<steps::broken_record>& broken);  // batch.cpp
+void move_to_quarantine(steps& x, const std::vector<steps::broken_record>& broken);  // batch.cpp
 // Of a store that is only looked at.
 void leave_broken(const std::vector<steps::broken_record>& broken);  // batch.cpp
-error only_looked_at(std::string_view store);                        // batch.cpp
+error only_read(std::string_view store);                             // batch.cpp
 
 // A record that cannot be read, to be put aside.
-inline void damaged(steps& x, const told_job& told) {
-  x.broken.push_back({std::string(told.id), std::string(told.record), std::string(told.past)});
+inline void damaged(steps& x, const job_values& told) {
+  x.broken.push_back({std::string(told.id), std::string(told.record), std::string(told.history)});
 }
 
 // What is meant when a script says that it does not know the layout of `store`, "LAYOUT its ours"; nothing for other
@@ -93,7 +94,7 @@ call raise_from(std::uint64_t by_tables);                      // raise.cpp
 raising read_raising(const item& reply, std::uint64_t known);  // raise.cpp
 
 // Reads what the scripts tell of one job, as `get` does. not_found, damaged_record.
-errc read_one(steps& x, const item& reply, std::optional<known_job>& into);  // look.cpp
+errc read_one(steps& x, const item& reply, std::optional<stored_job>& into);  // read.cpp
 
 // Writes a claim's arguments, and reads its answer from `from` on.
 void add(call& c, const claim_request& r);                                           // claim.cpp
@@ -119,7 +120,7 @@ Answer* filling(answer& into) {
   return std::get_if<Answer>(&into);
 }
 
-// A digit for each start: 1 is stale.
+// A digit for each run: 1 is stale.
 inline void read_codes(std::string_view digits, std::vector<errc>& each, std::size_t from) {
   for (std::size_t i = 0; i < digits.size() && from + i < each.size(); ++i)
     each[from + i] = digits[i] == '1' ? errc::stale_fence : errc::none;

@@ -43,7 +43,7 @@ constexpr meaning meanings[] = {
     {"CROSSSLOT", {errc::storage_unavailable, false, false}},
 };
 
-constexpr int most_reloads = 3;  // somebody may make Redis forget the scripts again while they are loaded
+constexpr int max_reloads = 3;  // somebody may make Redis forget the scripts again while they are loaded
 
 refusal read_refusal(std::string_view text) {
   for (const auto& m : meanings)
@@ -67,8 +67,8 @@ std::string exchange::encoded(const machine::call& c) const {
 
 void exchange::send(machine::call c, std::function<void(const machine::item&)> read,
                     std::function<void(const error&)> failed) {
-  if (!may_write && !machine::only_looks(c.what())) return failed(machine::only_looked_at(cat("prefix ", prefix_)));
-  post({c.what(), encoded(c), 0, !machine::only_looks(c.what()), false, std::move(read), std::move(failed)});
+  if (!may_write && !machine::is_read_only(c.what())) return failed(machine::only_read(cat("prefix ", prefix_)));
+  post({c.what(), encoded(c), 0, !machine::is_read_only(c.what()), false, std::move(read), std::move(failed)});
 }
 
 // Whether it had to be.
@@ -87,16 +87,16 @@ void exchange::post(step s) {
   steps_.push_back(std::move(s));
 }
 
-void exchange::wait_for_replicas(std::uint32_t count, duration patience) {
+void exchange::wait_for_replicas(std::uint32_t count, duration timeout) {
   replicas_ = 0;
   if (std::none_of(steps_.begin(), steps_.end(), [](const step& s) { return machine::is_promise(s.what); })) return;
   mark_loads_ = load(machine::script::mark);
   connection_.post(encoded(machine::call(machine::script::mark)));
   command c{"WAIT"};
-  c.add(count).add(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
+  c.add(count).add(std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count());
   connection_.post(c.encoded());
   replicas_ = count;
-  replica_patience_ = patience;
+  replica_timeout_ = timeout;
 }
 
 // All that was not answered: certainly not done when Redis never saw its end.
@@ -176,11 +176,11 @@ bool exchange::finish(steady_point deadline) {
     std::deque<step> again;
     bool stay = collect(deadline, again);
     if (again.empty()) return stay;
-    if (stay && reloads < most_reloads) {
+    if (stay && reloads < max_reloads) {
       log::info("Redis has forgotten the scripts; they are loaded again");
       for (auto& s : again)
         post(std::move(s));
-      if (replicas_ > 0) wait_for_replicas(replicas_, replica_patience_);
+      if (replicas_ > 0) wait_for_replicas(replicas_, replica_timeout_);
       continue;
     }
     for (auto& s : again)

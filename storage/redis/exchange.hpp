@@ -32,7 +32,7 @@ public:
   void send(machine::call c, std::function<void(const machine::item&)> read,
             std::function<void(const error&)> failed) override;
   // Replicas that must have what was sent so far.
-  void wait_for_replicas(std::uint32_t count, duration patience);
+  void wait_for_replicas(std::uint32_t count, duration timeout);
 
   // Reads all answers; what comes of them puts the deadline off. False when the connection is of no more use.
   bool finish(steady_point deadline);
@@ -65,7 +65,7 @@ private:
   std::deque<step> steps_;
   std::uint32_t replicas_ = 0;
   bool mark_loads_ = false;
-  duration replica_patience_{0};
+  duration replica_timeout_{0};
 };
 
 }  // namespace sluice::storage::redis

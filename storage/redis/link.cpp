@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr int oldest_major = 6, oldest_minor = 2;
 // One sentinel that does not answer must not use up the time of the others.
-constexpr auto sentinel_patience = 300ms;
+constexpr auto sentinel_timeout = 300ms;
 
 // A field of INFO.
 std::string_view field(std::string_view info, std::string_view name) {
@@ -32,7 +32,7 @@ error refused(const address& a, std::string_view what) {
 result<address> ask_sentinels(const location& where, steady_point deadline, const stop_signal& stop) {
   std::string why;
   for (const auto& sentinel : where.at) {
-    const auto by = std::min(deadline, std::chrono::steady_clock::now() + sentinel_patience);
+    const auto by = std::min(deadline, std::chrono::steady_clock::now() + sentinel_timeout);
     auto opened = connection::open(sentinel, by, stop);
     if (!opened) {
       why = opened.error().message;

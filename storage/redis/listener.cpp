@@ -6,6 +6,7 @@
 
 #include "core/log.hpp"
 #include "core/text.hpp"
+#include "core/thread_name.hpp"
 #include "storage/redis/link.hpp"
 
 namespace sluice::storage::redis {
@@ -14,7 +15,7 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto connect_patience = 2s;
+constexpr auto connect_timeout = 2s;
 constexpr auto first_pause = 50ms;
 constexpr auto last_pause = 1s;
 // A peer that is gone without a word is noticed by its silence.
@@ -22,8 +23,11 @@ constexpr auto ping_every = 5s;
 
 class listener final : public watch {
 public:
-  listener(location where, std::string token, std::function<void(const hint&)> told)
-      : where_(std::move(where)), token_(std::move(token)), told_(std::move(told)), thread_([this] { run(); }) {}
+  listener(location where, std::string token, std::function<void(const hint&)> callback)
+      : where_(std::move(where)),
+        token_(std::move(token)),
+        callback_(std::move(callback)),
+        thread_([this] { run(); }) {}
 
   ~listener() override {
     {
@@ -36,9 +40,10 @@ public:
 
 private:
   void run() {
+    name_this_thread("sluice-hints");
     auto pause = std::chrono::milliseconds(first_pause);
     while (!stop_.is_set()) {
-      auto opened = open_plain(where_, steady_clock::now() + connect_patience, stop_);
+      auto opened = open_plain(where_, steady_clock::now() + connect_timeout, stop_);
       if (opened && attend(**opened)) pause = first_pause;
       std::unique_lock hold(mutex_);
       stopping_.wait_for(hold, pause, [&] { return stop_.is_set(); });
@@ -49,7 +54,7 @@ private:
   // Until the connection ends. True when it listened at all.
   bool attend(connection& c) {
     c.post(command{"SUBSCRIBE", "{" + where_.prefix + "}:work"}.encoded());
-    const auto listens = c.next(steady_clock::now() + connect_patience);
+    const auto listens = c.next(steady_clock::now() + connect_timeout);
     if (!listens) return false;
     if (listens->root().is_error()) {
       if (!refused_)
@@ -58,7 +63,7 @@ private:
       refused_ = true;
       return false;
     }
-    told_(hint::for_everybody());  // for what was said before we listened
+    callback_(hint::for_everybody());  // for what was said before we listened
     auto silent_since = steady_clock::now();
     bool pinged = false;
     while (!stop_.is_set()) {
@@ -83,13 +88,13 @@ private:
     const auto who = said.substr(0, said.find(' '));
     if (who == token_) return;
     hint meant;
-    meant.add_words(said.substr(std::min(who.size() + 1, said.size())));
-    told_(meant ? meant : hint::for_everybody());
+    meant.add_encoded(said.substr(std::min(who.size() + 1, said.size())));
+    callback_(meant ? meant : hint::for_everybody());
   }
 
   const location where_;
   const std::string token_;
-  const std::function<void(const hint&)> told_;
+  const std::function<void(const hint&)> callback_;
   stop_signal stop_{0ms};
   bool refused_ = false;
   std::mutex mutex_;
@@ -99,8 +104,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<watch> listen(location where, std::string token, std::function<void(const hint&)> told) {
-  return std::make_unique<listener>(std::move(where), std::move(token), std::move(told));
+std::unique_ptr<watch> listen(location where, std::string token, std::function<void(const hint&)> callback) {
+  return std::make_unique<listener>(std::move(where), std::move(token), std::move(callback));
 }
 
 }  // namespace sluice::storage::redis

@@ -7,6 +7,6 @@
 namespace sluice::storage::redis {
 
 // Calls `told` for what others than `token` made, and for everybody whenever it listens again after it could not.
-std::unique_ptr<watch> listen(location where, std::string token, std::function<void(const hint&)> told);
+std::unique_ptr<watch> listen(location where, std::string token, std::function<void(const hint&)> callback);
 
 }  // namespace sluice::storage::redis

@@ -16,10 +16,10 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto connect_patience = 2s;
-constexpr auto answer_patience = 5s;  // for a whole batch, and longer by its bytes
-constexpr auto replica_patience = 1s;
-constexpr auto slice_patience = 10s;  // for a slice of an audit
+constexpr auto connect_timeout = 2s;
+constexpr auto answer_timeout = 5s;  // for a whole batch, and longer by its bytes
+constexpr auto replica_timeout = 1s;
+constexpr auto slice_timeout = 10s;  // for a slice of an audit
 constexpr std::chrono::milliseconds first_pause = 50ms;
 constexpr auto last_pause = 1s;
 constexpr auto last_words = 1s;  // for what is asked when the program stops already
@@ -36,7 +36,8 @@ public:
         token_(std::move(token)) {}
 
   result<void> ready() override {
-    if (link_ && !link_->at->is_stale()) return {};
+    looked_ = link_ && !link_->at->is_stale();
+    if (looked_) return {};
     if (link_) drop("it closed the connection");
     if (steady_clock::now() < next_try_) return *why_not_;
     if (auto up = connect(); !up) {
@@ -52,20 +53,21 @@ public:
   std::vector<answer> apply(std::span<const request> batch) override {
     std::vector<answer> answers(batch.size());
     made_work_ = {};
-    if (auto up = ready(); !up) {
+    if (auto up = looked_ ? result<void>() : ready(); !up) {
       answers.assign(batch.size(), up.error());
       return answers;
     }
+    looked_ = false;
     const auto posted = link_->at->posted();
     auto x = start_exchange();
     const auto joined = machine::ask_all(x, batch, answers);
-    if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
-    const auto deadline = steady_clock::now() + answer_patience + time_for(link_->at->posted() - posted);
+    if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_timeout);
+    const auto deadline = steady_clock::now() + answer_timeout + time_for(link_->at->posted() - posted);
     bool stay = x.finish(deadline);
     made_work_ = x.made_work;
     if (stay) stay = ask_alone(joined, deadline);
     if (stay) tell_of_return();
-    if (stay && !x.broken.empty()) stay = put_aside(x.broken, deadline);
+    if (stay && !x.broken.empty()) stay = move_to_quarantine(x.broken, deadline);
     if (stay) pause_ = 0ms;
     else drop(x.why_not_stay);
     return answers;
@@ -74,21 +76,22 @@ public:
   const hint& made_work() const override { return made_work_; }
   void tidy() override {}
 
-  std::unique_ptr<watch> watch_others(std::function<void(const hint&)> told) override {
-    return listen(where_, token_, std::move(told));
+  std::unique_ptr<watch> watch_others(std::function<void(const hint&)> callback) override {
+    return listen(where_, token_, std::move(callback));
   }
 
   sluice::durability durability() const override { return durability_; }
   std::string settings() const override { return settings_; }
   void stop_waiting() override { stop_.set(); }
-  std::unique_ptr<store> another() override {
+  std::unique_ptr<store> open_second_connection() override {
     return std::make_unique<redis_store>(where_, time_, mode_, known_, token_);
   }
 
   result<std::vector<std::string>> audit() override {
     if (auto up = ready(); !up) return up.error();
+    looked_ = false;
     auto found = machine::audit([this](machine::call c, const std::function<void(const machine::item&)>& read) {
-      return ask_one(std::move(c), read, steady_clock::now() + slice_patience);
+      return ask_one(std::move(c), read, steady_clock::now() + slice_timeout);
     });
     if (!found) drop(found.error().message);  // a late answer must not be taken for another
     return found;
@@ -110,7 +113,7 @@ public:
     raising said;
     auto done = ask_one(
         machine::raise_from(0), [&](const machine::item& reply) { said = machine::read_raising(reply, known_.layout); },
-        steady_clock::now() + slice_patience);
+        steady_clock::now() + slice_timeout);
     if (!done) return done.error();
     if (said.from == 0) return not_there();
     if (said.from < said.to && said.waits_for.empty())
@@ -121,10 +124,10 @@ public:
 
 private:
   bool ask_alone(const std::vector<machine::enqueue_part>& joined, steady_point deadline) {
-    for (const auto& part : machine::spoilt(joined)) {
+    for (const auto& part : machine::to_retry_singly(joined)) {
       auto x = start_exchange();
       machine::ask(x, {&part, 1});
-      if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_patience);
+      if (where_.wait_replicas > 0) x.wait_for_replicas(where_.wait_replicas, replica_timeout);
       if (!x.finish(deadline)) return false;
       made_work_.add(x.made_work);
     }
@@ -134,12 +137,12 @@ private:
   exchange start_exchange() {
     exchange x(*link_->at, known_, loaded_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(),
                token_);
-    x.may_write = mode_ != open_mode::only_look;
+    x.may_write = mode_ != open_mode::read_only;
     return x;
   }
 
   result<void> connect() {
-    const auto deadline = steady_clock::now() + connect_patience;
+    const auto deadline = steady_clock::now() + connect_timeout;
     auto opened = open_link(where_, deadline, stop_);
     if (!opened) return opened.error();
     if (auto known = look_for_scripts(*opened, deadline); !known) return known;
@@ -198,7 +201,7 @@ private:
       return error{errc::storage_unavailable, cat("Redis at ", to_string(link_->server), " has lost the store")};
     if (layout.empty()) return not_there();
     was_there_ = true;
-    if (mode_ != open_mode::only_look) return make_ours(deadline);
+    if (mode_ != open_mode::read_only) return make_ours(deadline);
     if (layout == std::to_string(known_.layout)) return {};
     return *machine::unknown_layout(cat("LAYOUT ", layout, " ", known_.layout), cat("prefix ", prefix_));
   }
@@ -217,13 +220,13 @@ private:
     return made;
   }
 
-  bool put_aside(const std::vector<exchange::broken_record>& broken, steady_point deadline) {
-    if (mode_ == open_mode::only_look) {
+  bool move_to_quarantine(const std::vector<exchange::broken_record>& broken, steady_point deadline) {
+    if (mode_ == open_mode::read_only) {
       machine::leave_broken(broken);
       return true;
     }
     auto x = start_exchange();
-    machine::put_aside(x, broken);
+    machine::move_to_quarantine(x, broken);
     const bool stay = x.finish(deadline);
     made_work_.add(x.made_work);
     return stay;
@@ -234,6 +237,7 @@ private:
                      cat("Redis at ", to_string(link_->server), " is away", why.empty() ? "" : ": ", why)};
     tell(cat("the connection to Redis at ", to_string(link_->server), " is lost", why.empty() ? "" : ": ", why));
     link_.reset();
+    looked_ = false;
     back_off();
   }
 
@@ -246,14 +250,14 @@ private:
 
   // Each reason once, however often it is tried again.
   void tell(const std::string& trouble) {
-    if (told_ == trouble) return;
+    if (logged_ == trouble) return;
     log::warn("store: ", trouble, "; trying again");
-    told_ = trouble;
+    logged_ = trouble;
   }
   void tell_of_return() {
-    if (!told_) return;
+    if (!logged_) return;
     log::info("store: Redis at ", to_string(link_->server), " answers again");
-    told_.reset();
+    logged_.reset();
   }
 
   const location where_;
@@ -262,13 +266,14 @@ private:
   const open_mode mode_;
   const machine::edition& known_;
   bool raises_ = false;
+  bool looked_ = false;     // whoever asks now has just asked whether it is ready
   bool was_there_ = false;  // the store, when we looked last
   const std::string token_;
   stop_signal stop_{last_words};
   std::optional<link> link_;
   exchange::loaded_scripts loaded_;
-  std::optional<error> why_not_;     // while it is away
-  std::optional<std::string> told_;  // the last trouble that was logged, until an answer came
+  std::optional<error> why_not_;       // while it is away
+  std::optional<std::string> logged_;  // the last trouble that was logged, until an answer came
   steady_point next_try_{};
   std::chrono::milliseconds pause_{0};
   hint made_work_;

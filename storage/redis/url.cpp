@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint16_t server_port = 6379;
 constexpr std::uint16_t sentinel_port = 26379;
-constexpr std::uint32_t most_dbs = 1'000'000;
-constexpr std::uint32_t most_replicas = 100;
+constexpr std::uint32_t max_dbs = 1'000'000;
+constexpr std::uint32_t max_replicas = 100;
 constexpr std::size_t longest_socket_path = 107;
 
 template <class T>
@@ -102,7 +102,7 @@ private:
       if (end == std::string_view::npos) return "an IPv6 address ends with ']'";
       a.host = text.substr(1, end - 1);
       text = text.substr(end + 1);
-      if (!text.empty() && text.front() != ':') return "behind ']' only :PORT may stand";
+      if (!text.empty() && text.front() != ':') return "after ']' only :PORT is allowed";
       port_text = text.empty() ? text : text.substr(1);
     } else {
       port_text = text;
@@ -119,7 +119,7 @@ private:
   }
 
   std::string set_db(std::string_view text) {
-    const auto db = number(text, most_dbs);
+    const auto db = number(text, max_dbs);
     if (!db) return cat("the database must be a number, not '", printable(text, 30), "'");
     made_.db = *db;
     return {};
@@ -156,8 +156,8 @@ private:
       return {};
     }
     if (name == "wait_replicas") {
-      const auto n = number(text, most_replicas);
-      if (!n) return cat("wait_replicas must be 0 to ", most_replicas);
+      const auto n = number(text, max_replicas);
+      if (!n) return cat("wait_replicas must be 0 to ", max_replicas);
       made_.wait_replicas = *n;
       return {};
     }

@@ -35,7 +35,7 @@ error to_error(const failure& f, bool while_committing) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       if (!is_of_file(f))
-        return {errc::storage_damaged, "what is stored is harmed: " + f.message + "; `sluice audit` tells more"};
+        return {errc::storage_damaged, "the stored data is damaged: " + f.message + "; `sluice audit` tells more"};
       return {errc::storage_damaged, cat("SQLite: ", f.message, ". The file was left as it is; ", how_to_recover)};
     case SQLITE_READONLY:
       if (f.code == SQLITE_READONLY_ROLLBACK || f.code == SQLITE_READONLY_RECOVERY)

@@ -98,8 +98,8 @@ result<void> file_lock::take(int fd, std::chrono::steady_clock::time_point deadl
   }
 }
 
-result<void> file_lock::acquire(duration patience, const std::atomic<bool>& stop) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+result<void> file_lock::acquire(duration timeout, const std::atomic<bool>& stop) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   if (auto first = take(turn_, deadline, stop); !first) return first;
   auto held = take(lock_, deadline, stop);
   if (held) {
@@ -125,7 +125,7 @@ void file_lock::touch() noexcept {
   if (::pwrite(lock_, &all, sizeof all, 0) < 0) --touches_;  // a lost hint is found by the sweep
 }
 
-std::int64_t file_lock::told_by_others() const noexcept {
+std::int64_t file_lock::notified_by_others() const noexcept {
   std::int64_t all = 0;
   if (::pread(lock_, &all, sizeof all, 0) < 0) return 0;
   return all - touches_;

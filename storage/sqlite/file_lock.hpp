@@ -24,13 +24,13 @@ public:
 
   // Waits at most `patience`, or until `stop`. Errors: storage_busy (who holds it), storage_lost (the
   // lock file was removed: whoever made a new one holds another lock than we).
-  result<void> acquire(duration patience, const std::atomic<bool>& stop);
+  result<void> acquire(duration timeout, const std::atomic<bool>& stop);
   void release() noexcept;
 
   // Tells the other processes that there may be work: FILE.lock counts how often anybody did. With the lock held.
   void touch() noexcept;
   // How often others did, or a little less while we do: then it is written to once more. Any thread.
-  std::int64_t told_by_others() const noexcept;
+  std::int64_t notified_by_others() const noexcept;
 
   const std::string& path() const { return lock_path_; }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/log.hpp"
+#include "core/thread_name.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
@@ -30,6 +31,7 @@ public:
 
 private:
   void run(const std::function<void()>& changed) {
+    name_this_thread("sluice-hints");
     std::array<pollfd, 2> both{pollfd{events_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}};
     alignas(inotify_event) std::array<char, 4096> buffer{};
     for (;;) {

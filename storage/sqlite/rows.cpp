@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t together = machine::hashes_by_job.size();
 static_assert(together == 4, "the statements below name four columns");
-constexpr std::int64_t most_in_key = std::int64_t{1} << 48;
-constexpr std::size_t most_known = 100'000;     // keys that are remembered between transactions
-constexpr std::size_t most_kept = 1024 * 1024;  // bytes of members
+constexpr std::int64_t max_in_key = std::int64_t{1} << 48;
+constexpr std::size_t max_known = 100'000;     // keys that are remembered between transactions
+constexpr std::size_t max_kept = 1024 * 1024;  // bytes of members
 
 // A longer first field stands in `fields`, under a key that nothing has, and 1 in its row, which stays short: its other
 // columns change with each step of a job.
@@ -59,8 +59,8 @@ rows::rows(database& db, std::string_view prefix) : db_(db), prefix_(prefix) { f
 void rows::begin() {
   auto q = db_.prepare("PRAGMA data_version");
   const auto version = q.step() ? q.number(0) : 0;
-  if (version != version_ || keys_.size() > most_known) keys_.clear();
-  if (version != version_ || kept_ > most_kept) forget_members();
+  if (version != version_ || keys_.size() > max_known) keys_.clear();
+  if (version != version_ || kept_ > max_kept) forget_members();
   version_ = version;
 }
 
@@ -106,7 +106,7 @@ rows::key& rows::find(std::string_view name) {
     if (k.what == kind::none || k.what > kind::sorted) throw failure{SQLITE_CORRUPT, "a key has no kind that can be"};
     k.text = q.text(3);
     if (k.what == kind::text) k.size = 1;
-    else if (k.size <= 0 || k.size > most_in_key) count(k);
+    else if (k.size <= 0 || k.size > max_in_key) count(k);
   }
   return k;
 }

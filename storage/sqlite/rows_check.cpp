@@ -45,20 +45,20 @@ bool knows_of(database& db, std::string_view member, const rows::place& p) {
 
 }  // namespace
 
-bool rows_check::look_at_some(database& db, std::vector<std::string>& findings) {
-  const auto looked_at = at_ == part::members  ? look_at_members(db, findings)
-                         : at_ == part::scores ? look_at_scores(db, findings)
-                                               : look_at_keys(db, findings);
-  if (looked_at == some) return true;
+bool rows_check::check_some(database& db, std::vector<std::string>& findings) {
+  const auto records_read = at_ == part::members  ? check_members(db, findings)
+                            : at_ == part::scores ? check_scores(db, findings)
+                                                  : check_keys(db, findings);
+  if (records_read == some) return true;
   at_ = static_cast<part>(static_cast<int>(at_) + 1);
   id_ = 0;
   return at_ != part::done;
 }
 
-std::int64_t rows_check::look_at_members(database& db, std::vector<std::string>& findings) {
+std::int64_t rows_check::check_members(database& db, std::vector<std::string>& findings) {
   auto q = db.prepare("SELECT id, name, places FROM members WHERE id>? ORDER BY id LIMIT ?").with(id_, some);
-  std::int64_t looked_at = 0;
-  for (; q.step(); ++looked_at) {
+  std::int64_t records_read = 0;
+  for (; q.step(); ++records_read) {
     id_ = q.number(0);
     const auto name = q.text(1);
     const auto bytes = rows::sound_places(name, q.bytes(2));
@@ -68,33 +68,33 @@ std::int64_t rows_check::look_at_members(database& db, std::vector<std::string>&
     }
     for (const auto& p : places_in(*bytes))
       if (!stands_in(db, p, name))
-        findings.push_back(cat(printable(name, 200), " should stand in ", name_of_key(db, p.key), " and does not"));
+        findings.push_back(cat(printable(name, 200), " is missing from ", name_of_key(db, p.key)));
   }
-  return looked_at;
+  return records_read;
 }
 
-std::int64_t rows_check::look_at_scores(database& db, std::vector<std::string>& findings) {
+std::int64_t rows_check::check_scores(database& db, std::vector<std::string>& findings) {
   const auto from = last_;  // what is bound must live as long as the query
   auto q = db.prepare(
                  "SELECT key, score, member FROM scores WHERE (key, score, member)>(?, ?, ?) "
                  "ORDER BY key, score, member LIMIT ?")
                .with(from.key);
   bind_score(q, from.score).with(raw(from.member), some);
-  std::int64_t looked_at = 0;
-  for (; q.step(); ++looked_at) {
+  std::int64_t records_read = 0;
+  for (; q.step(); ++records_read) {
     last_ = {q.number(0), q.real_number(1), q.text(2)};
     if (!knows_of(db, last_.member, {last_.key, last_.score}))
       findings.push_back(
           cat(printable(last_.member, 200), " stands in ", name_of_key(db, last_.key), " and does not know of it"));
   }
-  return looked_at;
+  return records_read;
 }
 
 // Hashes that are kept with the members have no rows of their own.
-std::int64_t rows_check::look_at_keys(database& db, std::vector<std::string>& findings) {
+std::int64_t rows_check::check_keys(database& db, std::vector<std::string>& findings) {
   auto q = db.prepare("SELECT id, name, kind, size FROM keys WHERE id>? ORDER BY id LIMIT ?").with(id_, some);
-  std::int64_t looked_at = 0;
-  for (; q.step(); ++looked_at) {
+  std::int64_t records_read = 0;
+  for (; q.step(); ++records_read) {
     id_ = q.number(0);
     const auto kind = static_cast<rows::kind>(q.number(2));
     const auto name = q.text(1);
@@ -109,7 +109,7 @@ std::int64_t rows_check::look_at_keys(database& db, std::vector<std::string>& fi
     if (found != q.number(3))
       findings.push_back(cat(printable(name, 200), " has ", found, ", and is said to have ", q.number(3)));
   }
-  return looked_at;
+  return records_read;
 }
 
 }  // namespace sluice::storage::sqlite

@@ -12,13 +12,13 @@ namespace sluice::storage::sqlite {
 class rows_check {
 public:
   // Looks at some hundred rows, from one snapshot, and adds what is wrong. False: all was looked at.
-  bool look_at_some(database& db, std::vector<std::string>& findings);
+  bool check_some(database& db, std::vector<std::string>& findings);
 
 private:
   enum class part : std::uint8_t { members, scores, keys, done };
-  std::int64_t look_at_members(database& db, std::vector<std::string>& findings);
-  std::int64_t look_at_scores(database& db, std::vector<std::string>& findings);
-  std::int64_t look_at_keys(database& db, std::vector<std::string>& findings);
+  std::int64_t check_members(database& db, std::vector<std::string>& findings);
+  std::int64_t check_scores(database& db, std::vector<std::string>& findings);
+  std::int64_t check_keys(database& db, std::vector<std::string>& findings);
 
   part at_ = part::members;
   std::int64_t id_ = 0;  // of the last row of `members` or `keys`

@@ -31,7 +31,8 @@ public:
   };
 
   script_engine(keyspace& keys, std::string_view prefix) : script_engine(keys, prefix, bounds()) {}
-  script_engine(keyspace& keys, std::string_view prefix, bounds most, const machine::edition& known = machine::ours());
+  script_engine(keyspace& keys, std::string_view prefix, bounds most,
+                const machine::edition& known = machine::current_edition());
   ~script_engine();
   script_engine(const script_engine&) = delete;
 

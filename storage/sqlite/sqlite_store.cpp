@@ -31,7 +31,7 @@ constexpr int long_log_pages = 16 * checkpoint_after_pages;
 constexpr auto between_warnings = std::chrono::minutes(10);
 constexpr duration long_wait = std::chrono::milliseconds(100);
 // For what the next reader would do as well.
-constexpr duration short_patience = std::chrono::milliseconds(50);
+constexpr duration short_timeout = std::chrono::milliseconds(50);
 
 // Keys are as on Redis.
 constexpr std::string_view prefix = "{sluice}";
@@ -102,8 +102,9 @@ public:
       if (auto fine = check_file(file); !fine) return fine;
     if (!is_there && mode_ != open_mode::may_make) return no_store(path_);
     // A store that is there already is only looked at, which needs no lock.
-    auto there = is_there ? open_database(only_looks() ? access::look : access::change) : error{errc::not_found, path_};
-    if (only_looks()) return there;
+    auto there =
+        is_there ? open_database(is_read_only() ? access::look : access::change) : error{errc::not_found, path_};
+    if (is_read_only()) return there;
     const auto why = there ? errc::none : there.error().code;
     if (why == errc::not_found ? mode_ != open_mode::may_make : why != errc::none && why != errc::storage_busy)
       return there;
@@ -121,7 +122,7 @@ public:
   result<raising> raise_layout() {
     raises_ = true;
     if (auto opened = open(); !opened) return opened.error();
-    if (auto held = lock(patience_with_others); !held) return held.error();
+    if (auto held = lock(busy_timeout); !held) return held.error();
     const letting_go at_the_end{*this};
     raising said;
     const auto wrong = transact("BEGIN IMMEDIATE", [&] {
@@ -167,14 +168,15 @@ public:
   }
 
   // Of what others wrote nothing is known but that they did. Where this process wrote too, it was told already.
-  std::unique_ptr<watch> watch_others(std::function<void(const hint&)> told) override {
+  std::unique_ptr<watch> watch_others(std::function<void(const hint&)> callback) override {
     if (!lock_) return nullptr;
-    return watch_file(lock_->path(), [this, told = std::move(told), heard = lock_->told_by_others()]() mutable {
-      const auto now = lock_->told_by_others();
-      if (now <= heard) return;
-      heard = now;
-      told(hint::for_everybody());
-    });
+    return watch_file(lock_->path(),
+                      [this, callback = std::move(callback), heard = lock_->notified_by_others()]() mutable {
+                        const auto now = lock_->notified_by_others();
+                        if (now <= heard) return;
+                        heard = now;
+                        callback(hint::for_everybody());
+                      });
   }
 
   sluice::durability durability() const override { return durability_; }
@@ -195,8 +197,8 @@ public:
       return look([&] { run({std::move(c), read, {}}, false); });
     });
     rows_check rows;
-    for (bool goes_on = true; found && goes_on && found->size() < machine::most_findings;) {
-      const auto looked = look([&] { goes_on = rows.look_at_some(*db_, *found); });
+    for (bool goes_on = true; found && goes_on && found->size() < machine::max_findings;) {
+      const auto looked = look([&] { goes_on = rows.check_some(*db_, *found); });
       if (looked) continue;
       if (looked.error().code != errc::storage_damaged) return looked.error();
       found->push_back(cat("the rows cannot be looked at: ", looked.error().message));
@@ -227,7 +229,7 @@ private:
   using access = database::access;
 
   bool in_memory() const { return path_ == ":memory:"; }
-  bool only_looks() const { return mode_ == open_mode::only_look; }
+  bool is_read_only() const { return mode_ == open_mode::read_only; }
 
   struct letting_go {
     sqlite_store& me;
@@ -267,12 +269,12 @@ private:
   std::optional<trouble> carry_out(std::span<const request> batch, std::vector<answer>& answers) {
     embedded_steps x;
     machine::ask_all(x, batch, answers);
-    if (only_looks() && !has_only_looks(x)) return trouble{machine::only_looked_at(path_), true};
-    if (may_only_look(x)) {
+    if (is_read_only() && !is_read_only_batch(x)) return trouble{machine::only_read(path_), true};
+    if (may_only_read(x)) {
       bool looked = false;
       if (auto wrong = transact("BEGIN", [&] { looked = look(x); })) return wrong;
       if (looked) {
-        put_aside_later(x);
+        move_to_quarantine_later(x);
         return std::nullopt;
       }
       answers.assign(batch.size(), {});  // some were answered
@@ -280,11 +282,11 @@ private:
       machine::ask_all(x, batch, answers);
     }
     const auto asked = std::chrono::steady_clock::now();
-    if (auto held = lock(patience_with_others); !held) return trouble{held.error()};
+    if (auto held = lock(busy_timeout); !held) return trouble{held.error()};
     waited_long_ = waited_before_ || std::chrono::steady_clock::now() - asked > long_wait;
     if (auto wrong = write(x)) return wrong;
     made_work_ = x.made_work;
-    put_aside_later(x);
+    move_to_quarantine_later(x);
     return std::nullopt;
   }
 
@@ -326,8 +328,8 @@ private:
     return {errc::storage_unavailable, cat(path_, ": ", e.what())};
   }
 
-  // New jobs leave room for the ends of those that are there: one that has ended takes about twice the room of one that
-  // waits, and a row that is written anew takes its room twice meanwhile.
+  // New jobs leave room for the ends of those that are there: one that has ended takes two to three times the room of
+  // one that waits, and a row that is written anew takes its room twice meanwhile.
   bool has_room() {
     if (max_pages_ == 0) return true;
     const auto number = [&](const char* sql) {
@@ -335,7 +337,7 @@ private:
       return q.step() ? q.number(0) : 0;
     };
     const auto used = number("PRAGMA page_count") - number("PRAGMA freelist_count");
-    return 2 * used <= max_pages_;
+    return 3 * used <= max_pages_;
   }
 
   // Failures of what was asked, not of the store: the others of the batch may well succeed.
@@ -362,10 +364,10 @@ private:
     if (!S_ISREG(file.st_mode))
       return error{errc::invalid_argument, cat(printable(path_, 300), " is no file; name one, as in sqlite:jobs.db")};
     if (file.st_nlink > 1)
-      return error{errc::invalid_argument,
-                   cat(printable(path_, 300), " has ", file.st_nlink,
-                       " names (hard links), and its log and its lock stand beside each name for itself; remove all "
-                       "names but one")};
+      return error{
+          errc::invalid_argument,
+          cat(printable(path_, 300), " has ", file.st_nlink,
+              " names (hard links), and each would have a log and a lock of its own; remove all names but one")};
     constexpr auto smallest = 512;  // SQLite takes a shorter one for a new one
     if (file.st_size > 0 && file.st_size < smallest)
       return error{errc::storage_damaged,
@@ -451,11 +453,11 @@ private:
   }
 
   result<void> reopen() {
-    if (auto held = acquire(patience_with_others); !held) return held;
+    if (auto held = acquire(busy_timeout); !held) return held;
     auto opened = was_open_ ? find_again() : result<void>();
     const bool may_make = mode_ == open_mode::may_make && !was_open_;
     if (opened)
-      opened = open_database(only_looks() ? access::look : in_memory() || may_make ? access::make : access::change);
+      opened = open_database(is_read_only() ? access::look : in_memory() || may_make ? access::make : access::change);
     if (opened && log_is_in_doubt_ && !damaged_) opened = write_log_again();
     unlock();
     return opened;
@@ -475,19 +477,19 @@ private:
     return {};
   }
 
-  result<void> lock(duration patience) {
+  result<void> lock(duration timeout) {
     if (has_found_ && !damaged_) stop_writing(found_);
     if (damaged_) return *damaged_;
     if (!lock_) return {};
-    if (auto held = acquire(patience); !held) return held;
+    if (auto held = acquire(timeout); !held) return held;
     auto found = find_again();
     if (!found) lock_->release();
     return found;
   }
 
-  result<void> acquire(duration patience) {
+  result<void> acquire(duration timeout) {
     if (!lock_) return {};
-    auto held = lock_->acquire(patience, stop_);
+    auto held = lock_->acquire(timeout, stop_);
     if (!held && held.error().code == errc::storage_lost) lost_ = held.error();
     return held;
   }
@@ -507,14 +509,15 @@ private:
   }
 
   // Whether it is worth a look without the lock. What has to do with lines that are not empty is not.
-  static bool may_only_look(const embedded_steps& x) {
+  static bool may_only_read(const embedded_steps& x) {
     return std::all_of(x.sent.begin(), x.sent.end(), [](const auto& s) {
-      return machine::only_looks(s.what.what()) || machine::may_find_nothing(s.what.what());
+      return machine::is_read_only(s.what.what()) || machine::may_find_nothing(s.what.what());
     });
   }
 
-  static bool has_only_looks(const embedded_steps& x) {
-    return std::all_of(x.sent.begin(), x.sent.end(), [](const auto& s) { return machine::only_looks(s.what.what()); });
+  static bool is_read_only_batch(const embedded_steps& x) {
+    return std::all_of(x.sent.begin(), x.sent.end(),
+                       [](const auto& s) { return machine::is_read_only(s.what.what()); });
   }
 
   // Answers the batch from one snapshot, without the lock, when none of it would change anything.
@@ -535,12 +538,12 @@ private:
   }
 
   // Of what was come upon. Where it cannot be done it stays, and `transact` said why; the next reader finds it again.
-  void put_aside_later(const embedded_steps& x) {
+  void move_to_quarantine_later(const embedded_steps& x) {
     if (x.broken.empty()) return;
-    if (only_looks()) return machine::leave_broken(x.broken);
+    if (is_read_only()) return machine::leave_broken(x.broken);
     embedded_steps aside;
-    machine::put_aside(aside, x.broken);
-    if (!lock(short_patience)) return;
+    machine::move_to_quarantine(aside, x.broken);
+    if (!lock(short_timeout)) return;
     if (!write(aside)) made_work_.add(aside.made_work);
   }
 
@@ -584,7 +587,7 @@ private:
   }
 
   void checkpoint() {
-    if (auto held = lock(patience_with_others); !held) return;  // the log grows on; the next commit asks again
+    if (auto held = lock(busy_timeout); !held) return;  // the log grows on; the next commit asks again
     int in_log = 0, copied = 0;
     const int code = sqlite3_wal_checkpoint_v2(db_->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
     unlock();

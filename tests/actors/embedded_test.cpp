@@ -24,7 +24,7 @@ using caf::event_based_actor;
 
 // Answers each job with its attempt.
 behavior counting(event_based_actor*) {
-  return {[](const run_job& start) { return "run " + std::to_string(start.attempt()); }};
+  return {[](const run_job& run) { return "run " + std::to_string(run.attempt()); }};
 }
 
 // Takes jobs and never answers; `has` counts them.
@@ -158,15 +158,15 @@ TEST_CASE("an actor of the host handles a job type, and its answer is the outcom
   host_world w;
   w.options.retry.attempts = 0;
   const auto actor = w.spawn([](event_based_actor*) -> behavior {
-    return {[](const run_job& start) -> caf::result<std::string> {
-      if (start.args() == "\"refuse\"") return to_caf({errc::refused, "not today"});
-      return "did " + start.args();
+    return {[](const run_job& run) -> caf::result<std::string> {
+      if (run.args() == "\"refuse\"") return to_caf({errc::refused, "not today"});
+      return "did " + run.args();
     }};
   });
   const auto quiet = w.spawn([](event_based_actor*) -> behavior { return {[](const run_job&) {}}; });
   const auto outcomes = w.spawn([](event_based_actor*) -> behavior {
-    return {[](const run_job& start) {
-      return start.attempt() == 1 ? outcome::retry_in(1ms, "once more") : outcome::succeeded("second");
+    return {[](const run_job& run) {
+      return run.attempt() == 1 ? outcome::retry_in(1ms, "once more") : outcome::succeeded("second");
     }};
   });
   const auto numbers = w.spawn([](event_based_actor*) -> behavior { return {[](const run_job&) { return 42; }}; });
@@ -292,7 +292,7 @@ TEST_CASE("the death of a host's actor fails what it had in hand, and its type w
   REQUIRE(eventually([&] { return w.get(waiting).line == "type:mine"; }));
   CHECK(w.get(waiting).history.empty());
 
-  caf::anon_send(w.embedded->handle(), handler_atom::value, job_type("mine"), w.spawn(counting));
+  caf::anon_send(w.embedded->handle(), set_handler_atom::value, job_type("mine"), w.spawn(counting));
   REQUIRE(w.becomes(id, job_state::succeeded));
   CHECK(w.get(id).result == "run 2");
   REQUIRE(w.becomes(waiting, job_state::succeeded));
@@ -305,28 +305,28 @@ TEST_CASE("a thousand jobs survive the death and rebirth of the actor that handl
   w.options.retry = {.attempts = 20, .backoff = {}, .delay = 1ms, .max_delay = {}, .jitter = {}, .then = {}};
   constexpr std::size_t jobs = 1'000;
   auto runs = std::make_shared<std::atomic<int>>(0);
-  struct sent_starts {
+  struct sent_runs {
     std::mutex mutex;
     std::multiset<std::uint64_t> fences;
   };
-  auto sent = std::make_shared<sent_starts>();
+  auto sent = std::make_shared<sent_runs>();
   const auto make = [&] {
     return w.spawn([runs, sent](event_based_actor* self) -> behavior {
       // Answers a little later, so that its death finds it with jobs in hand.
       auto held = std::make_shared<std::deque<std::pair<caf::response_promise, run_job>>>();
-      return {[=](const run_job& start) {
+      return {[=](const run_job& run) {
                 {
                   std::lock_guard hold(sent->mutex);
-                  sent->fences.insert(start.fence().value);
+                  sent->fences.insert(run.fence().value);
                 }
                 ++*runs;
-                held->emplace_back(self->make_response_promise(), start);
+                held->emplace_back(self->make_response_promise(), run);
                 self->delayed_send(self, 1ms, caf::tick_atom::value);
                 return held->back().first;
               },
               [=](caf::tick_atom) {
-                auto& [promise, start] = held->front();
-                promise.deliver(std::to_string(start.fence().value));
+                auto& [promise, run] = held->front();
+                promise.deliver(std::to_string(run.fence().value));
                 held->pop_front();
               }};
     });
@@ -340,38 +340,38 @@ TEST_CASE("a thousand jobs survive the death and rebirth of the actor that handl
     REQUIRE(eventually([&] { return *runs >= killed_at; }));
     caf::anon_send_exit(actor, caf::exit_reason::kill);
     actor = make();
-    caf::anon_send(w.embedded->handle(), handler_atom::value, job_type("mine"), actor);
+    caf::anon_send(w.embedded->handle(), set_handler_atom::value, job_type("mine"), actor);
   }
   REQUIRE(eventually([&] { return w.counts().succeeded == jobs; }, 60s));
 
   std::set<std::uint64_t> fences;
-  std::size_t starts = 0, died = 0, recorded = 0;
+  std::size_t attempts = 0, died = 0, recorded = 0;
   job_query query;
   query.limit = 200;
   do {
     const auto page = w.client->list(query);
     REQUIRE(page.ok());
     for (const auto& j : page->jobs) {
-      for (const auto& start : j.history) {
-        ++starts;
-        fences.insert(start.fence.value);
-        if (start.cause == "handler_died") ++died;
-        else if (start.cause == "succeeded") CHECK(j.result == std::to_string(start.fence.value));
-        else CHECK(start.cause == "given_back");
+      for (const auto& run : j.history) {
+        ++attempts;
+        fences.insert(run.fence.value);
+        if (run.cause == "handler_died") ++died;
+        else if (run.cause == "succeeded") CHECK(j.result == std::to_string(run.fence.value));
+        else CHECK(run.cause == "given_back");
         // What the actor began has ended as a run, and it began nothing twice.
         std::lock_guard hold(sent->mutex);
-        const auto times = sent->fences.count(start.fence.value);
+        const auto times = sent->fences.count(run.fence.value);
         CHECK(times <= 1);
-        if (start.cause == "given_back") CHECK(times == 0);
-        if (start.cause == "succeeded") CHECK(times == 1);
+        if (run.cause == "given_back") CHECK(times == 0);
+        if (run.cause == "succeeded") CHECK(times == 1);
         recorded += times;
       }
       CHECK(j.history.back().cause == "succeeded");
     }
     query.after = page->next;
   } while (!query.after.empty());
-  CHECK(fences.size() == starts);
-  CHECK(recorded == sent->fences.size());  // each start that the actor saw has its one outcome
+  CHECK(fences.size() == attempts);
+  CHECK(recorded == sent->fences.size());  // each run that the actor saw has its one outcome
   CHECK(died > 0);
 }
 
@@ -548,12 +548,12 @@ TEST_CASE("an error that a living actor passes on is a failed run, and its type 
   w.options.retry.attempts = 0;
   const auto dead = w.system.spawn([](event_based_actor* self) { self->quit(); });
   const auto dispatcher = w.spawn([dead](event_based_actor* self) -> behavior {
-    return {[self, dead](const run_job& start) {
+    return {[self, dead](const run_job& run) {
       auto promise = self->make_response_promise();
-      if (start.args() == "2") {
+      if (run.args() == "2") {
         promise.deliver(std::string("by myself"));
       } else {
-        self->request(dead, caf::infinite, start)
+        self->request(dead, caf::infinite, run)
             .then([](const std::string&) {}, [promise](caf::error& e) mutable { promise.deliver(e); });
       }
       return promise;

@@ -104,7 +104,7 @@ TEST_CASE("the last progress of a job that has ended is kept") {
   CHECK(done->progress->text == "all done");
 }
 
-TEST_CASE("what a run has watched stands in its start's record on each store and filters see it") {
+TEST_CASE("what a run has watched stands in its run's record on each store and filters see it") {
   const auto store = GENERATE(as<std::string>{}, "sqlite", "redis");
   static redis_server redis;
   server_world w(store == "redis" ? redis.url() + "&prefix=watch" : std::string());
@@ -129,17 +129,17 @@ TEST_CASE("what a run has watched stands in its start's record on each store and
   const auto j = w.get(id);
   CHECK(j.result == "done");
   REQUIRE(j.history.size() == 2);
-  for (const auto& start : j.history) {
-    REQUIRE(start.watched.size() == 3);
-    CHECK(start.watched[0].system == "REDIS");
-    CHECK(start.watched[0].what == "Save 1:2 x");
-    CHECK(start.watched[0].times == 2);
-    CHECK(start.watched[0].longest <= start.watched[0].total);
-    CHECK(start.watched[1].failed == (start.attempt == 1 ? 1 : 0));
-    CHECK(start.watched[2].system == "JOB");
-    CHECK(start.watched[2].what == "work");
-    CHECK(start.watched[2].failed == (start.attempt == 1 ? 1 : 0));
-    CHECK(start.watched[2].total >= start.watched[1].total);
+  for (const auto& run : j.history) {
+    REQUIRE(run.watched.size() == 3);
+    CHECK(run.watched[0].system == "REDIS");
+    CHECK(run.watched[0].what == "Save 1:2 x");
+    CHECK(run.watched[0].times == 2);
+    CHECK(run.watched[0].longest <= run.watched[0].total);
+    CHECK(run.watched[1].failed == (run.attempt == 1 ? 1 : 0));
+    CHECK(run.watched[2].system == "JOB");
+    CHECK(run.watched[2].what == "work");
+    CHECK(run.watched[2].failed == (run.attempt == 1 ? 1 : 0));
+    CHECK(run.watched[2].total >= run.watched[1].total);
   }
   CHECK(j.history[0].cause == "failed");
   CHECK(eventually([&] { return seen->parts == 6; }));

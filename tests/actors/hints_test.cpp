@@ -33,11 +33,11 @@ void put_here(counted_server& s, const std::string& queue) {
   j.type = job_type("count");
   j.queue = queue_name(queue);
   const enqueue_pipeline pipeline({}, {});
-  auto ready = pipeline.prepare(std::move(j), s.runner().now());
+  auto ready = pipeline.prepare(std::move(j), s.shared_store().now());
   REQUIRE(ready);
   storage::enqueue_request r;
   r.jobs.push_back(std::move(*ready));
-  const auto told = s.runner().call({std::move(r)}, std::chrono::steady_clock::now() + 10s);
+  const auto told = s.shared_store().call({std::move(r)}, std::chrono::steady_clock::now() + 10s);
   REQUIRE(std::holds_alternative<storage::enqueue_answer>(told.at(0)));
 }
 

@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "actors/server_world.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 #include "support/catch.hpp"
 
 namespace sluice::test {
@@ -20,8 +20,8 @@ TEST_CASE("a server that meets a newer layout calls on_fatal and puts nothing as
     told.push_back(why);
   });
 
-  side_door door(w.folder.file("jobs.db"));
-  door.command({"SET", "schema", "5"});
+  raw_store raw(w.folder.file("jobs.db"));
+  raw.command({"SET", "schema", "5"});
   CHECK(eventually([&] {
     std::lock_guard hold(mutex);
     return !told.empty();
@@ -32,7 +32,7 @@ TEST_CASE("a server that meets a newer layout calls on_fatal and puts nothing as
   CHECK(told[0].message.find("has layout 5") != std::string::npos);
   CHECK(told[0].message.find("knows layout 4") != std::string::npos);
 
-  door.command({"SET", "schema", "4"});
+  raw.command({"SET", "schema", "4"});
   CHECK(w.get(waits).state == job_state::scheduled);
   CHECK(w.counts().quarantined == 0);
 }
@@ -41,13 +41,13 @@ TEST_CASE("a server that cannot raise an older layout does not start and may be 
   server_world w;
   w.handlers.handle("noop", [](job_context&) {});
   w.enqueue("noop");
-  side_door door(w.folder.file("jobs.db"));
-  door.command({"SET", "schema", "3"});
+  raw_store raw(w.folder.file("jobs.db"));
+  raw.command({"SET", "schema", "3"});
   sluice::server server(w.options, w.handlers, w.filters);
   const auto refused = server.start();
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == errc::storage_older);
-  door.command({"SET", "schema", "4"});
+  raw.command({"SET", "schema", "4"});
   CHECK(server.start().ok());
 }
 

@@ -1,5 +1,5 @@
 // The thread that renews leases: what does not hold it up.
-#include "actors/lease_keeper.hpp"
+#include "execution/lease_keeper.hpp"
 
 #include <atomic>
 
@@ -17,20 +17,21 @@ TEST_CASE("leases are renewed although the store is at something else and more o
   way_in way;
   server_world w;
   w.handlers.handle("work", [](job_context&) {});
-  auto opened = open_engine(w.options, w.handlers, {});
+  auto opened = open_server_context(w.options, w.handlers, {});
   REQUIRE(opened);
   const auto e = *opened;
-  e->runner = std::make_shared<storage::runner>(std::make_unique<two_way_store>(g, way));
+  const auto shared_store = std::make_shared<storage::shared_store>(std::make_unique<two_connection_store>(g, way));
+  e->use_store(shared_store);
   e->keeper = std::make_shared<lease_keeper>(e, [](const auto&, fence) {});
   g.set(false);
   for (int i = 0; i < 3; ++i)
-    e->runner->submit({storage::queue_names_request{}}, [](const storage::runner::answers&) {});
+    shared_store->submit({storage::queue_names_request{}}, [](const storage::shared_store::answers&) {});
   g.wait_entered(1);
-  auto start = std::make_shared<held_start>();
-  start->about.id = job_id("held");
-  start->about.type = job_type("work");
-  start->about.fence.value = 1;
-  e->pool_of("default", w.options.queues.at("default"))->hold({start});
+  auto run = std::make_shared<claimed_run>();
+  run->about.id = job_id("held");
+  run->about.type = job_type("work");
+  run->about.fence.value = 1;
+  e->queue("default", w.options.queues.at("default")).pool->runs.hold({run});
   e->keeper->notice(std::chrono::steady_clock::now());
   way.passing.wait_entered(1);
   CHECK(way.passing.batches == std::vector<std::size_t>{1});

@@ -7,7 +7,7 @@
 #include "actors/host_world.hpp"
 #include "actors/server_world.hpp"
 #include "core/text.hpp"
-#include "storage/runner.hpp"
+#include "storage/shared_store.hpp"
 #include "support/catch.hpp"
 #include "support/redis_server.hpp"
 
@@ -147,7 +147,7 @@ TEST_CASE("a clock set an hour ahead and two hours back fires nothing twice and 
     time_point now() const override { return system_clock().now() + duration(by_us.load()); }
   };
   const auto time = std::make_shared<moved_clock>();
-  const auto store = storage::open_runner("sqlite::memory:moved_clock", time);
+  const auto store = storage::open_shared_store("sqlite::memory:moved_clock", time);
   REQUIRE(store.ok());
   server_world w("sqlite::memory:moved_clock");
   seen_occurrences seen;
@@ -200,29 +200,29 @@ TEST_CASE("an actor of the host sets pauses triggers lists and removes schedules
   host_world w;
   w.start();
   caf::scoped_actor self{w.system};
-  const auto door = w.embedded->handle();
-  const auto patience = std::chrono::seconds(10);
+  const auto facade = w.embedded->handle();
+  const auto timeout = std::chrono::seconds(10);
   const auto failed = [&](const caf::error& e) { FAIL(to_string(error_of(e))); };
-  self->request(door, patience, recur_atom::value, every("s", 24h))
+  self->request(facade, timeout, schedule_atom::value, every("s", 24h))
       .receive([&](const recurring_status& s) { CHECK(s.next_at.has_value()); }, failed);
-  self->request(door, patience, hold_atom::value, std::string("s"), true)
+  self->request(facade, timeout, pause_schedule_atom::value, std::string("s"), true)
       .receive([&](const recurring_status& s) { CHECK(s.paused); }, failed);
   job_id triggered;
-  self->request(door, patience, trigger_atom::value, std::string("s"))
+  self->request(facade, timeout, trigger_schedule_atom::value, std::string("s"))
       .receive([&](const job_id& id) { triggered = id; }, failed);
   CHECK_FALSE(triggered.empty());
-  self->request(door, patience, recur_atom::value)
+  self->request(facade, timeout, schedule_atom::value)
       .receive(
           [&](const std::vector<recurring_status>& all) {
             REQUIRE(all.size() == 1);
             CHECK(all[0].last_job == triggered);
           },
           failed);
-  self->request(door, patience, unrecur_atom::value, std::string("s"))
+  self->request(facade, timeout, remove_schedule_atom::value, std::string("s"))
       .receive([&](bool there) { CHECK(there); }, failed);
-  self->request(door, patience, unrecur_atom::value, std::string("s"))
+  self->request(facade, timeout, remove_schedule_atom::value, std::string("s"))
       .receive([&](bool there) { CHECK_FALSE(there); }, failed);
-  self->request(door, patience, hold_atom::value, std::string("s"), true)
+  self->request(facade, timeout, pause_schedule_atom::value, std::string("s"), true)
       .receive([&](const recurring_status&) { FAIL("there is none"); },
                [&](const caf::error& e) { CHECK(error_of(e).code == errc::not_found); });
 }

@@ -32,9 +32,9 @@ public:
     return runs_;
   }
   // Work goes on.
-  bool grows(int by = 100, std::chrono::milliseconds patience = 20s) const {
+  bool grows(int by = 100, std::chrono::milliseconds timeout = 20s) const {
     const int before = all_;
-    return eventually([&] { return all_ >= before + by; }, patience);
+    return eventually([&] { return all_ >= before + by; }, timeout);
   }
 
 private:
@@ -130,7 +130,7 @@ bool runs_dry(sluice::client& c) {
 bool was_lost(sluice::client& c, const std::string& id) {
   const auto j = c.get(job_id(id));
   if (!j) return false;
-  return std::any_of(j->history.begin(), j->history.end(), [](const auto& start) { return start.cause == "lost"; });
+  return std::any_of(j->history.begin(), j->history.end(), [](const auto& run) { return run.cause == "lost"; });
 }
 
 }  // namespace

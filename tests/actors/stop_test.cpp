@@ -4,7 +4,7 @@
 #include <future>
 
 #include "actors/server_world.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 #include "support/catch.hpp"
 
 namespace sluice::test {
@@ -70,7 +70,7 @@ TEST_CASE("jobs that heed the stop go back to their queue with no attempt used")
   CHECK(w.client->servers()->empty());
 }
 
-TEST_CASE("a body that ignores the stop is reported and given back only on demand") {
+TEST_CASE("a handler that ignores the stop is reported and given back only on demand") {
   server_world w;
   auto release = std::make_shared<std::atomic<bool>>(false);
   auto began = std::make_shared<std::atomic<bool>>(false);
@@ -101,7 +101,7 @@ TEST_CASE("a stop waits for an on_fatal that is under way") {
     called = true;
     go.wait(false);
   });
-  side_door(w.folder.file("jobs.db")).command({"SET", "schema", "5"});
+  raw_store(w.folder.file("jobs.db")).command({"SET", "schema", "5"});
   REQUIRE(eventually([&] { return called.load(); }));
   auto stopping = std::async(std::launch::async, [&] { w.server->stop(); });
   CHECK(stopping.wait_for(2s) == std::future_status::timeout);  // without grace a stop takes less

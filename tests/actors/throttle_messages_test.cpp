@@ -43,9 +43,9 @@ result<Answer> say(host_world& w, Words... words) {
   return got;
 }
 
-result<std::string> set(host_world& w, const throttler& t) { return say<std::string>(w, limit_atom::value, t); }
+result<std::string> set(host_world& w, const throttler& t) { return say<std::string>(w, throttler_atom::value, t); }
 result<std::string> unset(host_world& w, throttler_kind kind, const std::string& name) {
-  return say<std::string>(w, unlimit_atom::value, throttler_name{kind, name});
+  return say<std::string>(w, remove_throttler_atom::value, throttler_name{kind, name});
 }
 result<throttler_status> look(host_world& w, throttler_kind kind, const std::string& name) {
   return say<throttler_status>(w, describe_atom::value, throttler_name{kind, name});
@@ -114,7 +114,7 @@ TEMPLATE_TEST_CASE("an actor of the host sets describes lists and removes thrott
   CHECK(words_of(look_at_all(w)).starts_with("semaphore:api limit 1 held 1 waiting 1"));
   const auto why = explain(w, second);
   REQUIRE(why.ok());
-  CHECK(why->reason == explain_reason::waits);
+  CHECK(why->reason == explain_reason::waits_for_permit);
   CHECK(why->resource == "semaphore:api");
   CHECK(why->holders == std::vector{first});
   CHECK(explain(w, first)->reason == explain_reason::running);
@@ -165,7 +165,7 @@ TEMPLATE_TEST_CASE("a message tells of each kind of throttler what a client tell
     CHECK(words_of(told) == words_of(w.client->throttler(kind, name)));
   }
   CHECK(look(w, throttler_kind::dynamic_window, "tenants")->waiters.size() == 2);
-  CHECK(explain(w, waits)->reason == explain_reason::slot);
+  CHECK(explain(w, waits)->reason == explain_reason::waits_for_slot);
   CHECK(words_of(explain(w, waits)) == words_of(w.client->explain(waits)));
   may_end.count_down();
 }
@@ -218,20 +218,20 @@ TEST_CASE("while the store is away every question about throttlers is answered w
     return self->request(w.embedded->handle(), std::chrono::seconds(30), std::move(words)...);
   };
   // All at once: none waits for the patience of another.
-  auto set_it = ask(limit_atom::value, semaphore("api", 2));
-  auto unset_it = ask(unlimit_atom::value, which);
-  auto look_at_it = ask(describe_atom::value, which);
-  auto look_at_each = ask(describe_atom::value);
+  auto set_it = ask(throttler_atom::value, semaphore("api", 2));
+  auto unset_it = ask(remove_throttler_atom::value, which);
+  auto check_it = ask(describe_atom::value, which);
+  auto check_each = ask(describe_atom::value);
   auto explain_it = ask(explain_atom::value, job_id("any"));
   set_it.receive([](const std::string&) {}, failed);
   unset_it.receive([](const std::string&) {}, failed);
-  look_at_it.receive([](const throttler_status&) {}, failed);
-  look_at_each.receive([](const std::vector<throttler_status>&) {}, failed);
+  check_it.receive([](const throttler_status&) {}, failed);
+  check_each.receive([](const std::vector<throttler_status>&) {}, failed);
   explain_it.receive([](const explanation&) {}, failed);
   REQUIRE(told.size() == 5);
   for (const auto& e : told) {
     CAPTURE(to_string(e));
-    CHECK((waiting_helps(e.code) || e.code == errc::unknown_outcome));
+    CHECK((is_transient(e.code) || e.code == errc::unknown_outcome));
   }
   redis.start();
   CHECK(eventually([&] { return look_at_all(w).ok(); }));
@@ -263,7 +263,7 @@ TEST_CASE("what a host has asked about throttlers is answered though the server 
             .then([&](const throttler_status&) { ++answered; }, failed);
         self->request(handle, caf::infinite, explain_atom::value, job_id("nobody"))
             .then([&](const explanation&) { ++answered; }, failed);
-        self->request(handle, caf::infinite, limit_atom::value, semaphore("s", 1))
+        self->request(handle, caf::infinite, throttler_atom::value, semaphore("s", 1))
             .then([&](const std::string&) { ++answered; }, failed);
       }
     }};

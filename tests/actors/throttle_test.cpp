@@ -7,7 +7,7 @@
 
 #include "actors/host_world.hpp"
 #include "actors/server_world.hpp"
-#include "storage/runner.hpp"
+#include "storage/shared_store.hpp"
 #include "support/catch.hpp"
 #include "support/redis_server.hpp"
 
@@ -31,7 +31,7 @@ throttler fixed_window(const std::string& name, std::uint64_t limit, duration in
   return t;
 }
 
-// How many bodies run at once, in all and by key.
+// How many handlers run at once, in all and by key.
 class overlap {
 public:
   class inside {
@@ -68,7 +68,7 @@ private:
 };
 
 struct throttle_world : host_world {
-  overlap bodies, types;
+  overlap handler_runs, types;
 
   explicit throttle_world(const std::string& store = "sqlite") : host_world(url_of(store)) {
     options.queues = {{"default", {8, 256, {}, {}}}};
@@ -81,12 +81,12 @@ struct throttle_world : host_world {
     return shared.url() + "&prefix=throttle" + std::to_string(++worlds);
   }
 
-  // A body of `length`, counted by its args.
+  // A handler of `length`, counted by its args.
   void body(const std::string& type, std::chrono::microseconds length = 2ms) {
     handlers.handle(type, [this, length](job_context& c) {
-      overlap::inside now(bodies, c.args());
+      overlap::inside now(handler_runs, c.args());
       overlap::inside of_type(types, c.type().value);
-      std::this_thread::sleep_for(length);  // the body's work, not a wait for anybody
+      std::this_thread::sleep_for(length);  // the handler's work, not a wait for anybody
     });
   }
 
@@ -100,16 +100,16 @@ struct throttle_world : host_world {
       if (!r) throw std::runtime_error(to_string(r.error()));
   }
 
-  bool all_end(std::uint64_t n, std::chrono::seconds patience = 60s) {
-    return eventually([&] { return counts().succeeded + counts().failed + counts().deleted == n; }, patience);
+  bool all_end(std::uint64_t n, std::chrono::seconds timeout = 60s) {
+    return eventually([&] { return counts().succeeded + counts().failed + counts().deleted == n; }, timeout);
   }
 
   template <class Answer>
   Answer ask(storage::request r) {
-    auto runner = storage::open_runner(options.storage);
+    auto shared_store = storage::open_shared_store(options.storage);
     std::vector<storage::request> asked;
     asked.push_back(std::move(r));
-    auto answers = (*runner)->call(std::move(asked), std::chrono::steady_clock::now() + 10s);
+    auto answers = (*shared_store)->call(std::move(asked), std::chrono::steady_clock::now() + 10s);
     if (const auto* failed = std::get_if<error>(&answers.at(0))) throw std::runtime_error(to_string(*failed));
     return std::get<Answer>(std::move(answers[0]));
   }
@@ -143,8 +143,8 @@ TEST_CASE("no more jobs run at once than a semaphore allows and all of them run 
   w.start();
   w.enqueue_many("call", 60);
   REQUIRE(w.all_end(60));
-  CHECK(w.bodies.peak() == 2);
-  CHECK(w.bodies.runs() == 60);
+  CHECK(w.handler_runs.peak() == 2);
+  CHECK(w.handler_runs.runs() == 60);
   CHECK(w.left_over().empty());
   w.embedded->stop();
   CHECK(w.audit_is_clean());
@@ -157,9 +157,9 @@ TEST_CASE("jobs of one order exclude each other and those of others do not wait"
   w.start();
   w.enqueue_many("process", 80, [](int i) { return "{\"order_id\":" + std::to_string(i % 4) + "}"; });
   REQUIRE(w.all_end(80));
-  CHECK(w.bodies.peak_of_one_key() == 1);
-  CHECK(w.bodies.peak() > 1);
-  CHECK(w.bodies.runs() == 80);
+  CHECK(w.handler_runs.peak_of_one_key() == 1);
+  CHECK(w.handler_runs.peak() > 1);
+  CHECK(w.handler_runs.runs() == 80);
   CHECK(w.left_over().empty());
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("jobs of a type without overlap run one at a time of all servers and h
   w.enqueue_many("report", 40);
   w.enqueue_many("other", 20);
   REQUIRE(w.all_end(60));
-  CHECK(w.bodies.runs() == 60);
+  CHECK(w.handler_runs.runs() == 60);
   CHECK(w.types.peak_of("report") == 1);
   second.stop();
   w.embedded->stop();
@@ -215,7 +215,7 @@ TEST_CASE("a job that names a throttler which nobody defined fails and says so")
     CHECK(w.get(id).reason.find(std::string("throttler ") + ref + " is not defined") != std::string::npos);
     CHECK(w.get(id).history.back().cause == "rejected");
   }
-  CHECK(w.bodies.runs() == 0);
+  CHECK(w.handler_runs.runs() == 0);
 }
 
 TEST_CASE("a job whose args do not fit the name of its mutex fails and names the place") {
@@ -297,7 +297,7 @@ TEST_CASE("what a throttler defers is deleted or scheduled again when its type s
   *release = true;
   CHECK(w.becomes(holder, job_state::succeeded));
   CHECK(w.left_over().empty());
-  CHECK(w.bodies.runs() == 0);
+  CHECK(w.handler_runs.runs() == 0);
 }
 
 TEST_CASE("a strict job that had to wait for its mutex keeps it through its retries too") {
@@ -374,8 +374,8 @@ TEST_CASE("two types that take the same mutexes in opposite order all finish") {
     w.enqueue_many("ba", 100);
   }
   REQUIRE(w.all_end(2'000));
-  CHECK(w.bodies.peak() == 1);
-  CHECK(w.bodies.runs() == 2'000);
+  CHECK(w.handler_runs.peak() == 1);
+  CHECK(w.handler_runs.runs() == 2'000);
   CHECK(w.left_over().empty());
 }
 
@@ -387,8 +387,8 @@ TEST_CASE("a job under a semaphore and a window obeys both and leaks neither") {
   w.start();
   w.enqueue_many("call", 25);
   REQUIRE(w.all_end(25));
-  CHECK(w.bodies.peak() <= 2);
-  CHECK(w.bodies.runs() == 25);
+  CHECK(w.handler_runs.peak() <= 2);
+  CHECK(w.handler_runs.runs() == 25);
   CHECK(w.left_over().empty());
 }
 
@@ -465,10 +465,10 @@ TEST_CASE("a window that opens while its waiters' queue is paused lets them in o
   CHECK(w.counts().throttled >= 2);
   REQUIRE(w.client->resume(queue_name("default")));
   REQUIRE(w.all_end(6));
-  CHECK(w.bodies.runs() == 6);
+  CHECK(w.handler_runs.runs() == 6);
 }
 
-TEST_CASE("a throttler whose actors die with starts in hand loses none and leaks nothing") {
+TEST_CASE("a throttler whose actors die with runs in hand loses none and leaks nothing") {
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {semaphore("api", 3)};
   w.options.jobs["call"].throttle = {"semaphore:api", "custom:silent"};
@@ -487,7 +487,8 @@ TEST_CASE("a throttler whose actors die with starts in hand loses none and leaks
           self->quit(caf::exit_reason::unhandled_exception);
           return promise;
         },
-        [](over_atom, const std::vector<throttled_end>&) {}, [](describe_atom) { return std::vector<limiter_view>(); }};
+        [](ended_runs_atom, const std::vector<throttled_end>&) {},
+        [](describe_atom) { return std::vector<limiter_view>(); }};
   };
   auto first = w.system.spawn(silent);
   throttle_by_actor(w.handlers, "silent", first);
@@ -496,16 +497,16 @@ TEST_CASE("a throttler whose actors die with starts in hand loses none and leaks
   REQUIRE(eventually([&] { return *dies == 0; }));
   REQUIRE(eventually([&] { return w.counts().throttled == 12; }));
   auto second = w.system.spawn(silent);
-  caf::anon_send(w.embedded->handle(), throttle_atom::value, std::string("silent"), second);
+  caf::anon_send(w.embedded->handle(), set_throttler_actor_atom::value, std::string("silent"), second);
   REQUIRE(w.all_end(12));
-  CHECK(w.bodies.runs() == 12);
+  CHECK(w.handler_runs.runs() == 12);
   CHECK(w.left_over().empty());
   w.embedded->stop();
   caf::anon_send_exit(second, caf::exit_reason::kill);
   CHECK(w.audit_is_clean());
 }
 
-TEST_CASE("a throttler of the user's is a pure function over a cell") {
+TEST_CASE("a throttler of the user's is a pure function over a limiter") {
   // Lets in one, then none for 200 ms.
   class one_by_one final : public limiter {
   public:
@@ -521,21 +522,21 @@ TEST_CASE("a throttler of the user's is a pure function over a cell") {
       }
       return step;
     }
-    std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
+    std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
   };
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.jobs["call"].throttle = {"custom:slow"};
   w.handlers.limit("slow", std::make_shared<one_by_one>());
   std::mutex mutex;
-  std::vector<std::chrono::steady_clock::time_point> starts;
+  std::vector<std::chrono::steady_clock::time_point> runs;
   w.handlers.handle("call", [&](job_context&) {
     std::lock_guard hold(mutex);
-    starts.push_back(std::chrono::steady_clock::now());
+    runs.push_back(std::chrono::steady_clock::now());
   });
   w.start();
   w.enqueue_many("call", 6);
   REQUIRE(w.all_end(6));
-  CHECK(starts.back() - starts.front() >= 5 * 200ms - 100ms);
+  CHECK(runs.back() - runs.front() >= 5 * 200ms - 100ms);
 }
 
 TEST_CASE("a job whose limiter keeps more than a store takes is put off and says so") {
@@ -547,7 +548,7 @@ TEST_CASE("a job whose limiter keeps more than a store takes is put off and says
         step.each.push_back({w.count, {}});
       return step;
     }
-    std::vector<limiter_view> look(std::string_view, time_point) const override { return {}; }
+    std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
   };
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.jobs["call"].throttle = {"custom:hoarder"};
@@ -563,7 +564,7 @@ TEST_CASE("a job whose limiter keeps more than a store takes is put off and says
   CHECK(why->text.find("too_large") != std::string::npos);
   CHECK(why->text.find("custom:hoarder") != std::string::npos);
   CHECK(w.becomes(w.enqueue("plain"), job_state::succeeded));
-  CHECK(w.bodies.runs() == 1);
+  CHECK(w.handler_runs.runs() == 1);
 }
 
 TEST_CASE("an actor of the host is a throttler beside built-in ones and its death costs no permit") {
@@ -574,18 +575,19 @@ TEST_CASE("an actor of the host is a throttler beside built-in ones and its deat
   auto inside = std::make_shared<std::atomic<int>>(0);
   auto let_in = std::make_shared<std::atomic<int>>(0);
   const auto doorman = [inside, let_in](throttler_actor::pointer) -> throttler_actor::behavior_type {
-    return {[inside, let_in](acquire_atom, const std::vector<throttle_request>& asked) {
-              std::vector<throttle_verdict> verdicts;
-              for (const auto& a : asked) {
-                (void)a;
-                const bool in = inside->load() < 2;
-                if (in) ++*inside, ++*let_in;
-                verdicts.push_back(in ? throttle_verdict{} : throttle_verdict{admission::later, duration(20ms), {}});
-              }
-              return verdicts;
-            },
-            [inside](over_atom, const std::vector<throttled_end>& ends) { *inside -= static_cast<int>(ends.size()); },
-            [](describe_atom) { return std::vector<limiter_view>(); }};
+    return {
+        [inside, let_in](acquire_atom, const std::vector<throttle_request>& asked) {
+          std::vector<throttle_verdict> verdicts;
+          for (const auto& a : asked) {
+            (void)a;
+            const bool in = inside->load() < 2;
+            if (in) ++*inside, ++*let_in;
+            verdicts.push_back(in ? throttle_verdict{} : throttle_verdict{admission::deferred, duration(20ms), {}});
+          }
+          return verdicts;
+        },
+        [inside](ended_runs_atom, const std::vector<throttled_end>& ends) { *inside -= static_cast<int>(ends.size()); },
+        [](describe_atom) { return std::vector<limiter_view>(); }};
   };
   auto first = w.system.spawn(doorman);
   throttle_by_actor(w.handlers, "doorman", first);
@@ -598,28 +600,28 @@ TEST_CASE("an actor of the host is a throttler beside built-in ones and its deat
   REQUIRE(eventually([&] { return w.left_over().find("semaphore:api") == std::string::npos; }));
   *inside = 0;  // its successor knows nothing of before
   auto second = w.system.spawn(doorman);
-  caf::anon_send(w.embedded->handle(), throttle_atom::value, std::string("doorman"), second);
+  caf::anon_send(w.embedded->handle(), set_throttler_actor_atom::value, std::string("doorman"), second);
   REQUIRE(w.all_end(40));
-  CHECK(w.bodies.peak() <= 3);
-  CHECK(w.bodies.runs() == 40);
+  CHECK(w.handler_runs.peak() <= 3);
+  CHECK(w.handler_runs.runs() == 40);
   CHECK(w.left_over().empty());
   w.embedded->stop();
   caf::anon_send_exit(second, caf::exit_reason::kill);
   CHECK(w.audit_is_clean());
 }
 
-TEST_CASE("a start is not lost by a custom throttler that says what only our own may say") {
+TEST_CASE("a run is not lost by a custom throttler that says what only our own may say") {
   throttle_world w("sqlite");
   w.options.jobs["call"].throttle = {"custom:odd"};
   w.body("call");
-  const auto wrong = GENERATE(admission::parked, admission::gone, admission::refused);
+  const auto wrong = GENERATE(admission::parked, admission::stale, admission::undecided);
   auto asked_before = std::make_shared<std::atomic<bool>>(false);
   const auto odd = [wrong, asked_before](throttler_actor::pointer) -> throttler_actor::behavior_type {
     return {[wrong, asked_before](acquire_atom, const std::vector<throttle_request>& asked) {
               const auto what = asked_before->exchange(true) ? admission::granted : wrong;
               return std::vector<throttle_verdict>(asked.size(), throttle_verdict{what, {}, {}});
             },
-            [](over_atom, const std::vector<throttled_end>&) {},
+            [](ended_runs_atom, const std::vector<throttled_end>&) {},
             [](describe_atom) { return std::vector<limiter_view>(); }};
   };
   auto actor = w.system.spawn(odd);
@@ -627,7 +629,7 @@ TEST_CASE("a start is not lost by a custom throttler that says what only our own
   w.start();
   const auto id = w.enqueue("call");
   REQUIRE(w.all_end(1));
-  CHECK(w.bodies.runs() == 1);
+  CHECK(w.handler_runs.runs() == 1);
   CHECK(w.get(id).losses == 0);
   CHECK(w.get(id).attempt == 1);
   w.embedded->stop();
@@ -635,7 +637,7 @@ TEST_CASE("a start is not lost by a custom throttler that says what only our own
 }
 
 TEST_CASE(
-    "a start whose throttler the store refuses for good is put off and frees its worker and runs once that is mended") {
+    "a run whose throttler the store refuses for good is put off and frees its worker and runs once that is mended") {
   redis_server redis;
   host_world w(redis.url());
   w.options.queues = {{"default", {1, 0, {}, {}}}};
@@ -655,10 +657,10 @@ TEST_CASE(
   const auto behind = w.enqueue("other");
   REQUIRE(w.becomes(id, job_state::scheduled));  // never deleted, whatever its type's policy
   CHECK(w.becomes(behind, job_state::succeeded));
-  const auto put_off = w.get(id);
-  CHECK(put_off.attempt == 0);
-  CHECK(put_off.reason.find("storage_damaged") != std::string::npos);
-  CHECK(put_off.history.back().cause == "throttled");
+  const auto postponed_by_store = w.get(id);
+  CHECK(postponed_by_store.attempt == 0);
+  CHECK(postponed_by_store.reason.find("storage_damaged") != std::string::npos);
+  CHECK(postponed_by_store.history.back().cause == "throttled");
   CHECK(w.client->explain(id)->reason == explain_reason::deferred);
   redis.command({"DEL", key});
   REQUIRE(w.client->requeue(id).ok());

@@ -5,7 +5,7 @@ import test from "node:test";
 import { Visit, close_browser, open_browser } from "./browser.mjs";
 import { World } from "./world.mjs";
 
-const patience = 90_000;
+const patience = 180_000;
 const at_a_time = 3; // they wait for the next question of a page most of the time
 
 const all = [];

@@ -26,11 +26,11 @@ TEST_CASE("a lock counts as held for nine tenths of its time from before it was 
 TEST_CASE("a lock is renewed after a third of its time and not asked for twice at once") {
   ten_seconds lease;
   CHECK(lease.look(start + 3s) == step::nothing);
-  CHECK(lease.look_again() > start + 3s);
-  CHECK(lease.look_again() < start + 4s);
+  CHECK(lease.next_check() > start + 3s);
+  CHECK(lease.next_check() < start + 4s);
   CHECK(lease.look(start + 4s) == step::renew);
   CHECK(lease.look(start + 5s) == step::nothing);
-  CHECK(lease.look_again() == start + 9s);
+  CHECK(lease.next_check() == start + 9s);
   lease.renewed(start + 4s, start + 5s);
   CHECK(lease.held(start + 12s));
   CHECK_FALSE(lease.held(start + 13s));
@@ -42,10 +42,10 @@ TEST_CASE("a renewal that failed is tried again soon while the lock is held") {
   REQUIRE(lease.look(start + 4s) == step::renew);
   lease.failed(start + 5s);
   CHECK(lease.look(start + 5s) == step::nothing);
-  CHECK(lease.look_again() < start + 6s);
+  CHECK(lease.next_check() < start + 6s);
   CHECK(lease.look(start + 6s) == step::renew);
   lease.failed(start + 8900ms);
-  CHECK(lease.look_again() <= start + 9s);
+  CHECK(lease.next_check() <= start + 9s);
   CHECK(lease.look(start + 9s) == step::lose);
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("a lock that was refused is lost at once and told of once") {
   REQUIRE(lease.look(start + 4s) == step::renew);
   lease.refused();
   CHECK_FALSE(lease.held(start + 4s));
-  CHECK(lease.look_again() <= start);
+  CHECK(lease.next_check() <= start);
   CHECK(lease.look(start + 4s) == step::lose);
   CHECK(lease.look(start + 4s) == step::forget);
 }

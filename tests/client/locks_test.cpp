@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "storage/runner.hpp"
+#include "storage/shared_store.hpp"
 #include "support/catch.hpp"
 #include "support/process.hpp"
 #include "support/redis_server.hpp"
@@ -26,7 +26,7 @@ struct two_of_a_file {
   temp_dir folder;
   lock_manager a = open_as("a", folder.url()), b = open_as("b", folder.url());
 
-  bool is_free() { return !*b.look(printer); }
+  bool is_free() { return !*b.holder_of(printer); }
 };
 
 std::uint64_t calls(const redis_server& redis) {
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(two_of_a_file, "whoever is refused a lock is told who has it an
   CHECK(by.fence == held->fence());
   CHECK(by.left > 25s);
   CHECK(a.take(printer).error().code == errc::lock_held);  // nobody takes it twice
-  CHECK((*b.look(printer))->holder == "a");
+  CHECK((*b.holder_of(printer))->holder == "a");
 }
 
 TEST_CASE_METHOD(two_of_a_file, "a lock is free when it is released and when its holder is gone") {
@@ -89,9 +89,9 @@ TEST_CASE_METHOD(two_of_a_file, "a lock that was moved from holds nothing and sa
 TEST_CASE_METHOD(two_of_a_file, "a lock is renewed while it is held also when its manager is gone") {
   auto held = std::optional(std::move(*a.take(printer, 300ms)));
   a = open_as("c", folder.url());
-  const auto first = (*b.look(printer))->until;
+  const auto first = (*b.holder_of(printer))->until;
   CHECK(eventually([&] {
-    const auto now = *b.look(printer);
+    const auto now = *b.holder_of(printer);
     return now && now->until > first + 600ms;
   }));
   CHECK(held->still_held());
@@ -104,8 +104,8 @@ TEST_CASE_METHOD(two_of_a_file, "whoever waits for a lock has it when it is free
   REQUIRE(held.ok());
   lock_holder by;
   CHECK(b.take_within(printer, 30ms, 30s, &by).error().code == errc::lock_held);
-  for (const auto patience : {duration::min(), duration(-1s), duration(0)})
-    CHECK(b.take_within(printer, patience).error().code == errc::lock_held);  // asked once
+  for (const auto timeout : {duration::min(), duration(-1s), duration(0)})
+    CHECK(b.take_within(printer, timeout).error().code == errc::lock_held);  // asked once
   CHECK(by.holder == "a");
   std::thread later([&] {
     eventually([&] { return false; }, 50ms);
@@ -123,11 +123,11 @@ TEST_CASE_METHOD(two_of_a_file, "the holder of a lock that another took is told 
   std::atomic<int> told{0};
   std::stop_callback tell(lost, [&] { ++told; });
   // As if the store's clock had leaped: it is free in the store, and somebody else takes it.
-  auto runner = storage::open_runner(folder.url());
-  REQUIRE(runner.ok());
+  auto shared_store = storage::open_shared_store(folder.url());
+  REQUIRE(shared_store.ok());
   storage::lock_request release{
-      .what = storage::lock_request::act::release, .resource = printer, .fence = held->fence()};
-  (*runner)->call({release}, std::chrono::steady_clock::now() + 5s);
+      .what = storage::lock_request::verb::release, .resource = printer, .fence = held->fence()};
+  (*shared_store)->call({release}, std::chrono::steady_clock::now() + 5s);
   const auto other = b.take(printer);
   REQUIRE(other.ok());
   CHECK(eventually([&] { return lost.stop_requested(); }));
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(two_of_a_file, "the holder of a lock that another took is told 
   REQUIRE_FALSE(released.ok());
   CHECK(released.error().code == errc::stale_fence);
   held.reset();
-  CHECK((*a.look(printer))->fence == other->fence());
+  CHECK((*a.holder_of(printer))->fence == other->fence());
   CHECK(told == 1);
 }
 
@@ -152,10 +152,11 @@ TEST_CASE("a holder who may end its lock when it is told of the loss harms nobod
       held->reset();
       ended = true;
     });
-    auto runner = storage::open_runner(folder.url());
-    (*runner)->call({storage::lock_request{
-                        .what = storage::lock_request::act::release, .resource = printer, .fence = (*held)->fence()}},
-                    std::chrono::steady_clock::now() + 5s);
+    auto shared_store = storage::open_shared_store(folder.url());
+    (*shared_store)
+        ->call({storage::lock_request{
+                   .what = storage::lock_request::verb::release, .resource = printer, .fence = (*held)->fence()}},
+               std::chrono::steady_clock::now() + 5s);
   }
   CHECK(eventually([&] { return ended.load(); }));
 }
@@ -191,10 +192,10 @@ TEST_CASE("a thousand locks of one manager are all renewed") {
     REQUIRE(one.ok());
     all.push_back(std::move(*one));
   }
-  const auto last = (*manager.look("lock 999"))->until;
+  const auto last = (*manager.holder_of("lock 999"))->until;
   CHECK(eventually([&] {
     for (const int i : {0, 499, 999})
-      if ((*manager.look("lock " + std::to_string(i)))->until < last + 3s) return false;
+      if ((*manager.holder_of("lock " + std::to_string(i)))->until < last + 3s) return false;
     return true;
   }));
   for (const auto& lock : all)

@@ -45,12 +45,12 @@ TEST_CASE("the names of codes are those of the enum") {
 TEST_CASE("a number that is no code does no harm") {
   CHECK_FALSE(name_of(static_cast<errc>(255)).empty());
   CHECK_FALSE(describe(static_cast<errc>(255)).empty());
-  CHECK_FALSE(waiting_helps(static_cast<errc>(255)));
+  CHECK_FALSE(is_transient(static_cast<errc>(255)));
 }
 
 TEST_CASE("waiting helps against what passes") {
   for (const auto code : {errc::storage_full, errc::storage_busy, errc::storage_unavailable, errc::overloaded})
-    CHECK(waiting_helps(code));
+    CHECK(is_transient(code));
 }
 
 TEST_CASE("waiting does not help against what stays") {
@@ -58,7 +58,7 @@ TEST_CASE("waiting does not help against what stays") {
                           errc::refused, errc::id_conflict, errc::not_found, errc::illegal_transition,
                           errc::stale_fence, errc::damaged_record, errc::storage_lost, errc::storage_damaged,
                           errc::storage_newer, errc::storage_older, errc::not_running, errc::io_error})
-    CHECK_FALSE(waiting_helps(code));
+    CHECK_FALSE(is_transient(code));
 }
 
 TEST_CASE("an error reads as its code and its message") {

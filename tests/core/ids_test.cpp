@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/clock.hpp"
+#include "core/ids.hpp"
 #include "core/text.hpp"
 #include "support/catch.hpp"
 
@@ -31,6 +32,17 @@ TEST_CASE("job ids sort by the time they were made") {
   }
   CHECK(make_job_id(from_micros(0)) < make_job_id(from_micros(some_day)));
   CHECK(make_job_id(from_micros(some_day)) < make_job_id(from_micros(some_day) + 24h * 365 * 100));
+}
+
+TEST_CASE("a job id tells the millisecond it was made in, and no other id tells any") {
+  CHECK(milliseconds_of(make_job_id(from_micros(some_day))) == some_day / 1000);
+  CHECK(milliseconds_of(make_job_id(from_micros(some_day + 999))) == some_day / 1000);
+  CHECK(milliseconds_of(make_job_id(from_micros(0))) == 0);
+  CHECK_FALSE(milliseconds_of(job_id("order-7")));
+  CHECK_FALSE(milliseconds_of(job_id(std::string(25, '0'))));
+  CHECK_FALSE(milliseconds_of(job_id(std::string(26, 'u'))));  // is not in the alphabet
+  CHECK_FALSE(milliseconds_of(job_id(std::string(26, 'A'))));
+  CHECK_FALSE(milliseconds_of(job_id("")));
 }
 
 TEST_CASE("job ids of one instant are all different") {

@@ -30,7 +30,7 @@ std::string text_of(std::size_t bytes) { return '"' + std::string(bytes - 2, 'x'
 TEST_CASE("a job beyond a limit is refused with the name of the limit") {
   const auto invalid = errc::invalid_argument;
   const std::vector<limit> limits{
-      {"job type", invalid, [](auto& job) { job.type = {}; }},
+      {"job type is missing", invalid, [](auto& job) { job.type = {}; }},
       {"job type", invalid, [](auto& job) { job.type = job_type("a b"); }},
       {"job type", invalid, [](auto& job) { job.type = job_type(std::string(201, 'x')); }},
       {"queue", invalid, [](auto& job) { job.queue = queue_name("a/b"); }},

@@ -46,13 +46,13 @@ public:
   explicit listening(log_level least) { set_log_level(least); }
   ~listening() {
     set_log_level(log_level::off);
-    log::flush(patience);
+    log::flush(timeout);
     set_log_sink({});
     set_log_format(log_format::text);
   }
   listening(const listening&) = delete;
 
-  static constexpr auto patience = 30s;
+  static constexpr auto timeout = 30s;
 };
 
 // What `act` logs to standard error.
@@ -206,10 +206,10 @@ TEST_CASE("a program may take the lines, masked and escaped, and give them back"
     set_log_sink([&](log_level at, std::string_view line) { lines.emplace_back(at, line); });
     log::debug("too small");
     log::warn("token=hunter2\nnext");
-    REQUIRE(log::flush(listening::patience));
+    REQUIRE(log::flush(listening::timeout));
     set_log_sink([](log_level, std::string_view) { throw 1; });
     log::warn("nobody hears this");
-    REQUIRE(log::flush(listening::patience));
+    REQUIRE(log::flush(listening::timeout));
     set_log_sink({});
     log::info("on standard error");
   });
@@ -241,7 +241,7 @@ TEST_CASE("a sink that blocks stops nobody who logs, and the lines lost are coun
     t.join();
   CHECK_FALSE(log::flush(20ms));
   let_go.set_value();
-  REQUIRE(log::flush(listening::patience));
+  REQUIRE(log::flush(listening::timeout));
   int lost = 0;
   for (const auto& [at, line] : heard) {
     CHECK((line == "line" || (losses(line) > 0 && at == log_level::warn)));
@@ -267,7 +267,7 @@ TEST_CASE("a pipe that nobody reads stops nobody who logs, and gets each line on
     char some[4096];
     while (std::count(text.begin(), text.end(), '\n') < said && ::poll(&more, 1, 30'000) == 1)
       text.append(some, static_cast<std::size_t>(std::max<ssize_t>(0, ::read(ends[0], some, sizeof some))));
-    CHECK(log::flush(listening::patience));
+    CHECK(log::flush(listening::timeout));
   }
   ::close(ends[0]);
   ::close(ends[1]);
@@ -286,7 +286,7 @@ TEST_CASE("lines that could not be written are counted and told when writing wor
       const standard_error_is here(full);
       log::info("nobody sees this");
       log::info("nor this");
-      CHECK(log::flush(listening::patience));
+      CHECK(log::flush(listening::timeout));
     }
     log::info("works again");
   });

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 
 #include "core/ranges.hpp"
@@ -102,6 +103,26 @@ TEST_CASE("an option that is out of its range is named, wherever it stands") {
     CHECK(checked.error().code == errc::invalid_argument);
     CHECK(checked.error().message.find(name) != std::string::npos);
   }
+}
+
+TEST_CASE("all options that are out of their ranges are told, a line each") {
+  server_options o;
+  o.lease = 0s;
+  o.max_losses = 0;
+  o.retry.jitter = 2;
+  o.queues["x"] = {.workers = 1001, .prefetch = 1001};
+  o.jobs["mail"].throttle = {"banana:a", "semaphore:{a}"};
+  o.throttlers = {{throttler_kind::mutex, "a", 1}, {throttler_kind::semaphore, ""}};
+  const auto checked = check(o);
+  REQUIRE_FALSE(checked.ok());
+  const auto& all = checked.error().message;
+  for (const auto* fault : {"lease must", "\nmax_losses must", "\nretry.jitter must", "\nqueue x: workers must",
+                            "\nqueue x: prefetch must", "\njobs.mail.throttle[0] must", "\njobs.mail.throttle[1] only",
+                            "\nthrottler a: limit is nothing", "\nthrottler '' must"}) {
+    INFO(fault << " in\n" << all);
+    CHECK(all.find(fault) != std::string::npos);
+  }
+  CHECK(std::count(all.begin(), all.end(), '\n') == 8);
 }
 
 }  // namespace sluice::test

@@ -197,7 +197,7 @@ TEST_CASE("looking changes nothing: a path that changes is not looked at") {
     CHECK((headed.status == looked.status || headed.status == 304));
   }
   CHECK(w.store().get(job_id("a"))->state == job_state::enqueued);
-  CHECK(w.get("/api/v1/log").at("acts").empty());
+  CHECK(w.get("/api/v1/log").at("actions").empty());
   const auto options = w.ask("OPTIONS", "/api/v1/jobs");
   CHECK(options.status == 405);
   CHECK(header_of(options, "Allow") == "GET, HEAD, POST");

@@ -148,16 +148,16 @@ TEST_CASE("a rare job is found though the store looks at few at a time") {
   w.enqueue(jobs);
   std::string after;
   names found;
-  std::uint64_t looked_at = 0;
+  std::uint64_t records_read = 0;
   do {
     const auto page = w.get("/api/v1/jobs?match=n%3D7&after=" + web::path_segment(after));
     for (const auto& id : ids_of(page))
       found.push_back(id);
-    looked_at += page.at("looked_at").get<std::uint64_t>();
+    records_read += page.at("records_read").get<std::uint64_t>();
     after = page.at("next");
   } while (!after.empty());
   CHECK(found == names{"job-1400"});
-  CHECK(looked_at == 1500);
+  CHECK(records_read == 1500);
 }
 
 TEST_CASE("failed jobs are counted by type and by error, whose numbers and later lines do not matter") {
@@ -189,7 +189,7 @@ TEST_CASE("failed jobs are counted by type and by error, whose numbers and later
   w.enqueue({dashboard_world::job("waits", "unserved")});
   const auto said = w.get("/api/v1/errors");
   CHECK(said.at("next") == "");
-  CHECK(said.at("looked_at") == 4);
+  CHECK(said.at("records_read") == 4);
   const auto& errors = said.at("errors");
   REQUIRE(errors.size() == 3);
   CHECK(errors[0].at("type") == "mail");
@@ -246,17 +246,17 @@ TEST_CASE("why many jobs failed is told in slices, each job once") {
   }));
   s.stop();
   std::string after;
-  std::uint64_t count = 0, looked_at = 0, slices = 0;
+  std::uint64_t count = 0, records_read = 0, slices = 0;
   do {
     const auto slice = w.get("/api/v1/errors?after=" + web::path_segment(after));
     for (const auto& group : slice.at("errors"))
       count += group.at("count").get<std::uint64_t>();
-    looked_at += slice.at("looked_at").get<std::uint64_t>();
+    records_read += slice.at("records_read").get<std::uint64_t>();
     after = slice.at("next");
     ++slices;
   } while (!after.empty());
   CHECK(count == 1500);
-  CHECK(looked_at == 1500);
+  CHECK(records_read == 1500);
   CHECK(slices >= 2);
 }
 
@@ -271,13 +271,13 @@ TEST_CASE("a job is requeued, explained and deleted, in the name of who asked") 
   const auto none = w.ask("GET", "/api/v1/jobs/nothing");
   CHECK(none.status == 404);
   CHECK(code_of(none) == "not_found");
-  const auto acts = w.get("/api/v1/log").at("acts");
-  REQUIRE(acts.size() == 2);
-  CHECK(acts[0].at("what") == "requeue");
-  CHECK(acts[0].at("by") == "somebody at 127.0.0.1");
-  CHECK(acts[0].at("through") == "dashboard");
-  CHECK(acts[0].at("about") == json{"a"});
-  CHECK(acts[1].at("what") == "delete");
+  const auto actions = w.get("/api/v1/log").at("actions");
+  REQUIRE(actions.size() == 2);
+  CHECK(actions[0].at("what") == "requeue");
+  CHECK(actions[0].at("by") == "somebody at 127.0.0.1");
+  CHECK(actions[0].at("through") == "dashboard");
+  CHECK(actions[0].at("about") == json{"a"});
+  CHECK(actions[1].at("what") == "delete");
 }
 
 TEST_CASE("names with slashes and odd letters are one segment of a path") {
@@ -337,9 +337,9 @@ TEST_CASE("all that a filter finds is changed in slices, and never more than wer
   after.clear();
   CHECK(slice(1000) == 300);
   CHECK(after.empty());
-  const auto acts = w.get("/api/v1/log").at("acts");
-  REQUIRE(acts.size() == 1);  // within a minute
-  CHECK(acts[0].at("count") == 2500);
+  const auto actions = w.get("/api/v1/log").at("actions");
+  REQUIRE(actions.size() == 1);  // within a minute
+  CHECK(actions[0].at("count") == 2500);
 }
 
 TEST_CASE("a queue is paused and resumed, and saying it twice is the same") {

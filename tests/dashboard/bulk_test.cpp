@@ -17,7 +17,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr auto patience = std::chrono::seconds(120);
+constexpr auto timeout = std::chrono::seconds(120);
 
 // A server, and so many jobs that failed once; each succeeds when it is requeued.
 class failed_jobs {
@@ -43,7 +43,7 @@ public:
       }
       w.enqueue(some);
     }
-    REQUIRE(eventually([&] { return counts().failed == count; }, patience));
+    REQUIRE(eventually([&] { return counts().failed == count; }, timeout));
   }
 
   queue_counts counts() { return w.store().queues()->at(0); }
@@ -55,7 +55,7 @@ public:
   // All were requeued and ran once more; others ran meanwhile, and the log of what people did has the exact count.
   void check_each_ran_twice() {
     const auto all = count_ + enqueued_;
-    REQUIRE(eventually([&] { return counts().succeeded == all; }, patience));
+    REQUIRE(eventually([&] { return counts().succeeded == all; }, timeout));
     CHECK(counts().failed == 0);
     CHECK(others_ == enqueued_);
     server_->stop();
@@ -63,8 +63,8 @@ public:
     for (const auto& [id, times] : runs_)
       if (times != 2) FAIL(id << " ran " << times << " times");
     std::uint64_t noted = 0;
-    const auto acts = w.get("/api/v1/log").at("acts");
-    for (const auto& act : acts)
+    const auto actions = w.get("/api/v1/log").at("actions");
+    for (const auto& act : actions)
       noted += act.at("count").get<std::uint64_t>();
     CHECK(noted == count_);
   }
@@ -118,14 +118,14 @@ void requeue_at_a_terminal(std::uint64_t count, const std::string& store) {
                                           "--type",       "twice",   "--store", jobs.w.url};
   {
     terminal person(words);
-    REQUIRE(person.shows(cat("requeue ", count, " jobs? [y/N]"), patience));
+    REQUIRE(person.shows(cat("requeue ", count, " jobs? [y/N]"), timeout));
     person.type("n\n");
     CHECK(person.exit_code() == 1);
     CHECK(jobs.counts().failed == count);
   }
   {
     terminal person(words);
-    REQUIRE(person.shows("[y/N]", patience));
+    REQUIRE(person.shows("[y/N]", timeout));
     person.type("y\n");
     jobs.enqueue_another();
     REQUIRE(person.shows("enqueued"));
@@ -139,10 +139,10 @@ void requeue_at_a_terminal(std::uint64_t count, const std::string& store) {
   }
   terminal person(words);
   const auto left = jobs.counts().failed;
-  REQUIRE(person.shows(cat("requeue ", left, " jobs? [y/N]"), patience));
+  REQUIRE(person.shows(cat("requeue ", left, " jobs? [y/N]"), timeout));
   person.type("y\n");
   jobs.enqueue_another();
-  CHECK(person.exit_code(patience) == 0);
+  CHECK(person.exit_code(timeout) == 0);
   CHECK(person.shows(cat("\n", left, " enqueued")));
   jobs.check_each_ran_twice();
 }

@@ -22,8 +22,8 @@ public:
   explicit dashboard_world(dashboard_options options = changing(), const std::string& store = {})
       : url(store.empty() ? folder.url() : store) {
     auto opened = client::open(storage_options());
-    auto runner = storage::open_runner(url);
-    if (!opened || !runner) throw std::runtime_error("the store could not be opened");
+    auto shared_store = storage::open_shared_store(url);
+    if (!opened || !shared_store) throw std::runtime_error("the store could not be opened");
     auto access = web::access_rules::make(options, 8080);
     if (!access) throw std::runtime_error(to_string(access.error()));
     client_.emplace(std::move(*opened));
@@ -31,8 +31,8 @@ public:
     on.reset(new web::board{std::move(*second),
                             std::move(options),
                             std::move(*access),
-                            *runner,
-                            std::make_unique<web::snapshot>(*runner),
+                            *shared_store,
+                            std::make_unique<web::snapshot>(*shared_store),
                             {},
                             "sqlite",
                             web::shared_reads(1'000'000'000)});

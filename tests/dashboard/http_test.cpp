@@ -48,10 +48,10 @@ struct listening_dashboard {
     return c.read_answer();
   }
   // All that is said to such bytes, until the connection ends.
-  std::string say(const std::string& bytes, std::chrono::milliseconds patience = 20s) const {
+  std::string say(const std::string& bytes, std::chrono::milliseconds timeout = 20s) const {
     raw_client c(port);
     c.write(bytes);
-    return c.read_all(patience);
+    return c.read_all(timeout);
   }
   bool answers() const { return get("/health/live").starts_with("HTTP/1.1 200"); }
 };

@@ -51,9 +51,9 @@ public:
   }
 
   // Whatever comes until the other side closes, or has said nothing for so long.
-  std::string read_all(std::chrono::milliseconds patience = std::chrono::seconds(25)) {
+  std::string read_all(std::chrono::milliseconds timeout = std::chrono::seconds(25)) {
     std::string got;
-    while (readable(patience)) {
+    while (readable(timeout)) {
       char some[16 * 1024];
       const auto n = again([&] { return ::recv(fd_, some, sizeof some, 0); });
       if (n <= 0) break;
@@ -62,10 +62,10 @@ public:
     return got;
   }
   // One answer, by its Content-Length; empty when none came.
-  std::string read_answer(std::chrono::milliseconds patience = std::chrono::seconds(25)) {
+  std::string read_answer(std::chrono::milliseconds timeout = std::chrono::seconds(25)) {
     std::string got;
     std::size_t wanted = std::string::npos;
-    while (got.size() < wanted && readable(patience)) {
+    while (got.size() < wanted && readable(timeout)) {
       char some[16 * 1024];
       const auto n = again([&] { return ::recv(fd_, some, sizeof some, 0); });
       if (n <= 0) break;
@@ -77,8 +77,8 @@ public:
     }
     return got;
   }
-  bool is_closed(std::chrono::milliseconds patience) {
-    if (!readable(patience)) return false;
+  bool is_closed(std::chrono::milliseconds timeout) {
+    if (!readable(timeout)) return false;
     char one = 0;
     return again([&] { return ::recv(fd_, &one, 1, MSG_PEEK); }) <= 0;
   }
@@ -103,9 +103,9 @@ private:
     errno = why;
     return why == 0;
   }
-  bool readable(std::chrono::milliseconds patience) const {
+  bool readable(std::chrono::milliseconds timeout) const {
     pollfd p{fd_, POLLIN, 0};
-    return again([&] { return ::poll(&p, 1, static_cast<int>(patience.count())); }) == 1;
+    return again([&] { return ::poll(&p, 1, static_cast<int>(timeout.count())); }) == 1;
   }
   int fd_;
 };

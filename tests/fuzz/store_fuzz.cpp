@@ -107,8 +107,8 @@ private:
       ask(r);
       ask(claiming(q, 2, q == "q"));
     }
-    ask(lock_request{lock_request::act::take, "lock", "holder", "token", {}, 30s});
-    ask(act_request{{"anna", "dashboard"}, "pause", {"q"}, 1});
+    ask(lock_request{lock_request::verb::take, "lock", "holder", "token", {}, 30s});
+    ask(log_action_request{{"anna", "dashboard"}, "pause", {"q"}, 1});
   }
 
   static prepared_job prepared(const std::string& id, const std::string& queue, duration delay) {
@@ -127,9 +127,9 @@ private:
     r.op = ++op_;
     r.free = free;
     r.lease = 30s;
-    r.suspect_too = true;
+    r.allow_suspect = true;
     r.types = types_;
-    r.at_once = types_;
+    r.no_prefetch = types_;
     if (with_permits) r.permits = permits_;
     return r;
   }
@@ -139,7 +139,7 @@ private:
     const auto& script = machine::of(c.what());
     keys_->flush();
     db_.execute("SAVEPOINT step");
-    keys_->begin_script(!machine::only_looks(c.what()), true);
+    keys_->begin_script(!machine::is_read_only(c.what()), true);
     std::optional<std::string> wrong;
     try {
       engine_->run(c, std::to_string(now_), "", read);
@@ -164,10 +164,10 @@ private:
     if (const auto* claimed = std::get_if<claim_answer>(&told[0]))
       for (const auto& one : claimed->jobs)
         started_.push_back({one.job.id, one.job.fence});
-    machine::put_aside(*this, std::exchange(broken, {}));
+    machine::move_to_quarantine(*this, std::exchange(broken, {}));
   }
 
-  start_key start(input& in) {
+  run_key start(input& in) {
     if (!started_.empty() && in.below(4) != 0) return started_[in.below(started_.size())];
     return {job_id(id(in)), fence{in.byte()}};
   }
@@ -184,12 +184,12 @@ private:
         settle_request r;
         for (auto n = in.below(3) + 1; n > 0; --n) {
           settlement end;
-          end.start = start(in);
+          end.run = start(in);
           end.end = static_cast<run_end>(1 + in.below(7));
           end.text = in.bytes();
           end.failure = in.below(2) == 1;
           end.delay = std::chrono::seconds(in.below(2));
-          r.starts.push_back(std::move(end));
+          r.runs.push_back(std::move(end));
         }
         if (in.below(2) == 1) r.next = claiming(queues[in.below(2)], 2, true);
         return r;
@@ -203,10 +203,11 @@ private:
       case 11: return requeue_request{job_id(id(in))};
       case 12: return remove_request{job_id(id(in))};
       case 13: return pause_request{queue_name(queues[in.below(2)]), in.below(2) == 1};
-      case 14: return take_request{{{start(in), {resources[in.below(2)]}, in.below(2) == 1, in.below(2) == 1}}};
+      case 14:
+        return acquire_permits_request{{{start(in), {resources[in.below(2)]}, in.below(2) == 1, in.below(2) == 1}}};
       case 15: {
-        swap_request r;
-        r.cell = "fixed_window:w";
+        update_limiter_request r;
+        r.limiter = "fixed_window:w";
         r.version = in.below(3);
         r.state = in.bytes();
         r.until = from_micros(some_day) + 24h;
@@ -215,10 +216,10 @@ private:
         return r;
       }
       case 16: return undefine_request{resources[in.below(resources.size())]};
-      case 17: return rouse_request{};
+      case 17: return reconcile_request{};
       case 18: return explain_request{job_id(id(in))};
-      case 19: return act_request{{id(in), std::string(in.bytes())}, "pause", {id(in)}, in.byte()};
-      default: return lock_request{static_cast<lock_request::act>(in.below(4)), "lock", "holder", "other", {}, 30s};
+      case 19: return log_action_request{{id(in), std::string(in.bytes())}, "pause", {id(in)}, in.byte()};
+      default: return lock_request{static_cast<lock_request::verb>(in.below(4)), "lock", "holder", "other", {}, 30s};
     }
   }
 
@@ -230,7 +231,7 @@ private:
     ask(servers_request{});
     ask(totals_request{});
     ask(totals_request{{queue_name(queues.front()), totals_step::hour, {}, {}}});
-    ask(acts_request{});
+    ask(operator_log_request{});
     ask(throttlers_request{});
     ask(schedules_request{});
     for (const auto& resource : resources) {
@@ -238,7 +239,7 @@ private:
       ask(holders_request{resource});
       ask(waiters_request{resource});
     }
-    ask(cell_request{"fixed_window:w"});
+    ask(read_limiter_request{"fixed_window:w"});
     const auto found = machine::audit(
         [this](const machine::call& c, const std::function<void(const machine::item&)>& read) -> result<void> {
           if (const auto wrong = run(c, read)) return error{errc::storage_damaged, *wrong};
@@ -312,7 +313,7 @@ private:
   std::uint64_t op_ = 0;
   bool is_harmed_ = false;  // so that books may be wrong
   bool is_wild_ = false;    // a script was given arguments that nobody packs
-  std::vector<start_key> started_;
+  std::vector<run_key> started_;
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "samples/cache_refresh/sqlite_level.hpp"
-#include "samples/cache_refresh/two_level_cache.hpp"
+#include "samples/two_level_cache/sqlite_level.hpp"
+#include "samples/two_level_cache/two_level_cache.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 5) return std::fprintf(stderr, "cache_holder STORE FILE KEY LOCK_MS\n"), 2;

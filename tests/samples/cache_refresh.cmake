@@ -1,5 +1,5 @@
-# Runs the main sample in each of its ways and compares what it measured.
-#   cmake -DPROGRAM=build/bin/cache_refresh -DFOLDER=scratch -P cache_refresh.cmake
+# Measures the main sample in each of the ways and compares.
+#   cmake -DPROGRAM=build/bin/cache_refresh_bench -DFOLDER=scratch -P cache_refresh.cmake
 # FOLDER is made anew: leftovers of an earlier run would be work of this one.
 cmake_minimum_required(VERSION 3.25)
 
@@ -74,18 +74,18 @@ foreach(report IN ITEMS "${one}" "${isolated}" "${staggered}" "${throttled}" "${
     string(REPLACE ":" ";" word_and_peak ${word_and_peak})
     list(GET word_and_peak 0 word)
     list(GET word_and_peak 1 peak)
-    string(JSON most GET "${report}" most_of_a_minute ${word})
+    string(JSON most GET "${report}" max_of_a_minute ${word})
     expect("so many of thirty start in one second with \"stagger\": ${word}" ${most} EQUAL ${peak})
   endforeach()
 endforeach()
 
 # By the instants of what fired, however busy the machine was. Each second eleven are due.
 foreach(report IN ITEMS "${one}" "${isolated}")
-  string(JSON most GET "${report}" most_at_once)
+  string(JSON most GET "${report}" max_at_once)
   expect("what is due in one minute starts at one instant" ${most} GREATER 10)
 endforeach()
 foreach(report IN ITEMS "${staggered}" "${throttled}")
-  string(JSON most GET "${report}" most_at_once)
+  string(JSON most GET "${report}" max_at_once)
   expect("staggered schedules fire apart" ${most} LESS 4)
 endforeach()
 

@@ -1,5 +1,5 @@
-# Runs the main sample as three processes on one store and checks that two of them worked and nothing was lost.
-#   cmake -DPROGRAM=build/bin/cache_refresh -DFOLDER=scratch [-DSTORE=URL] -P cache_refresh_processes.cmake
+# Runs the main sample as two processes on one store and checks that both of them worked and nothing was lost.
+#   cmake -DPROGRAM=build/bin/cache_refresh -DBENCH=build/bin/cache_refresh_bench -DFOLDER=scratch [-DSTORE=URL] -P cache_refresh_processes.cmake
 # FOLDER is made anew; without STORE the jobs live in a file there.
 cmake_minimum_required(VERSION 3.25)
 
@@ -14,9 +14,9 @@ function(expect what)
 endfunction()
 
 # The words are wrong, and what is said about them names each of these.
-function(refuses words)
+function(refuses program words)
   separate_arguments(words)
-  execute_process(COMMAND ${PROGRAM} ${words} WORKING_DIRECTORY ${FOLDER}
+  execute_process(COMMAND ${program} ${words} WORKING_DIRECTORY ${FOLDER}
     OUTPUT_QUIET ERROR_VARIABLE said RESULT_VARIABLE code TIMEOUT 60)
   expect("${words} is refused" "${code}" EQUAL 2)
   string(REGEX REPLACE "\n.*" "" said "${said}")  # the rest is the usage
@@ -29,30 +29,19 @@ endfunction()
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 
-refuses("--role worker" --role provider all worker)
-refuses("--role work" --provider --store)
-refuses("--role work --provider http://127.0.0.1:1" --store)
-refuses("--role work --store sqlite:jobs.db" --provider)
-refuses("--role work --store sqlite:jobs.db --provider 8099" --provider http://)
-refuses("--role work --store sqlite:jobs.db --provider http://127.0.0.1:1 --queues slow" --queues slow game-cache-queue)
-refuses("--role work --store sqlite:jobs.db --provider http://127.0.0.1:1 --json" --json work)
-refuses("--role provider --json" --json --store)
-refuses("--role provider --provider-port 65536" --provider-port 65535)
-refuses("--queues default" --queues "--role work")
-refuses("--pools two" --pools staggered all)
-refuses("--pools all --store sqlite:jobs.db" "--pools all" --store)
-refuses("--servers 0" --servers 1 16)
-refuses("--servers 3 --json" --json --servers)
-refuses("--servers 3 --dashboard 0" --dashboard --servers)
-refuses("--pools all --dashboard 0" --dashboard "--pools all")
-refuses("--role provider --dashboard 0" --dashboard --store)
-refuses("--role work --store sqlite:jobs.db --provider http://127.0.0.1:1 --dashboard 0" --dashboard work)
-refuses("--dashboard here" --dashboard 65535)
-refuses("--servers 3 --seconds 2" --seconds 6)
-refuses("--readers 10" --readers --servers)
-refuses("--servers 2 --store sqlite::memory:" --store sqlite:jobs.db)
+refuses(${PROGRAM} "--queues slow" --queues slow game-cache-queue)
+refuses(${PROGRAM} "--dashboard here" --dashboard 65535)
+refuses(${PROGRAM} "--dashboard 65536" --dashboard 65535)
+refuses(${PROGRAM} "--seconds -1" --seconds 86400)
+refuses(${PROGRAM} "--role work" --role)
+refuses(${PROGRAM} "--store" --store value)
+refuses(${BENCH} "--no-server" --no-server --store)
+refuses(${BENCH} "--no-server --store sqlite::memory:" --store sqlite:jobs.db)
+refuses(${BENCH} "--provider-port 65536" --provider-port 65535)
+refuses(${BENCH} "--pools two" --pools staggered all)
+refuses(${BENCH} "--pools all --store sqlite:jobs.db" "--pools all" --store)
 
-execute_process(COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/cache_refresh_processes.sh ${PROGRAM} ${STORE} ${CMAKE_COMMAND}
+execute_process(COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/cache_refresh_processes.sh ${PROGRAM} ${BENCH} ${STORE} ${CMAKE_COMMAND}
   WORKING_DIRECTORY ${FOLDER} OUTPUT_VARIABLE said ERROR_VARIABLE log RESULT_VARIABLE code TIMEOUT 120)
 if(NOT code EQUAL 0)
   message(FATAL_ERROR "the processes ended with ${code}:\n${said}${log}")

@@ -186,7 +186,7 @@ TEST_CASE("device_check: a poller and the demonstration end at a signal, and say
   CHECK(g.hand_out("unwanted", "600") == 0);
   process poller(g.role("poll", {"--grant", "unwanted", "--patience", "600"}, {}), g.w.folder.file("poll.log"));
   const auto status = "/proc/" + std::to_string(poller.pid()) + "/status";
-  const std::regex takes_both("\nSigBlk:\\s*[0-9a-f]*4002\n");
+  const std::regex takes_both("\nSigCgt:\\s*[0-9a-f]*4002\n");
   REQUIRE(eventually([&] { return std::regex_search(read_file(status), takes_both); }));
   poller.signal(signal);
   CHECK(poller.exit_code(30s) == 1);

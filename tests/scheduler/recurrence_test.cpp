@@ -225,7 +225,7 @@ TEST_CASE("a definition that makes no sense is refused with what is allowed") {
   CHECK(refusal(r).starts_with("there is no time zone"));
   r = said("", 1s);
   r.zone = "Europe/London";
-  CHECK(refusal(r).find("beside every") != std::string::npos);
+  CHECK(refusal(r).find("no effect with every") != std::string::npos);
   r = said("* * * * * *");
   r.stagger = stagger_rule::even;
   CHECK(refusal(r).find("has seconds") != std::string::npos);

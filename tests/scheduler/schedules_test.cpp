@@ -41,8 +41,8 @@ struct schedule_world : sqlite_memory_world {
   std::size_t fire(const std::string& zones = "z1") {
     std::size_t enqueued = 0;
     for (const auto& row : ask<storage::due_answer>(storage::due_request{}).rows)
-      for (const auto how : ask<storage::swap_schedule_answer>(firing(row, clock.now(), zones, prepare).swap).each)
-        enqueued += how == storage::swap_schedule_answer::how::enqueued;
+      for (const auto how : ask<storage::update_schedule_answer>(firing(row, clock.now(), zones, prepare).update).each)
+        enqueued += how == storage::update_schedule_answer::how::enqueued;
     return enqueued;
   }
 
@@ -171,12 +171,12 @@ TEST_CASE_METHOD(schedule_world, "a triggered schedule runs now and at its next 
 TEST_CASE_METHOD(schedule_world, "a schedule that cannot be read is shown so and disturbs no other") {
   REQUIRE(put(minutely("a")).ok());
   REQUIRE(put(minutely("z")).ok());
-  storage::swap_schedule_request harm;
+  storage::update_schedule_request harm;
   harm.name = "a";
   harm.version = ask<storage::schedule_answer>(storage::schedule_request{"a"}).row->version;
   harm.record = "no record";
   harm.next_at = clock.now();
-  REQUIRE(ask<storage::swap_schedule_answer>(harm).swapped);
+  REQUIRE(ask<storage::update_schedule_answer>(harm).updated);
   clock.advance(to_full_minute);
   CHECK(fire() == 1);
   CHECK(ask<storage::due_answer>(storage::due_request{}).rows.empty());  // nobody looks at it again
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(schedule_world, "other zone files plan a schedule anew and neve
   auto planned = planning_anew(row(), "z2");
   REQUIRE(planned);
   CHECK(planned->next_at == clock.now() + 1min);
-  REQUIRE(ask<storage::swap_schedule_answer>(*planned).swapped);
+  REQUIRE(ask<storage::update_schedule_answer>(*planned).updated);
   CHECK(fire() == 0);
   CHECK_FALSE(planning_anew(row(), "z2").has_value());
   REQUIRE(put(minutely("utc")).ok());  // no file says when it runs
@@ -302,7 +302,7 @@ TEST_CASE_METHOD(schedule_world, "of two who seek a place at once each gets one 
   REQUIRE(*put(a));
   const auto late = putting(b, "z1")(seen_by_b);
   REQUIRE(late.ok());
-  CHECK_FALSE(ask<storage::swap_schedule_answer>(**late).swapped);
+  CHECK_FALSE(ask<storage::update_schedule_answer>(**late).updated);
   REQUIRE(*put(b));
   CHECK(ask<storage::schedule_answer>(storage::schedule_request{"b"}).row->place->offset == 30s);
 }

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 namespace {
 
 std::vector<std::string> names() {
-  std::ifstream file(SLUICE_SOURCE_DIR "/samples/cache_refresh/pools_staggered.json");
+  std::ifstream file(SLUICE_SOURCE_DIR "/samples/cache_refresh/cache_refresh.json");
   std::vector<std::string> found;
   const auto config = nlohmann::json::parse(file, nullptr, true, true);
   for (const auto& [name, schedule] : config.at("recurring").items())

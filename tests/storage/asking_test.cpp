@@ -39,8 +39,8 @@ private:
 
 TEST_CASE("Of several requests only those that were not carried out are asked again", "[runner]") {
   std::vector<std::size_t> asked;
-  storage::runner runner(std::make_unique<store_that_goes_away>(asked));
-  const auto answers = ask(runner, {enqueue_of("a"), enqueue_of("b"), get_of("b")}, 20s);
+  storage::shared_store shared_store(std::make_unique<store_that_goes_away>(asked));
+  const auto answers = ask(shared_store, {enqueue_of("a"), enqueue_of("b"), get_of("b")}, 20s);
   REQUIRE(answers.size() == 3);
   CHECK(std::get<storage::enqueue_answer>(answers[0]).each.at(0) == errc::none);
   CHECK(std::get<storage::enqueue_answer>(answers[1]).each.at(0) == errc::none);

@@ -1,6 +1,6 @@
 // Whatever stands in a store, a step over it comes to an end: bytes that nobody of us wrote make no loop without one.
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 #include "support/measure.hpp"
 
 using namespace sluice;
@@ -16,7 +16,7 @@ ON_HARMED_STORES("Suspects in a main line make way for those behind them") {
   harms.reserve(1'200);
   for (int i = 0; i < 1'200; ++i) {  // more than one claim looks at
     suspects.push_back(cat("s", i));
-    harms.push_back({"HSET", "past", suspects.back(), "2 2 0 0 0 0:0:0:"});
+    harms.push_back({"HSET", "history", suspects.back(), "2 2 0 0 0 0:0:0:"});
   }
   put_all(w, suspects);
   put_all(w, {"behind"});
@@ -26,7 +26,7 @@ ON_HARMED_STORES("Suspects in a main line make way for those behind them") {
     got = ids(claim(w, {.free = 5}));
   CHECK(got == names{"behind"});
   CHECK(w.store().audit().value() == names{});
-  CHECK(ids(claim(w, {.free = 2, .suspect_too = true})) == names{"s0"});
+  CHECK(ids(claim(w, {.free = 2, .allow_suspect = true})) == names{"s0"});
 }
 
 ON_HARMED_STORES("Pages of jobs go on behind scores that nobody wrote") {
@@ -116,7 +116,7 @@ ON_HARMED_STORES("A schedule with runs without number is changed at once") {
   for (int i = 0; i < 50'000; ++i)
     runs += "12:no such job 1 ";
   w.command({"HSET", "schedules", "s", "7 1000000000 0:" + runs});
-  storage::swap_schedule_request r;
+  storage::update_schedule_request r;
   r.name = "s";
   r.version = 7;
   r.record = "record";
@@ -124,7 +124,7 @@ ON_HARMED_STORES("A schedule with runs without number is changed at once") {
   r.overlap = overlap_rule::skip;
   r.enqueue.push_back({w.clock.now(), prepared({.id = "a"})});
   const auto from = std::chrono::steady_clock::now();
-  CHECK(w.template ask<storage::swap_schedule_answer>(r).swapped);
+  CHECK(w.template ask<storage::update_schedule_answer>(r).updated);
   CHECK(seconds_since(from) < 2);
   CHECK(get(w, "a").state == job_state::enqueued);
 }

@@ -34,7 +34,7 @@ ON_EACH_STORE("A claim of large jobs is cut at its bytes and the rest can be cla
   while (got.size() < 64) {
     const auto some = claim(w, {.free = 64});
     REQUIRE(some.jobs.size() == 4);
-    CHECK(bytes_of(jobs_of(some)) <= storage::most_told_bytes);
+    CHECK(bytes_of(jobs_of(some)) <= storage::max_answer_bytes);
     CHECK(some.cut == (got.size() + some.jobs.size() < 64));
     for (const auto& id : ids(some))
       got.push_back(id);
@@ -68,8 +68,8 @@ ON_EACH_STORE("A search through large jobs reads some of them at a time and goes
   query.with_args = false;
   query.limit = 200;
   const auto page = ask(w, storage::list_request{query}).page;
-  CHECK(page.looked_at >= 10);
-  CHECK(page.looked_at < 20);
+  CHECK(page.records_read >= 10);
+  CHECK(page.records_read < 20);
   CHECK(ids(list(w, query)) == all);
 }
 
@@ -130,8 +130,8 @@ TEST_CASE("Large jobs are claimed and ended over a link of 5 MiB a second and no
     CHECK(renew(w, j) == errc::none);
   storage::settle_request ends;  // more than any supervisor tells at once
   for (const auto& j : running) {
-    ends.starts.push_back(ended(j, how::succeeded));
-    ends.starts.back().text = std::string(mib, 'r');
+    ends.runs.push_back(ended(j, how::succeeded));
+    ends.runs.back().text = std::string(mib, 'r');
   }
   CHECK(ask(w, ends).each == std::vector<errc>(jobs));
 }

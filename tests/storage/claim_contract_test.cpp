@@ -87,9 +87,9 @@ ON_EACH_STORE("A claim asked again answers as the first time") {
     pause(w, "default");
     CHECK(ids(ask(w, request)) == names{"a", "b"});
   }
-  SECTION("but not with a start that somebody else has now") {
+  SECTION("but not with a run that somebody else has now") {
     lose_all(w);
-    REQUIRE(claim(w, {.free = 4, .suspect_too = true, .server = "s2"}).jobs.size() == 4);
+    REQUIRE(claim(w, {.free = 4, .allow_suspect = true, .server = "s2"}).jobs.size() == 4);
     for (const auto& j : jobs_of(ask(w, request)))
       CHECK(j.server == "s1");
   }
@@ -105,9 +105,9 @@ ON_EACH_STORE("The same number of another server or queue is another claim") {
   CHECK(ids(claim(w, {.free = 9, .server = "s1", .op = 7})) == names{"a"});
 }
 
-ON_EACH_STORE("Two lanes of one server and queue claim each for itself") {
+ON_EACH_STORE("Two requests of one server and queue under way at a time claim each for itself") {
   put_all(w, {"a", "b", "c", "d"});
-  const auto first = claiming({.op = 7, .lane = 0}), second = claiming({.op = 8, .lane = 1});
+  const auto first = claiming({.op = 7, .slot = 0}), second = claiming({.op = 8, .slot = 1});
   // The later is carried out before the earlier.
   REQUIRE(ids(ask(w, second)) == names{"a"});
   REQUIRE(ids(ask(w, first)) == names{"b"});
@@ -118,15 +118,15 @@ ON_EACH_STORE("Two lanes of one server and queue claim each for itself") {
     CHECK(portrait(w) == before);
     if (w.survives_reopen) w.reopen();
   }
-  // A lane's older claim is still a repeat when the other lane has gone on.
-  REQUIRE(ids(claim(w, {.op = 9, .lane = 1})) == names{"c"});
+  // The older claim of one is still a repeat when the other has gone on.
+  REQUIRE(ids(claim(w, {.op = 9, .slot = 1})) == names{"c"});
   CHECK(ids(ask(w, first)) == names{"b"});
   CHECK(ids(ask(w, second)) == names{"a"});
-  CHECK(ids(claim(w, {.op = 10, .lane = 0})) == names{"d"});
-  w.template ask<storage::done_answer>(storage::leave_request{server_id("s1")});
+  CHECK(ids(claim(w, {.op = 10, .slot = 0})) == names{"d"});
+  w.template ask<storage::done_answer>(storage::deregister_request{server_id("s1")});
   put_all(w, {"e", "f"});
-  CHECK(ids(claim(w, {.op = 1, .lane = 0})) == names{"e"});
-  CHECK(ids(claim(w, {.op = 2, .lane = 1})) == names{"f"});
+  CHECK(ids(claim(w, {.op = 1, .slot = 0})) == names{"e"});
+  CHECK(ids(claim(w, {.op = 2, .slot = 1})) == names{"f"});
   audit(w);
 }
 
@@ -195,7 +195,7 @@ ON_EACH_STORE("A suspect is claimed only when one may be") {
   put_all(w, {"a", "b"});
   CHECK(ids(claim(w, {.free = 9})) == names{"a", "b"});
   CHECK_FALSE(get(w, "x").state == job_state::processing);
-  const auto got = claim(w, {.free = 9, .suspect_too = true});
+  const auto got = claim(w, {.free = 9, .allow_suspect = true});
   REQUIRE(ids(got) == names{"x"});
   CHECK(got.jobs[0].job.losses == 2);
   CHECK(got.jobs[0].job.attempt == 1);  // the lost ones did not count
@@ -210,31 +210,31 @@ ON_EACH_STORE("A job that was lost once is claimed like any other") {
   CHECK(get(w, "a").losses == 1);
   const auto got = claim(w, {.free = 1, .ahead = 3});
   CHECK(ids(got) == names{"a", "b", "c", "d"});
-  CHECK_FALSE(got.suspect_waits);
+  CHECK_FALSE(got.has_waiting_suspect);
   audit(w);
 }
 
 ON_EACH_STORE("A claim tells that a suspect waits which it did not take") {
   put_suspect(w, "x");
-  SECTION("when it may take none and finds nothing") { CHECK(claim(w).suspect_waits); }
+  SECTION("when it may take none and finds nothing") { CHECK(claim(w).has_waiting_suspect); }
   SECTION("when it may take none and finds others") {
     put_all(w, {"a"});
-    CHECK(claim(w).suspect_waits);
+    CHECK(claim(w).has_waiting_suspect);
   }
   SECTION("when it took another") {
     put_suspect(w, "y");
-    CHECK(claim(w, {.free = 9, .suspect_too = true}).suspect_waits);
+    CHECK(claim(w, {.free = 9, .allow_suspect = true}).has_waiting_suspect);
   }
   SECTION("when it is asked again") {
     put_all(w, {"a"});
     const auto request = claiming({});
-    REQUIRE(ask(w, request).suspect_waits);
-    CHECK(ask(w, request).suspect_waits);
+    REQUIRE(ask(w, request).has_waiting_suspect);
+    CHECK(ask(w, request).has_waiting_suspect);
   }
-  SECTION("and not when it took it") { CHECK_FALSE(claim(w, {.suspect_too = true}).suspect_waits); }
+  SECTION("and not when it took it") { CHECK_FALSE(claim(w, {.allow_suspect = true}).has_waiting_suspect); }
   SECTION("and not in another queue") {
     REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
-    CHECK_FALSE(claim(w, {.queue = "other"}).suspect_waits);
+    CHECK_FALSE(claim(w, {.queue = "other"}).has_waiting_suspect);
   }
   audit(w);
 }
@@ -243,15 +243,15 @@ ON_EACH_STORE("One claim takes at most one suspect, in its turn") {
   put_all(w, {"x", "y"});
   lose_twice(w, {.free = 2});
   put_all(w, {"a", "b"});
-  CHECK(ids(claim(w, {.free = 9, .suspect_too = true})) == names{"x", "a", "b"});
-  CHECK(ids(claim(w, {.free = 9, .suspect_too = true})) == names{"y"});
+  CHECK(ids(claim(w, {.free = 9, .allow_suspect = true})) == names{"x", "a", "b"});
+  CHECK(ids(claim(w, {.free = 9, .allow_suspect = true})) == names{"y"});
   audit(w);
 }
 
 ON_EACH_STORE("A suspect is never claimed ahead") {
   SECTION("when nobody is free") {
     put_suspect(w, "x");
-    CHECK(claim(w, {.free = 0, .ahead = 9, .suspect_too = true}).jobs.empty());
+    CHECK(claim(w, {.free = 0, .ahead = 9, .allow_suspect = true}).jobs.empty());
   }
   SECTION("when those before it take the free places") {
     put_all(w, {"x"});
@@ -260,12 +260,12 @@ ON_EACH_STORE("A suspect is never claimed ahead") {
     claim_one(w);
     put_all(w, {"a"});
     lose_all(w);
-    CHECK(ids(claim(w, {.free = 1, .ahead = 9, .suspect_too = true})) == names{"a"});
+    CHECK(ids(claim(w, {.free = 1, .ahead = 9, .allow_suspect = true})) == names{"a"});
   }
   SECTION("while others are, behind it") {
     put_suspect(w, "x");
     put_all(w, {"a", "b"});
-    CHECK(ids(claim(w, {.free = 1, .ahead = 9, .suspect_too = true})) == names{"x", "a", "b"});
+    CHECK(ids(claim(w, {.free = 1, .ahead = 9, .allow_suspect = true})) == names{"x", "a", "b"});
   }
   audit(w);
 }
@@ -275,20 +275,20 @@ ON_EACH_STORE("Suspects of an unknown type keep the rules in their type's line")
     REQUIRE(put(w, {.id = id, .type = "mail"}) == errc::none);
   lose_twice(w, {.free = 2, .types = "mail"});
   REQUIRE(put(w, {.id = "m", .type = "mail"}) == errc::none);
-  CHECK(claim(w, {.free = 9, .suspect_too = true}).jobs.empty());
+  CHECK(claim(w, {.free = 9, .allow_suspect = true}).jobs.empty());
   CHECK(get(w, "x").line == "type:mail");
   CHECK(get(w, "y").line == "type:mail");
   const auto passed = claim(w, {.free = 9, .types = "mail"});
   CHECK(ids(passed) == names{"m"});
-  CHECK(passed.suspect_waits);
-  CHECK(ids(claim(w, {.free = 9, .suspect_too = true, .types = "mail"})) == names{"x"});
-  CHECK(claim(w, {.free = 0, .ahead = 9, .suspect_too = true, .types = "mail"}).jobs.empty());
-  CHECK(ids(claim(w, {.free = 9, .suspect_too = true, .types = "mail"})) == names{"y"});
+  CHECK(passed.has_waiting_suspect);
+  CHECK(ids(claim(w, {.free = 9, .allow_suspect = true, .types = "mail"})) == names{"x"});
+  CHECK(claim(w, {.free = 0, .ahead = 9, .allow_suspect = true, .types = "mail"}).jobs.empty());
+  CHECK(ids(claim(w, {.free = 9, .allow_suspect = true, .types = "mail"})) == names{"y"});
   audit(w);
 }
 
 ON_EACH_STORE("A type that starts at once is never claimed ahead") {
-  const claim_words known{.types = "work exec", .at_once = "exec"};
+  const claim_words known{.types = "work exec", .no_prefetch = "exec"};
   for (const auto* id : {"e1", "e2", "e3"})
     REQUIRE(put(w, {.id = id, .type = "exec"}) == errc::none);
   put_all(w, {"a"});

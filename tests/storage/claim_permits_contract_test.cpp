@@ -45,7 +45,7 @@ ON_EACH_STORE("A claim takes the permits of a type and parks who lacks one") {
   audit(w);
 }
 
-ON_EACH_STORE("What a claim took goes back when its start ends and to the oldest waiter") {
+ON_EACH_STORE("What a claim took goes back when its run ends and to the oldest waiter") {
   const auto words = wanting({m}, 1);
   put_all(w, {"a", "b", "c"});
   auto running = claim(w, words).jobs.at(0).job;
@@ -53,7 +53,7 @@ ON_EACH_STORE("What a claim took goes back when its start ends and to the oldest
   for (const std::string next : {"b", "c"}) {
     const auto end = GENERATE(how::succeeded, how::failed, how::retry, how::given_back, how::deferred);
     storage::settle_request r;
-    r.starts.push_back(ended(running, end, 1h));
+    r.runs.push_back(ended(running, end, 1h));
     r.next = claiming(words);
     const auto told = ask(w, r);
     CHECK(told.each.at(0) == errc::none);
@@ -65,7 +65,7 @@ ON_EACH_STORE("What a claim took goes back when its start ends and to the oldest
   }
 }
 
-ON_EACH_STORE("What a claim took goes back when its start is lost or its job is removed") {
+ON_EACH_STORE("What a claim took goes back when its run is lost or its job is removed") {
   define(w, s, 3);
   put_all(w, {"a", "b"});
   const auto got = claim(w, wanting({m, s}, 2));
@@ -76,7 +76,7 @@ ON_EACH_STORE("What a claim took goes back when its start is lost or its job is 
   SECTION("lost") { lose_all(w); }
   SECTION("removed") { CHECK(remove(w, "a").code == errc::none); }
   serve(w);
-  rouse(w);
+  reconcile(w);
   CHECK(held(w, s) == 0);
   CHECK(holders(w, m) == names{"b reserved"});
   audit(w);
@@ -156,13 +156,13 @@ ON_EACH_STORE("A claim lets nobody overtake who waits and could run") {
 
 ON_EACH_STORE("One claim parks so many and says that there may be more") {
   names many;
-  for (std::uint32_t i = 0; i < storage::most_parked + 10; ++i)
+  for (std::uint32_t i = 0; i < storage::max_parked + 10; ++i)
     many.push_back(cat("j", i));
   put_all(w, many);
   REQUIRE(put(w, {.id = "letter", .type = "mail"}) == errc::none);
   const auto got = claim(w, wanting({m}, 2));
   CHECK(ids(got) == names{"j0"});
-  CHECK(got.parked == storage::most_parked);
+  CHECK(got.parked == storage::max_parked);
   const auto rest = claim(w, wanting({m}, 2));
   CHECK(ids(rest) == names{"letter"});
   CHECK(rest.parked == 9);
@@ -207,15 +207,15 @@ ON_EACH_STORE("What a claim took is the same grant when it is asked for and can 
   audit(w);
 }
 
-ON_EACH_STORE("A window that parks a start gives back what its claim took") {
+ON_EACH_STORE("A window that parks a run gives back what its claim took") {
   put_all(w, {"a", "b"});
   const auto a = claim(w, wanting({m}, 2)).jobs.at(0).job;
-  storage::swap_request r;
-  r.cell = "fixed_window:f";
+  storage::update_limiter_request r;
+  r.limiter = "fixed_window:f";
   r.from = w.clock.now();
   r.until = w.clock.now() + 1min;
-  r.parks.push_back({start_of(a), "fixed_window:f"});
-  CHECK(swap(w, r).swapped);
+  r.parks.push_back({run_of(a), "fixed_window:f"});
+  CHECK(update_limiter(w, r).updated);
   CHECK(get(w, "a").line == "fixed_window:f");
   CHECK(holders(w, m) == names{"b reserved"});
   audit(w);

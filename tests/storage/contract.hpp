@@ -11,7 +11,7 @@
 #include "core/job_state.hpp"
 #include "core/text.hpp"
 #include "storage/in_words.hpp"
-#include "storage/settle_apart.hpp"
+#include "storage/settle_in_parts.hpp"
 #include "support/catch.hpp"
 #include "support/worlds.hpp"
 
@@ -83,14 +83,14 @@ inline void put_all(world& w, const names& ids) {
 struct claim_words {
   std::uint32_t free = 1;
   std::uint32_t ahead = 0;
-  bool suspect_too = false;
+  bool allow_suspect = false;
   std::string queue = "default";
   std::string server = "s1";
   std::uint64_t op = 0;  // 0: a new one
   duration lease = 30s;
   std::string types = "work";  // words
-  std::string at_once = "";
-  std::uint32_t lane = 0;
+  std::string no_prefetch = "";
+  std::uint32_t slot = 0;
   storage::permits_by_type permits{};
 };
 
@@ -108,11 +108,11 @@ inline storage::claim_request claiming(const claim_words& words) {
   r.op = words.op == 0 ? ++ops : words.op;
   r.free = words.free;
   r.ahead = words.ahead;
-  r.suspect_too = words.suspect_too;
+  r.allow_suspect = words.allow_suspect;
   r.lease = words.lease;
   r.types = words_of(words.types);
-  r.at_once = words_of(words.at_once);
-  r.lane = words.lane;
+  r.no_prefetch = words_of(words.no_prefetch);
+  r.slot = words.slot;
   r.permits = std::make_shared<const storage::permits_by_type>(words.permits);
   return r;
 }
@@ -155,13 +155,13 @@ inline names ids(const std::vector<job>& jobs) {
 }
 inline names ids(const storage::claim_answer& got) { return ids(jobs_of(got)); }
 
-inline storage::start_key start_of(const job& j) { return {j.id, j.fence}; }
+inline storage::run_key run_of(const job& j) { return {j.id, j.fence}; }
 
 using how = run_end;
 
 inline storage::settlement ended(const job& j, how end, duration delay = 0s) {
   storage::settlement s;
-  s.start = start_of(j);
+  s.run = run_of(j);
   s.end = end;
   s.cause = end == how::succeeded ? "succeeded" : end == how::given_back ? "given_back" : "failed";
   s.text = end == how::succeeded ? "42" : "it broke";
@@ -179,7 +179,7 @@ inline errc settle(world& w, const job& j, how end = how::succeeded, duration de
 }
 
 inline errc renew(world& w, const job& j, duration lease = 30s) {
-  return ask(w, storage::renew_request{{start_of(j)}, lease}).each.at(0);
+  return ask(w, storage::renew_request{{run_of(j)}, lease}).each.at(0);
 }
 
 inline storage::expired_answer expired(world& w) { return ask(w, storage::expired_request{}); }
@@ -194,7 +194,7 @@ inline void lose_all(world& w, duration lease = 30s, std::uint32_t max_losses = 
     REQUIRE(code == errc::none);
 }
 
-// A job with two lost starts, at the tail of its queue.
+// A job with two lost runs, at the tail of its queue.
 inline void put_suspect(world& w, const std::string& id, const std::string& type = "work") {
   REQUIRE(put(w, {.id = id, .type = type}) == errc::none);
   for (int losses = 0; losses < 2; ++losses) {
@@ -228,7 +228,7 @@ inline bool pause(world& w, const std::string& queue, bool paused = true) {
 
 // Whether it was known before.
 inline bool beat(world& w, const server_info& info) {
-  return w.ask<storage::beat_answer>(storage::beat_request{info}).known;
+  return w.ask<storage::heartbeat_answer>(storage::heartbeat_request{info}).known;
 }
 inline server_info serving(const std::string& id, const names& queues) {
   server_info info;
@@ -237,7 +237,7 @@ inline server_info serving(const std::string& id, const names& queues) {
   info.queues = queues;
   return info;
 }
-inline void leave(world& w, const server_id& id) { w.ask<storage::done_answer>(storage::leave_request{id}); }
+inline void leave(world& w, const server_id& id) { w.ask<storage::done_answer>(storage::deregister_request{id}); }
 inline std::vector<server_info> servers(world& w) {
   return w.ask<storage::servers_answer>(storage::servers_request{}).servers;
 }
@@ -290,11 +290,11 @@ struct take_words {
   bool park = true;
 };
 
-inline storage::take_request::start wanting(const job& j, names permits, take_words words = {}) {
-  return {start_of(j), std::move(permits), words.strict, words.park};
+inline storage::acquire_permits_request::run wanting(const job& j, names permits, take_words words = {}) {
+  return {run_of(j), std::move(permits), words.strict, words.park};
 }
-inline names take_all(world& w, std::vector<storage::take_request::start> starts) {
-  return in_words(w.ask<storage::take_answer>(storage::take_request{std::move(starts)}).each);
+inline names take_all(world& w, std::vector<storage::acquire_permits_request::run> runs) {
+  return in_words(w.ask<storage::acquire_permits_answer>(storage::acquire_permits_request{std::move(runs)}).each);
 }
 inline std::string take(world& w, const job& j, names permits, take_words words = {}) {
   return take_all(w, {wanting(j, std::move(permits), words)}).at(0);
@@ -363,11 +363,11 @@ inline std::vector<storage::throttler_row> all_throttlers(world& w, std::uint32_
 }
 
 // From the first resource to the last.
-inline std::uint64_t rouse(world& w, std::uint32_t limit = 1000) {
+inline std::uint64_t reconcile(world& w, std::uint32_t limit = 1000) {
   std::uint64_t woken = 0;
-  storage::rouse_request r{limit, ""};
+  storage::reconcile_request r{limit, ""};
   do {
-    const auto told = w.ask<storage::rouse_answer>(r);
+    const auto told = w.ask<storage::reconcile_answer>(r);
     woken += told.woken;
     r.after = told.next;
   } while (!r.after.empty());
@@ -376,10 +376,12 @@ inline std::uint64_t rouse(world& w, std::uint32_t limit = 1000) {
 inline storage::explain_answer explain(world& w, const std::string& id) {
   return w.ask<storage::explain_answer>(storage::explain_request{job_id(id)});
 }
-inline storage::cell_view cell(world& w, const std::string& id) {
-  return w.ask<storage::cell_answer>(storage::cell_request{id}).cell;
+inline storage::limiter_record limiter_record_of(world& w, const std::string& id) {
+  return w.ask<storage::read_limiter_answer>(storage::read_limiter_request{id}).limiter;
 }
-inline storage::swap_answer swap(world& w, const storage::swap_request& r) { return w.ask<storage::swap_answer>(r); }
+inline storage::update_limiter_answer update_limiter(world& w, const storage::update_limiter_request& r) {
+  return w.ask<storage::update_limiter_answer>(r);
+}
 
 // Locks. A taking by "a" is always the same taking; asked for without a token it is a new one.
 struct lock_words {
@@ -389,7 +391,7 @@ struct lock_words {
 };
 inline storage::lock_request taking(const std::string& resource, const lock_words& words = {}) {
   static std::uint64_t tokens = 0;
-  return {storage::lock_request::act::take,
+  return {storage::lock_request::verb::take,
           resource,
           words.holder,
           words.token.empty() ? cat("token ", ++tokens) : words.token,
@@ -397,10 +399,10 @@ inline storage::lock_request taking(const std::string& resource, const lock_word
           words.lease};
 }
 inline storage::lock_request renewing(const std::string& resource, sluice::fence fence, duration lease = 30s) {
-  return {storage::lock_request::act::renew, resource, "", "", fence, lease};
+  return {storage::lock_request::verb::renew, resource, "", "", fence, lease};
 }
 inline storage::lock_request releasing(const std::string& resource, sluice::fence fence) {
-  return {storage::lock_request::act::release, resource, "", "", fence, {}};
+  return {storage::lock_request::verb::release, resource, "", "", fence, {}};
 }
 inline storage::lock_answer ask(world& w, const storage::lock_request& r) { return w.ask<storage::lock_answer>(r); }
 inline storage::lock_answer take_lock(world& w, const std::string& resource, const lock_words& words = {}) {
@@ -415,7 +417,7 @@ inline sluice::fence lock(world& w, const std::string& resource, const lock_word
   return told.now->fence;
 }
 inline std::string who_holds(world& w, const std::string& resource) {
-  return in_words(ask(w, storage::lock_request{storage::lock_request::act::look, resource}).now);
+  return in_words(ask(w, storage::lock_request{storage::lock_request::verb::read, resource}).now);
 }
 
 inline storage::request enqueue_of(const std::string& id, const std::string& args = "{}") {
@@ -430,11 +432,11 @@ inline errc code_of(const storage::answer& a) {
 // With what a request as a whole is refused.
 inline errc refusal(world& w, const storage::request& r) { return code_of(w.store().apply({&r, 1}).at(0)); }
 
-// As a runner has it done again that was refused as a whole.
+// As a shared store has it done again that was refused as a whole.
 inline storage::settle_answer apart(world& w, const storage::settle_request& r) {
   const auto refused = w.store().apply(std::vector<storage::request>{r});
   REQUIRE(code_of(refused.at(0)) != errc::none);
-  return std::get<storage::settle_answer>(storage::settle_apart(w.store(), r, std::get<error>(refused[0])).told);
+  return std::get<storage::settle_answer>(storage::settle_in_parts(w.store(), r, std::get<error>(refused[0])).told);
 }
 
 inline std::string portrait(world& w) {

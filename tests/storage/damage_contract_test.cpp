@@ -4,7 +4,7 @@
 #include <random>
 
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 #include "support/measure.hpp"
 
 using namespace sluice;
@@ -26,7 +26,7 @@ struct harmed : World {
     overwrite("jobs", id, bytes);
   }
   // Of what has happened to it there is no checksum.
-  void break_past(const std::string& id) { overwrite("past", id, "nonsense"); }
+  void break_history(const std::string& id) { overwrite("history", id, "nonsense"); }
   std::uint64_t quarantined() {
     std::uint64_t n = 0;
     for (const auto& q : queues(*this))
@@ -39,7 +39,7 @@ struct harmed : World {
   TEMPLATE_TEST_CASE(name, "[contract]", harmed<harmed_file_world>, harmed<harmed_redis_world>)
 
 // Overwrites some bytes, sometimes cuts or lengthens.
-std::string spoilt(std::string bytes, std::mt19937_64& random) {
+std::string to_retry_singly(std::string bytes, std::mt19937_64& random) {
   for (auto n = random() % 6; n > 0; --n)
     bytes[random() % bytes.size()] = static_cast<char>(random());
   if (random() % 8 == 0) bytes.resize(1 + random() % bytes.size());
@@ -66,13 +66,13 @@ stock stocked(world& w) {
   ask(w, r);
   storage::settle_request once;
   for (const auto& j : jobs_of(claim(w, {.free = 200})))
-    once.starts.push_back(ended(j, how::retry));
+    once.runs.push_back(ended(j, how::retry));
   ask(w, once);
   storage::settle_request twice;
   const auto again = claim(w, {.free = 150});
   for (std::size_t i = 0; i < 150; ++i) {
     if (i < 50) s.running.push_back(again.jobs[i].job);
-    else twice.starts.push_back(ended(again.jobs[i].job, i < 100 ? how::retry : how::succeeded, 1h));
+    else twice.runs.push_back(ended(again.jobs[i].job, i < 100 ? how::retry : how::succeeded, 1h));
   }
   ask(w, twice);
   for (const auto& j : list(w))
@@ -90,7 +90,7 @@ std::set<std::string> harm_half(World& w, const stock& s, std::uint64_t seed) {
   std::set<std::string> changed;
   for (const auto& id : victims) {
     const auto was = w.read("jobs", id);
-    const auto is = spoilt(was, random);
+    const auto is = to_retry_singly(was, random);
     w.overwrite("jobs", id, is);
     if (is != was) changed.insert(id);
   }
@@ -173,11 +173,11 @@ ON_HARMED_STORES("Whoever comes upon a damaged record puts it aside") {
     CHECK(ids(list(w)) == names{"b"});
   }
   SECTION("requeue") {
-    w.break_past("a");
+    w.break_history("a");
     CHECK(requeue(w, "a").code == errc::damaged_record);
   }
   SECTION("remove") {
-    w.break_past("a");
+    w.break_history("a");
     CHECK(remove(w, "a").code == errc::damaged_record);
   }
   SECTION("enqueue of the same id") {
@@ -186,27 +186,27 @@ ON_HARMED_STORES("Whoever comes upon a damaged record puts it aside") {
   }
   SECTION("claim") {
     REQUIRE(requeue(w, "a").code == errc::none);
-    GENERATE(true, false) ? w.break_record("a") : w.break_past("a");
+    GENERATE(true, false) ? w.break_record("a") : w.break_history("a");
     CHECK(ids(claim(w, {.free = 5})) == names{"b"});
   }
   SECTION("a claim asked again") {
     REQUIRE(requeue(w, "a").code == errc::none);
     const auto r = claiming({.free = 2});
     REQUIRE(ask(w, r).jobs.size() == 2);
-    GENERATE(true, false) ? w.break_record("a") : w.break_past("a");
+    GENERATE(true, false) ? w.break_record("a") : w.break_history("a");
     CHECK(ids(ask(w, r)) == names{"b"});
   }
   SECTION("settle") {
     REQUIRE(requeue(w, "a").code == errc::none);
     const auto got = claim(w, {.free = 2});
-    w.break_past("a");
+    w.break_history("a");
     CHECK(settle(w, got.jobs[0].job) == errc::none);
     CHECK(settle(w, got.jobs[1].job) == errc::none);
   }
   SECTION("reap") {
     REQUIRE(requeue(w, "a").code == errc::none);
     REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
-    w.break_past("a");
+    w.break_history("a");
     lose_all(w);
   }
   CHECK(counts(w).quarantined == 1);
@@ -221,12 +221,12 @@ ON_HARMED_STORES("The bytes of a damaged record are kept as they were found") {
   put_all(w, {"a"});
   REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
   w.break_record("a");
-  const auto record = w.read("jobs", "a"), past = w.read("past", "a");
-  REQUIRE_FALSE(past.empty());
+  const auto record = w.read("jobs", "a"), history = w.read("history", "a");
+  REQUIRE_FALSE(history.empty());
   CHECK(claim(w).jobs.empty());
   const auto kept = w.read("quarantine", "a");
   CHECK(kept.find(record) != std::string::npos);
-  CHECK(kept.find(past) != std::string::npos);
+  CHECK(kept.find(history) != std::string::npos);
 }
 
 ON_HARMED_STORES("A record that strayed to another job is not taken for its own") {
@@ -272,7 +272,7 @@ TEST_CASE("A file with random bytes in it is answered or refused, and never a cr
   sqlite_file_world w;
   stocked(w);
   const auto path = w.folder.file("harmed.db");
-  side_door(w.folder.file("jobs.db")).run("VACUUM INTO '" + path + "'");
+  raw_store(w.folder.file("jobs.db")).run("VACUUM INTO '" + path + "'");
   std::ifstream in(path, std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(in), {}};
   REQUIRE(whole.size() > 20'000);
@@ -305,7 +305,7 @@ TEST_CASE("A file with random bytes in it is answered or refused, and never a cr
 }
 
 ON_HARMED_STORES("Of harmed hashes each job is read or put aside, and all others go on") {
-  const std::string hash = GENERATE("jobs", "past", "runs");
+  const std::string hash = GENERATE("jobs", "history", "runs");
   const auto seed = GENERATE(range(1, 6));
   CAPTURE(hash, seed);
   TestType w;
@@ -319,7 +319,7 @@ ON_HARMED_STORES("Of harmed hashes each job is read or put aside, and all others
     if (const auto bytes = w.read(hash, id); !bytes.empty() && random() % 2 == 0) {
       // The name of a queue is left whole: nothing tells one from another.
       const auto names_at = hash == "runs" ? bytes.find(':') - 1 : bytes.size();
-      w.overwrite(hash, id, spoilt(bytes.substr(0, names_at), random) + bytes.substr(names_at));
+      w.overwrite(hash, id, to_retry_singly(bytes.substr(0, names_at), random) + bytes.substr(names_at));
       victims.insert(id);
     }
   REQUIRE(!victims.empty());
@@ -332,7 +332,7 @@ ON_HARMED_STORES("Of harmed hashes each job is read or put aside, and all others
   promote(w);
   std::set<std::string> claimed;
   for (int i = 0; i < 3; ++i)
-    for (const auto& j : jobs_of(claim(w, {.free = 1000, .suspect_too = true}))) {
+    for (const auto& j : jobs_of(claim(w, {.free = 1000, .allow_suspect = true}))) {
       claimed.insert(j.id.value);
       const auto code = settle(w, j);
       if (!victims.contains(j.id.value)) CHECK(code == errc::none);
@@ -355,16 +355,16 @@ ON_HARMED_STORES("Of harmed hashes each job is read or put aside, and all others
   CHECK(claim(w, {.free = 10}).jobs.size() >= 1);
 }
 
-ON_HARMED_STORES("A running job whose start cannot be read is put aside when its lease would be looked at") {
+ON_HARMED_STORES("A running job whose run cannot be read is put aside when its lease would be looked at") {
   TestType w;
   put_all(w, {"a", "b"});
   REQUIRE(claim(w, {.free = 2}).jobs.size() == 2);
-  SECTION("its start is broken") { w.overwrite("runs", "a", "what is this"); }
-  SECTION("its start is gone") { w.lose("runs", "a"); }
+  SECTION("its run is broken") { w.overwrite("runs", "a", "what is this"); }
+  SECTION("its run is gone") { w.lose("runs", "a"); }
   SECTION("its record is gone") { w.lose("jobs", "a"); }
   w.clock.advance(31s);
   reap(w, expired(w).leases);
-  CHECK(ids(claim(w, {.free = 2, .suspect_too = true})) == names{"b"});
+  CHECK(ids(claim(w, {.free = 2, .allow_suspect = true})) == names{"b"});
   CHECK(counts(w).quarantined == 1);
   CHECK(counts(w).processing == 1);
   CHECK(look(w, "a").code == errc::damaged_record);
@@ -377,7 +377,7 @@ ON_HARMED_STORES("A past that claims an endless history does not keep the store 
   REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
   const auto running = jobs_of(claim(w, {.free = 2}));
   REQUIRE(running.size() == 2);
-  w.overwrite("past", "a", "1 0 0 0 400000000 0:0:0:");
+  w.overwrite("history", "a", "1 0 0 0 400000000 0:0:0:");
   const auto from = steady_clock::now();
   for (const auto& j : running)
     CHECK(settle(w, j) == errc::none);
@@ -439,7 +439,7 @@ ON_HARMED_STORES("A key of the wrong type stops only the queue that it belongs t
   // What looks at all queues says so, too; nothing of it is done by halves.
   for (const storage::request& r : std::vector<storage::request>{
            storage::promote_request{}, storage::expired_request{}, storage::queues_request{}, storage::list_request{},
-           storage::prune_request{}, claiming({.free = 5, .suspect_too = true, .queue = "harmed"}),
+           storage::prune_request{}, claiming({.free = 5, .allow_suspect = true, .queue = "harmed"}),
            storage::settle_request{{ended(harmed_job, how::succeeded)}, {}},
            storage::enqueue_request{{prepared({.id = "new", .queue = "harmed"})}}}) {
     const auto code = refusal(w, r);
@@ -468,7 +468,7 @@ ON_HARMED_STORES("An end that meets harm costs those that came with it nothing")
   w.command({"SET", key, "a text"});
   storage::settle_request r;
   for (const auto& j : running)
-    r.starts.push_back(ended(j, how::succeeded));
+    r.runs.push_back(ended(j, how::succeeded));
   r.next = claiming({.queue = "healthy"});
   const auto told = apart(w, r);
   CHECK(told.each == std::vector{errc::none, errc::storage_damaged, errc::none, errc::none});
@@ -504,19 +504,19 @@ ON_HARMED_STORES("Where no number can be drawn nothing starts, what ends goes on
            enqueue_of("new"), claiming({.free = 5}), storage::promote_request{},
            storage::requeue_request{job_id("done")}, storage::settle_request{{ended(back, how::given_back)}, {}},
            storage::settle_request{{ended(back, how::retry)}, {}},
-           storage::reap_request{{{start_of(back), 0, 30s, false}}, 3}, storage::take_request{{wanting(back, {m})}},
-           taking("scanner")})
+           storage::reap_request{{{run_of(back), 0, 30s, false}}, 3},
+           storage::acquire_permits_request{{wanting(back, {m})}}, taking("scanner")})
     CHECK(refusal(w, r) == errc::storage_damaged);
   CHECK(portrait(w) == before);
-  CHECK(*w.store().audit() == names{w.key("number") + " is behind all that can be drawn, or no number"});
+  CHECK(*w.store().audit() == names{w.key("number") + " leaves no number to draw, or is none"});
 
   CHECK(put(w, {.id = "later", .delay = 1h}) == errc::none);
   CHECK(renew(w, back) == errc::none);
   CHECK(ask(w, renewing("printer", held)).code == errc::none);
   CHECK(remove(w, "gone").code == errc::none);
   storage::settle_request r;
-  r.starts = {ended(holds, how::succeeded), ended(back, how::given_back), ended(fails, how::failed),
-              ended(again, how::retry, 1h)};
+  r.runs = {ended(holds, how::succeeded), ended(back, how::given_back), ended(fails, how::failed),
+            ended(again, how::retry, 1h)};
   r.next = claiming({.free = 5});
   const auto told = apart(w, r);
   CHECK(told.each == std::vector{errc::none, errc::storage_damaged, errc::none, errc::none});
@@ -526,7 +526,7 @@ ON_HARMED_STORES("Where no number can be drawn nothing starts, what ends goes on
   CHECK(counts(w).quarantined == 0);
 
   w.command({"SET", "number", drawn});
-  CHECK(rouse(w) == 1);
+  CHECK(reconcile(w) == 1);
   CHECK(settle(w, back, how::given_back) == errc::none);
   CHECK(promote(w).moved == 1);
   const auto got = claim(w, {.free = 9});
@@ -562,12 +562,12 @@ ON_HARMED_STORES("The audit goes through all there is, however much that is") {
   for (int i = 0; i < 300; i += 3) {
     const auto id = "j" + std::to_string(i);
     w.lose("runs", id);
-    expected.insert("job " + id + " is processing without a start");
+    expected.insert("job " + id + " is processing without a run");
   }
   for (int i = 0; i < 300; ++i) {
     const auto n = std::to_string(i);
-    w.overwrite("past", "ghost" + n, "x");
-    expected.insert("there is a past of job ghost" + n + ", which does not exist");
+    w.overwrite("history", "ghost" + n, "x");
+    expected.insert("there is a history of job ghost" + n + ", which does not exist");
     w.command({"SET", "orphan" + n, "x"});
     expected.insert("key " + w.key("orphan" + n) + " belongs to nobody");
   }

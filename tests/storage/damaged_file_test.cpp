@@ -6,7 +6,7 @@
 
 #include "core/log.hpp"
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 #include "support/process.hpp"
 
 using namespace sluice;
@@ -23,7 +23,7 @@ std::string contents(const std::string& path) {
 
 // A page that belongs to nothing: SQLite goes on without a word, and finds it only when it looks at everything.
 void lose_a_page(const std::string& path) {
-  side_door(path).run(
+  raw_store(path).run(
       "CREATE TABLE extra(x); INSERT INTO extra VALUES(1); PRAGMA writable_schema=ON; "
       "DELETE FROM sqlite_master WHERE name='extra'");
 }
@@ -73,7 +73,7 @@ TEST_CASE("A file that SQLite finds damaged is written no more, and stays as it 
     world w(folder.url());
     for (int i = 0; i < 200; ++i)
       put_all(w, {"j" + std::to_string(i)});
-    side_door(folder.file("jobs.db")).run("VACUUM INTO '" + path + "'");
+    raw_store(folder.file("jobs.db")).run("VACUUM INTO '" + path + "'");
   }
   auto bytes = contents(path);
   REQUIRE(bytes.size() > 4 * page);
@@ -120,7 +120,7 @@ TEST_CASE("A check of a sound file changes nothing, and ends with its store", "[
 TEST_CASE("A key that is harmed by itself stops what touches it and not the file", "[sqlite]") {
   harmed_file_world w;
   REQUIRE(put(w, {.id = "a", .queue = "harmed"}) == errc::none);
-  w.door.run("UPDATE keys SET kind=9 WHERE name=CAST('{sluice}:ready:harmed' AS BLOB)");
+  w.raw.run("UPDATE keys SET kind=9 WHERE name=CAST('{sluice}:ready:harmed' AS BLOB)");
   const std::vector<storage::request> both = {claiming({.queue = "harmed"}),
                                               storage::enqueue_request{{prepared({.id = "b", .queue = "healthy"})}}};
   const auto answers = w.store().apply(both);
@@ -136,8 +136,8 @@ TEST_CASE("A file of ours without its tables is told of when it is opened, and l
   CAPTURE(what);
   const temp_dir folder;
   REQUIRE(storage::open_store(folder.url()).ok());
-  side_door(folder.file("jobs.db")).run(what);
-  for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::only_look}) {
+  raw_store(folder.file("jobs.db")).run(what);
+  for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::read_only}) {
     const auto opened = storage::open_store(folder.url(), nullptr, mode);
     REQUIRE_FALSE(opened.ok());
     CHECK(opened.error().code == errc::storage_damaged);

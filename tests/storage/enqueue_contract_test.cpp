@@ -52,6 +52,31 @@ ON_EACH_STORE("Many jobs of one request are stored in order, and each answers fo
   audit(w);
 }
 
+ON_EACH_STORE("A job alone is stored as one among others, in a new minute and in one that has begun") {
+  const auto alone = [&](const std::string& id) {
+    CHECK(put(w, {.id = id}) == errc::none);
+    CHECK(w.store().made_work().queues == std::set<std::string, std::less<>>{"default"});
+    CHECK(put(w, {.id = id}) == errc::none);  // is there
+    CHECK_FALSE(w.store().made_work());
+    CHECK(put(w, {.id = id, .args = "2"}) == errc::id_conflict);
+  };
+  alone("a");
+  alone("b");
+  CHECK(ask(w, storage::enqueue_request{{prepared({.id = "c"}), prepared({.id = "d"})}}).each ==
+        std::vector{errc::none, errc::none});
+  alone("e");
+  CHECK(put(w, {.id = "later", .delay = 1h}) == errc::none);
+  w.clock.advance(1min);
+  alone("f");
+  alone("g");
+  CHECK(put(w, {.id = "o", .queue = "other"}) == errc::none);
+  const totals_query of_queue{.queue = queue_name("default")};
+  const auto told = w.ask<storage::totals_answer>(storage::totals_request{of_queue});
+  CHECK(told.report.ever.enqueued == 8);
+  audit(w);
+  CHECK(ids(claim(w, {.free = 9})) == names{"a", "b", "c", "d", "e", "f", "g"});
+}
+
 ON_EACH_STORE("The same id with the same content is one job, whatever has become of it") {
   const job_words same{.id = "a", .args = "[1]", .headers = {{"k", "v"}}};
   REQUIRE(put(w, same) == errc::none);

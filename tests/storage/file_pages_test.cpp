@@ -13,7 +13,7 @@ using requests = std::vector<storage::request>;
 const names three_queues = {"default", "other", "third"};
 const names windows = {"fixed_window:f", "sliding_window:v", "dynamic_window:d"};
 
-// What may stay: a number, a bit for each queue and each type that nobody knew there, and of each cell that ever was
+// What may stay: a number, a bit for each queue and each type that nobody knew there, and of each limiter that ever was
 // its version; and what is counted, for as long as that is kept.
 const std::set<std::string> may_stay = {"number",        "queues",         "served",      "limiters", "schema",
                                         "types:default", "types:other",    "types:third", "totals",   "totals_before",
@@ -70,20 +70,20 @@ void work(world& w, const std::string& queue, const std::string& server, int rou
   const auto which = static_cast<std::size_t>(round);
   const auto got = claim(w, {.free = 24, .queue = queue, .server = server});
   REQUIRE_FALSE(got.jobs.empty());
-  std::vector<storage::take_request::start> takes;
-  std::vector<storage::start_key> asks;
+  std::vector<storage::acquire_permits_request::run> takes;
+  std::vector<storage::run_key> asks;
   storage::settle_request ends;
   for (std::size_t i = 0; i < got.jobs.size(); ++i) {
     const auto& j = got.jobs[i].job;
     if (i % 3 == 0) takes.push_back(wanting(j, wishes[(i + which) % wishes.size()], {.strict = i % 2 == 0}));
-    if (i % 4 == 0) asks.push_back(start_of(j));
+    if (i % 4 == 0) asks.push_back(run_of(j));
     if (i % 8 == 7) continue;  // its lease is lost
-    ends.starts.push_back(ended(j, static_cast<how>(1 + i % 7), 10s));
-    if (i % 5 == 0) ends.starts.back().text = text_of(6'000);
+    ends.runs.push_back(ended(j, static_cast<how>(1 + i % 7), 10s));
+    if (i % 5 == 0) ends.runs.back().text = text_of(6'000);
   }
   const auto& window = windows[which % windows.size()];
   take_all(w, takes);
-  swap(w, step_of(cell(w, window), window, w.clock.now(), asks));
+  update_limiter(w, step_of(limiter_record_of(w, window), window, w.clock.now(), asks));
   ask(w, ends);
 }
 
@@ -100,7 +100,7 @@ void take_locks(world& w) {
 void put_schedules(world& w) {
   requests all;
   for (int n = 0; n < 100; ++n) {
-    storage::swap_schedule_request r;
+    storage::update_schedule_request r;
     r.name = cat("nightly.", n);
     r.record = text_of(200);
     r.next_at = w.clock.now() + 1h;
@@ -109,20 +109,20 @@ void put_schedules(world& w) {
     all.emplace_back(r);
   }
   for (const auto& one : ask_all(w, all))
-    REQUIRE(std::get<storage::swap_schedule_answer>(one).swapped);
+    REQUIRE(std::get<storage::update_schedule_answer>(one).updated);
 }
 
 void remove_schedules(world& w) {
   requests all;
   for (const auto& row : w.ask<storage::schedules_answer>(storage::schedules_request{}).rows) {
-    storage::swap_schedule_request r;
+    storage::update_schedule_request r;
     r.name = row.name;
     r.version = row.version;
     all.emplace_back(r);
   }
   REQUIRE(all.size() == 100);
   for (const auto& one : ask_all(w, all))
-    REQUIRE(std::get<storage::swap_schedule_answer>(one).swapped);
+    REQUIRE(std::get<storage::update_schedule_answer>(one).updated);
 }
 
 void remove_what_is_not_final(world& w) {

@@ -121,14 +121,14 @@ ON_EACH_STORE("A list that looks inside jobs looks at so many a request, says so
   by.type = job_type("rare");
   auto page = page_of(w, by);
   CHECK(ids(page.jobs) == names{"j10349"});
-  CHECK(page.looked_at == storage::most_looked_at);
+  CHECK(page.records_read == storage::max_records_read);
   by.after = page.next;
   page = page_of(w, by);
   CHECK(ids(page.jobs) == names{"j10699"});
   by.after = page.next;
   page = page_of(w, by);
   CHECK(ids(page.jobs) == names{"j11049"});
-  CHECK(page.looked_at == 1'100 - 2 * storage::most_looked_at);
+  CHECK(page.records_read == 1'100 - 2 * storage::max_records_read);
   CHECK(page.next.empty());
 
   by = {};
@@ -136,7 +136,7 @@ ON_EACH_STORE("A list that looks inside jobs looks at so many a request, says so
   by.limit = 3;
   page = page_of(w, by);
   CHECK(page.jobs.size() == 3);
-  CHECK(page.looked_at == 3);
+  CHECK(page.records_read == 3);
   by.after = page.next;
   CHECK(page_of(w, by).jobs.front().id.value == "j10003");
 }

@@ -53,7 +53,7 @@ public:
       REQUIRE(got.has_value());
       const auto is = stage_of(*got);
       CHECK(it.may_be.count(is) == 1);
-      if (is == stage::running && it.start) CHECK(got->found->fence == it.start->fence);
+      if (is == stage::running && it.run) CHECK(got->found->fence == it.run->fence);
       it.may_be = {is};
     }
     const auto told = store_->audit();
@@ -85,7 +85,7 @@ public:
 private:
   struct memory {
     std::set<stage> may_be{stage::absent};
-    std::optional<storage::start_key> start{};
+    std::optional<storage::run_key> run{};
   };
 
   static stage stage_of(const storage::get_answer& got) {
@@ -144,15 +144,15 @@ private:
       auto& it = jobs_.at(one.job.id.value);
       INFO("job " << one.job.id.value);
       CHECK(it.may_be.count(stage::waiting) == 1);
-      it = {{stage::running}, start_of(one.job)};
+      it = {{stage::running}, run_of(one.job)};
     }
   }
 
   void settle() {
     for (auto& [id, it] : jobs_) {
-      if (!it.start || it.may_be != std::set{stage::running}) continue;
+      if (!it.run || it.may_be != std::set{stage::running}) continue;
       storage::settlement end;
-      end.start = *it.start;
+      end.run = *it.run;
       end.cause = "succeeded";
       end.text = "42";
       end.reason = "because";

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 #include "support/measure.hpp"
 
 using namespace sluice;
@@ -16,11 +16,11 @@ const names resources = {"mutex:m", "mutex:n", "mutex:c", "semaphore:s", window}
 const names stocked_ids = {"fired",    "done", "failed", "gone", "lost",  "alien", "holds", "waits",
                            "windowed", "runs", "took",   "had",  "woken", "ready", "later", "broken"};
 
-const storage::act_request noted_pause{{"anna", "dashboard"}, "pause", {"idle"}, 1};
+const storage::log_action_request noted_pause{{"anna", "dashboard"}, "pause", {"idle"}, 1};
 
 // Starts that run.
 struct stock {
-  job holds, runs, took, other;
+  job holds, runs, inline_permits, other;
 };
 
 // What a request was answered, if it was not refused.
@@ -31,17 +31,18 @@ std::optional<Answer> told(world& w, const storage::request& r) {
   return found ? std::optional(std::move(*found)) : std::nullopt;
 }
 
-storage::swap_request changed_window(world& w) {
-  storage::swap_request r;
-  r.cell = window;
-  if (const auto read = told<storage::cell_answer>(w, storage::cell_request{window})) r.version = read->cell.version;
+storage::update_limiter_request changed_window(world& w) {
+  storage::update_limiter_request r;
+  r.limiter = window;
+  if (const auto read = told<storage::read_limiter_answer>(w, storage::read_limiter_request{window}))
+    r.version = read->limiter.version;
   r.state = "state";
   r.from = w.clock.now();
   r.until = w.clock.now() + 1h;
   return r;
 }
-storage::swap_schedule_request changed_schedule(world& w, const std::string& fires) {
-  storage::swap_schedule_request r;
+storage::update_schedule_request changed_schedule(world& w, const std::string& fires) {
+  storage::update_schedule_request r;
   r.name = "nightly";
   const auto read = told<storage::schedule_answer>(w, storage::schedule_request{"nightly"});
   if (read && read->row) r.version = read->row->version;
@@ -65,8 +66,8 @@ stock stocked(World& w) {
   lock(w, "printer");
   auto nightly = changed_schedule(w, "fired");
   nightly.place = storage::schedule_place{0s, 60s};
-  nightly.among = 0;
-  REQUIRE(w.template ask<storage::swap_schedule_answer>(nightly).swapped);
+  nightly.expected_last_place = 0;
+  REQUIRE(w.template ask<storage::update_schedule_answer>(nightly).updated);
   put_all(w, {"done"});
   REQUIRE(settle(w, claim_one(w), how::retry, 1h) == errc::none);  // "fired"
   REQUIRE(settle(w, claim_one(w)) == errc::none);
@@ -81,12 +82,12 @@ stock stocked(World& w) {
   parked(w, "waits", {"mutex:n"});
   const auto windowed = started(w, "windowed");
   auto r = changed_window(w);
-  r.parks = {{start_of(windowed), window}};
-  r.openings = {{window, w.clock.now() + 1s}};
-  REQUIRE(swap(w, r).parked.at(0).what == admission::parked);
+  r.parks = {{run_of(windowed), window}};
+  r.next_checks = {{window, w.clock.now() + 1s}};
+  REQUIRE(update_limiter(w, r).parked.at(0).what == admission::parked);
   s.runs = started(w, "runs");
   put_all(w, {"took"});
-  s.took = claim_one(w, {.permits = {{"work", {{"mutex:c"}}}}});
+  s.inline_permits = claim_one(w, {.permits = {{"work", {{"mutex:c"}}}}});
   const auto had = holding(w, "had", {"mutex:m"});
   parked(w, "woken", {"mutex:m"});
   REQUIRE(settle(w, had) == errc::none);
@@ -116,7 +117,7 @@ const std::vector<kind_of_key>& all_keys() {
       for (const auto& key : keys)
         found.push_back({command, key, members});
     };
-    add("HSET", {"jobs", "past", "runs", "admission", "quarantine"}, stocked_ids);
+    add("HSET", {"jobs", "history", "runs", "admission", "quarantine"}, stocked_ids);
     add("HSET", {"holders:mutex:n", "holders:mutex:m", "holders:semaphore:s"}, stocked_ids);
     add("HSET", {"claim_permits", "definitions", "limits", "configs", "limiters"}, resources);
     add("HSET", {"claims"}, {"0 7:defaults1"});
@@ -137,7 +138,7 @@ const std::vector<kind_of_key>& all_keys() {
     add("ZADD", {"firing", "schedule_names"}, {"nightly"});
     add("SADD", {"queues", "paused", "waits:mutex:n", "waits:" + window}, {"default"});
     add("SADD", {"types:default"}, {"work"});
-    add("ZADD", {"acts"}, {"1 1 1 1 4:anna9:dashboard5:pause4:idle", "1 1 1 1 4:anna"});
+    add("ZADD", {"operator_log"}, {"1 1 1 1 4:anna9:dashboard5:pause4:idle", "1 1 1 1 4:anna"});
     return found;
   }();
   return all;
@@ -154,7 +155,7 @@ std::string any_bytes(std::mt19937_64& random) {
     b = any_byte(random);
   return bytes;
 }
-std::string spoilt(std::string bytes, std::mt19937_64& random) {
+std::string to_retry_singly(std::string bytes, std::mt19937_64& random) {
   if (bytes.empty()) return any_bytes(random);
   for (auto n = random() % 4; n > 0; --n)
     bytes[random() % bytes.size()] = any_byte(random);
@@ -172,7 +173,8 @@ std::string any_score(std::mt19937_64& random) {
 template <class World>
 void harm(World& w, const kind_of_key& k, std::mt19937_64& random) {
   const auto member = random() % 4 == 0 ? any_bytes(random) : k.members[random() % k.members.size()];
-  if (k.command == "HSET") w.command({"HSET", k.key, member, spoilt(w.command({"HGET", k.key, member}), random)});
+  if (k.command == "HSET")
+    w.command({"HSET", k.key, member, to_retry_singly(w.command({"HGET", k.key, member}), random)});
   else if (k.command == "ZADD") w.command({"ZADD", k.key, any_score(random), member});
   else w.command({"SADD", k.key, member});
 }
@@ -198,11 +200,18 @@ void check_pages(world& w, Request r, Turn turn) {
 }
 
 void check_looks(world& w) {
-  std::vector<storage::request> all = {
-      storage::queues_request{},     storage::queue_names_request{}, storage::ready_request{{"default", "other"}},
-      storage::servers_request{},    storage::schedules_request{},   storage::schedule_request{"nightly"},
-      storage::due_request{},        storage::cell_request{window},  storage::locks_request{},
-      storage::quarantine_request{}, storage::totals_request{},      storage::acts_request{}};
+  std::vector<storage::request> all = {storage::queues_request{},
+                                       storage::queue_names_request{},
+                                       storage::ready_request{{"default", "other"}},
+                                       storage::servers_request{},
+                                       storage::schedules_request{},
+                                       storage::schedule_request{"nightly"},
+                                       storage::due_request{},
+                                       storage::read_limiter_request{window},
+                                       storage::locks_request{},
+                                       storage::quarantine_request{},
+                                       storage::totals_request{},
+                                       storage::operator_log_request{}};
   for (const auto& id : stocked_ids) {
     all.emplace_back(storage::get_request{job_id(id)});
     all.emplace_back(storage::explain_request{job_id(id)});
@@ -221,7 +230,7 @@ void check_looks(world& w) {
     r.after = page.page.next;
     return !r.after.empty();
   };
-  check_pages<storage::acts_answer>(w, storage::acts_request{2, ""}, go_on);
+  check_pages<storage::operator_log_answer>(w, storage::operator_log_request{2, ""}, go_on);
   for (const auto& resource : resources) {
     check_pages<storage::holders_answer>(w, storage::holders_request{resource, 1, ""}, go_on);
     check_pages<storage::waiters_answer>(w, storage::waiters_request{resource, 1, ""}, go_on);
@@ -234,28 +243,30 @@ void check_looks(world& w) {
 
 void check_steps(world& w, const stock& s) {
   check_answers(
-      w, {enqueue_of("new"), storage::renew_request{{start_of(s.runs), start_of(s.holds), start_of(s.took)}, 30s},
-          storage::progress_request{{{start_of(s.runs), {0.5, "half"}}}}, storage::requeue_request{job_id("failed")},
+      w, {enqueue_of("new"), storage::renew_request{{run_of(s.runs), run_of(s.holds), run_of(s.inline_permits)}, 30s},
+          storage::progress_request{{{run_of(s.runs), {0.5, "half"}}}}, storage::requeue_request{job_id("failed")},
           storage::requeue_request{job_id("later")}, storage::remove_request{job_id("ready")},
           storage::remove_request{job_id("waits")}, storage::pause_request{queue_name("default"), false},
-          storage::beat_request{serving("s1", {"default"})}, storage::promote_request{},
-          storage::take_request{{wanting(s.runs, {"mutex:n"}), wanting(s.took, {"semaphore:s"})}}, taking("printer"),
-          storage::lock_request{storage::lock_request::act::look, "printer"}, noted_pause});
+          storage::heartbeat_request{serving("s1", {"default"})}, storage::promote_request{},
+          storage::acquire_permits_request{{wanting(s.runs, {"mutex:n"}), wanting(s.inline_permits, {"semaphore:s"})}},
+          taking("printer"), storage::lock_request{storage::lock_request::verb::read, "printer"}, noted_pause});
   auto opened = changed_window(w);
   opened.wakes = {{window, 3}};
-  opened.openings = {{window, w.clock.now() + 1s}};
-  storage::settle_request ends{{ended(s.runs, how::retry), ended(s.holds, how::succeeded), ended(s.took, how::failed)},
-                               claiming({.free = 2, .suspect_too = true})};
+  opened.next_checks = {{window, w.clock.now() + 1s}};
+  storage::settle_request ends{
+      {ended(s.runs, how::retry), ended(s.holds, how::succeeded), ended(s.inline_permits, how::failed)},
+      claiming({.free = 2, .allow_suspect = true})};
   check_answers(w, {opened, changed_schedule(w, "fired-again"), ends});
   for (int round = 0; round < 3; ++round) {
     w.clock.advance(1min);
     const auto lost = told<storage::expired_answer>(w, storage::expired_request{});
     if (lost) check_answers(w, {storage::reap_request{lost->leases, 3}});
     check_answers(
-        w, {storage::promote_request{},
-            claiming({.free = 20, .suspect_too = true, .types = "work alien", .permits = {{"work", {{"mutex:c"}}}}})});
+        w,
+        {storage::promote_request{},
+         claiming({.free = 20, .allow_suspect = true, .types = "work alien", .permits = {{"work", {{"mutex:c"}}}}})});
   }
-  check_pages<storage::rouse_answer>(w, storage::rouse_request{2, ""}, [](const auto& page, auto& r) {
+  check_pages<storage::reconcile_answer>(w, storage::reconcile_request{2, ""}, [](const auto& page, auto& r) {
     r.after = page.next;
     return !r.after.empty();
   });
@@ -263,7 +274,7 @@ void check_steps(world& w, const stock& s) {
   prune.retention.succeeded = prune.retention.failed = prune.retention.deleted = {duration(1s), 1};
   prune.server_age = 1s;
   check_answers(w, {storage::define_request{"semaphore:s", "other", 2, "other"}, storage::undefine_request{window},
-                    prune, storage::leave_request{server_id("s1")}});
+                    prune, storage::deregister_request{server_id("s1")}});
 }
 
 // Of another queue than the one that was harmed.
@@ -273,7 +284,7 @@ void check_other_queue(world& w, const stock& s) {
   CHECK(ids(claim(w, {.free = 9, .queue = "other"})) == names{"o2", "o3", "o4"});
 }
 
-constexpr double patience = 20;  // seconds, for all that a test asks of one store
+constexpr double timeout = 20;  // seconds, for all that a test asks of one store
 
 }  // namespace
 
@@ -294,7 +305,7 @@ ON_HARMED_STORES("Whatever bytes stand under a key everybody is answered and ano
     check_looks(w);
     check_steps(w, s);
     CHECK(w.store().audit().ok());
-    CHECK(seconds_since(from) < patience);
+    CHECK(seconds_since(from) < timeout);
   }
 }
 
@@ -306,8 +317,8 @@ ON_HARMED_STORES("A queue that is harmed costs no other a renewal that is asked 
   w.command({"DEL", "processing:default"});
   w.command({"SET", "processing:default", "x"});
   w.clock.advance(10s);
-  const std::vector<storage::request> asked = {storage::renew_request{{start_of(harmed)}, 30s},
-                                               storage::renew_request{{start_of(sound)}, 30s}};
+  const std::vector<storage::request> asked = {storage::renew_request{{run_of(harmed)}, 30s},
+                                               storage::renew_request{{run_of(sound)}, 30s}};
   const auto told = w.store().apply(asked);
   CHECK(code_of(told.at(0)) == errc::storage_damaged);
   REQUIRE(code_of(told.at(1)) == errc::none);
@@ -315,7 +326,7 @@ ON_HARMED_STORES("A queue that is harmed costs no other a renewal that is asked 
   CHECK(get(w, "b").lease_until == w.clock.now() + 30s);
 }
 
-ON_HARMED_STORES("Who is woken when a start that cannot be read is put aside is named in the hint") {
+ON_HARMED_STORES("Who is woken when a run that cannot be read is put aside is named in the hint") {
   TestType w;
   holding(w, "a", {"mutex:m"});
   parked(w, "b", {"mutex:m"}, "other");
@@ -324,6 +335,19 @@ ON_HARMED_STORES("Who is woken when a start that cannot be read is put aside is 
   beat(w, serving("s1", {"default:1", "other:1"}));
   REQUIRE(expired(w).leases.empty());
   CHECK(w.store().made_work().queues.contains("other"));
+}
+
+ON_HARMED_STORES("A job alone that meets a harmed key is not stored") {
+  TestType w;
+  put_all(w, {"a", "b"});
+  const std::string key = GENERATE(as<std::string>(), "ready:default", "totals", "queues");
+  w.command({"DEL", key});
+  w.command({"SET", key, "a text"});
+  CHECK(refusal(w, storage::enqueue_request{{prepared({.id = "c"})}}) == errc::storage_damaged);
+  w.command({"DEL", key});
+  CHECK(look(w, "c").code == errc::not_found);
+  CHECK(put(w, {.id = "c"}) == errc::none);
+  CHECK(get(w, "c").state == job_state::enqueued);
 }
 
 ON_HARMED_STORES("A claim that meets harmed holders takes nothing") {
@@ -340,8 +364,9 @@ ON_HARMED_STORES("A claim that meets harmed holders takes nothing") {
 
 ON_HARMED_STORES("Whatever key is of the wrong type everybody is answered") {
   // What any claim reads, or any end.
-  const std::set<std::string> of_all = {"jobs",   "past",   "runs",   "claims",        "ending",      "served",
-                                        "queues", "paused", "totals", "totals_before", "total_sizes", "minutes:494444"};
+  const std::set<std::string> of_all = {"jobs",   "history",       "runs",        "claims",
+                                        "ending", "served",        "queues",      "paused",
+                                        "totals", "totals_before", "total_sizes", "minutes:494444"};
   for (const auto& k : all_keys()) {
     CAPTURE(k.key);
     TestType w;
@@ -356,6 +381,6 @@ ON_HARMED_STORES("Whatever key is of the wrong type everybody is answered") {
     if (!of_all.contains(k.key)) check_other_queue(w, s);
     check_looks(w);
     check_steps(w, s);
-    CHECK(seconds_since(from) < patience);
+    CHECK(seconds_since(from) < timeout);
   }
 }

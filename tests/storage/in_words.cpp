@@ -46,7 +46,7 @@ struct teller {
   std::string operator()(const error& e) const { return "error " + to_string(e); }
   std::string operator()(const storage::claim_answer& c) const {
     auto text = cat(c.jobs.size(), " jobs");
-    if (in_full) text += cat(", ", c.parked, " parked", c.suspect_waits ? ", a suspect waits" : "");
+    if (in_full) text += cat(", ", c.parked, " parked", c.has_waiting_suspect ? ", a suspect waits" : "");
     for (const auto& one : c.jobs)
       text += cat("\n  ", said(one.job), " failures ", one.failures, listed(" has ", one.admitted));
     return text;
@@ -62,7 +62,7 @@ struct teller {
   std::string operator()(const storage::expired_answer& e) const {
     names leases;
     for (const auto& l : e.leases)
-      leases.push_back(cat(l.start.id.value, " fence ", l.start.fence.value, " renewals ", l.renewals, " lease ",
+      leases.push_back(cat(l.run.id.value, " fence ", l.run.fence.value, " renewals ", l.renewals, " lease ",
                            l.lease.count(), l.clock_went_back ? " clock went back" : ""));
     return cat("next in ", test::said(e.next_in), listed("\n  ", sorted(leases)));
   }
@@ -75,19 +75,19 @@ struct teller {
   std::string operator()(const storage::change_answer& c) const {
     return cat(name_of(c.code), c.changed ? "" : ", as it was", in_full ? ' ' + c.message : "");
   }
-  std::string operator()(const storage::take_answer& t) const {
+  std::string operator()(const storage::acquire_permits_answer& t) const {
     std::string text;
     for (const auto& one : in_words(t.each))
       text += one + "; ";
     return text;
   }
-  std::string operator()(const storage::cell_answer& c) const { return in_words(c.cell); }
-  std::string operator()(const storage::swap_answer& s) const {
-    return cat(s.swapped ? "swapped" : "not swapped", ", ", s.woken, " woken", listed(", ", in_words(s.parked)),
-               ", lets in ", test::said(s.let_in), in_words(s.cell));
+  std::string operator()(const storage::read_limiter_answer& c) const { return in_words(c.limiter); }
+  std::string operator()(const storage::update_limiter_answer& s) const {
+    return cat(s.updated ? "swapped" : "not swapped", ", ", s.woken, " woken", listed(", ", in_words(s.parked)),
+               ", lets in ", test::said(s.let_in), in_words(s.limiter));
   }
   std::string operator()(const storage::define_answer& d) const { return cat("definition ", static_cast<int>(d.what)); }
-  std::string operator()(const storage::rouse_answer& r) const { return cat(r.woken, " woken, then ", r.next); }
+  std::string operator()(const storage::reconcile_answer& r) const { return cat(r.woken, " woken, then ", r.next); }
   std::string operator()(const storage::lock_answer& l) const {
     return cat(name_of(l.code), ", then ", in_words(l.now));
   }
@@ -121,9 +121,9 @@ struct teller {
       text += cat("\n  from ", micros(row.begins), ": ", said(row.in_it));
     return text;
   }
-  std::string operator()(const storage::acts_answer& a) const {
+  std::string operator()(const storage::operator_log_answer& a) const {
     auto text = cat("acts before ", a.page.next);
-    for (const auto& one : a.page.acts)
+    for (const auto& one : a.page.actions)
       text += cat("\n  ", one.what, ' ', one.count, " by ", one.by.name, " through ", one.by.through, " from ",
                   micros(one.at), " until ", micros(one.until), listed(", ", one.about));
     return text;
@@ -216,7 +216,7 @@ std::string face(job j) {
   return portrait(j);
 }
 
-std::string in_words(const storage::cell_view& c) {
+std::string in_words(const storage::limiter_record& c) {
   auto text = cat("version ", c.version, " state ", c.state, " at ", micros(c.now), " definition ", c.definition);
   for (const auto& l : c.lines)
     text += cat(" [", l.resource, ' ', l.waiting, ']');
@@ -229,18 +229,18 @@ std::string in_words(const std::optional<lock_holder>& held) {
              held->left.count());
 }
 
-std::string in_words(const storage::take_answer::one& one) {
+std::string in_words(const storage::acquire_permits_answer::verdict& one) {
   switch (one.what) {
     case admission::granted: return "granted";
     case admission::parked: return "parked " + one.resource;
-    case admission::later: return "busy " + one.resource;
-    case admission::refused: return "undefined " + one.resource;
-    case admission::gone: return "stale";
+    case admission::deferred: return "busy " + one.resource;
+    case admission::undecided: return "undefined " + one.resource;
+    case admission::stale: return "stale";
     case admission::rejected: break;
   }
   return "?";
 }
-names in_words(const std::vector<storage::take_answer::one>& each) {
+names in_words(const std::vector<storage::acquire_permits_answer::verdict>& each) {
   names all;
   for (const auto& one : each)
     all.push_back(in_words(one));

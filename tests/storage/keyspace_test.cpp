@@ -134,10 +134,10 @@ private:
   std::string one_of(const std::vector<std::string>& of) { return of[random_() % of.size()]; }
   static std::string key(const std::string& rest) { return prefix + ":" + rest; }
   // Among them one whose fields are kept with what else a name has.
-  std::string hash() { return key(one_of({"jobs", "past", "other"})); }
+  std::string hash() { return key(one_of({"jobs", "history", "other"})); }
   std::string sorted() { return key(one_of({"line", "other line"})); }
   std::string any_key() {
-    return key(one_of({"jobs", "past", "other", "set", "line", "other line", "names", "counts"}));
+    return key(one_of({"jobs", "history", "other", "set", "line", "other line", "names", "counts"}));
   }
   std::string name() {
     static const std::vector<std::string> names = {
@@ -350,7 +350,7 @@ TEST_CASE("What changes beside a long field does not write it again", "[sqlite]"
   harmed h;
   h.command({"HSET", "jobs", "a", std::string(1'000'000, 'x')});
   h.keys->forget();
-  CHECK(h.command({"HSET", "past", "a", "1"}) == "1");
+  CHECK(h.command({"HSET", "history", "a", "1"}) == "1");
   CHECK(h.command({"ZADD", "line", "1", "a"}) == "1");
   CHECK(h.number("SELECT length(places) FROM members") == 20);
   CHECK(h.number("SELECT field1=1 FROM members") == 1);

@@ -1,10 +1,10 @@
-// How long a start is held, and how it is taken away.
+// How long a run is held, and how it is taken away.
 #include "storage/contract.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
 
-ON_EACH_STORE("A renewed start is held for another lease from now") {
+ON_EACH_STORE("A renewed run is held for another lease from now") {
   put_all(w, {"a"});
   const auto running = claim_one(w, {.lease = 30s});
   w.clock.advance(20s);
@@ -30,7 +30,7 @@ ON_EACH_STORE("A renewal is refused for whoever holds the job no more, and chang
   SECTION("deleted by hand") { REQUIRE(remove(w, "a").code == errc::none); }
   SECTION("lost and claimed by another") {
     lose_all(w);
-    REQUIRE(claim(w, {.suspect_too = true, .server = "s2"}).jobs.size() == 1);
+    REQUIRE(claim(w, {.allow_suspect = true, .server = "s2"}).jobs.size() == 1);
   }
   const auto before = portrait(w);
   CHECK(renew(w, old) == errc::stale_fence);
@@ -44,8 +44,7 @@ ON_EACH_STORE("Of many renewals each is carried out or refused alone") {
   REQUIRE(settle(w, got.jobs[1].job) == errc::none);
   w.clock.advance(10s);
   storage::renew_request r{
-      {start_of(got.jobs[0].job), start_of(got.jobs[1].job), {job_id("nobody"), fence{7}}, start_of(got.jobs[2].job)},
-      60s};
+      {run_of(got.jobs[0].job), run_of(got.jobs[1].job), {job_id("nobody"), fence{7}}, run_of(got.jobs[2].job)}, 60s};
   CHECK(ask(w, r).each == std::vector{errc::none, errc::stale_fence, errc::stale_fence, errc::none});
   CHECK(get(w, "a").lease_until == w.clock.now() + 60s);
   CHECK(get(w, "c").lease_until == w.clock.now() + 60s);
@@ -68,8 +67,8 @@ ON_EACH_STORE("Leases that ran out are told of, and looking changes nothing") {
   const auto before = portrait(w);
   const auto told = expired(w);
   REQUIRE(told.leases.size() == 1);
-  CHECK(told.leases[0].start.id == a.id);
-  CHECK(told.leases[0].start.fence == a.fence);
+  CHECK(told.leases[0].run.id == a.id);
+  CHECK(told.leases[0].run.fence == a.fence);
   CHECK(told.leases[0].renewals == 1);
   CHECK(told.leases[0].lease == 12s);
   CHECK_FALSE(told.leases[0].clock_went_back);
@@ -101,7 +100,7 @@ ON_EACH_STORE("Leases from before the clock was set back are told of") {
   const auto now = claim_one(w, {.lease = 30s});
   const auto told = expired(w);
   REQUIRE(told.leases.size() == 1);
-  CHECK(told.leases[0].start.id == old.id);
+  CHECK(told.leases[0].run.id == old.id);
   CHECK(told.leases[0].clock_went_back);
   CHECK(renew(w, old) == errc::none);  // its server lives, and it is all right again
   CHECK(expired(w).leases.empty());
@@ -116,7 +115,7 @@ ON_EACH_STORE("A clock that stepped back a little takes nobody's lease") {
   CHECK(expired(w).leases.empty());
 }
 
-ON_EACH_STORE("A start is taken away only when its renewals are still those seen") {
+ON_EACH_STORE("A run is taken away only when its renewals are still those seen") {
   put_all(w, {"a"});
   const auto running = claim_one(w);
   w.clock.advance(1min);
@@ -151,7 +150,7 @@ ON_EACH_STORE("A start is taken away only when its renewals are still those seen
   audit(w);
 }
 
-ON_EACH_STORE("A lost start is a loss, uses no attempt and sends its job to the tail, the second as a suspect") {
+ON_EACH_STORE("A lost run is a loss, uses no attempt and sends its job to the tail, the second as a suspect") {
   put_all(w, {"a", "b"});
   REQUIRE(settle(w, claim_one(w), how::given_back) == errc::none);
   const auto running = claim_one(w);
@@ -184,11 +183,11 @@ ON_EACH_STORE("A beat tells whether the server was known") {
   CHECK_FALSE(beat(w, server));
 }
 
-ON_EACH_STORE("A job that loses its start too often is failed as lost") {
+ON_EACH_STORE("A job that loses its run too often is failed as lost") {
   put_all(w, {"a"});
   for (std::uint32_t i = 1; i <= 3; ++i) {
     CHECK(get(w, "a").state == job_state::enqueued);
-    claim_one(w, {.suspect_too = true});
+    claim_one(w, {.allow_suspect = true});
     w.clock.advance(31s);
     const auto told = reap(w, expired(w).leases, 3);
     CHECK(told.each == std::vector{errc::none});
@@ -201,24 +200,24 @@ ON_EACH_STORE("A job that loses its start too often is failed as lost") {
   CHECK(over.reason.find("lost") != std::string::npos);
   CHECK(over.finished_at == w.clock.now());
   CHECK(over.history.size() == 3);
-  CHECK(claim(w, {.free = 9, .suspect_too = true}).jobs.empty());
+  CHECK(claim(w, {.free = 9, .allow_suspect = true}).jobs.empty());
   audit(w);
 }
 
 ON_EACH_STORE("A suspect that runs, fails and is retried waits as a suspect") {
   put_suspect(w, "x");
-  REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::retry, 5s) == errc::none);
+  REQUIRE(settle(w, claim_one(w, {.allow_suspect = true}), how::retry, 5s) == errc::none);
   w.clock.advance(5s);
   REQUIRE(promote(w).moved == 1);
   CHECK(get(w, "x").line == "suspect");
   CHECK(claim(w).jobs.empty());
-  REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::retry) == errc::none);
+  REQUIRE(settle(w, claim_one(w, {.allow_suspect = true}), how::retry) == errc::none);
   CHECK(get(w, "x").line == "suspect");
   CHECK(get(w, "x").losses == 2);
   audit(w);
 }
 
-ON_EACH_STORE("Many lost starts are taken away in one request, each for itself") {
+ON_EACH_STORE("Many lost runs are taken away in one request, each for itself") {
   put_all(w, {"a", "b", "c"});
   const auto got = claim(w, {.free = 3});
   w.clock.advance(1min);

@@ -45,7 +45,7 @@ private:
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   std::string any_id() { return "j" + std::to_string(below(12)); }
   // Often an old one.
-  const job& any_start() {
+  const job& any_run() {
     const auto n = started_.size();
     return started_[below(2) == 0 ? below(n) : n - 1 - below(std::min<std::size_t>(n, 4))];
   }
@@ -91,8 +91,8 @@ private:
         define(w_, "semaphore:s", below(3));
         return;
       default:
-        done_ = "pause, resume or rouse";
-        if (below(2) == 0) rouse(w_);
+        done_ = "pause, resume or reconcile";
+        if (below(2) == 0) reconcile(w_);
         else pause(w_, "default", below(4) == 0);
     }
   }
@@ -112,7 +112,7 @@ private:
     done_ = "claim";
     const auto got = claim(w_, {.free = static_cast<std::uint32_t>(below(3)),
                                 .ahead = static_cast<std::uint32_t>(below(2)),
-                                .suspect_too = below(2) == 0,
+                                .allow_suspect = below(2) == 0,
                                 .types = below(2) == 0 ? "work" : "work mail",
                                 .permits = any_permits()});
     for (const auto& j : jobs_of(got)) {
@@ -125,7 +125,7 @@ private:
   void end() {
     if (started_.empty()) return;
     done_ = "settle";
-    const auto& j = any_start();
+    const auto& j = any_run();
     const bool holds = look(w_, j.id.value).found && get(w_, j.id.value).state == job_state::processing &&
                        get(w_, j.id.value).fence == j.fence;
     const auto before = portrait(w_);
@@ -137,25 +137,25 @@ private:
 
   void ask_for_permits() {
     if (started_.empty()) return;
-    done_ = "take";
+    done_ = "acquisition of permits";
     const take_words words{.strict = below(3) == 0, .park = below(4) > 0};
-    test::take(w_, any_start(), wishes[below(wishes.size())], words);
+    test::take(w_, any_run(), wishes[below(wishes.size())], words);
   }
 
   // Somebody waits for a slot, or some who wait have one.
   void step_window() {
     if (started_.empty()) return;
-    done_ = "swap";
-    const auto seen = cell(w_, window);
-    storage::swap_request r;
-    r.cell = window;
+    done_ = "update of a limiter";
+    const auto seen = limiter_record_of(w_, window);
+    storage::update_limiter_request r;
+    r.limiter = window;
     r.version = seen.version;
     r.from = seen.now - 1s;
     r.until = seen.now + 10s;
-    if (below(2) == 0) r.parks = {{start_of(any_start()), window}};
+    if (below(2) == 0) r.parks = {{run_of(any_run()), window}};
     else r.wakes = {{window, below(3)}};
-    r.openings = {{window, seen.now + 5s}};
-    swap(w_, r);
+    r.next_checks = {{window, seen.now + 5s}};
+    update_limiter(w_, r);
   }
 
   void pass_time() {

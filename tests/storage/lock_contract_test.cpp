@@ -1,6 +1,6 @@
 // What storage/locks.hpp promises.
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -120,7 +120,7 @@ ON_EACH_STORE("Fence 0 holds no lock") {
   CHECK(ask(w, releasing(printer, fence{0})).code == errc::stale_fence);
 }
 
-ON_EACH_STORE("Fences of locks and of starts grow together") {
+ON_EACH_STORE("Fences of locks and of runs grow together") {
   std::uint64_t last = 0;
   for (int i = 0; i < 5; ++i) {
     const auto held = lock(w, printer, by_a);

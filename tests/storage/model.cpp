@@ -45,7 +45,7 @@ storage::answer model::carry_out(const storage::request& asked, const storage::a
 
 bool model::made_work() {
   const auto ready = std::exchange(made_work_, {});
-  return std::exchange(moved_openings_, false) || std::any_of(ready.begin(), ready.end(), [&](const std::string& id) {
+  return std::exchange(moved_checks_, false) || std::any_of(ready.begin(), ready.end(), [&](const std::string& id) {
            const auto* j = find(job_id(id));
            return j && (j->seen.state == enqueued || j->seen.state == scheduled);
          });
@@ -77,11 +77,11 @@ errc model::enqueue_one(const prepared_job& wanted) {
 
 // The woken line, then all others together by age. Jobs that were put aside are met by those who know their type.
 model::known_jobs model::in_turn(const storage::claim_request& r) {
-  auto ready = where([&](const known_job& j) {
+  auto ready = where([&](const stored_job& j) {
     const bool aside = j.seen.line.starts_with("type:");
     return j.seen.state == enqueued && j.seen.queue == r.queue && (!aside || knows(r, j.seen.type.value));
   });
-  std::sort(ready.begin(), ready.end(), [](const known_job* a, const known_job* b) {
+  std::sort(ready.begin(), ready.end(), [](const stored_job* a, const stored_job* b) {
     return std::pair(a->seen.line != "front", a->place) < std::pair(b->seen.line != "front", b->place);
   });
   return ready;
@@ -89,12 +89,12 @@ model::known_jobs model::in_turn(const storage::claim_request& r) {
 
 storage::claim_answer model::apply(const storage::claim_request& r, const storage::claim_answer& told) {
   storage::claim_answer answer;
-  const auto give = [&](const known_job& j) { answer.jobs.push_back({j.seen, j.failures, admitted(j)}); };
+  const auto give = [&](const stored_job& j) { answer.jobs.push_back({j.seen, j.failures, admitted(j)}); };
   const auto most = r.free + r.ahead;
   if (most == 0) return answer;
-  auto& last_op = last_op_[{r.server, r.queue, r.lane}];
+  auto& last_op = last_op_[{r.server, r.queue, r.slot}];
   if (r.op <= last_op) {  // asked again: what it took and still holds
-    auto held = where([&](const known_job& j) {
+    auto held = where([&](const stored_job& j) {
       return j.seen.state == processing && j.seen.queue == r.queue && j.seen.server == r.server.value && j.op == r.op;
     });
     std::sort(held.begin(), held.end(), [](auto* a, auto* b) { return a->seen.fence < b->seen.fence; });
@@ -104,30 +104,30 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
   }
   if (paused_.contains(r.queue.value)) return answer;
 
-  bool suspect_too = r.suspect_too;
-  std::set<std::string> looked_at;
+  bool allow_suspect = r.allow_suspect;
+  std::set<std::string> records_read;
   for (auto* j : in_turn(r)) {
     const auto taken = answer.jobs.size();
     if (taken == most) break;
     const auto& type = j->seen.type.value;
     const bool suspect = is_suspect(j->seen);
-    if (suspect && !suspect_too) continue;
+    if (suspect && !allow_suspect) continue;
     if (!knows(r, type)) {
       j->seen.line = "type:" + type;        // it keeps its place
       made_work_.insert(j->seen.id.value);  // for a server that knows it
       continue;
     }
-    const auto found = look_at(*j, r, looked_at);
-    const bool at_once = suspect || !found.roomy || (r.at_once && r.at_once->contains(type));
-    if (at_once && taken >= r.free) break;  // those behind it wait too
+    const auto found = look_at(*j, r, records_read);
+    const bool no_prefetch = suspect || !found.roomy || (r.no_prefetch && r.no_prefetch->contains(type));
+    if (no_prefetch && taken >= r.free) break;  // those behind it wait too
     if (!found.busy.empty() && found.plan->park) {
       j->first = ++places_;
       j->seen.fence = {};
       wait_in(*j, found.busy);
-      if (++answer.parked == storage::most_parked) break;
+      if (++answer.parked == storage::max_parked) break;
       continue;
     }
-    if (suspect) suspect_too = false;
+    if (suspect) allow_suspect = false;
     if (taken == told.jobs.size()) throw std::runtime_error("it should also have claimed " + j->seen.id.value);
     start(*j, r, told.jobs[taken].job.fence);
     if (found.takes)
@@ -135,7 +135,7 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
         grant(*j, resource, {j->seen.fence});
     give(*j);
   }
-  for (const auto& resource : looked_at)
+  for (const auto& resource : records_read)
     pass_on(resource);
   if (!answer.jobs.empty()) last_op = r.op;
   return answer;
@@ -148,7 +148,7 @@ void model::draw(sluice::fence drawn) {
   last_fence_ = drawn;
 }
 
-void model::start(known_job& j, const storage::claim_request& r, sluice::fence drawn) {
+void model::start(stored_job& j, const storage::claim_request& r, sluice::fence drawn) {
   const auto now = clock_.now();
   draw(drawn);
   move(j, processing);
@@ -162,7 +162,7 @@ void model::start(known_job& j, const storage::claim_request& r, sluice::fence d
   j.renewals = 0;
   for (const auto& resource : permits_of(j)) {
     auto& p = permits_[resource][j.seen.id.value];
-    p.start = drawn;
+    p.run = drawn;
     p.reserved = false;
   }
   std::erase_if(j.slots, [&](const auto& slot) { return slot.second <= now; });
@@ -170,7 +170,7 @@ void model::start(known_job& j, const storage::claim_request& r, sluice::fence d
 
 storage::settle_answer model::apply(const storage::settle_request& r, const storage::settle_answer& told) {
   storage::settle_answer answer;
-  for (const auto& end : r.starts)
+  for (const auto& end : r.runs)
     answer.each.push_back(settle_one(end));
   pass_on_freed();
   if (r.next) answer.next = apply(*r.next, told.next);
@@ -178,13 +178,13 @@ storage::settle_answer model::apply(const storage::settle_request& r, const stor
 }
 
 errc model::settle_one(const storage::settlement& end) {
-  if (const auto* j = find(end.start.id); j && end.start.fence.value > 0 && j->settled == end.start.fence)
+  if (const auto* j = find(end.run.id); j && end.run.fence.value > 0 && j->settled == end.run.fence)
     return errc::none;  // asked again
-  auto* j = running(end.start);
+  auto* j = running(end.run);
   if (!j) return errc::stale_fence;
   const bool succeeded_now = end.end == how::succeeded;
   remember(*j, end.cause, succeeded_now ? "" : end.text, end.waited);
-  j->settled = end.start.fence;
+  j->settled = end.run.fence;
   j->seen.reason = end.reason;
   j->seen.result = succeeded_now ? end.text : "";
   if (end.progress) j->seen.progress = end.progress;
@@ -214,7 +214,7 @@ errc model::settle_one(const storage::settlement& end) {
 
 storage::renew_answer model::apply(const storage::renew_request& r) {
   storage::renew_answer answer;
-  for (const auto& held : r.starts) {
+  for (const auto& held : r.runs) {
     auto* j = running(held);
     answer.each.push_back(j ? errc::none : errc::stale_fence);
     if (!j) continue;
@@ -227,8 +227,8 @@ storage::renew_answer model::apply(const storage::renew_request& r) {
 
 storage::progress_answer model::apply(const storage::progress_request& r) {
   storage::progress_answer answer;
-  for (const auto& said : r.starts) {
-    auto* j = running(said.start);
+  for (const auto& said : r.runs) {
+    auto* j = running(said.run);
     answer.each.push_back(j ? errc::none : errc::stale_fence);
     if (j) j->seen.progress = said.report;
   }
@@ -241,7 +241,7 @@ storage::promote_answer model::apply(const storage::promote_request& r) {
     left = std::max(duration(0), left);
     answer.next_in = std::min(answer.next_in.value_or(left), left);
   };
-  auto waiting = where([](const known_job& j) { return j.seen.state == scheduled; });
+  auto waiting = where([](const stored_job& j) { return j.seen.state == scheduled; });
   std::sort(waiting.begin(), waiting.end(), [](auto* a, auto* b) { return a->seen.due_at < b->seen.due_at; });
   for (auto* j : waiting) {
     if (*j->seen.due_at > clock_.now() || answer.moved == r.limit) {
@@ -255,9 +255,9 @@ storage::promote_answer model::apply(const storage::promote_request& r) {
   for (const auto& [resource, holders] : permits_)
     for (const auto& [id, p] : holders)
       if (p.reserved) sooner(p.since + r.reservation - clock_.now());
-  answer.open = open_cells(r);
-  if (!answer.open.empty()) sooner(storage::look_again);
-  for (const auto& [line, at] : openings_)
+  answer.open = open_limiters(r);
+  if (!answer.open.empty()) sooner(storage::recheck_interval);
+  for (const auto& [line, at] : next_checks_)
     if (at > clock_.now()) sooner(at - clock_.now());
   return answer;
 }
@@ -283,7 +283,7 @@ storage::reap_answer model::apply(const storage::reap_request& r) {
 }
 
 errc model::reap_one(const storage::expired_lease& seen, std::uint32_t max_losses) {
-  auto* j = running(seen.start);
+  auto* j = running(seen.run);
   if (!j || j->renewals != seen.renewals) return errc::stale_fence;
   remember(*j, "lost", stores_words, duration::zero());
   j->seen.reason = stores_words;
@@ -324,7 +324,7 @@ std::optional<lock_holder> model::holder_of(const std::string& resource) const {
 }
 
 storage::lock_answer model::apply(const storage::lock_request& r, const storage::lock_answer& told) {
-  using act = storage::lock_request::act;
+  using act = storage::lock_request::verb;
   const auto known = locks_.find(r.resource);
   const bool ours = known != locks_.end() && known->second.who.fence == r.fence;
   const bool held = holder_of(r.resource).has_value();
@@ -348,9 +348,9 @@ storage::lock_answer model::apply(const storage::lock_request& r, const storage:
 }
 
 std::uint32_t model::prune_state(job_state state, const retention_rule& rule, std::uint32_t limit) {
-  auto oldest = where([&](const known_job& j) { return j.seen.state == state; });
+  auto oldest = where([&](const stored_job& j) { return j.seen.state == state; });
   std::sort(oldest.begin(), oldest.end(), [&](auto* a, auto* b) {
-    const auto key = [&](const known_job* j) { return std::pair(*j->seen.finished_at, kept_(j->seen.id.value)); };
+    const auto key = [&](const stored_job* j) { return std::pair(*j->seen.finished_at, kept_(j->seen.id.value)); };
     return key(a) < key(b);
   });
   const auto too_many = rule.count && oldest.size() > *rule.count ? oldest.size() - *rule.count : 0;
@@ -396,20 +396,20 @@ storage::change_answer model::apply(const storage::remove_request& r) {
 
 storage::change_answer model::apply(const storage::pause_request& r) {
   const bool changed = r.paused ? paused_.insert(r.queue.value).second : paused_.erase(r.queue.value) > 0;
-  if (!r.paused) rouse_lines([&](const known_job& j) { return j.seen.queue == r.queue; });
+  if (!r.paused) reconcile_lines([&](const stored_job& j) { return j.seen.queue == r.queue; });
   return {.changed = changed};
 }
-model::known_job* model::find(const job_id& id) {
+model::stored_job* model::find(const job_id& id) {
   const auto known = jobs_.find(id.value);
   return known == jobs_.end() ? nullptr : &known->second;
 }
 
-model::known_job* model::running(const storage::start_key& start) {
-  auto* j = find(start.id);
-  return j && j->seen.state == processing && j->seen.fence == start.fence ? j : nullptr;
+model::stored_job* model::running(const storage::run_key& run) {
+  auto* j = find(run.id);
+  return j && j->seen.state == processing && j->seen.fence == run.fence ? j : nullptr;
 }
 
-model::known_jobs model::where(const std::function<bool(const known_job&)>& is_one) {
+model::known_jobs model::where(const std::function<bool(const stored_job&)>& is_one) {
   known_jobs found;
   for (auto& [id, j] : jobs_)
     if (is_one(j)) found.push_back(&j);
@@ -418,7 +418,7 @@ model::known_jobs model::where(const std::function<bool(const known_job&)>& is_o
 
 // Each state has its own times; whoever waits stands behind all others. With the last who waited there, nothing is
 // known any more of when a line opens.
-void model::move(known_job& j, job_state to, const std::string& line) {
+void model::move(stored_job& j, job_state to, const std::string& line) {
   const auto left = j.seen.state == throttled ? j.seen.line : "";
   j.seen.state = to;
   j.seen.line = line;
@@ -429,22 +429,22 @@ void model::move(known_job& j, job_state to, const std::string& line) {
   j.seen.finished_at = is_final(to) ? std::optional(clock_.now()) : std::nullopt;
   if (to == enqueued) j.place = ++places_;
   if (to == enqueued || to == scheduled) made_work_.insert(j.seen.id.value);
-  if (waiting_in(left, false) == 0) openings_.erase(left);
+  if (waiting_in(left, false) == 0) next_checks_.erase(left);
 }
 
-// What a person did: no start, but a row of the history.
-void model::remember_hand(known_job& j, const std::string& cause) {
+// What a person did: no run, but a row of the history.
+void model::remember_hand(stored_job& j, const std::string& cause) {
   const auto now = clock_.now();
   add_to_history(j, {{}, 0, cause, "", stores_words, now, now});
 }
 
-void model::remember(known_job& j, const std::string& cause, const std::string& why, duration waited) {
+void model::remember(stored_job& j, const std::string& cause, const std::string& why, duration waited) {
   const auto now = clock_.now();
   add_to_history(j, {j.seen.fence, j.seen.attempt, cause, j.seen.server, why,
                      *j.seen.started_at + std::min(waited, now - *j.seen.started_at), now});
 }
 
-void model::add_to_history(known_job& j, start_record row) {
+void model::add_to_history(stored_job& j, run_record row) {
   auto& history = j.seen.history;
   history.push_back(std::move(row));
   if (history.size() > 20) history.erase(history.begin());

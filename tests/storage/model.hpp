@@ -3,8 +3,8 @@
 //
 // It leaves open what the contract leaves open: fences are taken from the store's answers, of jobs that ended in the
 // same instant the store says which it pruned, and the store's own words (reasons, errors) only have to be there. Every
-// queue is served. Jobs and locks are in model.cpp, permits in model_permits.cpp, cells and windows in model_cells.cpp,
-// what is compared in model_look.cpp and in_words.cpp.
+// queue is served. Jobs and locks are in model.cpp, permits in model_permits.cpp, limiters and windows in
+// model_limiters.cpp, what is compared in model_look.cpp and in_words.cpp.
 #pragma once
 
 #include <functional>
@@ -15,15 +15,15 @@
 
 namespace sluice::test {
 
-// The locks that programs take, and the cells that they step. The last one's limiter is whatever a program says.
+// The locks that programs take, and the limiters that they step. The last one's limiter is whatever a program says.
 inline const names lock_names = {"the printer", "the scanner"};
-inline const names cell_names = {"fixed_window:f", "sliding_window:v", "dynamic_window:d", "custom:door"};
+inline const names limiter_names = {"fixed_window:f", "sliding_window:v", "dynamic_window:d", "custom:door"};
 // The lines in which jobs wait for them: a dynamic window has one for each key.
-inline const names cell_lines = {"fixed_window:f", "sliding_window:v", "dynamic_window:d/x", "dynamic_window:d/y",
-                                 "custom:door"};
+inline const names limiter_lines = {"fixed_window:f", "sliding_window:v", "dynamic_window:d/x", "dynamic_window:d/y",
+                                    "custom:door"};
 
-// Where a job waits for a cell.
-std::string line_for(const std::string& cell, const job_id& id);
+// Where a job waits for a limiter.
+std::string line_for(const std::string& limiter, const job_id& id);
 
 class model {
 public:
@@ -45,22 +45,22 @@ public:
   static std::string look(world& w);
 
 private:
-  struct known_job {
+  struct stored_job {
     job seen;  // as the store should show it
     job_content content;
     std::uint32_t failures = 0;
-    sluice::fence settled;  // the last start that was settled
+    sluice::fence settled;  // the last run that was settled
     std::uint64_t op = 0;   // the claim that took it
     std::uint64_t renewals = 0;
     duration lease{0};
     std::uint64_t place = 0;                  // in its line
     std::uint64_t first = 0;                  // its number in the lines of resources; 0: admitted since
-    std::uint32_t vain = 0;                   // wakes that ended in parking again
+    std::uint32_t failed_wakeups = 0;         // wakes that ended in parking again
     std::map<std::string, time_point> slots;  // by resource: good until then
   };
-  using known_jobs = std::vector<known_job*>;
+  using known_jobs = std::vector<stored_job*>;
   struct permit {
-    sluice::fence start{};  // 0: its job does not run
+    sluice::fence run{};  // 0: its job does not run
     bool strict = false;
     bool reserved = false;
     time_point since{};
@@ -85,25 +85,25 @@ private:
   storage::change_answer apply(const storage::requeue_request& r);
   storage::change_answer apply(const storage::remove_request& r);
   storage::change_answer apply(const storage::pause_request& r);
-  storage::take_answer apply(const storage::take_request& r);
+  storage::acquire_permits_answer apply(const storage::acquire_permits_request& r);
   storage::define_answer apply(const storage::define_request& r);
   storage::change_answer apply(const storage::undefine_request& r);
-  storage::rouse_answer apply(const storage::rouse_request& r);
-  storage::cell_answer apply(const storage::cell_request& r) const;
-  storage::swap_answer apply(const storage::swap_request& r);
+  storage::reconcile_answer apply(const storage::reconcile_request& r);
+  storage::read_limiter_answer apply(const storage::read_limiter_request& r) const;
+  storage::update_limiter_answer apply(const storage::update_limiter_request& r);
   storage::lock_answer apply(const storage::lock_request& r, const storage::lock_answer& told);
 
   errc enqueue_one(const prepared_job& wanted);
   errc settle_one(const storage::settlement& end);
   errc reap_one(const storage::expired_lease& seen, std::uint32_t max_losses);
-  storage::take_answer::one take_one(const storage::take_request::start& asked);
+  storage::acquire_permits_answer::verdict take_one(const storage::acquire_permits_request::run& asked);
   std::uint32_t prune_state(job_state state, const retention_rule& rule, std::uint32_t limit);
 
   std::optional<lock_holder> holder_of(const std::string& resource) const;
   void draw(sluice::fence drawn);
-  known_job* find(const job_id& id);
-  known_job* running(const storage::start_key& start);  // null when it is no longer the job's current one
-  known_jobs where(const std::function<bool(const known_job&)>& is_one);
+  stored_job* find(const job_id& id);
+  stored_job* running(const storage::run_key& run);  // null when it is no longer the job's current one
+  known_jobs where(const std::function<bool(const stored_job&)>& is_one);
   known_jobs waiters(const std::string& resource);      // those whose queues run, in line
   known_jobs in_turn(const storage::claim_request& r);  // the ready jobs that a claim may meet
   // What the permits of its type mean for a job that a claim meets.
@@ -113,56 +113,56 @@ private:
     bool roomy = true;  // half of each is free, and nobody has to do with it yet
     bool takes = false;
   };
-  finding look_at(const known_job& j, const storage::claim_request& r, std::set<std::string>& looked_at) const;
+  finding look_at(const stored_job& j, const storage::claim_request& r, std::set<std::string>& records_read) const;
   bool waited_for(const std::string& resource) const;  // by somebody whose queue runs
   std::uint64_t held(const std::string& resource) const;
-  void start(known_job& j, const storage::claim_request& r, sluice::fence drawn);
-  void move(known_job& j, job_state to, const std::string& line = {});
-  void to_tail(known_job& j) { move(j, job_state::enqueued, storage::is_suspect(j.seen.losses) ? "suspect" : ""); }
+  void start(stored_job& j, const storage::claim_request& r, sluice::fence drawn);
+  void move(stored_job& j, job_state to, const std::string& line = {});
+  void to_tail(stored_job& j) { move(j, job_state::enqueued, storage::is_suspect(j.seen.losses) ? "suspect" : ""); }
   std::optional<std::uint64_t> limit_of(const std::string& resource) const;  // none: not defined
   bool has_room(const std::string& resource);                                // for a newcomer
   std::uint64_t pass_on(const std::string& resource);                        // to the oldest waiters: how many
-  void grant(known_job& j, const std::string& resource, permit p);
-  void wake(known_job& j);
-  void park(known_job& j, const std::string& resource, const names& free);
-  void wait_in(known_job& j, const std::string& resource);
+  void grant(stored_job& j, const std::string& resource, permit p);
+  void wake(stored_job& j);
+  void park(stored_job& j, const std::string& resource, const names& free);
+  void wait_in(stored_job& j, const std::string& resource);
   void pass_on_lapsed(const storage::promote_request& r);
-  std::uint64_t rouse_lines(const std::function<bool(const known_job&)>& is_one);
-  void give_back(known_job& j);  // its start ended
+  std::uint64_t reconcile_lines(const std::function<bool(const stored_job&)>& is_one);
+  void give_back(stored_job& j);  // its run ended
   void pass_on_freed();
-  names permits_of(const known_job& j) const;
-  names admitted(const known_job& j) const;  // its permits and slots
+  names permits_of(const stored_job& j) const;
+  names admitted(const stored_job& j) const;  // its permits and slots
 
-  storage::cell_view view(const std::string& cell) const;
-  storage::take_answer::one park_one(const storage::swap_request::park& asked);
-  void redefine_window(const std::string& cell, bool changed);
-  void forget_window(const std::string& cell, bool was_defined);
-  void count(const storage::swap_request& r);  // whom a window lets in
-  void open_at(const storage::swap_request::opening& o, time_point until);
-  names open_cells(const storage::promote_request& r);
+  storage::limiter_record view(const std::string& limiter) const;
+  storage::acquire_permits_answer::verdict park_one(const storage::update_limiter_request::park& asked);
+  void redefine_window(const std::string& limiter, bool changed);
+  void forget_window(const std::string& limiter, bool was_defined);
+  void count(const storage::update_limiter_request& r);  // whom a window lets in
+  void open_at(const storage::update_limiter_request::next_check& o, time_point until);
+  names open_limiters(const storage::promote_request& r);
   bool stands_still(const std::string& resource) const;  // all who wait there are of queues that do not run
   std::uint64_t waiting_in(const std::string& resource, bool running) const;
-  static void add_to_history(known_job& j, start_record row);
-  void remember_hand(known_job& j, const std::string& cause);
-  void remember(known_job& j, const std::string& cause, const std::string& why, duration waited);
+  static void add_to_history(stored_job& j, run_record row);
+  void remember_hand(stored_job& j, const std::string& cause);
+  void remember(stored_job& j, const std::string& cause, const std::string& why, duration waited);
 
   const clock& clock_;
   still_there kept_;
-  std::map<std::string, known_job> jobs_;
+  std::map<std::string, stored_job> jobs_;
   std::set<std::string> paused_;
   std::map<std::tuple<server_id, queue_name, std::uint32_t>, std::uint64_t> last_op_;
   std::map<std::string, storage::define_request> definitions_;
   std::map<std::string, std::map<std::string, permit>> permits_;  // by resource and job
   names freed_;                                                   // and not passed on yet
   std::map<std::string, held_lock> locks_;                        // of some the lease is over
-  struct known_cell {
+  struct known_limiter {
     std::uint64_t version = 0;
     std::string state;
   };
-  std::map<std::string, known_cell> cells_;
-  std::map<std::string, window_count> counted_;  // by window: the starts that it let in
-  std::map<std::string, time_point> openings_;   // by line
-  bool moved_openings_ = false;                  // timers must look
+  std::map<std::string, known_limiter> limiters_;
+  std::map<std::string, window_count> counted_;    // by window: the runs that it let in
+  std::map<std::string, time_point> next_checks_;  // by line
+  bool moved_checks_ = false;                      // timers must look
   std::uint64_t places_ = 0;
   sluice::fence last_fence_;
   std::set<std::string> made_work_;  // jobs that became ready or due

@@ -1,5 +1,5 @@
 // How a store and the model look, in words that are easy to compare.
-#include "core/last_start.hpp"
+#include "core/last_run.hpp"
 #include "core/text.hpp"
 #include "storage/model.hpp"
 
@@ -15,12 +15,12 @@ struct overview {
   std::set<std::string> paused;
   std::map<std::string, std::string> throttlers;
   std::map<std::string, std::string> locks;
-  std::map<std::string, std::string> cells;  // and when their lines open
+  std::map<std::string, std::string> limiters;  // and when their lines open
 };
 
-// Who has a permit, and of which start.
-std::string holder(const std::string& id, sluice::fence start, bool reserved) {
-  return cat(' ', id, reserved ? " reserved" : start.value == 0 ? " kept" : cat(" start ", start.value));
+// Who has a permit, and of which run.
+std::string holder(const std::string& id, sluice::fence run, bool reserved) {
+  return cat(' ', id, reserved ? " reserved" : run.value == 0 ? " kept" : cat(" start ", run.value));
 }
 std::string about(const std::string& definition, names holders, const names& waiters) {
   std::sort(holders.begin(), holders.end());
@@ -34,9 +34,9 @@ std::string about(const std::string& definition, names holders, const names& wai
 }
 
 std::string line_in_words(const std::optional<time_point>& opens, const std::string& state) {
-  return cat(opens ? cat("an opening at ", micros(*opens)) : "no opening", " and state ", state);
+  return cat(opens ? cat("a check at ", micros(*opens)) : "no check", " and state ", state);
 }
-std::string cell_of(const std::string& line) { return line.substr(0, line.find('/')); }
+std::string limiter_of(const std::string& line) { return line.substr(0, line.find('/')); }
 
 std::string in_words(const overview& o) {
   std::string text;
@@ -54,7 +54,7 @@ std::string in_words(const overview& o) {
     text += cat(resource, ' ', said, '\n');
   for (const auto& [resource, said] : o.locks)
     text += cat(resource, " is ", said, '\n');
-  for (const auto& [name, said] : o.cells)
+  for (const auto& [name, said] : o.limiters)
     text += cat(name, " has ", said, '\n');
   return text;
 }
@@ -62,15 +62,15 @@ std::string in_words(const overview& o) {
 }  // namespace
 
 std::string model::look() const {
-  std::vector<const known_job*> all;
+  std::vector<const stored_job*> all;
   for (const auto& [id, j] : jobs_)
     all.push_back(&j);
   std::string text;
   for (const auto* j : all) {  // by id
     auto shown = j->seen;
     if (shown.line.starts_with("type:") || shown.state == throttled) shown.reason = stores_words;
-    // Once a throttled job goes on, its start is as if it had never been.
-    const auto* last = last_start(shown);
+    // Once a throttled job goes on, its run is as if it had never been.
+    const auto* last = last_run(shown);
     if (shown.state != processing && shown.state != throttled) shown.fence = last ? last->fence : sluice::fence{};
     text += face(shown) + '\n';
   }
@@ -96,19 +96,19 @@ std::string model::look() const {
     names held;
     if (const auto has = permits_.find(resource); has != permits_.end())
       for (const auto& [id, p] : has->second)
-        held.push_back(holder(id, p.start, p.reserved));
+        held.push_back(holder(id, p.run, p.reserved));
     const auto written = definitions_.find(resource);
     rest.throttlers[resource] =
         about(written == definitions_.end() ? "" : written->second.text, held, waiters[resource]);
   }
   for (const auto& resource : lock_names)
     rest.locks[resource] = in_words(holder_of(resource));
-  for (const auto& cell : cell_names)
-    rest.cells[cell] = in_words(view(cell));
-  for (const auto& line : cell_lines) {
-    const auto opens = openings_.find(line);
-    rest.cells["line " + line] = line_in_words(opens == openings_.end() ? std::nullopt : std::optional(opens->second),
-                                               view(cell_of(line)).state);
+  for (const auto& limiter : limiter_names)
+    rest.limiters[limiter] = in_words(view(limiter));
+  for (const auto& line : limiter_lines) {
+    const auto opens = next_checks_.find(line);
+    rest.limiters["line " + line] = line_in_words(
+        opens == next_checks_.end() ? std::nullopt : std::optional(opens->second), view(limiter_of(line)).state);
   }
   return text + in_words(rest);
 }
@@ -150,16 +150,16 @@ std::string model::look(world& w) {
   for (const auto& resource : lock_names)
     rest.locks[resource] = who_holds(w, resource);
   std::vector<storage::request> questions;  // all at once: each look costs a store some round trips
-  for (const auto& cell : cell_names)
-    questions.emplace_back(storage::cell_request{cell});
-  for (const auto& line : cell_lines)
+  for (const auto& limiter : limiter_names)
+    questions.emplace_back(storage::read_limiter_request{limiter});
+  for (const auto& line : limiter_lines)
     questions.emplace_back(storage::throttler_request{line});
   const auto told = w.store().apply(questions);
-  for (std::size_t i = 0; i < cell_names.size(); ++i)
-    rest.cells[cell_names[i]] = in_words(std::get<storage::cell_answer>(told.at(i)).cell);
-  for (std::size_t i = 0; i < cell_lines.size(); ++i) {
-    const auto& line = std::get<storage::throttler_answer>(told.at(cell_names.size() + i));
-    rest.cells["line " + cell_lines[i]] = line_in_words(line.about.next_at, line.state);
+  for (std::size_t i = 0; i < limiter_names.size(); ++i)
+    rest.limiters[limiter_names[i]] = in_words(std::get<storage::read_limiter_answer>(told.at(i)).limiter);
+  for (std::size_t i = 0; i < limiter_lines.size(); ++i) {
+    const auto& line = std::get<storage::throttler_answer>(told.at(limiter_names.size() + i));
+    rest.limiters["line " + limiter_lines[i]] = line_in_words(line.about.next_at, line.state);
   }
   return text + in_words(rest);
 }

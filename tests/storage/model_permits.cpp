@@ -5,8 +5,8 @@ namespace sluice::test {
 
 using enum job_state;
 
-model::finding model::look_at(const known_job& j, const storage::claim_request& r,
-                              std::set<std::string>& looked_at) const {
+model::finding model::look_at(const stored_job& j, const storage::claim_request& r,
+                              std::set<std::string>& records_read) const {
   finding found;
   const auto plan = r.permits ? r.permits->find(j.seen.type.value) : storage::permits_by_type::const_iterator();
   if (!r.permits || plan == r.permits->end()) return found;
@@ -18,7 +18,7 @@ model::finding model::look_at(const known_job& j, const storage::claim_request& 
   for (const auto& resource : found.plan->resources) {
     const auto limit = limit_of(resource);
     if (!limit) return {found.plan, "", true, false};
-    looked_at.insert(resource);
+    records_read.insert(resource);
     if (found.busy.empty() && (waited_for(resource) || held(resource) >= *limit)) found.busy = resource;
     found.roomy = found.roomy && !waited_for(resource) && 2 * (held(resource) + 1) <= *limit;
   }
@@ -32,21 +32,21 @@ std::uint64_t model::held(const std::string& resource) const {
   const auto holders = permits_.find(resource);
   return holders == permits_.end() ? 0 : holders->second.size();
 }
-storage::take_answer model::apply(const storage::take_request& r) {
-  storage::take_answer answer;
-  for (const auto& asked : r.starts)
+storage::acquire_permits_answer model::apply(const storage::acquire_permits_request& r) {
+  storage::acquire_permits_answer answer;
+  for (const auto& asked : r.runs)
     answer.each.push_back(take_one(asked));
   return answer;
 }
 
-storage::take_answer::one model::take_one(const storage::take_request::start& asked) {
+storage::acquire_permits_answer::verdict model::take_one(const storage::acquire_permits_request::run& asked) {
   using enum admission;
   auto* j = find(asked.key.id);
-  if (!j || asked.key.fence.value == 0 || j->seen.fence != asked.key.fence) return {gone, ""};
+  if (!j || asked.key.fence.value == 0 || j->seen.fence != asked.key.fence) return {stale, ""};
   if (j->seen.state == throttled) return {parked, j->seen.line};
-  if (j->seen.state != processing) return {gone, ""};
+  if (j->seen.state != processing) return {stale, ""};
   for (const auto& resource : asked.permits)
-    if (!limit_of(resource)) return {refused, resource};
+    if (!limit_of(resource)) return {undecided, resource};
   const auto& id = j->seen.id.value;
   names missing;
   for (const auto& resource : asked.permits) {
@@ -55,12 +55,12 @@ storage::take_answer::one model::take_one(const storage::take_request::start& as
       missing.push_back(resource);
       continue;
     }
-    if (!asked.park) return {later, resource};
+    if (!asked.park) return {deferred, resource};
     park(*j, resource, missing);
     return {parked, resource};
   }
   for (const auto& resource : missing)
-    grant(*j, resource, {.start = asked.key.fence});
+    grant(*j, resource, {.run = asked.key.fence});
   if (asked.strict)
     for (const auto& resource : permits_of(*j))
       permits_[resource][id].strict = true;
@@ -80,7 +80,7 @@ storage::define_answer model::apply(const storage::define_request& r) {
 }
 
 storage::change_answer model::apply(const storage::undefine_request& r) {
-  const auto waits = where([&](const known_job& j) {
+  const auto waits = where([&](const stored_job& j) {
     return j.seen.state == throttled && (j.seen.line == r.resource || j.seen.line.starts_with(r.resource + "/"));
   });
   if (!waits.empty() || !permits_[r.resource].empty()) return {errc::illegal_transition, ""};
@@ -90,23 +90,23 @@ storage::change_answer model::apply(const storage::undefine_request& r) {
   return {};
 }
 
-storage::rouse_answer model::apply(const storage::rouse_request&) {
-  return {rouse_lines([](const known_job&) { return true; }), ""};
+storage::reconcile_answer model::apply(const storage::reconcile_request&) {
+  return {reconcile_lines([](const stored_job&) { return true; }), ""};
 }
 
-// Those in which such a job waits. Nobody looks at the line of a cell that has no opening: it gets one while somebody
-// waits there whose queue runs.
-std::uint64_t model::rouse_lines(const std::function<bool(const known_job&)>& is_one) {
+// Those in which such a job waits. Nobody looks at the line of a limiter that has no next check: it gets one while
+// somebody waits there whose queue runs.
+std::uint64_t model::reconcile_lines(const std::function<bool(const stored_job&)>& is_one) {
   std::set<std::string> lines;
-  for (const auto* j : where([&](const known_job& j) { return j.seen.state == throttled && is_one(j); }))
+  for (const auto* j : where([&](const stored_job& j) { return j.seen.state == throttled && is_one(j); }))
     lines.insert(j->seen.line);
   std::uint64_t woken = 0;
   for (const auto& resource : lines) {
     woken += pass_on(resource);
-    const bool of_cell = std::find(cell_lines.begin(), cell_lines.end(), resource) != cell_lines.end();
-    if (!of_cell || !waited_for(resource) || openings_.contains(resource)) continue;
-    openings_[resource] = clock_.now();
-    moved_openings_ = true;
+    const bool of_limiter = std::find(limiter_lines.begin(), limiter_lines.end(), resource) != limiter_lines.end();
+    if (!of_limiter || !waited_for(resource) || next_checks_.contains(resource)) continue;
+    next_checks_[resource] = clock_.now();
+    moved_checks_ = true;
   }
   return woken;
 }
@@ -135,39 +135,39 @@ std::uint64_t model::pass_on(const std::string& resource) {
 }
 
 model::known_jobs model::waiters(const std::string& resource) {
-  auto line = where([&](const known_job& j) {
+  auto line = where([&](const stored_job& j) {
     return j.seen.state == throttled && j.seen.line == resource && !paused_.contains(j.seen.queue.value);
   });
   std::sort(line.begin(), line.end(), [](auto* a, auto* b) { return a->first < b->first; });
   return line;
 }
 
-void model::wake(known_job& j) { storage::is_suspect(j.seen.losses) ? to_tail(j) : move(j, enqueued, "front"); }
+void model::wake(stored_job& j) { storage::is_suspect(j.seen.losses) ? to_tail(j) : move(j, enqueued, "front"); }
 
-void model::grant(known_job& j, const std::string& resource, permit p) {
+void model::grant(stored_job& j, const std::string& resource, permit p) {
   p.since = clock_.now();
   p.number = ++places_;
   permits_[resource][j.seen.id.value] = p;
   if (permits_[resource].size() > limit_of(resource)) throw std::logic_error(resource + " is above its limit");
 }
 
-void model::wait_in(known_job& j, const std::string& resource) {
+void model::wait_in(stored_job& j, const std::string& resource) {
   move(j, throttled, resource);
   j.place = j.first;
 }
 
 // What it had goes back. But what is strict, and what it has when it was woken in vain too often, it keeps: while it
 // waits for a permit, what comes before that one by name. A custom throttler's line counts for nothing.
-void model::park(known_job& j, const std::string& resource, const names& free) {
+void model::park(stored_job& j, const std::string& resource, const names& free) {
   const bool custom = resource.starts_with("custom:");
   if (j.first == 0) j.first = ++places_;
-  else if (!custom) ++j.vain;
-  const bool keeps = j.vain >= storage::most_failed_wakeups && !custom;
+  else if (!custom) ++j.failed_wakeups;
+  const bool keeps = j.failed_wakeups >= storage::max_failed_wakeups && !custom;
   const bool for_a_permit = limit_of(resource).has_value();
   names freed;
   for (const auto& has : permits_of(j)) {
     auto& p = permits_[has][j.seen.id.value];
-    p.start = {};
+    p.run = {};
     if ((p.strict || keeps) && (!for_a_permit || has < resource)) continue;
     permits_[has].erase(j.seen.id.value);
     freed.push_back(has);
@@ -181,16 +181,16 @@ void model::park(known_job& j, const std::string& resource, const names& free) {
     pass_on(f);
 }
 
-void model::give_back(known_job& j) {
+void model::give_back(stored_job& j) {
   for (const auto& has : permits_of(j)) {
     auto& p = permits_[has][j.seen.id.value];
-    p.start = {};
+    p.run = {};
     if (p.strict && !is_final(j.seen.state)) continue;
     permits_[has].erase(j.seen.id.value);
     freed_.push_back(has);
   }
   j.first = 0;
-  j.vain = 0;
+  j.failed_wakeups = 0;
   j.slots.clear();
 }
 
@@ -222,7 +222,7 @@ void model::pass_on_lapsed(const storage::promote_request& r) {
   }
 }
 
-names model::permits_of(const known_job& j) const {
+names model::permits_of(const stored_job& j) const {
   names all;
   for (const auto& [resource, holders] : permits_)
     if (holders.contains(j.seen.id.value)) all.push_back(resource);

@@ -9,7 +9,7 @@ using namespace sluice::test;
 TEST_CASE("Queues beyond the cap are counted as others, also beside a queue of that name") {
   storage::numbers all;
   all.of("other");
-  for (std::size_t i = 1; i < storage::most_queues_counted; ++i)
+  for (std::size_t i = 1; i < storage::max_queues_counted; ++i)
     all.of(cat("q", i));
   CHECK_FALSE(all.has_others());
   auto& beyond = all.of("late");
@@ -20,11 +20,11 @@ TEST_CASE("Queues beyond the cap are counted as others, also beside a queue of t
 
 TEST_CASE("What a person triggers is no occurrence that came late") {
   storage::numbers all;
-  storage::swap_schedule_request asked;
+  storage::update_schedule_request asked;
   asked.enqueue.push_back({{}, prepared({.id = "a"})});
-  storage::swap_schedule_answer told;
-  told.swapped = true;
-  told.each = {storage::swap_schedule_answer::how::enqueued};
+  storage::update_schedule_answer told;
+  told.updated = true;
+  told.each = {storage::update_schedule_answer::how::enqueued};
   const auto occurrences = [&] {
     std::uint64_t sum = 0;
     for (const auto n : all.occurrence_delay.look().counts)

@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -24,7 +24,7 @@ std::set<std::string> files_in(const temp_dir& folder) {
 
 // What is asked of one who only looks.
 struct reader {
-  explicit reader(const world& w) : store(std::move(*storage::open_store(w.url(), &w.clock, open_mode::only_look))) {}
+  explicit reader(const world& w) : store(std::move(*storage::open_store(w.url(), &w.clock, open_mode::read_only))) {}
 
   std::vector<storage::answer> ask(std::vector<storage::request> all) { return store->apply(all); }
 
@@ -34,7 +34,7 @@ struct reader {
 }  // namespace
 
 TEST_CASE("A store that is not there is not made by who does not make one", "[sqlite]") {
-  const auto mode = GENERATE(open_mode::must_exist, open_mode::only_look);
+  const auto mode = GENERATE(open_mode::must_exist, open_mode::read_only);
   const temp_dir folder;
   const auto why = refused_open(folder.url(), mode);
   CHECK(why.code == errc::not_found);
@@ -49,12 +49,12 @@ TEST_CASE("A store that is not there is not made by who does not make one", "[sq
 
 TEST_CASE("Who names a store that is not there is told of one that is called alike", "[sqlite]") {
   const sqlite_file_world w;
-  CHECK(refused_open(w.folder.url("job.db"), open_mode::only_look).message.ends_with("; did you mean jobs.db?"));
-  CHECK(refused_open(w.folder.url("quite-another.db"), open_mode::only_look).message.find("mean") == std::string::npos);
+  CHECK(refused_open(w.folder.url("job.db"), open_mode::read_only).message.ends_with("; did you mean jobs.db?"));
+  CHECK(refused_open(w.folder.url("quite-another.db"), open_mode::read_only).message.find("mean") == std::string::npos);
 }
 
 TEST_CASE("A prefix of Redis without a layout is no store, and stays so", "[redis]") {
-  const auto mode = GENERATE(open_mode::must_exist, open_mode::only_look);
+  const auto mode = GENERATE(open_mode::must_exist, open_mode::read_only);
   redis_server server;
   CHECK(refused_open(server.url(), mode).code == errc::not_found);
   CHECK(server.command({"DBSIZE"}).integer == 0);

@@ -31,8 +31,8 @@ void one_of_each(world& w) {
 
 ON_EACH_STORE("A requeued final job starts afresh at the tail") {
   put_suspect(w, "a");
-  REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::retry) == errc::none);
-  const auto last = claim_one(w, {.suspect_too = true});
+  REQUIRE(settle(w, claim_one(w, {.allow_suspect = true}), how::retry) == errc::none);
+  const auto last = claim_one(w, {.allow_suspect = true});
   REQUIRE(settle(w, last, GENERATE(how::succeeded, how::failed, how::removed)) == errc::none);
   put_all(w, {"b"});
   REQUIRE(requeue(w, "a").code == errc::none);
@@ -85,7 +85,7 @@ ON_EACH_STORE("To requeue a job that is enqueued already is fine and changes not
     CHECK_FALSE(w.store().made_work());
   }
   CHECK(portrait(w) == before);
-  CHECK(ids(claim(w, {.free = 9, .suspect_too = true, .types = "work mail"})) ==
+  CHECK(ids(claim(w, {.free = 9, .allow_suspect = true, .types = "work mail"})) ==
         names{"woken", "suspect", "aside", "last", "new"});
   audit(w);
 }
@@ -304,7 +304,7 @@ ON_EACH_STORE("A server lives from its first word to its last") {
   CHECK(told[0].queues == info.queues);
   CHECK(told[0].running == 3);
   CHECK(told[0].started_at == began);
-  CHECK(told[0].beat_at == w.clock.now());
+  CHECK(told[0].heartbeat_at == w.clock.now());
   leave(w, server_id("nobody"));
   CHECK(servers(w).size() == 1);
   leave(w, info.id);

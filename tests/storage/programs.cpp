@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "actors/cell_step.hpp"
 #include "core/throttlers.hpp"
+#include "execution/limiter_steps.hpp"
 #include "throttling/windows.hpp"
 
 namespace sluice::test {
@@ -49,7 +49,7 @@ constexpr duration steps_back[] = {500ms, 10s, 40s, 1h};
 const std::string& at(const names& all, int n) { return all[static_cast<std::size_t>(n)]; }
 how end_by(const command& c) { return ends[static_cast<std::size_t>(c.choice)]; }
 int free_of(const command& c) { return c.what == verb::claim ? (c.amount + 1) % 3 : c.amount; }
-int lane_of(const command& c) { return c.other % 2; }
+int slot_of(const command& c) { return c.other % 2; }
 // What claims take for each type: nothing, or what the job number says.
 storage::permits_by_type permits_of(const command& c) {
   if (c.job < 3) return {};
@@ -74,37 +74,37 @@ names ids_of(const command& c) {
 }
 std::uint32_t number(int n) { return static_cast<std::uint32_t>(n); }
 // What a definition is about: the semaphore, or a window.
-std::string defined_by(const command& c) { return c.choice < 3 ? "semaphore:s" : at(cell_names, c.choice - 3); }
-const std::string& window_of(const command& c) { return at(cell_names, c.choice < 3 ? 0 : c.choice % 3); }
-const std::string door = cell_names.back();
+std::string defined_by(const command& c) { return c.choice < 3 ? "semaphore:s" : at(limiter_names, c.choice - 3); }
+const std::string& window_of(const command& c) { return at(limiter_names, c.choice < 3 ? 0 : c.choice % 3); }
+const std::string raw = limiter_names.back();
 
 std::string words_for(const command& c) {
   const auto& job = at(job_names, c.job);
   const auto both = c.other > 0 ? job + " and " + at(job_names, c.other - 1) : job;
   const auto& queue = at(queue_names, c.queue);
   const auto claim = [&] {
-    return cat(at(server_names, c.server), " claims from ", queue, " in lane ", lane_of(c), ": ", free_of(c), " free, ",
+    return cat(at(server_names, c.server), " claims from ", queue, " by slot ", slot_of(c), ": ", free_of(c), " free, ",
                c.more, " ahead", c.flag ? ", a suspect too" : "", ", knows ", at(known_types, c.types), ", lease ",
                format_duration(leases[c.time]), permits_in_words(c));
   };
-  const auto start = cat(" (start ", c.which == 0 ? "now" : c.which == 1 ? "before" : "never", ")");
+  const auto run = cat(" (run ", c.which == 0 ? "now" : c.which == 1 ? "before" : "never", ")");
   switch (c.what) {
     case verb::enqueue:
       return cat("enqueue ", both, ": ", c.more == 0 ? "mail" : "work", " in ", queue,
                  c.amount == 2 ? " with other args" : "", " after ", format_duration(delays[c.time]));
     case verb::claim: return claim() + (c.which > 0 ? cat(", as ", c.which, " before") : "");
     case verb::settle:
-      return cat(both, start, " ends: ", name_of(end_by(c)), " in ", format_duration(delays[c.time]),
+      return cat(both, run, " ends: ", name_of(end_by(c)), " in ", format_duration(delays[c.time]),
                  c.amount > 0 ? "; " + claim() : "");
-    case verb::renew: return cat("renew ", both, start, " for ", format_duration(leases[c.time]));
-    case verb::progress: return cat("progress of ", both, start);
+    case verb::renew: return cat("renew ", both, run, " for ", format_duration(leases[c.time]));
+    case verb::progress: return cat("progress of ", both, run);
     case verb::promote:
       return cat("promote ", c.amount == 0 ? all_of_them : number(c.amount), ", reservations last ",
                  format_duration(reservation_of(c)));
-    case verb::look: return "look for lost leases";
+    case verb::find_expired: return "look for lost leases";
     case verb::reap:
-      return cat("reap ", c.flag ? "what was seen" : cat(both, start, " renewed ", c.amount, " times"), ", ",
-                 3 - c.more, " losses at most");
+      return cat("reap ", c.flag ? "what was seen" : cat(both, run, " renewed ", c.amount, " times"), ", ", 3 - c.more,
+                 " losses at most");
     case verb::prune:
       return cat("prune ", c.choice < 3 ? name_of(end_by(c)) : "all",
                  c.flag ? cat(" older than ", format_duration(waits[c.time])) : "", " keeping ", c.more, ", at most ",
@@ -116,17 +116,17 @@ std::string words_for(const command& c) {
       std::string wanted;
       for (const auto& resource : wishes[static_cast<std::size_t>(c.choice) % wishes.size()])
         wanted += ' ' + resource;
-      return cat(both, start, c.more == 2 ? " would take" : " takes", wanted, c.amount == 2 ? ", strictly" : "");
+      return cat(both, run, c.more == 2 ? " would take" : " takes", wanted, c.amount == 2 ? ", strictly" : "");
     }
     case verb::ask:
-      return cat("for ", c.amount == 2 ? "those who wait" : (c.flag ? "all" : both) + start, " step ", window_of(c),
+      return cat("for ", c.amount == 2 ? "those who wait" : (c.flag ? "all" : both) + run, " step ", window_of(c),
                  c.time < 2 ? "" : cat(", as seen ", c.time - 1, " before"), c.more == 2 ? ", not parking" : "");
-    case verb::swap:
-      return cat("swap ", door,
+    case verb::update_limiter:
+      return cat("update ", raw,
                  c.which == 0   ? ""
                  : c.which == 1 ? " of before"
                                 : " of never",
-                 " for ", both, start, c.flag ? ", parking" : ", letting in", ", waking ", c.amount, ", opening ",
+                 " for ", both, run, c.flag ? ", parking" : ", letting in", ", waking ", c.amount, ", next check ",
                  c.more == 0   ? "as before"
                  : c.more == 1 ? "never"
                                : cat("in ", format_duration(waits[c.time])),
@@ -135,7 +135,7 @@ std::string words_for(const command& c) {
                                : "");
     case verb::define:
       return cat(c.more == 2 ? "undefine " : "define ", defined_by(c), c.more == 2 ? "" : cat(", limit ", c.amount));
-    case verb::rouse: return "rouse";
+    case verb::reconcile: return "reconcile";
     case verb::lock:
       return cat(at(server_names, c.server),
                  c.choice < 3   ? " takes "
@@ -167,10 +167,10 @@ rc::Gen<program> any_program(int longest, int connections) {
   using rc::gen::map;
   using rc::gen::set;
   const auto what = rc::gen::weightedElement<verb>(
-      {{6, verb::enqueue}, {8, verb::claim}, {7, verb::settle}, {2, verb::renew}, {1, verb::progress},
-       {2, verb::promote}, {4, verb::look},  {5, verb::reap},   {2, verb::prune}, {3, verb::requeue},
-       {2, verb::remove},  {4, verb::pause}, {8, verb::take},   {12, verb::ask},  {3, verb::swap},
-       {4, verb::define},  {1, verb::rouse}, {4, verb::lock},   {4, verb::wait},  {1, verb::set_back},
+      {{6, verb::enqueue}, {8, verb::claim},        {7, verb::settle}, {2, verb::renew}, {1, verb::progress},
+       {2, verb::promote}, {4, verb::find_expired}, {5, verb::reap},   {2, verb::prune}, {3, verb::requeue},
+       {2, verb::remove},  {4, verb::pause},        {8, verb::take},   {12, verb::ask},  {3, verb::update_limiter},
+       {4, verb::define},  {1, verb::reconcile},    {4, verb::lock},   {4, verb::wait},  {1, verb::set_back},
        {1, verb::reopen}});
   const auto seldom = [](int below) {
     return map(inRange(0, 3 * below), [below](int n) { return n < below ? n : 0; });
@@ -189,10 +189,10 @@ rc::Gen<program> any_program(int longest, int connections) {
   };
 }
 
-storage::define_request window(const std::string& cell, int more) {
+storage::define_request window(const std::string& limiter, int more) {
   throttler t;
-  t.kind = kind_of(cell).value();
-  t.name = cell.substr(cell.find(':') + 1);
+  t.kind = kind_of(limiter).value();
+  t.name = limiter.substr(limiter.find(':') + 1);
   t.interval = 1min;
   if (t.kind == throttler_kind::dynamic_window) {
     t.key = "{tenant}";
@@ -209,16 +209,16 @@ storage::define_request window(const std::string& cell, int more) {
   return storage::to_define(t);
 }
 
-storage::swap_request step_of(const storage::cell_view& seen, const std::string& cell, time_point now,
-                              const std::vector<storage::start_key>& starts, bool may_park) {
-  std::vector<actors::cell_ask> asks;
-  for (const auto& start : starts)
-    asks.push_back({line_for(cell, start.id), start, may_park});
+storage::update_limiter_request step_of(const storage::limiter_record& seen, const std::string& limiter, time_point now,
+                                        const std::vector<storage::run_key>& runs, bool may_park) {
+  std::vector<execution::limiter_ask> asks;
+  for (const auto& run : runs)
+    asks.push_back({line_for(limiter, run.id), run, may_park});
   const auto by = throttling::make_limiter(read_throttler(seen.definition).value());
-  return actors::plan_step(*by, cell, seen, now, asks).swap;
+  return execution::plan_limiter_update(*by, limiter, seen, now, asks).update;
 }
 
-storage::beat_request somebody_serves() { return {serving("beating", {"default:1", "other:1"})}; }
+storage::heartbeat_request somebody_serves() { return {serving("beating", {"default:1", "other:1"})}; }
 
 bool crowd::asks(const command& c) {
   return c.what != verb::wait && c.what != verb::set_back && c.what != verb::reopen;
@@ -229,7 +229,7 @@ void crowd::pass_time(const command& c) {
   if (c.what == verb::set_back) w_.clock.advance(-steps_back[c.time]);
   serve();
 }
-void crowd::serve() { w_.ask<storage::beat_answer>(somebody_serves()); }
+void crowd::serve() { w_.ask<storage::heartbeat_answer>(somebody_serves()); }
 
 storage::request crowd::request(const command& c) {
   w_.clock.advance(1us);
@@ -250,7 +250,7 @@ storage::request crowd::request(const command& c) {
     case verb::settle: {
       storage::settle_request r;
       for (const auto& id : both)
-        r.starts.push_back(end_of({job_id(id), fence_of(id, c.which)}, end_by(c), c));
+        r.runs.push_back(end_of({job_id(id), fence_of(id, c.which)}, end_by(c), c));
       if (c.amount > 0) {
         auto next = c;
         next.which = 0;
@@ -261,20 +261,20 @@ storage::request crowd::request(const command& c) {
     case verb::renew: {
       storage::renew_request r;
       for (const auto& id : both)
-        r.starts.push_back({job_id(id), fence_of(id, c.which)});
+        r.runs.push_back({job_id(id), fence_of(id, c.which)});
       r.lease = leases[c.time];
       return r;
     }
     case verb::progress: {
       storage::progress_request r;
       for (const auto& id : both)
-        r.starts.push_back({{job_id(id), fence_of(id, c.which)}, {0.25 * c.amount, "page"}});
+        r.runs.push_back({{job_id(id), fence_of(id, c.which)}, {0.25 * c.amount, "page"}});
       return r;
     }
     case verb::promote:
       return storage::promote_request{c.amount == 0 ? all_of_them : number(c.amount),
                                       lapses_alone() ? reservation_of(c) : 10'000h};
-    case verb::look: return storage::expired_request{};
+    case verb::find_expired: return storage::expired_request{};
     case verb::reap: {
       storage::reap_request r;
       r.max_losses = number(3 - c.more);
@@ -298,12 +298,12 @@ storage::request crowd::request(const command& c) {
     case verb::requeue: return storage::requeue_request{job_id(job)};
     case verb::remove: return storage::remove_request{job_id(job)};
     case verb::take: {
-      storage::take_request r;
+      storage::acquire_permits_request r;
       for (const auto& id : both)
-        r.starts.push_back({{job_id(id), fence_of(id, c.which)},
-                            wishes[static_cast<std::size_t>(c.choice) % wishes.size()],
-                            c.amount == 2,
-                            c.more != 2});
+        r.runs.push_back({{job_id(id), fence_of(id, c.which)},
+                          wishes[static_cast<std::size_t>(c.choice) % wishes.size()],
+                          c.amount == 2,
+                          c.more != 2});
       return r;
     }
     case verb::define:
@@ -311,8 +311,8 @@ storage::request crowd::request(const command& c) {
       if (c.choice >= 3) return window(defined_by(c), c.amount);
       return storage::define_request{"semaphore:s", cat("limit ", c.amount), number(c.amount), ""};
     case verb::ask: return ask_window(c);
-    case verb::swap: return swap(c);
-    case verb::rouse: return storage::rouse_request{};
+    case verb::update_limiter: return update_limiter(c);
+    case verb::reconcile: return storage::reconcile_request{};
     case verb::lock: return lock(c);
     default: return storage::pause_request{queue_name(at(queue_names, c.queue)), pauses(c)};
   }
@@ -322,29 +322,28 @@ storage::request crowd::request(const command& c) {
 storage::request crowd::ask_window(const command& c) {
   const auto& name = window_of(c);
   auto& views = seen_[name];
-  if (c.time < 2 || views.empty()) views.push_back(cell(w_, name));
+  if (c.time < 2 || views.empty()) views.push_back(limiter_record_of(w_, name));
   const auto back = c.time < 2 ? 1 : static_cast<std::size_t>(c.time) - 1;
   const auto& seen = views[views.size() - std::min(back, views.size())];
   if (seen.definition.empty()) return window(name, c.amount);
-  return step_of(seen, name, w_.clock.now(), c.amount == 2 ? std::vector<storage::start_key>() : starts_of(c),
-                 c.more != 2);
+  return step_of(seen, name, w_.clock.now(), c.amount == 2 ? std::vector<storage::run_key>() : runs_of(c), c.more != 2);
 }
 
-storage::swap_request crowd::swap(const command& c) {
-  const auto seen = cell(w_, door);
-  storage::swap_request r;
-  r.cell = door;
+storage::update_limiter_request crowd::update_limiter(const command& c) {
+  const auto seen = limiter_record_of(w_, raw);
+  storage::update_limiter_request r;
+  r.limiter = raw;
   r.version = c.which == 0 ? seen.version : c.which == 1 ? seen.version - 1 : 7'000;
   r.state = cat("said ", c.amount);
   r.from = c.time == 3 ? seen.now + 10s : seen.now - 10s;
   r.until = c.time == 2 ? seen.now + 2us : r.from + 25s;
-  for (const auto& start : starts_of(c)) {
-    if (c.flag) r.parks.push_back({start, door});
-    else r.let_in.push_back(start);
+  for (const auto& run : runs_of(c)) {
+    if (c.flag) r.parks.push_back({run, raw});
+    else r.let_in.push_back(run);
   }
-  if (c.amount > 0) r.wakes.push_back({door, number(c.amount)});
-  if (c.more == 1) r.openings.push_back({door, {}});
-  if (c.more == 2) r.openings.push_back({door, seen.now + waits[c.time]});
+  if (c.amount > 0) r.wakes.push_back({raw, number(c.amount)});
+  if (c.more == 1) r.next_checks.push_back({raw, {}});
+  if (c.more == 2) r.next_checks.push_back({raw, seen.now + waits[c.time]});
   return r;
 }
 
@@ -352,8 +351,8 @@ void crowd::remember(const storage::request& asked, const storage::answer& told)
   if (const auto* c = std::get_if<storage::claim_answer>(&told)) remember(*c);
   if (const auto* s = std::get_if<storage::settle_answer>(&told)) remember(s->next);
   if (const auto* e = std::get_if<storage::expired_answer>(&told)) lost_ = e->leases;
-  if (const auto* s = std::get_if<storage::swap_answer>(&told))
-    seen_[std::get<storage::swap_request>(asked).cell].push_back(s->cell);
+  if (const auto* s = std::get_if<storage::update_limiter_answer>(&told))
+    seen_[std::get<storage::update_limiter_request>(asked).limiter].push_back(s->limiter);
   if (const auto* l = std::get_if<storage::lock_answer>(&told); l && l->now) {
     auto& of_lock = locks_[std::get<storage::lock_request>(asked).resource];
     if (std::find(of_lock.begin(), of_lock.end(), l->now->fence) == of_lock.end()) of_lock.push_back(l->now->fence);
@@ -375,20 +374,20 @@ storage::answer crowd::ask(const storage::request& r) {
 }
 
 storage::claim_request crowd::claim(const command& c) {
-  auto& ops = ops_[{c.server, c.queue, lane_of(c)}];
+  auto& ops = ops_[{c.server, c.queue, slot_of(c)}];
   const auto back = static_cast<std::size_t>(c.which);
   if (back == 0) ops.push_back(++last_op_);
   const auto op = back == 0 ? last_op_ : back <= ops.size() ? ops[ops.size() - back] : ++last_op_;
   return claiming({.free = number(free_of(c)),
                    .ahead = number(c.more),
-                   .suspect_too = c.flag,
+                   .allow_suspect = c.flag,
                    .queue = at(queue_names, c.queue),
                    .server = at(server_names, c.server),
                    .op = op,
                    .lease = leases[c.time],
                    .types = at(known_types, c.types),
-                   .at_once = c.job == 5 ? "mail" : "",
-                   .lane = number(lane_of(c)),
+                   .no_prefetch = c.job == 5 ? "mail" : "",
+                   .slot = number(slot_of(c)),
                    .permits = permits_of(c)});
 }
 
@@ -403,9 +402,9 @@ storage::lock_request crowd::lock(const command& c) {
   return c.choice < 5 ? renewing(resource, known, leases[c.time]) : releasing(resource, known);
 }
 
-storage::settlement crowd::end_of(storage::start_key start, how end, const command& c) {
+storage::settlement crowd::end_of(storage::run_key run, how end, const command& c) {
   storage::settlement s;
-  s.start = std::move(start);
+  s.run = std::move(run);
   s.end = end;
   s.cause = name_of(end);
   s.text = end == how::succeeded ? "42" : "said that it broke";
@@ -417,8 +416,8 @@ storage::settlement crowd::end_of(storage::start_key start, how end, const comma
   return s;
 }
 
-std::vector<storage::start_key> crowd::starts_of(const command& c) const {
-  std::vector<storage::start_key> some;
+std::vector<storage::run_key> crowd::runs_of(const command& c) const {
+  std::vector<storage::run_key> some;
   for (const auto& id : c.what == verb::ask && c.flag ? job_names : ids_of(c))
     some.push_back({job_id(id), fence_of(id, c.which)});
   return some;

@@ -15,17 +15,17 @@ enum class verb {
   renew,
   progress,
   promote,
-  look,
+  find_expired,
   reap,
   prune,
   requeue,
   remove,
   pause,
   take,
-  ask,   // a window
-  swap,  // a cell, in any way
+  ask,             // a window
+  update_limiter,  // a limiter, in any way
   define,
-  rouse,
+  reconcile,
   lock,
   wait,
   set_back,
@@ -64,16 +64,16 @@ inline const std::vector<names> wishes = {
 inline constexpr std::uint32_t all_of_them = 1'000;
 
 // A window as programs define it: more, or less, each time; its intervals stay as they are.
-storage::define_request window(const std::string& cell, int more);
-// What a throttler's actor would ask of the store about these starts, by the cell as it was seen.
-storage::swap_request step_of(const storage::cell_view& seen, const std::string& cell, time_point now,
-                              const std::vector<storage::start_key>& starts, bool may_park = true);
+storage::define_request window(const std::string& limiter, int more);
+// What a throttler's actor would ask of the store about these runs, by the limiter as it was seen.
+storage::update_limiter_request step_of(const storage::limiter_record& seen, const std::string& limiter, time_point now,
+                                        const std::vector<storage::run_key>& runs, bool may_park = true);
 
 // A server that serves all queues is alive.
-storage::beat_request somebody_serves();
+storage::heartbeat_request somebody_serves();
 
-// Turns commands into requests. Remembers every start, lost lease and cell that it was told of, so that what it says is
-// often old.
+// Turns commands into requests. Remembers every run, lost lease and limiter that it was told of, so that what it says
+// is often old.
 class crowd {
 public:
   explicit crowd(world& w) : w_(w) { serve(); }
@@ -90,7 +90,7 @@ public:
   void play(const program& p);
   storage::answer ask(const storage::request& r);
 
-  // Every start that ever was, oldest first for each job; and every lock that was taken.
+  // Every run that ever was, oldest first for each job; and every lock that was taken.
   const std::map<std::string, std::vector<fence>>& starts() const { return starts_; }
   const std::map<std::string, std::vector<fence>>& locks() const { return locks_; }
 
@@ -98,9 +98,9 @@ private:
   storage::claim_request claim(const command& c);
   storage::lock_request lock(const command& c);
   storage::request ask_window(const command& c);
-  storage::swap_request swap(const command& c);
-  storage::settlement end_of(storage::start_key start, run_end end, const command& c);
-  std::vector<storage::start_key> starts_of(const command& c) const;
+  storage::update_limiter_request update_limiter(const command& c);
+  storage::settlement end_of(storage::run_key run, run_end end, const command& c);
+  std::vector<storage::run_key> runs_of(const command& c) const;
   fence fence_of(const std::string& id, int which) const { return fence_of(starts_, id, which); }
   static fence fence_of(const std::map<std::string, std::vector<fence>>& drawn, const std::string& name, int which);
   bool lapses_alone();
@@ -110,7 +110,7 @@ private:
   world& w_;
   std::map<std::string, std::vector<fence>> starts_;
   std::map<std::string, std::vector<fence>> locks_;
-  std::map<std::string, std::vector<storage::cell_view>> seen_;  // of each cell, the latest last
+  std::map<std::string, std::vector<storage::limiter_record>> seen_;  // of each limiter, the latest last
   int last_token_ = 0;
   std::vector<storage::expired_lease> lost_;
   std::map<std::tuple<int, int, int>, std::vector<std::uint64_t>> ops_;

@@ -1,4 +1,4 @@
-// What a running body says about how far it is.
+// What a running handler says about how far it is.
 #include "storage/contract.hpp"
 
 using namespace sluice;
@@ -7,7 +7,7 @@ using namespace sluice::test;
 namespace {
 
 errc report(world& w, const job& running, double done, const std::string& text) {
-  return w.ask<storage::progress_answer>(storage::progress_request{{{start_of(running), {done, text}}}}).each.at(0);
+  return w.ask<storage::progress_answer>(storage::progress_request{{{run_of(running), {done, text}}}}).each.at(0);
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ ON_EACH_STORE("Progress is refused for whoever holds the job no more, and change
   SECTION("deleted by hand") { REQUIRE(remove(w, "a").code == errc::none); }
   SECTION("lost and claimed by another") {
     lose_all(w);
-    REQUIRE(claim(w, {.suspect_too = true, .server = "s2"}).jobs.size() == 1);
+    REQUIRE(claim(w, {.allow_suspect = true, .server = "s2"}).jobs.size() == 1);
   }
   const auto before = portrait(w);
   CHECK(report(w, old, 0.9, "nearly") == errc::stale_fence);

@@ -59,14 +59,14 @@ void run(crowd& people, const program& p, const std::function<void(requests&, in
 
 // A second connection to what a world's store holds.
 std::unique_ptr<storage::store> connected_to(world& w) {
-  if (auto another = w.store().another()) return another;
+  if (auto another = w.store().open_second_connection()) return another;
   auto opened = storage::open_store(w.url(), &w.clock);
   if (!opened) throw std::runtime_error(to_string(opened.error()));
   return std::move(*opened);
 }
 
 // The first law: the store answers and looks like the model, commit by commit.
-void goes_with_the_model(world& w, const program& p, std::unique_ptr<storage::store> other) {
+void agrees_with_the_model(world& w, const program& p, std::unique_ptr<storage::store> other) {
   crowd people(w);
   model expected(w.clock, [&](const std::string& id) { return look(w, id).found.has_value(); });
   const auto commit = [&](requests& batch, int connection) {
@@ -88,8 +88,8 @@ void goes_with_the_model(world& w, const program& p, std::unique_ptr<storage::st
   });
   agree(expected.look(), model::look(w));
 }
-void one_goes_with_the_model(world& w, const program& p) { goes_with_the_model(w, p, nullptr); }
-void two_go_with_the_model(world& w, const program& p) { goes_with_the_model(w, p, connected_to(w)); }
+void one_goes_with_the_model(world& w, const program& p) { agrees_with_the_model(w, p, nullptr); }
+void two_go_with_the_model(world& w, const program& p) { agrees_with_the_model(w, p, connected_to(w)); }
 
 // All that can be seen of what programs do.
 requests all_looks() {
@@ -101,12 +101,12 @@ requests all_looks() {
     looks.emplace_back(storage::explain_request{job_id(id)});
   for (const auto& resource : {"mutex:m", "mutex:n", "semaphore:s"})
     looks.emplace_back(storage::throttler_request{resource});
-  for (const auto& line : cell_lines)
+  for (const auto& line : limiter_lines)
     looks.emplace_back(storage::throttler_request{line});
-  for (const auto& cell : cell_names)
-    looks.emplace_back(storage::cell_request{cell});
+  for (const auto& limiter : limiter_names)
+    looks.emplace_back(storage::read_limiter_request{limiter});
   for (const auto& resource : lock_names)
-    looks.emplace_back(storage::lock_request{storage::lock_request::act::look, resource});
+    looks.emplace_back(storage::lock_request{storage::lock_request::verb::read, resource});
   return looks;
 }
 
@@ -171,11 +171,12 @@ bool finds_more(const storage::request& r) {
   return false;
 }
 bool repeats_its_answer(const storage::request& r) {
-  // A swap is carried out once, and its second asking is told so.
-  if (std::holds_alternative<storage::swap_request>(r)) return false;
-  // Of two starts, one may be parked and then woken by what the other one gave back.
-  if (const auto* t = std::get_if<storage::take_request>(&r)) return t->starts.size() == 1;
-  return !std::holds_alternative<storage::define_request>(r) && !std::holds_alternative<storage::rouse_request>(r) &&
+  // An update is carried out once, and its second asking is told so.
+  if (std::holds_alternative<storage::update_limiter_request>(r)) return false;
+  // Of two runs, one may be parked and then woken by what the other one gave back.
+  if (const auto* t = std::get_if<storage::acquire_permits_request>(&r)) return t->runs.size() == 1;
+  return !std::holds_alternative<storage::define_request>(r) &&
+         !std::holds_alternative<storage::reconcile_request>(r) &&
          !std::holds_alternative<storage::promote_request>(r) && !std::holds_alternative<storage::prune_request>(r) &&
          !std::holds_alternative<storage::reap_request>(r);
 }
@@ -209,7 +210,7 @@ std::vector<fence> all_but_last(std::vector<fence> all) {
   return all;
 }
 
-// Whatever is said about starts that are no more, and about locks that were taken anew.
+// Whatever is said about runs that are no more, and about locks that were taken anew.
 void zombies_change_nothing(world& w, const program& p) {
   crowd people(w);
   people.play(p);
@@ -219,26 +220,27 @@ void zombies_change_nothing(world& w, const program& p) {
     const auto now = look(w, id).found;
     for (const auto old : fences) {
       if (now && now->state == job_state::processing && now->fence == old) continue;
-      const storage::start_key start{job_id(id), old};
-      std::vector<storage::request> words = {
-          storage::renew_request{{start}, 30s}, storage::progress_request{{{start, {0.5, "undead"}}}},
-          storage::reap_request{{{start, 0, 30s, false}, {start, 1, 30s, false}}, 1}};
+      const storage::run_key run{job_id(id), old};
+      std::vector<storage::request> words = {storage::renew_request{{run}, 30s},
+                                             storage::progress_request{{{run, {0.5, "undead"}}}},
+                                             storage::reap_request{{{run, 0, 30s, false}, {run, 1, 30s, false}}, 1}};
       for (const auto end : {how::succeeded, how::failed, how::removed, how::retry, how::given_back, how::deferred}) {
         storage::settlement s;
-        s.start = start;
+        s.run = run;
         s.end = end;
         s.cause = s.text = s.reason = "undead";
         words.emplace_back(storage::settle_request{{s}, {}});
       }
-      words.emplace_back(storage::take_request{{{start, {"mutex:m"}, true, true}, {start, {"mutex:m"}, false, false}}});
-      storage::swap_request swap;  // a cell that nobody looks at
-      swap.cell = "custom:undead";
-      swap.version = cell(w, swap.cell).version;
-      swap.from = w.clock.now();
-      swap.until = swap.from + 1s;
-      swap.parks = {{start, cell_names.back()}};
-      swap.let_in = {start};
-      words.emplace_back(swap);
+      words.emplace_back(
+          storage::acquire_permits_request{{{run, {"mutex:m"}, true, true}, {run, {"mutex:m"}, false, false}}});
+      storage::update_limiter_request update_limiter;  // a limiter that nobody looks at
+      update_limiter.limiter = "custom:undead";
+      update_limiter.version = limiter_record_of(w, update_limiter.limiter).version;
+      update_limiter.from = w.clock.now();
+      update_limiter.until = update_limiter.from + 1s;
+      update_limiter.parks = {{run, limiter_names.back()}};
+      update_limiter.let_in = {run};
+      words.emplace_back(update_limiter);
       const auto told = w.store().apply(words);
       agree("stale_fence ", in_words(told.at(0)));
       agree("stale_fence ", in_words(told.at(1)));
@@ -246,14 +248,14 @@ void zombies_change_nothing(world& w, const program& p) {
       const bool in_line = now && now->state == job_state::throttled && now->fence == old;
       const auto answer = in_line ? cat("parked ", now->line, "; ") : std::string("stale; ");
       agree(answer + answer, in_words(told.at(told.size() - 2)));
-      const auto& swapped = std::get<storage::swap_answer>(told.back());
-      agree(answer, in_words(swapped.parked.at(0)) + "; ");
-      agree("stale_fence", std::string(name_of(swapped.let_in.at(0))));
+      const auto& updated = std::get<storage::update_limiter_answer>(told.back());
+      agree(answer, in_words(updated.parked.at(0)) + "; ");
+      agree("stale_fence", std::string(name_of(updated.let_in.at(0))));
       agree(before, everything());
     }
   }
   for (const auto& [resource, fences] : people.locks()) {
-    const auto now = ask(w, storage::lock_request{storage::lock_request::act::look, resource}).now;
+    const auto now = ask(w, storage::lock_request{storage::lock_request::verb::read, resource}).now;
     // Of the last one the lease may be over without anybody having taken it: then it may still be renewed.
     for (const auto old : all_but_last(fences)) {
       agree("stale_fence", std::string(name_of(ask(w, renewing(resource, old)).code)));
@@ -263,25 +265,25 @@ void zombies_change_nothing(world& w, const program& p) {
   }
 }
 
-// One step of a window for a start, or for those who wait.
-storage::swap_answer step(world& w, const std::string& name, const std::vector<storage::start_key>& starts) {
-  const auto told = swap(w, step_of(cell(w, name), name, w.clock.now(), starts));
-  if (!told.swapped) throw std::runtime_error("nobody else steps " + name + " and yet it is not swapped");
+// One step of a window for a run, or for those who wait.
+storage::update_limiter_answer step(world& w, const std::string& name, const std::vector<storage::run_key>& runs) {
+  const auto told = update_limiter(w, step_of(limiter_record_of(w, name), name, w.clock.now(), runs));
+  if (!told.updated) throw std::runtime_error("nobody else steps " + name + " and yet it is not swapped");
   return told;
 }
 
 // What the throttlers of a server do about lines that open. Whoever is behind the door may go.
 void open_lines(world& w) {
   for (const auto& name : promote(w).open)
-    while (name != cell_names.back() && step(w, name, {}).woken > 0) {
+    while (name != limiter_names.back() && step(w, name, {}).woken > 0) {
     }
-  storage::swap_request r;
-  r.cell = cell_names.back();
-  r.version = cell(w, r.cell).version;
+  storage::update_limiter_request r;
+  r.limiter = limiter_names.back();
+  r.version = limiter_record_of(w, r.limiter).version;
   r.from = w.clock.now();
   r.until = r.from + 1s;
-  r.wakes = {{r.cell, all_of_them}};
-  swap(w, r);
+  r.wakes = {{r.limiter, all_of_them}};
+  update_limiter(w, r);
 }
 
 // One server that lives and knows all types ends everything, whatever state it finds. Each job needs some permits and
@@ -297,14 +299,14 @@ void everything_ends(world& w, const program& p) {
   };
   define(w, "semaphore:s", 1);
   for (std::size_t n = 0; n < 3; ++n)  // one that is there stays, since to change it would open its lines
-    if (const auto& name = cell_names[n]; cell(w, name).definition.empty()) define(w, window(name, 0));
+    if (const auto& name = limiter_names[n]; limiter_record_of(w, name).definition.empty()) define(w, window(name, 0));
   const auto end = [&](const job& j, const names& has) {
     const auto which = static_cast<std::size_t>(j.id.value[0]);
     const auto taken = take(w, j, wishes[which % wishes.size()]);
     if (taken.starts_with("parked")) return;
-    const auto& name = cell_names[which % 3];
+    const auto& name = limiter_names[which % 3];
     if (std::find(has.begin(), has.end(), line_for(name, j.id)) == has.end() &&
-        !step(w, name, {start_of(j)}).parked.empty())
+        !step(w, name, {run_of(j)}).parked.empty())
       return;
     if (taken != "granted" || settle(w, j) != errc::none)
       throw std::runtime_error(cat("it could not end ", j.id.value, ", ", taken));
@@ -314,11 +316,11 @@ void everything_ends(world& w, const program& p) {
     people.serve();
     reap(w, expired(w).leases);
     open_lines(w);
-    rouse(w);
+    reconcile(w);
     for (const auto& queue : queue_names)  // until nothing is ready: of suspects each claim takes but one
       for (bool some = true; some;) {
         const auto got =
-            claim(w, {.free = 9, .suspect_too = true, .queue = queue, .server = "healthy", .types = "work mail"});
+            claim(w, {.free = 9, .allow_suspect = true, .queue = queue, .server = "healthy", .types = "work mail"});
         some = !got.jobs.empty();
         for (const auto& one : got.jobs)
           end(one.job, one.admitted);
@@ -394,7 +396,7 @@ TEMPLATE_TEST_CASE("Whatever a program asks twice changes nothing the second tim
   holds<TestType>("replay", repeats_change_nothing);
 }
 
-TEMPLATE_TEST_CASE("Nothing that is said about an old start changes anything", "[contract]", sqlite_file_world,
+TEMPLATE_TEST_CASE("Nothing that is said about an old run changes anything", "[contract]", sqlite_file_world,
                    sqlite_memory_world, redis_world) {
   holds<TestType>("zombies", zombies_change_nothing);
 }

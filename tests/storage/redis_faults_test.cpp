@@ -301,7 +301,7 @@ TEST_CASE("A master that becomes a replica is used no more and nothing stale is 
   SECTION("a settle") {
     CHECK(refusal(w, storage::settle_request{{ended(a, how::succeeded)}, {}}) == errc::storage_unavailable);
   }
-  SECTION("a renewal") { CHECK(refusal(w, storage::renew_request{{start_of(a)}, 30s}) == errc::storage_unavailable); }
+  SECTION("a renewal") { CHECK(refusal(w, storage::renew_request{{run_of(a)}, 30s}) == errc::storage_unavailable); }
   SECTION("an enqueue") { CHECK(refusal(w, enqueue_of("c")) == errc::storage_unavailable); }
   // From now on it is not even asked.
   CHECK(eventually([&] { return refusal(w, storage::queues_request{}) == errc::storage_unavailable; }));
@@ -707,7 +707,7 @@ TEST_CASE("A Redis that cannot write its file takes nothing and all goes on when
   CHECK((each ? each->each.at(0) : code_of(more)) != errc::none);
   CHECK(refusal(w, claiming({.free = 1})) != errc::none);
   CHECK(refusal(w, storage::settle_request{{ended(a, how::succeeded)}, {}}) != errc::none);
-  CHECK(refusal(w, storage::renew_request{{start_of(a)}, 30s}) != errc::none);
+  CHECK(refusal(w, storage::renew_request{{run_of(a)}, 30s}) != errc::none);
   CHECK(get(w, "a").state == job_state::processing);
   audit(w);
   std::filesystem::remove(folder + "/dump.rdb");

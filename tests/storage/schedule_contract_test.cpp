@@ -1,26 +1,26 @@
 // Schedules: kept by name and version, told of when they are due, and fired in the step that moves them on.
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
 
 namespace {
 
-using happened = storage::swap_schedule_answer::how;
+using happened = storage::update_schedule_answer::how;
 
 storage::schedule_answer look_at(world& w, const std::string& name) {
   return w.ask<storage::schedule_answer>(storage::schedule_request{name});
 }
 std::optional<storage::schedule_row> schedule(world& w, const std::string& name) { return look_at(w, name).row; }
 
-storage::swap_schedule_answer swap(world& w, const storage::swap_schedule_request& r) {
-  return w.ask<storage::swap_schedule_answer>(r);
+storage::update_schedule_answer update_limiter(world& w, const storage::update_schedule_request& r) {
+  return w.ask<storage::update_schedule_answer>(r);
 }
 
 // A change of what stands there now.
-storage::swap_schedule_request changing(world& w, const std::string& name, duration next_in) {
-  storage::swap_schedule_request r;
+storage::update_schedule_request changing(world& w, const std::string& name, duration next_in) {
+  storage::update_schedule_request r;
   const auto before = schedule(w, name);
   r.name = name;
   r.version = before ? before->version : 0;
@@ -31,17 +31,17 @@ storage::swap_schedule_request changing(world& w, const std::string& name, durat
 }
 
 void put_schedule(world& w, const std::string& name, duration next_in) {
-  REQUIRE(swap(w, changing(w, name, next_in)).swapped);
+  REQUIRE(update_limiter(w, changing(w, name, next_in)).updated);
 }
 
-storage::swap_schedule_request::occurrence occurrence(const std::string& id, time_point at,
-                                                      const std::string& queue = "default") {
+storage::update_schedule_request::occurrence occurrence(const std::string& id, time_point at,
+                                                        const std::string& queue = "default") {
   return {at, prepared({.id = id, .queue = queue})};
 }
 
 // Fires these ids; the schedule is due again a minute later.
-storage::swap_schedule_request firing(world& w, const std::string& name, const names& all,
-                                      overlap_rule rule = overlap_rule::allow) {
+storage::update_schedule_request firing(world& w, const std::string& name, const names& all,
+                                        overlap_rule rule = overlap_rule::allow) {
   auto r = changing(w, name, 1min);
   r.overlap = rule;
   for (const auto& id : all)
@@ -50,8 +50,8 @@ storage::swap_schedule_request firing(world& w, const std::string& name, const n
 }
 
 std::string fire(world& w, const std::string& name, const names& all, overlap_rule rule = overlap_rule::allow) {
-  const auto told = swap(w, firing(w, name, all, rule));
-  REQUIRE(told.swapped);
+  const auto told = update_limiter(w, firing(w, name, all, rule));
+  REQUIRE(told.updated);
   std::string codes;
   for (const auto one : told.each)
     codes += one == happened::enqueued ? 'e' : one == happened::there ? 't' : 'o';
@@ -87,8 +87,8 @@ ON_EACH_STORE("A schedule is kept as it was put") {
   CHECK_FALSE(schedule(w, "s").has_value());
   auto r = changing(w, "s", 10s);
   r.record = std::string("\0\xff bytes", 8);
-  const auto told = swap(w, r);
-  REQUIRE(told.swapped);
+  const auto told = update_limiter(w, r);
+  REQUIRE(told.updated);
   CHECK(told.now == w.clock.now());
   REQUIRE(told.row);
   CHECK(w.store().made_work());  // others may have to wake up sooner
@@ -107,17 +107,17 @@ ON_EACH_STORE("A schedule is kept as it was put") {
 ON_EACH_STORE("A schedule is changed only as it was read") {
   const auto old = changing(w, "s", 10s);
   put_schedule(w, "s", 20s);
-  auto told = swap(w, old);  // it was not there
-  CHECK_FALSE(told.swapped);
+  auto told = update_limiter(w, old);  // it was not there
+  CHECK_FALSE(told.updated);
   REQUIRE(told.row);
   CHECK(told.row->next_at == w.clock.now() + 20s);
   auto second = changing(w, "s", 30s);
   const auto third = changing(w, "s", 40s);
-  REQUIRE(swap(w, second).swapped);
+  REQUIRE(update_limiter(w, second).updated);
   CHECK_FALSE(w.store().apply(std::vector<storage::request>{third}).empty());
   CHECK(schedule(w, "s")->next_at == w.clock.now() + 30s);
   second.record.reset();  // with an old version nothing is removed either
-  CHECK_FALSE(swap(w, second).swapped);
+  CHECK_FALSE(update_limiter(w, second).updated);
   CHECK(schedule(w, "s").has_value());
 }
 
@@ -127,13 +127,13 @@ ON_EACH_STORE("A removed schedule is gone and may come again with another versio
   const auto old = changing(w, "s", 10s);
   auto removing = old;
   removing.record.reset();
-  const auto told = swap(w, removing);
-  CHECK(told.swapped);
+  const auto told = update_limiter(w, removing);
+  CHECK(told.updated);
   CHECK_FALSE(told.row.has_value());
   CHECK_FALSE(schedule(w, "s").has_value());
   w.clock.advance(1h);
   CHECK(due(w).rows.empty());
-  CHECK_FALSE(swap(w, old).swapped);
+  CHECK_FALSE(update_limiter(w, old).updated);
   put_schedule(w, "s", 10s);
   CHECK(schedule(w, "s")->version != old.version);
   CHECK(runs_of(w, "s").empty());
@@ -148,7 +148,7 @@ ON_EACH_STORE("Schedules are told of when they are due the longest first") {
   put_schedule(w, "c", 1h);
   auto r = changing(w, "never", 1s);
   r.next_at.reset();
-  REQUIRE(swap(w, r).swapped);
+  REQUIRE(update_limiter(w, r).updated);
   CHECK(due(w).rows.empty());
   CHECK(due(w).next_in == duration(20s));
   CHECK(promote(w).schedule_in == duration(20s));
@@ -171,12 +171,12 @@ ON_EACH_STORE("Firing enqueues and moves the schedule on in one step") {
   w.clock.advance(10s);
   const auto first = firing(w, "s", {"a", "b"});
   const auto second = first;  // another server that saw the same
-  auto told = swap(w, first);
+  auto told = update_limiter(w, first);
   CHECK(told.each == std::vector{happened::enqueued, happened::enqueued});
   CHECK(w.store().made_work());
   CHECK(schedule(w, "s")->next_at == w.clock.now() + 1min);
   CHECK(due(w).rows.empty());
-  CHECK_FALSE(swap(w, second).swapped);
+  CHECK_FALSE(update_limiter(w, second).updated);
   CHECK(ids(list(w)).size() == 2);
   const auto kept = schedule(w, "s");
   REQUIRE(kept->runs.size() == 2);
@@ -262,16 +262,16 @@ ON_EACH_STORE("A place is taken only among those that were seen") {
   const auto placing = [&](const std::string& name, duration offset, std::uint64_t among) {
     auto r = changing(w, name, 10s);
     r.place = {offset, 1min, 0};
-    r.among = among;
+    r.expected_last_place = among;
     return r;
   };
-  REQUIRE(swap(w, placing("a", 0s, 0)).swapped);
-  CHECK_FALSE(swap(w, placing("b", 30s, 0)).swapped);  // meanwhile there is another
+  REQUIRE(update_limiter(w, placing("a", 0s, 0)).updated);
+  CHECK_FALSE(update_limiter(w, placing("b", 30s, 0)).updated);  // meanwhile there is another
   auto seen = look_at(w, "b");
   REQUIRE(seen.places.size() == 1);
   CHECK(seen.places[0].offset == 0s);
   CHECK(seen.places[0].span == 1min);
-  REQUIRE(swap(w, placing("b", 30s, seen.places[0].number)).swapped);
+  REQUIRE(update_limiter(w, placing("b", 30s, seen.places[0].number)).updated);
   const auto b = schedule(w, "b")->place;
   REQUIRE(b);
   CHECK(b->offset == 30s);
@@ -282,11 +282,11 @@ ON_EACH_STORE("A place is taken only among those that were seen") {
   CHECK(look_at(w, "c").places.size() == 2);
   auto removing = changing(w, "b", 10s);
   removing.record.reset();
-  REQUIRE(swap(w, removing).swapped);
+  REQUIRE(update_limiter(w, removing).updated);
   CHECK(look_at(w, "c").places.size() == 1);
   auto without = changing(w, "a", 10s);
   without.place.reset();
-  REQUIRE(swap(w, without).swapped);
+  REQUIRE(update_limiter(w, without).updated);
   CHECK(look_at(w, "c").places.empty());
   audit(w);
 }

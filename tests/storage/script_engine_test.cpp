@@ -12,10 +12,10 @@ using storage::sqlite::script_engine;
 
 namespace {
 
-struct engine_world : keyspace_world {
+struct context_world : keyspace_world {
   std::unique_ptr<script_engine> engine;
 
-  explicit engine_world(script_engine::bounds most = {20'000'000, 64 * 1024}) : keyspace_world("{p}") {
+  explicit context_world(script_engine::bounds most = {20'000'000, 64 * 1024}) : keyspace_world("{p}") {
     engine = std::make_unique<script_engine>(*keys, "{p}", most);
   }
 
@@ -68,7 +68,7 @@ std::string all_bytes() {
 }  // namespace
 
 TEST_CASE("A script that would never end is ended, and named", "[sqlite]") {
-  engine_world w;
+  context_world w;
   const auto said = w.wrong("while true do end");
   CHECK(says(said, "script tried: "));
   CHECK(says(said, "it would not come to an end"));
@@ -76,7 +76,7 @@ TEST_CASE("A script that would never end is ended, and named", "[sqlite]") {
 }
 
 TEST_CASE("A script that takes too much memory is ended, and named", "[sqlite]") {
-  engine_world w({std::numeric_limits<std::uint64_t>::max(), 16 * 1024});
+  context_world w({std::numeric_limits<std::uint64_t>::max(), 16 * 1024});
   const auto said = w.wrong("local all = {} for i = 1, 1e9 do all[i] = {i} end");
   CHECK(says(said, "script tried: "));
   CHECK(says(said, "memory"));
@@ -84,7 +84,7 @@ TEST_CASE("A script that takes too much memory is ended, and named", "[sqlite]")
 }
 
 TEST_CASE("A script sees neither files nor the system, loads no code and catches no error", "[sqlite]") {
-  engine_world w;
+  context_world w;
   for (const std::string name :
        {"io", "os", "debug", "package", "jit", "ffi", "load", "loadstring", "loadfile", "dofile", "require", "pcall",
         "xpcall", "print", "setfenv", "getfenv", "collectgarbage"}) {
@@ -94,7 +94,7 @@ TEST_CASE("A script sees neither files nor the system, loads no code and catches
 }
 
 TEST_CASE("A global that is not there is an error, and what scripts are given is there", "[sqlite]") {
-  engine_world w;
+  context_world w;
   CHECK(says(w.wrong("if misspelt then return 1 end"), "nonexistent global variable 'misspelt'"));
   CHECK(w.text("return KEYS[1] .. ARGV[1] .. ARGV[3]", {"x"}) == "{p}1x");
   CHECK(w.text("return ARGV[3]", {"y"}) == "y");  // anew for each
@@ -102,7 +102,7 @@ TEST_CASE("A global that is not there is an error, and what scripts are given is
 }
 
 TEST_CASE("Texts keep all their bytes on the way in and out", "[sqlite]") {
-  engine_world w;
+  context_world w;
   const auto all = all_bytes();
   CHECK((w.text("return ARGV[3]", {all}) == all));
   CHECK((w.text("redis.call('HSET', KEYS[1] .. ARGV[3], ARGV[3], ARGV[3]) "
@@ -115,7 +115,7 @@ TEST_CASE("Texts keep all their bytes on the way in and out", "[sqlite]") {
 }
 
 TEST_CASE("Whole numbers are exact up to two to the fifty-third", "[sqlite]") {
-  engine_world w;
+  context_world w;
   CHECK(w.number("return 9007199254740992") == 9007199254740992);
   CHECK(w.number("return -9007199254740991") == -9007199254740991);
   CHECK(w.text("redis.call('ZADD', KEYS[1] .. ':z', 9007199254740991, 'a') "
@@ -125,7 +125,7 @@ TEST_CASE("Whole numbers are exact up to two to the fifty-third", "[sqlite]") {
 }
 
 TEST_CASE("A number that is no whole one of 64 bits is answered all the same", "[sqlite]") {
-  engine_world w;
+  context_world w;
   for (const auto* number : {"0/0", "1/0", "-1/0", "1e300", "-1e300", "2^63"}) {
     CAPTURE(number);
     CHECK(w.number(std::string("return ") + number) == 0);
@@ -134,13 +134,13 @@ TEST_CASE("A number that is no whole one of 64 bits is answered all the same", "
 }
 
 TEST_CASE("What has no end is no answer", "[sqlite]") {
-  engine_world w;
+  context_world w;
   CHECK(says(w.wrong("local t = {} t[1] = t return t"), "nested too deep"));
   CHECK(w.number("return 7") == 7);
 }
 
 TEST_CASE("Of a script that fails nothing is left", "[sqlite]") {
-  engine_world w;
+  context_world w;
   w.text("redis.call('ZADD', KEYS[1] .. ':line', 1, 'a') return redis.call('SET', KEYS[1] .. ':number', '1')");
   const std::string begun =
       "redis.call('ZADD', KEYS[1] .. ':line', 2, 'a', 3, 'b') "

@@ -1,10 +1,10 @@
 // Ends that were refused together are told apart.
-#include "storage/settle_apart.hpp"
+#include "storage/settle_in_parts.hpp"
 
 #include <set>
 
 #include "storage/contract.hpp"
-#include "storage/runner.hpp"
+#include "storage/shared_store.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -45,12 +45,12 @@ private:
     claimed.jobs.emplace_back().job.id = job_id("next");
     if (std::holds_alternative<storage::claim_request>(r)) return has_room ? storage::answer(claimed) : full;
     const auto& settle = std::get<storage::settle_request>(r);
-    for (const auto& end : settle.starts)
-      if (bad.contains(end.start.id.value)) return full;
+    for (const auto& end : settle.runs)
+      if (bad.contains(end.run.id.value)) return full;
     if (settle.next && !has_room) return full;
-    for (const auto& end : settle.starts)
-      ended.push_back(end.start.id.value);
-    storage::settle_answer done{std::vector<errc>(settle.starts.size()), {}};
+    for (const auto& end : settle.runs)
+      ended.push_back(end.run.id.value);
+    storage::settle_answer done{std::vector<errc>(settle.runs.size()), {}};
     if (settle.next) done.next = claimed;
     return done;
   }
@@ -59,13 +59,13 @@ private:
 storage::settle_request ends_of(int n) {
   storage::settle_request r;
   for (int i = 0; i < n; ++i)
-    r.starts.emplace_back().start.id.value = std::to_string(i);
+    r.runs.emplace_back().run.id.value = std::to_string(i);
   return r;
 }
 
 storage::answer apart(picky_store& s, const storage::settle_request& r) {
   const auto refused = s.apply(std::vector<storage::request>{r});
-  return storage::settle_apart(s, r, std::get<error>(refused.at(0))).told;
+  return storage::settle_in_parts(s, r, std::get<error>(refused.at(0))).told;
 }
 std::vector<errc> each_of(const storage::answer& told) { return std::get<storage::settle_answer>(told).each; }
 
@@ -99,11 +99,11 @@ TEST_CASE("A store that takes no end is not asked for each, and each has its tur
     REQUIRE(tries < 20);
     const auto asked_before = s.asked;
     const auto each = each_of(apart(s, left));
-    CHECK(s.asked - asked_before <= 2 * storage::most_refused_tries + 3);
+    CHECK(s.asked - asked_before <= 2 * storage::max_refused_tries + 3);
     storage::settle_request again;  // as a supervisor does
     for (const auto wanted : {errc::storage_busy, errc::storage_full})
       for (std::size_t i = 0; i < each.size(); ++i)
-        if (each[i] == wanted) again.starts.push_back(left.starts[i]);
+        if (each[i] == wanted) again.runs.push_back(left.runs[i]);
     left = std::move(again);
   }
   CHECK(tries > 1);
@@ -137,10 +137,10 @@ TEST_CASE("Where a store goes away meanwhile nobody can say, and all is asked ag
   CHECK(each_of(apart(s, ends_of(4))) == std::vector{errc::none, errc::none, errc::storage_full, errc::none});
 }
 
-TEST_CASE("A runner tells apart what was refused together", "[runner]") {
+TEST_CASE("A shared store tells apart what was refused together", "[runner]") {
   auto made = std::make_unique<picky_store>();
   made->bad = {"1"};
-  storage::runner r(std::move(made));
+  storage::shared_store r(std::move(made));
   const auto told = r.call({ends_of(3), ends_of(1)}, std::chrono::steady_clock::now() + 20s);
   CHECK(each_of(told.at(0)) == std::vector{errc::none, errc::storage_full, errc::none});
   CHECK(each_of(told.at(1)) == std::vector{errc::none});

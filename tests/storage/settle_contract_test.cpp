@@ -1,10 +1,10 @@
-// How a start ends, once.
+// How a run ends, once.
 #include "storage/contract.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
 
-ON_EACH_STORE("A settled start leaves its job where the outcome says") {
+ON_EACH_STORE("A settled run leaves its job where the outcome says") {
   put_all(w, {"a"});
   const auto running = claim_one(w);
   w.clock.advance(3s);
@@ -56,7 +56,7 @@ ON_EACH_STORE("A settled start leaves its job where the outcome says") {
   audit(w);
 }
 
-ON_EACH_STORE("The record of a start tells its end in codes") {
+ON_EACH_STORE("The record of a run tells its end in codes") {
   put_all(w, {"a", "b"});
   auto off = ended(claim_one(w), how::deferred, 10s);
   off.throttler = "semaphore:api";
@@ -82,7 +82,7 @@ ON_EACH_STORE("The record of a start tells its end in codes") {
   audit(w);
 }
 
-ON_EACH_STORE("The record of a start says when its body began, however late its end is told") {
+ON_EACH_STORE("The record of a run says when its handler began, however late its end is told") {
   put_all(w, {"a", "b"});
   const auto claimed = w.clock.now();
   auto end = ended(claim_one(w), how::succeeded);
@@ -91,9 +91,9 @@ ON_EACH_STORE("The record of a start says when its body began, however late its 
   w.clock.advance(20s);
   REQUIRE(settle(w, end) == errc::none);
   CHECK(get(w, "a").history.at(0).started == claimed + 1s);
-  auto vain = ended(claim_one(w), how::given_back);
-  vain.waited = 1h;  // no body begins after its end was told
-  REQUIRE(settle(w, vain) == errc::none);
+  auto never_begun = ended(claim_one(w), how::given_back);
+  never_begun.waited = 1h;  // no handler begins after its end was told
+  REQUIRE(settle(w, never_begun) == errc::none);
   CHECK(get(w, "b").history.at(0).started == w.clock.now());
   audit(w);
 }
@@ -130,11 +130,11 @@ ON_EACH_STORE("A job that was deferred is scheduled again and has used no attemp
 
 ON_EACH_STORE("A suspect given back is a suspect still") {
   put_suspect(w, "x");
-  REQUIRE(settle(w, claim_one(w, {.suspect_too = true}), how::given_back) == errc::none);
+  REQUIRE(settle(w, claim_one(w, {.allow_suspect = true}), how::given_back) == errc::none);
   CHECK(get(w, "x").line == "suspect");
   CHECK(get(w, "x").losses == 2);
   CHECK(claim(w, {.free = 5}).jobs.empty());
-  CHECK(ids(claim(w, {.free = 5, .suspect_too = true})) == names{"x"});
+  CHECK(ids(claim(w, {.free = 5, .allow_suspect = true})) == names{"x"});
   audit(w);
 }
 
@@ -188,7 +188,7 @@ ON_EACH_STORE("A settle asked again answers as the first time and changes nothin
   audit(w);
 }
 
-ON_EACH_STORE("A settle asked again leaves the job's next start alone") {
+ON_EACH_STORE("A settle asked again leaves the job's next run alone") {
   put_all(w, {"a"});
   const auto first = claim_one(w);
   REQUIRE(settle(w, first, how::retry) == errc::none);
@@ -202,7 +202,7 @@ ON_EACH_STORE("A settle asked again leaves the job's next start alone") {
   audit(w);
 }
 
-ON_EACH_STORE("An old start is refused once there is a newer one, and changes nothing") {
+ON_EACH_STORE("An old run is refused once there is a newer one, and changes nothing") {
   put_all(w, {"a"});
   const auto old = claim_one(w);
   lose_all(w);
@@ -210,7 +210,7 @@ ON_EACH_STORE("An old start is refused once there is a newer one, and changes no
   auto before = portrait(w);
   CHECK(settle(w, old, end) == errc::stale_fence);  // not running at all
   CHECK(portrait(w) == before);
-  const auto newer = claim_one(w, {.suspect_too = true, .server = "s2"});
+  const auto newer = claim_one(w, {.allow_suspect = true, .server = "s2"});
   CHECK(newer.fence > old.fence);
   before = portrait(w);
   CHECK(settle(w, old, end) == errc::stale_fence);
@@ -223,7 +223,7 @@ ON_EACH_STORE("An old start is refused once there is a newer one, and changes no
   audit(w);
 }
 
-ON_EACH_STORE("A start that never was is refused") {
+ON_EACH_STORE("A run that never was is refused") {
   put_all(w, {"a"});
   auto running = claim_one(w);
   const auto before = portrait(w);
@@ -236,7 +236,7 @@ ON_EACH_STORE("A start that never was is refused") {
   CHECK(portrait(w) == before);
 }
 
-ON_EACH_STORE("A job that was never started is not settled by the fence of no start") {
+ON_EACH_STORE("A job that was never started is not settled by the fence of no run") {
   put_all(w, {"a"});
   CHECK(settle(w, get(w, "a")) == errc::stale_fence);
   CHECK(get(w, "a").state == job_state::enqueued);
@@ -249,8 +249,8 @@ ON_EACH_STORE("Of many settlements each is carried out or refused alone") {
   auto stale = got.jobs[1].job;
   stale.fence.value = 1;
   storage::settle_request r;
-  r.starts = {ended(got.jobs[0].job, how::succeeded), ended(stale, how::failed), ended(got.jobs[2].job, how::failed),
-              ended(got.jobs[2].job, how::failed), ended(got.jobs[1].job, how::succeeded)};
+  r.runs = {ended(got.jobs[0].job, how::succeeded), ended(stale, how::failed), ended(got.jobs[2].job, how::failed),
+            ended(got.jobs[2].job, how::failed), ended(got.jobs[1].job, how::succeeded)};
   CHECK(ask(w, r).each == std::vector{errc::none, errc::stale_fence, errc::none, errc::none, errc::none});
   CHECK(get(w, "b").state == job_state::succeeded);
   CHECK(get(w, "c").state == job_state::failed);
@@ -275,7 +275,7 @@ ON_EACH_STORE("A settle may claim in the same step, and both can be asked again"
   audit(w);
 }
 
-ON_EACH_STORE("The history keeps the last twenty starts") {
+ON_EACH_STORE("The history keeps the last twenty runs") {
   put_all(w, {"a"});
   fence last;
   for (int i = 0; i < 25; ++i) {

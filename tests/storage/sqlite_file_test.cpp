@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -78,11 +78,11 @@ TEST_CASE("A URL that names no store is refused before anything is opened", "[sq
 TEST_CASE("A file of another layout is refused and left as it is", "[sqlite]") {
   sqlite_file_world w;
   put_all(w, {"a"});
-  side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=99");
+  raw_store(w.folder.file("jobs.db")).run("PRAGMA user_version=99");
   CHECK(open_refusal(w.url()) == errc::storage_newer);
-  side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=2");
+  raw_store(w.folder.file("jobs.db")).run("PRAGMA user_version=2");
   CHECK(open_refusal(w.url()) == errc::storage_older);  // of before the first release
-  side_door(w.folder.file("jobs.db")).run("PRAGMA user_version=4");
+  raw_store(w.folder.file("jobs.db")).run("PRAGMA user_version=4");
   w.reopen();
   CHECK(ids(claim(w)) == names{"a"});
 }
@@ -168,12 +168,12 @@ TEST_CASE("An end that is too large for the room there is costs those that came 
   put_all(w, {"a", "large", "b", "c"});
   storage::settle_request all;
   for (const auto& j : jobs_of(claim(w, {.free = 4})))
-    all.starts.push_back(ended(j, how::succeeded));
-  REQUIRE(all.starts.size() == 4);
-  all.starts[1].text = text_of(1'000'000);
+    all.runs.push_back(ended(j, how::succeeded));
+  REQUIRE(all.runs.size() == 4);
+  all.runs[1].text = text_of(1'000'000);
   CHECK(apart(w, all).each == std::vector{errc::none, errc::storage_full, errc::none, errc::none});
   CHECK(get(w, "large").state == job_state::processing);
-  all.starts[1].text = "small";
+  all.runs[1].text = "small";
   CHECK(ask(w, all).each == std::vector<errc>(4));
   CHECK(get(w, "large").result == "small");
   audit(w);
@@ -195,7 +195,7 @@ TEST_CASE("A full store ends many jobs at a time, behind a large one too", "[sql
   for (auto got = claim(w, {.free = 64}); !got.jobs.empty(); got = claim(w, {.free = 64})) {
     storage::settle_request all;
     for (const auto& j : jobs_of(got))
-      all.starts.push_back(ended(j, how::succeeded));
+      all.runs.push_back(ended(j, how::succeeded));
     REQUIRE(refusal(w, all) == errc::none);
     settled += got.jobs.size();
   }

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 #include "storage/sqlite/file_lock.hpp"
 #include "support/process.hpp"
 
@@ -130,7 +130,7 @@ TEST_CASE("A damaged record that could not be put aside at once takes no healthy
   sqlite_file_world one;
   second_world two(one);
   put_all(one, {"bad"});
-  side_door(one.folder.file("jobs.db")).command({"HSET", "jobs", "bad", "nonsense"});
+  raw_store(one.folder.file("jobs.db")).command({"HSET", "jobs", "bad", "nonsense"});
   const int held = ::open(one.folder.file("jobs.db.lock").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(::flock(held, LOCK_EX) == 0);
   one.store().stop_waiting();
@@ -147,7 +147,7 @@ TEST_CASE("A damaged record that could not be put aside at once takes no healthy
 TEST_CASE("Only what is still damaged when the lock is held is put aside", "[sqlite]") {
   sqlite_file_world w;
   put_all(w, {"a"});
-  side_door other(w.folder.file("jobs.db"));
+  raw_store other(w.folder.file("jobs.db"));
   const auto healthy = other.command({"HGET", "jobs", "a"});
   other.command({"HSET", "jobs", "a", "nonsense"});
   const int lock = ::open(w.folder.file("jobs.db.lock").c_str(), O_RDWR | O_CLOEXEC);

@@ -18,7 +18,7 @@ storage::promote_answer promote_after(world& w, duration reservation) {
 }
 
 errc progress(world& w, const job& j) {
-  return w.ask<storage::progress_answer>(storage::progress_request{{{start_of(j), {0.5, "page"}}}}).each.at(0);
+  return w.ask<storage::progress_answer>(storage::progress_request{{{run_of(j), {0.5, "page"}}}}).each.at(0);
 }
 
 // The next job, with what it has already.
@@ -26,15 +26,15 @@ struct claimed {
   job j;
   names admitted;
 };
-claimed claim_next(world& w, const std::string& queue = "default", bool suspect_too = false) {
-  auto got = claim(w, {.suspect_too = suspect_too, .queue = queue});
+claimed claim_next(world& w, const std::string& queue = "default", bool allow_suspect = false) {
+  auto got = claim(w, {.allow_suspect = allow_suspect, .queue = queue});
   REQUIRE(got.jobs.size() == 1);
   return {got.jobs[0].job, got.jobs[0].admitted};
 }
 
 // A job that waits for x and y is woken with one of them, since `gone` ends, and is parked in the line of the other
 // one.
-void wake_in_vain(world& w, const job& gone, const std::string& had, const std::string& busy) {
+void wake_without_success(world& w, const job& gone, const std::string& had, const std::string& busy) {
   REQUIRE(settle(w, gone) == errc::none);
   const auto woken = claim_next(w);
   REQUIRE(woken.admitted == names{had});
@@ -46,11 +46,11 @@ job keep_x(world& w) {
   const auto x1 = holding(w, "x1", {x});
   const auto y1 = holding(w, "y1", {y});
   parked(w, "j", {x, y});
-  wake_in_vain(w, x1, x, y);
+  wake_without_success(w, x1, x, y);
   const auto x2 = holding(w, "x2", {x});
-  wake_in_vain(w, y1, y, x);
+  wake_without_success(w, y1, y, x);
   auto y2 = holding(w, "y2", {y});
-  wake_in_vain(w, x2, x, y);
+  wake_without_success(w, x2, x, y);
   return y2;
 }
 
@@ -112,7 +112,7 @@ ON_EACH_STORE("Where no semaphore is defined nothing is taken and nothing change
   audit(w);
 }
 
-ON_EACH_STORE("A start gets all that it asks for or none") {
+ON_EACH_STORE("A run gets all that it asks for or none") {
   const auto b = holding(w, "b", {"mutex:b"});
   const auto d = holding(w, "d", {"mutex:d"});
   CHECK(take(w, started(w, "all"), {"mutex:a", "mutex:b", "mutex:c", "mutex:d"}) == "parked mutex:b");
@@ -160,7 +160,7 @@ ON_EACH_STORE("Asking again is the same grant and counts once") {
   audit(w);
 }
 
-ON_EACH_STORE("Of many starts each is answered in its turn") {
+ON_EACH_STORE("Of many runs each is answered in its turn") {
   REQUIRE(define(w, "semaphore:s", 2) == defined::added);
   put_all(w, {"a", "b", "c", "d", "e"});
   const auto got = jobs_of(claim(w, {.free = 5}));
@@ -187,14 +187,14 @@ ON_EACH_STORE("Who asks for nothing is granted nothing") {
   CHECK_FALSE(w.store().made_work());
   CHECK(portrait(w) == before);
   CHECK(all_throttlers(w).empty());
-  CHECK(rouse(w) == 0);
+  CHECK(reconcile(w) == 0);
   CHECK_FALSE(w.store().made_work());
   REQUIRE(settle(w, a) == errc::none);
   CHECK(take(w, a, {}) == "stale");
   audit(w);
 }
 
-ON_EACH_STORE("A start that is no more gets nothing") {
+ON_EACH_STORE("A run that is no more gets nothing") {
   auto old = started(w, "a");
   SECTION("settled") { REQUIRE(settle(w, old) == errc::none); }
   SECTION("given back") { REQUIRE(settle(w, old, how::given_back) == errc::none); }
@@ -202,7 +202,7 @@ ON_EACH_STORE("A start that is no more gets nothing") {
   SECTION("deleted by hand") { REQUIRE(remove(w, "a").code == errc::none); }
   SECTION("lost and claimed again") {
     lose_all(w);
-    claim_one(w, {.suspect_too = true});
+    claim_one(w, {.allow_suspect = true});
   }
   SECTION("one that never was") { old.fence.value = 0; }
   const auto before = portrait(w);
@@ -230,7 +230,7 @@ ON_EACH_STORE("A parked job waits as throttled and has used no attempt") {
   CHECK(waits.history.size() == 1);
   CHECK(waits.server.empty());
   CHECK(counts(w).throttled == 1);
-  CHECK(claim(w, {.free = 9, .ahead = 9, .suspect_too = true}).jobs.empty());
+  CHECK(claim(w, {.free = 9, .ahead = 9, .allow_suspect = true}).jobs.empty());
   audit(w);
 
   const auto before = portrait(w);
@@ -241,7 +241,7 @@ ON_EACH_STORE("A parked job waits as throttled and has used no attempt") {
     CHECK(settle(w, second, end) == errc::stale_fence);
   CHECK(renew(w, second) == errc::stale_fence);
   CHECK(progress(w, second) == errc::stale_fence);
-  CHECK(reap(w, {{start_of(second), 0, 30s, false}}).each == std::vector{errc::stale_fence});
+  CHECK(reap(w, {{run_of(second), 0, 30s, false}}).each == std::vector{errc::stale_fence});
   CHECK_FALSE(w.store().made_work());
   CHECK(portrait(w) == before);
   w.clock.advance(1h);
@@ -264,7 +264,7 @@ ON_EACH_STORE("Who must not be parked is told that it is busy and runs on") {
   audit(w);
 }
 
-ON_EACH_STORE("However a start ends its permit goes to the oldest waiter") {
+ON_EACH_STORE("However a run ends its permit goes to the oldest waiter") {
   const auto a = holding(w, "a", {m});
   parked(w, "b", {m});
   parked(w, "c", {m});
@@ -388,7 +388,7 @@ ON_EACH_STORE("Below a lowered limit nobody is admitted until it is met") {
   CHECK(take(w, first[1], {"semaphore:s"}) == "granted");  // it is the same grant
   REQUIRE(settle(w, first[0]) == errc::none);
   REQUIRE(settle(w, first[1]) == errc::none);
-  CHECK(rouse(w) == 0);
+  CHECK(reconcile(w) == 0);
   CHECK(waiters(w, "semaphore:s") == names{"d"});
   CHECK(take(w, started(w, "e"), {"semaphore:s"}) == "parked semaphore:s");
   REQUIRE(settle(w, first[2]) == errc::none);
@@ -440,13 +440,13 @@ ON_EACH_STORE("Waiters of a paused queue are passed over and found when it goes 
   CHECK(waiters(w, m) == names{"b"});
   REQUIRE(settle(w, claim_next(w, "q").j) == errc::none);
   CHECK(holders(w, m).empty());
-  CHECK(rouse(w) == 0);
+  CHECK(reconcile(w) == 0);
   CHECK(get(w, "b").state == job_state::throttled);
   pause(w, "default", false);
   CHECK(w.store().made_work());
-  rouse(w);
+  reconcile(w);
   CHECK(holders(w, m) == names{"b reserved"});
-  CHECK(rouse(w) == 0);
+  CHECK(reconcile(w) == 0);
   CHECK_FALSE(w.store().made_work());
   CHECK(claim_next(w).admitted == names{m});
   audit(w);
@@ -462,14 +462,14 @@ ON_EACH_STORE("Waiters of a queue that nobody serves are passed over and found w
   CHECK(holders(w, m) == names{"c reserved"});
   CHECK(waiters(w, m) == names{"b"});
   REQUIRE(settle(w, claim_next(w).j) == errc::none);
-  CHECK(rouse(w) == 0);
+  CHECK(reconcile(w) == 0);
   SECTION("by a claim") { REQUIRE(settle(w, started(w, "sign", "q")) == errc::none); }
   SECTION("by a beat") {
     beat(w, serving("s1", {"p:1", "qq:3"}));
-    CHECK(rouse(w) == 0);
+    CHECK(reconcile(w) == 0);
     beat(w, serving("s2", {"p:1", "q:4"}));
   }
-  CHECK(rouse(w) == 1);
+  CHECK(reconcile(w) == 1);
   CHECK(holders(w, m) == names{"b reserved"});
   CHECK(claim_next(w, "q").admitted == names{m});
   audit(w);
@@ -487,7 +487,7 @@ ON_EACH_STORE("A queue counts as served for half a minute") {
     w.clock.advance(storage::served_for + 1us);
     REQUIRE(settle(w, a) == errc::none);
     CHECK(holders(w, m).empty());
-    CHECK(rouse(w) == 0);
+    CHECK(reconcile(w) == 0);
   }
   SECTION("from its last sign") {
     w.clock.advance(storage::served_for - 1s);
@@ -568,8 +568,8 @@ ON_EACH_STORE("Many lines are roused page by page") {
   for (const auto& j : all)
     REQUIRE(settle(w, j) == errc::none);
   serve(w, "q");
-  CHECK(rouse(w, limit) == 4);
-  CHECK(rouse(w, limit) == 0);
+  CHECK(reconcile(w, limit) == 4);
+  CHECK(reconcile(w, limit) == 0);
   CHECK(holders(w, "semaphore:s") == names{"b2 reserved", "b3 reserved"});
   CHECK(waiters(w, "semaphore:s") == names{"b4"});
   CHECK(waiters(w, "mutex:2") == names{"b5"});
@@ -582,7 +582,7 @@ ON_EACH_STORE("A job that moves between lines keeps the number of the first") {
   const auto has_y = holding(w, "has-y", {y});
   parked(w, "old", {x, y});
   parked(w, "young", {y});
-  wake_in_vain(w, has_x, x, y);
+  wake_without_success(w, has_x, x, y);
   CHECK(waiters(w, y) == names{"old", "young"});
   CHECK(holders(w, x).empty());  // nothing is kept yet
   REQUIRE(settle(w, has_y) == errc::none);
@@ -615,7 +615,7 @@ ON_EACH_STORE("A job that was admitted draws a new number when it waits again") 
 ON_EACH_STORE("A woken suspect is a suspect still") {
   put_suspect(w, "x");
   const auto a = holding(w, "a", {m});
-  const auto suspect = claim_one(w, {.suspect_too = true});
+  const auto suspect = claim_one(w, {.allow_suspect = true});
   REQUIRE(suspect.losses == 2);
   REQUIRE(take(w, suspect, {m}) == "parked " + m);
   CHECK(get(w, "x").losses == 2);
@@ -653,7 +653,7 @@ ON_EACH_STORE("A deleted job leaves its line") {
   CHECK(remove(w, "b").code == errc::none);
   CHECK(get(w, "b").state == job_state::deleted);
   CHECK(get(w, "b").line.empty());
-  REQUIRE(get(w, "b").history.size() == 1);  // its start left no trace
+  REQUIRE(get(w, "b").history.size() == 1);  // its run left no trace
   CHECK(get(w, "b").history[0].cause == "deleted");
   CHECK(waiters(w, m) == names{"c"});
   CHECK(counts(w).throttled == 1);
@@ -784,13 +784,13 @@ ON_EACH_STORE("A job that was woken in vain three times keeps what it has") {
   const auto x1 = holding(w, "x1", {x});
   const auto y1 = holding(w, "y1", {y});
   parked(w, "j", {x, y});
-  wake_in_vain(w, x1, x, y);
+  wake_without_success(w, x1, x, y);
   CHECK(holders(w, x).empty());
   const auto x2 = holding(w, "x2", {x});
-  wake_in_vain(w, y1, y, x);
+  wake_without_success(w, y1, y, x);
   CHECK(holders(w, y).empty());
   const auto y2 = holding(w, "y2", {y});
-  wake_in_vain(w, x2, x, y);
+  wake_without_success(w, x2, x, y);
   CHECK(holders(w, x) == names{"j kept"});
   CHECK(waiters(w, y) == names{"j"});
   CHECK(take(w, started(w, "late"), {x}) == "parked " + x);
@@ -1003,7 +1003,7 @@ ON_EACH_STORE("A requeued job has nothing of what it had strictly") {
   audit(w);
 }
 
-ON_EACH_STORE("An old start does not release what the new one has") {
+ON_EACH_STORE("An old run does not release what the new one has") {
   const bool strict = GENERATE(false, true);
   const auto old = holding(w, "a", {m}, {.strict = strict});
   lose_all(w);
@@ -1013,7 +1013,7 @@ ON_EACH_STORE("An old start does not release what the new one has") {
   parked(w, "b", {m});
   for (const auto end : {how::succeeded, how::failed, how::removed, how::retry, how::given_back})
     CHECK(settle(w, old, end) == errc::stale_fence);
-  CHECK(reap(w, {{start_of(old), 0, 30s, false}}).each == std::vector{errc::stale_fence});
+  CHECK(reap(w, {{run_of(old), 0, 30s, false}}).each == std::vector{errc::stale_fence});
   CHECK(holders(w, m) == names{"a"});
   CHECK(waiters(w, m) == names{"b"});
   audit(w);
@@ -1037,7 +1037,7 @@ ON_EACH_STORE("Resources may be named as people name things") {
     const auto b = claim_next(w);
     CHECK(b.admitted == names{resource});
     CHECK(all_throttlers(w).size() == (tag == "m" ? 2 : 1));
-    CHECK(rouse(w) == 0);
+    CHECK(reconcile(w) == 0);
     REQUIRE(settle(w, b.j) == errc::none);
     audit(w);
   }

@@ -54,7 +54,7 @@ names claimed_with_permit(world& w, std::uint32_t count) {
 ON_EACH_STORE("All holders are told of page by page, the oldest first, however they got their permit") {
   REQUIRE(define(w, s, 100) == defined::added);
   names expected;
-  for (const auto* id : {"b", "a"}) {  // of one instant, in the order of their starts
+  for (const auto* id : {"b", "a"}) {  // of one instant, in the order of their runs
     holding(w, id, {s});
     expected.emplace_back(id);
   }

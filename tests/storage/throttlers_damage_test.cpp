@@ -1,6 +1,6 @@
 // What becomes of permits and lines whose values somebody harmed; and of those in a Redis without memory.
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -19,7 +19,10 @@ job started_one(world& w, const std::string& id) {
   return claim_one(w);
 }
 admission take_one(world& w, const job& j, const names& permits, bool strict = false) {
-  return asked<storage::take_answer>(w, storage::take_request{{{start_of(j), permits, strict, true}}}).each.at(0).what;
+  return asked<storage::acquire_permits_answer>(w,
+                                                storage::acquire_permits_request{{{run_of(j), permits, strict, true}}})
+      .each.at(0)
+      .what;
 }
 
 storage::throttler_answer about(world& w, const std::string& resource) {
@@ -59,7 +62,7 @@ TEMPLATE_TEST_CASE("A waiter with an admission that cannot be read leaves its li
   CHECK(w.store().audit()->empty());
 }
 
-TEMPLATE_TEST_CASE("A permit that a claim took is not lost with a start that cannot be read", "[contract]",
+TEMPLATE_TEST_CASE("A permit that a claim took is not lost with a run that cannot be read", "[contract]",
                    harmed_file_world, harmed_redis_world) {
   TestType w;
   put_all(w, {"has", "waits"});
@@ -137,16 +140,16 @@ TEMPLATE_TEST_CASE("What nobody limits any more is woken bit by bit", "[contract
   for (int i = 0; i < 1'200; ++i)
     jobs.jobs.push_back(prepared({.id = "j" + std::to_string(i)}));
   ask(w, jobs);
-  storage::take_request wants;
+  storage::acquire_permits_request wants;
   for (const auto& j : jobs_of(claim(w, {.free = 1'200})))
-    wants.starts.push_back({start_of(j), {"semaphore:s"}});
-  REQUIRE(wants.starts.size() == 1'200);
-  const auto told = asked<storage::take_answer>(w, wants);
+    wants.runs.push_back({run_of(j), {"semaphore:s"}});
+  REQUIRE(wants.runs.size() == 1'200);
+  const auto told = asked<storage::acquire_permits_answer>(w, wants);
   CHECK(told.each[0].what == admission::granted);
   CHECK(told.each[1'199].what == admission::parked);
   define(storage::unlimited_permits);
   CHECK(about(w, "semaphore:s").about.waiting == 199);
-  const auto roused = asked<storage::rouse_answer>(w, storage::rouse_request{});
+  const auto roused = asked<storage::reconcile_answer>(w, storage::reconcile_request{});
   CHECK(roused.woken == 199);
   CHECK(roused.next.empty());
   audit(w);

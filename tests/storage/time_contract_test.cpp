@@ -212,7 +212,7 @@ ON_EACH_STORE("A requeued job is no longer old") {
   CHECK(ids(claim(w)) == names{"a"});
 }
 
-ON_EACH_STORE("The id of a pruned job is free again, and its old starts are refused") {
+ON_EACH_STORE("The id of a pruned job is free again, and its old runs are refused") {
   put_all(w, {"a"});
   const auto old = claim_one(w);
   REQUIRE(settle(w, old) == errc::none);

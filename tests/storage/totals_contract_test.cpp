@@ -1,6 +1,6 @@
 // How many jobs came and ended: what sluice/totals.hpp promises.
 #include "storage/contract.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -133,7 +133,7 @@ ON_HARMED_STORES("When all totals are larger than a store keeps the oldest go fi
   w.clock.advance(1h);
   const auto size = "minutes:494444";  // of the first hour
   REQUIRE(w.command({"HGET", "total_sizes", size}) != "");
-  w.command({"HSET", "total_sizes", size, std::to_string(storage::most_total_bytes)});
+  w.command({"HSET", "total_sizes", size, std::to_string(storage::max_total_bytes)});
   put_one(w);
   CHECK(w.command({"EXISTS", size}) == "0");
   CHECK(totals(w).rows.size() == 2);

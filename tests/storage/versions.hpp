@@ -63,7 +63,7 @@ public:
   }
 };
 
-// A later version, which keeps starts under another key, and knows how they get there from layout 4.
+// A later version, which keeps runs under another key, and knows how they get there from layout 4.
 class later_layout_5 : public version {
 public:
   // By which Redis knows a text.

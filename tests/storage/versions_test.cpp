@@ -2,8 +2,8 @@
 // store alone.
 #include "storage/versions.hpp"
 #include "storage/contract.hpp"
-#include "storage/runner.hpp"
-#include "storage/side_door.hpp"
+#include "storage/raw_store.hpp"
+#include "storage/shared_store.hpp"
 #include "storage/sqlite/script_engine.hpp"
 
 using namespace sluice;
@@ -115,7 +115,7 @@ ON_STORES_OF_VERSIONS("Every script of a later layout but the one that raises re
     CAPTURE(machine::of(s).name);
     if (s != machine::script::raise) CHECK(said_to(v.w, v.later.known(), s).find("LAYOUT 4 5") != std::string::npos);
   }
-  for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::only_look}) {
+  for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::read_only}) {
     const auto opened = storage::open_store(v.w.url(), &v.w.clock, mode, &v.later.known());
     REQUIRE_FALSE(opened.ok());
     CHECK(opened.error().code == errc::storage_older);
@@ -136,21 +136,21 @@ ON_STORES_OF_VERSIONS("Who is connected while the layout is raised is refused an
   CHECK(raised->waits_for.empty());
 
   storage::settle_request settles;
-  settles.starts.push_back(ended(a, how::succeeded));
+  settles.runs.push_back(ended(a, how::succeeded));
   const storage::request steps[] = {settles,
-                                    storage::renew_request{{start_of(a)}, 30s},
+                                    storage::renew_request{{run_of(a)}, 30s},
                                     claiming({.free = 1}),
                                     storage::enqueue_request{{prepared({.id = "c"})}},
                                     storage::get_request{job_id("a")},
                                     storage::queues_request{},
-                                    storage::beat_request{serving("s1", {"default:1"})}};
+                                    storage::heartbeat_request{serving("s1", {"default:1"})}};
   for (const auto& step : steps) {
     const auto refused = why(v.w, step);
     CHECK(refused.code == errc::storage_newer);
     CHECK(refused.message.find("has layout 5") != std::string::npos);
     CHECK(refused.message.find("knows layout 4") != std::string::npos);
   }
-  for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::only_look}) {
+  for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::read_only}) {
     const auto again = storage::open_store(v.w.url(), &v.w.clock, mode);
     REQUIRE_FALSE(again.ok());
     CHECK(again.error().code == errc::storage_newer);
@@ -160,7 +160,7 @@ ON_STORES_OF_VERSIONS("Who is connected while the layout is raised is refused an
   CHECK(counts(later).processing == 1);
   CHECK(counts(later).quarantined == 0);
   CHECK(get(later, "a").fence == a.fence);
-  CHECK(settle(later, a) == errc::none);  // the start was taken over
+  CHECK(settle(later, a) == errc::none);  // the run was taken over
   CHECK(ids(claim(later)) == names{"b"});
 }
 
@@ -193,7 +193,7 @@ ON_STORES_OF_VERSIONS("The first server alone raises a store and names whom it w
   versions_of<TestType> v;
   put_all(v.w, {"a"});
   beat(v.w, serving("s1", {"default:1"}));
-  const auto open = [&] { return storage::open_server_runner(v.w.url(), v.time(), &v.later.known()); };
+  const auto open = [&] { return storage::open_shared_store_for_server(v.w.url(), v.time(), &v.later.known()); };
   const auto waits = open();
   REQUIRE_FALSE(waits.ok());
   CHECK(waits.error().code == errc::storage_older);
@@ -201,7 +201,7 @@ ON_STORES_OF_VERSIONS("The first server alone raises a store and names whom it w
   CHECK(refusal(v.w, storage::queues_request{}) == errc::none);
 
   leave(v.w, server_id("s1"));
-  const auto client = storage::open_runner(v.w.url(), v.time(), open_mode::may_make, &v.later.known());
+  const auto client = storage::open_shared_store(v.w.url(), v.time(), open_mode::may_make, &v.later.known());
   REQUIRE_FALSE(client.ok());  // who only enqueues raises nothing
   CHECK(client.error().code == errc::storage_older);
   CHECK(refusal(v.w, storage::queues_request{}) == errc::none);

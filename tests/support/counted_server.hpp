@@ -5,10 +5,11 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "actors/engine.hpp"
-#include "actors/lease_keeper.hpp"
 #include "actors/own_system.hpp"
+#include "actors/server_context.hpp"
 #include "actors/spawn.hpp"
+#include "execution/lease_keeper.hpp"
+#include "support/passing_store.hpp"
 
 namespace sluice::test {
 
@@ -21,12 +22,12 @@ public:
     const auto* settle = std::get_if<storage::settle_request>(&r);
     if (settle && settle->next) ++claims_[settle->next->queue.value];
     if (std::holds_alternative<storage::queues_request>(r)) ++counts_;
-    if (std::holds_alternative<storage::ready_request>(r)) ++looks_;
+    if (std::holds_alternative<storage::ready_request>(r)) ++checks_;
     if (std::holds_alternative<storage::renew_request>(r)) ++renewals_;
   }
   std::uint64_t all() const { return read(all_); }
   std::uint64_t counts() const { return read(counts_); }  // how many jobs queues hold
-  std::uint64_t looks() const { return read(looks_); }    // which queues have work
+  std::uint64_t looks() const { return read(checks_); }   // which queues have work
   std::uint64_t renewals() const { return read(renewals_); }
   std::map<std::string, std::uint64_t> claims() const { return read(claims_); }
   std::uint64_t claims_but_of(const std::string& queue) const {
@@ -44,75 +45,70 @@ private:
   }
 
   mutable std::mutex mutex_;
-  std::uint64_t all_ = 0, counts_ = 0, looks_ = 0, renewals_ = 0;
+  std::uint64_t all_ = 0, counts_ = 0, checks_ = 0, renewals_ = 0;
   std::map<std::string, std::uint64_t> claims_;
 };
 
-class counting_store final : public storage::store {
+class counting_store final : public passing_store {
 public:
   counting_store(std::unique_ptr<storage::store> in, std::shared_ptr<question_counts> counts)
-      : in_(std::move(in)), counts_(std::move(counts)) {}
+      : passing_store(std::move(in)), counts_(std::move(counts)) {}
 
   std::vector<storage::answer> apply(std::span<const storage::request> batch) override {
     for (const auto& r : batch)
       counts_->note(r);
-    return in_->apply(batch);
+    return passing_store::apply(batch);
   }
-  const storage::hint& made_work() const override { return in_->made_work(); }
-  void tidy() override { in_->tidy(); }
-  std::unique_ptr<storage::watch> watch_others(std::function<void(const storage::hint&)> told) override {
-    return in_->watch_others(std::move(told));
-  }
-  sluice::durability durability() const override { return in_->durability(); }
-  std::string settings() const override { return in_->settings(); }
-  result<void> ready() override { return in_->ready(); }
-  result<std::vector<std::string>> audit() override { return in_->audit(); }
-  bool has_failed_for_good() const override { return in_->has_failed_for_good(); }
-  void stop_waiting() override { in_->stop_waiting(); }
-  std::unique_ptr<storage::store> another() override {
-    auto other = in_->another();
+  std::unique_ptr<storage::store> open_second_connection() override {
+    auto other = passing_store::open_second_connection();
     return other ? std::make_unique<counting_store>(std::move(other), counts_) : nullptr;
   }
 
 private:
-  std::unique_ptr<storage::store> in_;
   std::shared_ptr<question_counts> counts_;
 };
 
 class counted_server {
 public:
-  counted_server(const server_options& options, const handler_registry& handlers) {
-    auto opened = actors::open_engine(options, handlers, {});
+  using wrapping = std::function<std::unique_ptr<storage::store>(std::unique_ptr<storage::store>)>;
+
+  // `wrap`: another store around the server's. `prepare`: is called before the first actor is made.
+  counted_server(const server_options& options, const handler_registry& handlers, const wrapping& wrap = {},
+                 const std::function<void(actors::server_context&)>& prepare = {}) {
+    auto opened = actors::open_server_context(options, handlers, {});
     if (!opened) throw std::runtime_error(to_string(opened.error()));
-    engine_ = *opened;
+    context_ = *opened;
     auto store = storage::open_store(options.storage);
     if (!store) throw std::runtime_error(to_string(store.error()));
-    runner_ = std::make_shared<storage::runner>(std::make_unique<counting_store>(std::move(*store), asked));
-    engine_->runner = runner_;
-    engine_->keeper = std::make_shared<actors::lease_keeper>(engine_, [](const auto&, fence) {});
-    system_.emplace([&](caf::actor_system& made) { root_ = actors::spawn_root(made, engine_, {}); });
+    std::unique_ptr<storage::store> counted = std::make_unique<counting_store>(std::move(*store), asked);
+    if (wrap) counted = wrap(std::move(counted));
+    shared_store_ = std::make_shared<storage::shared_store>(std::move(counted));
+    context_->use_store(shared_store_);
+    context_->keeper = std::make_shared<execution::lease_keeper>(context_, [](const auto&, fence) {});
+    if (prepare) prepare(*context_);
+    system_.emplace([&](caf::actor_system& made) { root_ = actors::spawn_root(made, context_, {}); });
   }
   ~counted_server() {
-    engine_->stopped = true;
-    for (const auto& p : engine_->pools())
-      p->mute();
+    context_->stopped = true;
+    for (const auto& p : context_->queues.pools())
+      p->workers.disable_callbacks();
     caf::anon_send_exit(root_, caf::exit_reason::user_shutdown);
     root_ = nullptr;
     system_.reset();
-    for (const auto& p : engine_->pools())
-      p->close(std::chrono::steady_clock::now() + std::chrono::seconds(5));
-    engine_->keeper.reset();
+    for (const auto& p : context_->queues.pools())
+      p->workers.close(std::chrono::steady_clock::now() + std::chrono::seconds(5));
+    context_->keeper.reset();
   }
   counted_server(const counted_server&) = delete;
 
   // By which this process asks, as a client of its own would.
-  storage::runner& runner() { return *runner_; }
+  storage::shared_store& shared_store() { return *shared_store_; }
 
   const std::shared_ptr<question_counts> asked = std::make_shared<question_counts>();
 
 private:
-  std::shared_ptr<storage::runner> runner_;
-  actors::engine_ptr engine_;
+  std::shared_ptr<storage::shared_store> shared_store_;
+  actors::server_context_ptr context_;
   actors::root_actor root_;
   std::optional<actors::own_system> system_;
 };

@@ -76,7 +76,7 @@ struct connection {
   flow down;
   life state = life::open;
   int cut_to = -1;  // while cutting: who must still get what was passed to it
-  time_point cut_patience{};
+  time_point cut_timeout{};
 };
 
 void reset(int socket) {
@@ -332,13 +332,13 @@ private:
     of(f.way).cut.reset();
     c.state = life::cutting;
     c.cut_to = f.to;
-    c.cut_patience = steady_clock::now() + 10s;  // for one that does not read
+    c.cut_timeout = steady_clock::now() + 10s;  // for one that does not read
     finish_cut(c);
     ++cuts;
   }
 
   void finish_cut(connection& c) {
-    if (all_sent(c.cut_to) || steady_clock::now() >= c.cut_patience) return reset(c);
+    if (all_sent(c.cut_to) || steady_clock::now() >= c.cut_timeout) return reset(c);
     wake_by(steady_clock::now() + 100us);
   }
 
@@ -380,8 +380,8 @@ void fault_proxy::delay(direction way, nanoseconds by) {
   tell([&](engine& e) { e.of(way).delay = by; });
 }
 
-void fault_proxy::delay(nanoseconds both_ways) {
-  tell([&](engine& e) { e.of(direction::to_server).delay = e.of(direction::to_client).delay = both_ways; });
+void fault_proxy::delay(nanoseconds both_connections) {
+  tell([&](engine& e) { e.of(direction::to_server).delay = e.of(direction::to_client).delay = both_connections; });
 }
 
 void fault_proxy::cut_after(direction way, std::uint64_t k) {

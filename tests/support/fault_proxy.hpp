@@ -32,7 +32,7 @@ public:
 
   // Latency: every chunk goes on so long after it came, whatever else is on its way. Zero: none.
   void delay(direction way, nanoseconds by);
-  void delay(nanoseconds both_ways);
+  void delay(nanoseconds both_connections);
   // Lets the next k bytes through, counted over all connections, and resets the connection of the k-th at once, both
   // sides: what follows it, and whatever comes back, is lost. With 0, the connection of the next byte. Once only.
   void cut_after(direction way, std::uint64_t k);

@@ -47,8 +47,8 @@ public:
   }
   const storage::hint& made_work() const override { return inner_->made_work(); }
   void tidy() override { inner_->tidy(); }
-  std::unique_ptr<storage::watch> watch_others(std::function<void(const storage::hint&)> told) override {
-    return inner_->watch_others(std::move(told));
+  std::unique_ptr<storage::watch> watch_others(std::function<void(const storage::hint&)> callback) override {
+    return inner_->watch_others(std::move(callback));
   }
   sluice::durability durability() const override { return inner_->durability(); }
   std::string settings() const override { return inner_->settings(); }
@@ -92,9 +92,9 @@ private:
   const storage::hint everybody_ = storage::hint::for_everybody();
 };
 
-class two_way_store final : public storage::store {
+class two_connection_store final : public storage::store {
 public:
-  two_way_store(gate& g, way_in& w) : inner_(g), way_(w) {}
+  two_connection_store(gate& g, way_in& w) : inner_(g), way_(w) {}
   std::vector<storage::answer> apply(std::span<const storage::request> batch) override { return inner_.apply(batch); }
   const storage::hint& made_work() const override { return inner_.made_work(); }
   void tidy() override { inner_.tidy(); }
@@ -104,7 +104,7 @@ public:
   void stop_waiting() override { inner_.stop_waiting(); }
   result<void> ready() override { return {}; }
   result<std::vector<std::string>> audit() override { return inner_.audit(); }
-  std::unique_ptr<storage::store> another() override { return std::make_unique<second_way>(way_); }
+  std::unique_ptr<storage::store> open_second_connection() override { return std::make_unique<second_way>(way_); }
 
 private:
   gated_store inner_;

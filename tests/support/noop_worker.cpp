@@ -1,10 +1,9 @@
-// noop_worker CONFIG LOG: a server until SIGTERM. Its handler `noop` writes "begin ID FENCE" and "end ID FENCE" to the
-// log, each with the monotonic microseconds. Between them it takes as long as its args say: {"ms": 5}, or
+// noop_worker CONFIG LOG: a server until SIGTERM or SIGINT. Its handler `noop` writes "begin ID FENCE" and "end ID
+// FENCE" to the log, each with the monotonic microseconds. Between them it takes as long as its args say: {"ms": 5}, or
 // {"until_told": true} for until LOG.go is there, and otherwise no time. Its handler `tells` says what its args say,
 // each of which may be left out: {"progress": 0.5, "words": "...", "part": "...", "result": "...", "fault": "..."}, and
 // then does as `noop` does.
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +15,7 @@
 #include <thread>
 
 #include <sluice/server.hpp>
+#include <sluice/stop_signal.hpp>
 
 #include "config/load.hpp"
 #include "storage/store.hpp"
@@ -58,10 +58,7 @@ int fail(const std::string& why) { return std::fprintf(stderr, "noop_worker: %s\
 
 int main(int argc, char** argv) {
   if (argc != 3) return fail("noop_worker CONFIG LOG");
-  sigset_t stop;
-  ::sigemptyset(&stop);
-  ::sigaddset(&stop, SIGTERM);
-  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before any thread, so that only we wait for it
+  sluice::catch_stop_signals();
   std::ifstream file(argv[1], std::ios::binary);
   const auto got =
       sluice::config::load({{std::istreambuf_iterator<char>(file), {}}, {}, {}}, {sluice::storage::check_url});
@@ -73,8 +70,8 @@ int main(int argc, char** argv) {
   server.handle("tells",
                 [log, told = argv[2] + std::string(".go")](sluice::job_context& c) { return tell(log, told, c); });
   if (const auto up = server.start(); !up) return fail(to_string(up.error()));
-  int signal = 0;
-  ::sigwait(&stop, &signal);
+  const int why = sluice::wait_for_stop_signal();
+  std::fprintf(stderr, "noop_worker: stopping by signal %d\n", why);
   server.stop();
   return 0;
 }

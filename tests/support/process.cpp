@@ -68,19 +68,19 @@ bool process::stop() {
   });
 }
 
-std::optional<int> process::wait(std::chrono::milliseconds patience) {
+std::optional<int> process::wait(std::chrono::milliseconds timeout) {
   eventually(
       [&] {
         int status = 0;
         if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
         return status_.has_value();
       },
-      patience);
+      timeout);
   return status_;
 }
 
-std::optional<int> process::exit_code(std::chrono::milliseconds patience) {
-  const auto status = wait(patience);
+std::optional<int> process::exit_code(std::chrono::milliseconds timeout) {
+  const auto status = wait(timeout);
   if (!status) return std::nullopt;
   return WIFEXITED(*status) ? WEXITSTATUS(*status) : -WTERMSIG(*status);
 }
@@ -106,8 +106,8 @@ bool is_here(const std::string& program) {
   return false;
 }
 
-bool eventually(const std::function<bool()>& true_now, std::chrono::milliseconds patience) {
-  const auto deadline = steady_clock::now() + patience;
+bool eventually(const std::function<bool()>& true_now, std::chrono::milliseconds timeout) {
+  const auto deadline = steady_clock::now() + timeout;
   while (!true_now()) {
     if (steady_clock::now() >= deadline) return false;
     ::poll(nullptr, 0, 5);  // between two looks, so as not to starve what is looked at

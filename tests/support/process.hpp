@@ -30,9 +30,9 @@ public:
   // SIGSTOP: from when this returns it does nothing, until SIGCONT. False when it does not stop.
   bool stop();
   // The wait status, if it ended by then.
-  std::optional<int> wait(std::chrono::milliseconds patience);
+  std::optional<int> wait(std::chrono::milliseconds timeout);
   // The exit code, or -signal; nothing when it did not end by then.
-  std::optional<int> exit_code(std::chrono::milliseconds patience);
+  std::optional<int> exit_code(std::chrono::milliseconds timeout);
   std::string log() const;
 
 private:
@@ -54,7 +54,7 @@ ran run(const std::vector<std::string>& argv, const std::string& folder);
 bool is_here(const std::string& program);
 
 // Looks again and again, at most until `patience` is over. Answers whether it came true.
-bool eventually(const std::function<bool()>& true_now, std::chrono::milliseconds patience = 20s);
+bool eventually(const std::function<bool()>& true_now, std::chrono::milliseconds timeout = 20s);
 
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);

@@ -52,8 +52,8 @@ redis_reply copy_of(const redisReply& raw) {
   return copy;
 }
 
-connection connect(const address& at, std::chrono::milliseconds patience) {
-  const timeval limit{patience.count() / 1000, patience.count() % 1000 * 1000};
+connection connect(const address& at, std::chrono::milliseconds timeout) {
+  const timeval limit{timeout.count() / 1000, timeout.count() % 1000 * 1000};
   connection made(at.path.empty() ? redisConnectWithTimeout(at.host.c_str(), at.port, limit)
                                   : redisConnectUnixWithTimeout(at.path.c_str(), limit),
                   &redisFree);
@@ -81,7 +81,7 @@ void must_be_ok(const redis_reply& r, const std::string& doing) {
 
 // PING is refused with LOADING for as long as the kept keys are read.
 bool answers(redis_caller server) {
-  server.patience = 1s;
+  server.timeout = 1s;
   try {
     return server({"PING"}).text == "PONG";
   } catch (const std::runtime_error&) {
@@ -104,7 +104,7 @@ void end(std::optional<process>& p) {
 }  // namespace
 
 redis_reply redis_caller::operator()(const std::vector<std::string>& words) const {
-  const auto server = connect(at, patience);
+  const auto server = connect(at, timeout);
   if (!password.empty()) must_be_ok(ask(*server, {"AUTH", password}), "AUTH");
   if (db != 0) must_be_ok(ask(*server, {"SELECT", std::to_string(db)}), "SELECT");
   return ask(*server, words);

@@ -31,7 +31,7 @@ struct redis_caller {
   address at = {};
   int db = 0;
   std::string password = {};
-  std::chrono::milliseconds patience = 20s;
+  std::chrono::milliseconds timeout = 20s;
 
   redis_reply operator()(const std::vector<std::string>& words) const;
 };
@@ -74,7 +74,7 @@ public:
   redis_reply command(const std::vector<std::string>& words, int db = 0) const;
   // One line of INFO everything, such as "used_memory" or "cmdstat_get"; empty when there is none.
   std::string info(const std::string& field) const;
-  // Processor time of all its threads since its last start, to the microsecond.
+  // Processor time of all its threads since its last run, to the microsecond.
   double cpu_seconds() const;
   std::string log() const { return read_file(folder_.file("redis.log")); }
 

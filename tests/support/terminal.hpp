@@ -45,14 +45,14 @@ public:
   }
 
   // Waits until `text` stands on it. False when the program ends or says nothing for so long before.
-  bool shows(const std::string& text, std::chrono::milliseconds patience = std::chrono::seconds(20)) {
+  bool shows(const std::string& text, std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
     while (shown_.find(text) == std::string::npos)
-      if (!read_some(patience)) return false;
+      if (!read_some(timeout)) return false;
     return true;
   }
   // Waits until the program has ended. Nothing when it says nothing for so long before.
-  std::optional<int> exit_code(std::chrono::milliseconds patience = std::chrono::seconds(20)) {
-    while (read_some(patience))
+  std::optional<int> exit_code(std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
+    while (read_some(timeout))
       continue;
     if (!has_ended_) return std::nullopt;
     int status = 0;
@@ -62,9 +62,9 @@ public:
   const std::string& shown() const { return shown_; }
 
 private:
-  bool read_some(std::chrono::milliseconds patience) {
+  bool read_some(std::chrono::milliseconds timeout) {
     pollfd p{fd_, POLLIN, 0};
-    if (::poll(&p, 1, static_cast<int>(patience.count())) != 1) return false;
+    if (::poll(&p, 1, static_cast<int>(timeout.count())) != 1) return false;
     char some[4096];
     const auto n = ::read(fd_, some, sizeof some);
     has_ended_ = n <= 0;  // EIO: the other side is gone

@@ -41,8 +41,8 @@ public:
   void say_no_more() { ::shutdown(socket_, SHUT_WR); }
 
   // How much was taken: less only when the connection ended, or nobody took it in time.
-  std::size_t send(const std::string& bytes, std::chrono::milliseconds patience = 10s) {
-    const auto deadline = steady_clock::now() + patience;
+  std::size_t send(const std::string& bytes, std::chrono::milliseconds timeout = 10s) {
+    const auto deadline = steady_clock::now() + timeout;
     std::size_t done = 0;
     while (done < bytes.size()) {
       const auto wrote = ::send(socket_, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
@@ -54,8 +54,8 @@ public:
   }
 
   // What comes until there are `size` bytes, the end, or no more patience.
-  std::string receive(std::size_t size, std::chrono::milliseconds patience = 10s) {
-    const auto deadline = steady_clock::now() + patience;
+  std::string receive(std::size_t size, std::chrono::milliseconds timeout = 10s) {
+    const auto deadline = steady_clock::now() + timeout;
     std::string all;
     while (all.size() < size && end_ == ending::none) {
       const auto once = receive_once(size - all.size());
@@ -81,8 +81,8 @@ public:
   }
 
   // How it ended, once everything was received.
-  ending end(std::chrono::milliseconds patience = 10s) {
-    receive(std::string::npos, patience);
+  ending end(std::chrono::milliseconds timeout = 10s) {
+    receive(std::string::npos, timeout);
     return end_;
   }
 

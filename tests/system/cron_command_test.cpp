@@ -1,6 +1,4 @@
 // `sluice cron` as an operator meets it.
-#include <sstream>
-
 #include "support/catch.hpp"
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
@@ -12,24 +10,6 @@ ran sluice_cron(std::vector<std::string> words) {
   words.insert(words.begin(), {SLUICE_PROGRAM, "cron"});
   const temp_dir folder;
   return run(words, folder.path());
-}
-
-// What docs/cron.md shows: commands after "$ ", and below each what it prints.
-struct example {
-  std::string command, output;
-};
-
-std::vector<example> examples_of_the_docs() {
-  std::vector<example> all;
-  std::istringstream page(read_file(std::string(SLUICE_SOURCE_DIR) + "/docs/cron.md"));
-  bool shown = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line.starts_with("$ ")) all.push_back({line.substr(2), {}});
-    else if (shown && line != "```") all.back().output += line + "\n";
-    if (line.starts_with("```")) shown = false;
-    if (line.starts_with("$ ")) shown = true;
-  }
-  return all;
 }
 
 }  // namespace
@@ -81,17 +61,6 @@ TEST_CASE("cron fails with what is wrong with the expression or the zone") {
   CHECK(sluice_cron({"30 2 30 2 *"}).err.find("never matches") != std::string::npos);
   CHECK(sluice_cron({"@daily", "--from", "tomorrow"}).exit_code == 2);
   CHECK(sluice_cron({}).exit_code == 2);
-}
-
-TEST_CASE("each example of the cron page prints what the page shows") {
-  const auto all = examples_of_the_docs();
-  REQUIRE(all.size() > 10);
-  const auto folder = std::string(SLUICE_PROGRAM).substr(0, std::string(SLUICE_PROGRAM).rfind('/'));
-  const temp_dir work;
-  for (const auto& e : all) {
-    INFO(e.command);
-    CHECK(run({"/bin/sh", "-c", "PATH='" + folder + "':$PATH; " + e.command + " 2>&1"}, work.path()).out == e.output);
-  }
 }
 
 }  // namespace sluice::test

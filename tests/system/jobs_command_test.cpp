@@ -69,7 +69,7 @@ TEST_CASE("jobs are read from a file and found by what they are") {
   CHECK(ids_in(first.out) == names{"one-line:1", "one-line:2"});
   CHECK(first.err.empty());
   const auto next = next_in(first.out);
-  CHECK(next.at("looked_at") == 2);
+  CHECK(next.at("records_read") == 2);
   const std::string after = next.at("next");
   CHECK(find({"--state", "enqueued", "--after", after}) == names{"one-line:4"});
   CHECK(w.sluice({"jobs", "--state", "enqueued", "--limit", "2"}).err ==
@@ -190,7 +190,7 @@ TEST_CASE("all jobs for which something holds are deleted and requeued in slices
   CHECK(w.counts().deleted == 450);
   const auto some = w.sluice({"requeue", "--all", "--state", "deleted", "--match", "part=1", "--yes", "--json"});
   CHECK(some.exit_code == 0);
-  CHECK(some.out == "{\"done\":150,\"unchanged\":0,\"refused\":0,\"failed\":[],\"looked_at\":450,\"next\":\"\"}\n");
+  CHECK(some.out == "{\"done\":150,\"unchanged\":0,\"refused\":0,\"failed\":[],\"records_read\":450,\"next\":\"\"}\n");
   CHECK(w.counts().enqueued == 150);
   CHECK(w.sluice({"requeue", "--all", "--state", "deleted", "--yes"}).out == "300 enqueued\n");
   auto p = w.work();

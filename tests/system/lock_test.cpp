@@ -93,7 +93,7 @@ struct lock_world {
   }
 
   std::optional<lock_holder> holder() {
-    auto told = locks->look("the printer");
+    auto told = locks->holder_of("the printer");
     if (!told) throw std::runtime_error(to_string(told.error()));
     return *told;
   }

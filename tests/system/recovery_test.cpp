@@ -38,8 +38,8 @@ std::vector<new_job> jobs_of_round(int round, int each) {
   return jobs;
 }
 
-bool all_run(worker_world& w, const std::vector<std::string>& by, int count, std::chrono::milliseconds patience) {
-  return eventually([&] { return w.noted("begin", by) == count; }, patience);
+bool all_run(worker_world& w, const std::vector<std::string>& by, int count, std::chrono::milliseconds timeout) {
+  return eventually([&] { return w.noted("begin", by) == count; }, timeout);
 }
 
 // Two servers are killed at once, and the one that has their jobs then: each time they are taken back while nothing

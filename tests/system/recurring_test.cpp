@@ -124,7 +124,7 @@ void kill_and_stop(int processes, std::chrono::seconds how_long) {
 // The schedules of samples/cache_refresh by name, each in each minute.
 json thirty(const json& stagger) {
   const auto config =
-      json::parse(read_file(SLUICE_SOURCE_DIR "/samples/cache_refresh/pools_staggered.json"), nullptr, true, true);
+      json::parse(read_file(SLUICE_SOURCE_DIR "/samples/cache_refresh/cache_refresh.json"), nullptr, true, true);
   json all;
   for (const auto& [name, of_sample] : config.at("recurring").items())
     all[name] = {{"job", "noop"}, {"cron", "* * * * *"}, {"stagger", stagger}};
@@ -145,7 +145,7 @@ parts parts_of_the_minute(work_world& w) {
   return found;
 }
 
-int most_in_one_second(const parts& all) {
+int max_in_one_second(const parts& all) {
   std::map<std::int64_t, int> starts;
   int most = 0;
   for (const auto& [name, ms] : all)
@@ -160,7 +160,7 @@ void restart_with_one_more(const json& stagger, const std::string& store) {
   auto first = w.work("first.log");
   parts before, after;
   REQUIRE(eventually([&] { return (before = parts_of_the_minute(w)).size() == 30; }));
-  CHECK(most_in_one_second(before) == (stagger == "even" ? 1 : stagger == true ? 3 : 30));
+  CHECK(max_in_one_second(before) == (stagger == "even" ? 1 : stagger == true ? 3 : 30));
   first.signal(SIGKILL);
   REQUIRE(first.exit_code(5s) == -SIGKILL);
 
@@ -177,7 +177,7 @@ void restart_with_one_more(const json& stagger, const std::string& store) {
   };
   REQUIRE(eventually([&] { return args_of_jackpot() == "{\"force\":true}"; }));
   REQUIRE(eventually([&] { return (after = parts_of_the_minute(w)).size() == 31; }));
-  if (stagger == "even") CHECK(most_in_one_second(after) == 1);
+  if (stagger == "even") CHECK(max_in_one_second(after) == 1);
   after.erase("Added");
   CHECK(after == before);
 }

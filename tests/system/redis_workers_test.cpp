@@ -45,9 +45,9 @@ TEST_CASE("two sluice work processes on one Redis run each command once") {
   CHECK(w.sluice({"audit"}).exit_code == 0);
 }
 
-// Allowed: a job runs a second time if the process held it when it was killed or stopped, that is, if a start of it
+// Allowed: a job runs a second time if the process held it when it was killed or stopped, that is, if a run of it
 // that this process had was lost. What it had begun and not ended by then must be among these. Nobody else loses a
-// start. In time: two leases after the process fell silent, or after the other jobs were done, since what was lost
+// run. In time: two leases after the process fell silent, or after the other jobs were done, since what was lost
 // waits behind them.
 TEST_CASE(
     "when one of two processes falls silent the other runs what it held, within two leases and nothing else twice") {
@@ -187,18 +187,20 @@ TEST_CASE("audit names what was harmed by hand, and exits 1") {
       {"in two queues",
        {"ZADD", "P:ready:heavy-queue", "1", "late"},
        "job late is in P:ready:heavy-queue, which is not of its queue"},
-      {"a start of nobody", {"HSET", "P:runs", "ghost", "x"}, "there is a start of job ghost, which does not exist"},
-      {"a past of nobody", {"HSET", "P:past", "ghost", "x"}, "there is a past of job ghost, which does not exist"},
+      {"a run of nobody", {"HSET", "P:runs", "ghost", "x"}, "there is a run of job ghost, which does not exist"},
+      {"a history of nobody",
+       {"HSET", "P:history", "ghost", "x"},
+       "there is a history of job ghost, which does not exist"},
       {"a place of nobody",
        {"ZADD", "P:ready:default", "1", "ghost"},
        "job ghost is in P:ready:default but does not exist"},
       {"a key of nobody", {"SET", "P:orphan", "x"}, "key P:orphan belongs to nobody"},
-      {"a start and no lease", {"HSET", "P:runs", "a", "x"}, "job a has a start but is ready"},
-      {"a lease and no start", {"HDEL", "P:runs", "running"}, "job running is processing without a start"},
-      {"a broken start", {"HSET", "P:runs", "running", "x"}, "job running has a start that cannot be read"},
+      {"a start and no lease", {"HSET", "P:runs", "a", "x"}, "job a has a run but is ready"},
+      {"a lease and no start", {"HDEL", "P:runs", "running"}, "job running is processing without a run"},
+      {"a broken start", {"HSET", "P:runs", "running", "x"}, "job running has a run that cannot be read"},
       {"a broken record", {"HSET", "P:jobs", "a", ""}, "job a has a record that cannot be read"},
-      {"a broken past", {"HSET", "P:past", "a", "x"}, "job a has a past that cannot be read"},
-      {"a number that is none", {"SET", "P:number", "x"}, "P:number is behind all that can be drawn, or no number"},
+      {"a broken history", {"HSET", "P:history", "a", "x"}, "job a has a history that cannot be read"},
+      {"a number that is none", {"SET", "P:number", "x"}, "P:number leaves no number to draw, or is none"},
       {"leases not looked at", {"DEL", "P:ending"}, "queue default has leases that nobody looks at"},
       {"due jobs not looked at", {"DEL", "P:due"}, "queue default has due jobs that nobody looks at"}};
   int stores = 0;
@@ -236,7 +238,7 @@ TEST_CASE("audit names what was harmed by hand, and exits 1") {
 namespace {
 
 // From the call of enqueue to the handler's first line.
-double milliseconds_to_start(redis_work_world& w, const std::string& id, std::chrono::milliseconds patience) {
+double milliseconds_to_start(redis_work_world& w, const std::string& id, std::chrono::milliseconds timeout) {
   const auto asked = steady_clock::now();
   w.enqueue({noop(id)});
   double found = -1;
@@ -246,7 +248,7 @@ double milliseconds_to_start(redis_work_world& w, const std::string& id, std::ch
           if (run.id == id) found = std::chrono::duration<double, std::milli>(run.begin - asked).count();
         return found >= 0;
       },
-      patience);
+      timeout);
   if (!began) throw std::runtime_error(id + " does not start");
   return found;
 }

@@ -156,7 +156,7 @@ TEST_CASE("a job behind others, of an unknown type, running or ended is explaine
   CHECK(says(explained_as(w, "runs", "running").at("text"), "runs since "));
   w.enqueue({work_world::exec("exit 7", "first"), work_world::exec("exit 0", "second"), stranger});
   CHECK(explained_as(w, "first", "no_worker").at("text") == "no worker of queue default is free (1 runs)");
-  const auto behind = explained_as(w, "second", "behind");
+  const auto behind = explained_as(w, "second", "queued_behind");
   CHECK(behind.at("text") == "behind 1 job of queue default");
   CHECK(behind.at("before") == 1);
   write_file(file, "");
@@ -176,9 +176,9 @@ TEST_CASE("a job that waits for a semaphore is told who holds it, and the semaph
   explained_as(w, "holder", "running");
   REQUIRE(eventually([&] { return shown(w, "semaphore:gate").at("held") == 1; }));
   w.enqueue({work_world::exec("exit 0", "first")});
-  explained_as(w, "first", "waits");
+  explained_as(w, "first", "waits_for_permit");
   w.enqueue({work_world::exec("exit 0", "second")});
-  const auto waits = explained_as(w, "second", "waits");
+  const auto waits = explained_as(w, "second", "waits_for_permit");
   CHECK(waits.at("text") == "waits for semaphore:gate, held by holder; 1 waits before it");
   CHECK(waits.at("resource") == "semaphore:gate");
   CHECK(waits.at("before") == 1);
@@ -218,7 +218,7 @@ TEST_CASE("a job that waits for a window is told when it opens") {
   w.enqueue({noop("in")});
   explained_as(w, "in", "final");
   w.enqueue({noop("late")});
-  const auto slot = explained_as(w, "late", "slot");
+  const auto slot = explained_as(w, "late", "waits_for_slot");
   CHECK(slot.at("text") ==
         "waits for a slot of fixed_window:yearly at " + slot.at("when").get<std::string>() + "; it is next");
   const auto window = shown(w, "fixed_window:yearly");
@@ -249,7 +249,7 @@ TEST_CASE("a dynamic window is shown with its keys, and with one of them") {
   explained_as(w, "in", "final");
   explained_as(w, "other", "final");
   w.enqueue({of_tenant("late", 7)});
-  CHECK(explained_as(w, "late", "slot").at("resource") == "dynamic_window:news/tenant:7");
+  CHECK(explained_as(w, "late", "waits_for_slot").at("resource") == "dynamic_window:news/tenant:7");
   const auto whole = shown(w, "dynamic_window:news");
   CHECK(whole.at("held") == 2);
   CHECK(whole.at("waiting") == 1);

@@ -27,10 +27,10 @@ struct permit_world : perhaps_redis, worker_world {
                           {"jobs", {{"noop", {{"throttle", {"semaphore:api", "mutex:order:{order}"}}}}}}},
                      redis ? redis->url() : std::string()) {}
 
-  static std::string order_of(const std::string& id) { return id.substr(0, id.find('-')); }
+  static std::string submission_of(const std::string& id) { return id.substr(0, id.find('-')); }
 
   static new_job ordered(const std::string& id, json args) {
-    args["order"] = order_of(id);
+    args["order"] = submission_of(id);
     return noop(id, args);
   }
 
@@ -46,7 +46,7 @@ struct permit_world : perhaps_redis, worker_world {
     return std::move(*one);
   }
 
-  // Permits of these starts, as "RESOURCE ID".
+  // Permits of these runs, as "RESOURCE ID".
   std::set<std::string> permits_of(const std::set<std::uint64_t>& fences) {
     std::set<std::string> found;
     for (const auto& row : throttlers())
@@ -62,7 +62,7 @@ struct permit_world : perhaps_redis, worker_world {
   }
 
   // The starts that the store says a server has.
-  std::set<std::uint64_t> starts_of(const std::string& server) {
+  std::set<std::uint64_t> runs_of(const std::string& server) {
     std::set<std::uint64_t> fences;
     for (const auto& j : all(job_state::processing))
       if (was_on(j, server)) fences.insert(j.fence.value);
@@ -101,8 +101,8 @@ public:
   ~limit_watch() { end(); }
 
   // After `end`.
-  int looks() const { return looks_; }
-  std::uint64_t most_of_semaphore() const { return most_; }
+  int looks() const { return checks_; }
+  std::uint64_t max_of_semaphore() const { return most_; }
   const std::vector<std::string>& faults() const { return faults_; }
 
   void end() {
@@ -116,7 +116,7 @@ private:
     const auto once = [&] {
       const auto rows = client ? client->throttlers() : client.error();
       if (!rows) return faults_.push_back(to_string(rows.error()));
-      ++looks_;
+      ++checks_;
       for (const auto& row : *rows) {
         if (row.kind == throttler_kind::semaphore) most_ = std::max(most_, row.held);
         if (row.held > row.limit.value_or(0))
@@ -128,15 +128,15 @@ private:
   }
 
   std::atomic<bool> over_{false};
-  int looks_ = 0;
+  int checks_ = 0;
   std::uint64_t most_ = 0;
   std::vector<std::string> faults_;
   std::thread thread_;
 };
 
-// How many of these bodies ran at once. What has no end ended at `dead`, with its process.
+// How many of these handlers ran at once. What has no end ended at `dead`, with its process.
 template <class Which>
-int most_at_once(const seen_runs& runs, steady_time dead, Which which) {
+int max_at_once(const seen_runs& runs, steady_time dead, Which which) {
   std::vector<std::pair<steady_time, int>> steps;
   for (const auto& [fence, run] : runs) {
     if (!which(run)) continue;
@@ -174,7 +174,7 @@ TEST_CASE("the permits of a killed server are with others within two leases and 
   victim.signal(SIGKILL);
   const auto killed = steady_clock::now();
   REQUIRE(victim.exit_code(5s) == -SIGKILL);
-  const auto lost = w.starts_of("victim");
+  const auto lost = w.runs_of("victim");
   const auto permits = w.permits_of(lost);
   CHECK(permits.size() >= 2 * stuck);
   REQUIRE(eventually([&] { return w.permits_of(lost).empty(); }, 2 * lease));
@@ -184,18 +184,18 @@ TEST_CASE("the permits of a killed server are with others within two leases and 
   CHECK(eventually([&] { return w.all_succeeded(count + stuck); }));
   watch.end();
   std::printf("%s: %zu permits of a killed server were free after %.2f s of a lease of 2 s; looked %d times, held %d\n",
-              store.c_str(), permits.size(), took.count(), watch.looks(), static_cast<int>(watch.most_of_semaphore()));
+              store.c_str(), permits.size(), took.count(), watch.looks(), static_cast<int>(watch.max_of_semaphore()));
   CHECK(watch.faults() == none);
   CHECK(watch.looks() > 100);
-  CHECK(watch.most_of_semaphore() == limit);
+  CHECK(watch.max_of_semaphore() == limit);
   w.nothing_is_left();
 
   const auto runs = w.runs({"victim", "other"});
   CHECK(faults_of(w, runs) == none);
-  CHECK(most_at_once(runs, killed, [](const auto&) { return true; }) <= limit);
+  CHECK(max_at_once(runs, killed, [](const auto&) { return true; }) <= limit);
   for (int i = 0; i < orders; ++i)
-    CHECK(most_at_once(runs, killed, [order = "order" + std::to_string(i)](const seen_run& run) {
-            return permit_world::order_of(run.id) == order;
+    CHECK(max_at_once(runs, killed, [order = "order" + std::to_string(i)](const seen_run& run) {
+            return permit_world::submission_of(run.id) == order;
           }) == 1);
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("what a server says that was stopped past its leases takes no permit f
   REQUIRE(eventually([&] { return w.all_succeeded(2 * limit - 1); }));
   watch.end();
   CHECK(watch.faults() == none);
-  CHECK(watch.most_of_semaphore() == limit);
+  CHECK(watch.max_of_semaphore() == limit);
   for (const auto& id : held) {
     const auto history = w.get(id).history;
     REQUIRE(history.size() == 2);

@@ -79,8 +79,9 @@ TEST_CASE("a mistyped word is told with the one that was meant") {
            {{"show", "--jsno=x"}, "sluice show: there is no option '--jsno'; did you mean '--json'?"},
            {{"--stor", "sqlite:a.db", "jobs"}, "there is no option '--stor'; did you mean '--store'?"},
            {{"jobs", "-x"}, "sluice jobs: there is no option '-x' (sluice jobs --help lists all)\n"},
-           {{"throttlers", "set"}, "'set' is a word too many; did you mean 'throttler set'?"},
-           {{"servers", "default"}, "sluice servers: 'default' is a word too many (sluice servers --help lists all)\n"},
+           {{"throttlers", "set"}, "'set' is not expected here; did you mean 'throttler set'?"},
+           {{"servers", "default"},
+            "sluice servers: 'default' is not expected here (sluice servers --help lists all)\n"},
            // What follows is a command, too.
            {{"recuring", "show", "nightly"}, "sluice: there is no command 'recuring'; did you mean 'recurring'?"},
            {{"recuring", "show"}, "sluice: there is no command 'recuring'; did you mean 'recurring'?"},

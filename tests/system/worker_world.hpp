@@ -14,7 +14,7 @@ using nlohmann::json;
 using std::chrono::steady_clock;
 using steady_time = steady_clock::time_point;
 
-// What the handler of one start did, by the log of its process.
+// What the handler of one run did, by the log of its process.
 struct seen_run {
   std::string id;
   std::string by;  // the process
@@ -104,8 +104,8 @@ inline std::vector<new_job> noops(int count, const json& args = json::object()) 
 
 // A server's id is its name, a colon and what makes it one of its own.
 template <class Start>
-bool was_on(const Start& start, const std::string& server) {
-  return start.server.starts_with(server + ":");
+bool was_on(const Start& recorded, const std::string& server) {
+  return recorded.server.starts_with(server + ":");
 }
 
 inline std::map<std::string, int> runs_of_each(const seen_runs& runs) {
@@ -116,22 +116,22 @@ inline std::map<std::string, int> runs_of_each(const seen_runs& runs) {
 }
 
 // What must hold whatever happened, as sentences about where it does not. Each job succeeded in its last start and in
-// no other; each start that a handler ran has one outcome in the store, lost or succeeded; each success ran to its end.
+// no other; each run that a handler ran has one outcome in the store, lost or succeeded; each success ran to its end.
 inline std::vector<std::string> faults_of(work_world& w, const seen_runs& runs) {
   std::vector<std::string> faults;
   std::set<std::uint64_t> known;
   for (const auto& j : w.all(job_state::succeeded)) {
     for (std::size_t i = 0; i < j.history.size(); ++i) {
-      const auto& start = j.history[i];
-      const auto about = j.id.value + ", fence " + std::to_string(start.fence.value) + ": " + start.cause;
-      if (!known.insert(start.fence.value).second) faults.push_back(about + ": the second outcome of one fence");
+      const auto& recorded = j.history[i];
+      const auto about = j.id.value + ", fence " + std::to_string(recorded.fence.value) + ": " + recorded.cause;
+      if (!known.insert(recorded.fence.value).second) faults.push_back(about + ": the second outcome of one fence");
       const bool last = i + 1 == j.history.size();
-      if (last != (start.cause == "succeeded")) faults.push_back(about + ": no job ends so");
-      const auto run = runs.find(start.fence.value);
-      if (run != runs.end() && (run->second.id != j.id.value || !was_on(start, run->second.by)))
+      if (last != (recorded.cause == "succeeded")) faults.push_back(about + ": no job ends so");
+      const auto run = runs.find(recorded.fence.value);
+      if (run != runs.end() && (run->second.id != j.id.value || !was_on(recorded, run->second.by)))
         faults.push_back(about + ": was run as " + run->second.id + " by " + run->second.by);
       if (last && (run == runs.end() || !run->second.end)) faults.push_back(about + ": did not run to its end");
-      if (run != runs.end() && !last && start.cause != "lost") faults.push_back(about + ": ran, and was not lost");
+      if (run != runs.end() && !last && recorded.cause != "lost") faults.push_back(about + ": ran, and was not lost");
     }
   }
   for (const auto& [fence, run] : runs)

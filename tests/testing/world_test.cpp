@@ -341,7 +341,7 @@ TEST_CASE("More jobs than one promotion takes become ready together", "[testing]
   CHECK(w.jobs({.state = job_state::enqueued}).size() == 1'001);
 }
 
-TEST_CASE("A start lasts as long as its handler moves the clock", "[testing]") {
+TEST_CASE("A run lasts as long as its handler moves the clock", "[testing]") {
   world w;
   w.handle("work", [&](job_context&) { w.advance(3s); });
   const auto seen = w.run(job_of("work"));
@@ -481,7 +481,7 @@ TEST_CASE("The type's configured queue counts for the world's client", "[testing
   CHECK(w.only("letter").queue == queue_name("mail"));
 }
 
-TEST_CASE("A start that is lost runs again", "[testing]") {
+TEST_CASE("A run that is lost runs again", "[testing]") {
   world w;
   log_of_ids ran;
   w.handle("work", noting(ran));

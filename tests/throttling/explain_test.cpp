@@ -31,20 +31,20 @@ storage::explain_answer ended(job_state state, const std::string& reason) {
   return s;
 }
 
-// Scheduled, after a start that ended so.
+// Scheduled, after a run that ended so.
 storage::explain_answer scheduled(run_end end, const std::string& text, std::uint32_t failures = 0,
                                   const std::string& throttler = {}) {
   auto s = seen(job_state::scheduled);
   s.found->due_at = later;
   s.found->reason = "words for people";
   s.failures = failures;
-  start_record start;
-  start.cause = "a word";
-  start.error = text;
-  start.end = end;
-  start.failure = failures > 0;
-  start.throttler = throttler;
-  s.found->history.push_back(start);
+  run_record run;
+  run.cause = "a word";
+  run.error = text;
+  run.end = end;
+  run.failure = failures > 0;
+  run.throttler = throttler;
+  s.found->history.push_back(run);
   return s;
 }
 
@@ -79,8 +79,8 @@ TEST_CASE("each reason of an explanation is one word") {
   std::set<std::string> words;
   for (int i = 0; i < 12; ++i)
     words.emplace(name_of(static_cast<explain_reason>(i)));
-  CHECK(words == std::set<std::string>{"behind", "deferred", "due", "final", "no_worker", "paused", "retry", "running",
-                                       "slot", "unknown_type", "unserved", "waits"});
+  CHECK(words == std::set<std::string>{"deferred", "due", "final", "no_worker", "paused", "queued_behind", "retry",
+                                       "running", "unknown_type", "unserved", "waits_for_permit", "waits_for_slot"});
   CHECK(name_of(static_cast<explain_reason>(12)).empty());
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a scheduled job is explained by why it was scheduled") {
   says(off, explain_reason::deferred, "was deferred by semaphore:a and is asked again at " + later_text);
   CHECK(explain(off, now).resource == "semaphore:a");
   const auto unnamed = scheduled(run_end::deferred, "deferred by permits");
-  says(unnamed, explain_reason::deferred, "was put off and is asked again at " + later_text + ": deferred by permits");
+  says(unnamed, explain_reason::deferred, "was deferred and is asked again at " + later_text + ": deferred by permits");
   CHECK(explain(unnamed, now).resource.empty());
 }
 
@@ -142,35 +142,36 @@ TEST_CASE("an enqueued job is explained by who is before it, or that nobody is f
   s.running = 0;
   says(s, explain_reason::no_worker, "is next of queue default, and a server is about to take it");
   s.before = 1;
-  says(s, explain_reason::behind, "behind 1 job of queue default");
+  says(s, explain_reason::queued_behind, "behind 1 job of queue default");
   s.before = 12;
-  says(s, explain_reason::behind, "behind 12 jobs of queue default");
+  says(s, explain_reason::queued_behind, "behind 12 jobs of queue default");
   CHECK(explain(s, now).before == 12);
-  s.before = storage::most_counted;
-  says(s, explain_reason::behind, "behind 10000 jobs of queue default");
-  s.before = storage::most_counted + 1;
-  says(s, explain_reason::behind, "behind more than 10,000 jobs of queue default");
+  s.before = storage::max_counted;
+  says(s, explain_reason::queued_behind, "behind 10000 jobs of queue default");
+  s.before = storage::max_counted + 1;
+  says(s, explain_reason::queued_behind, "behind more than 10,000 jobs of queue default");
   s.found->line = "type:mail";
   says(s, explain_reason::unknown_type, "no server that serves queue default knows its type mail");
   s.found->line = "suspect";
   s.before = 0;
   says(s, explain_reason::no_worker,
-       "is next of queue default after a lost start, and each server runs one such job at a time");
+       "is next of queue default after a lost run, and each server runs one such job at a time");
 }
 
 TEST_CASE("who waits for a permit is told who has one") {
   const std::string what = "waits for semaphore:provider-api";
-  says(held({}, 0), explain_reason::waits, what + "; it is next");
-  says(held({"a"}, 1, 1), explain_reason::waits, what + ", held by a; 1 waits before it");
-  says(held({"a", "b"}, 2, 3), explain_reason::waits, what + ", held by a and b; 3 wait before it");
-  says(held({"a"}, 1, storage::most_counted + 1), explain_reason::waits,
+  says(held({}, 0), explain_reason::waits_for_permit, what + "; it is next");
+  says(held({"a"}, 1, 1), explain_reason::waits_for_permit, what + ", held by a; 1 waits before it");
+  says(held({"a", "b"}, 2, 3), explain_reason::waits_for_permit, what + ", held by a and b; 3 wait before it");
+  says(held({"a"}, 1, storage::max_counted + 1), explain_reason::waits_for_permit,
        what + ", held by a; more than 10,000 wait before it");
-  says(held({"a", "b", "c"}, 3), explain_reason::waits, what + ", held by a, b and c; it is next");
-  says(held({"a", "b", "c", "d"}, 4), explain_reason::waits, what + ", held by a, b and 2 more; it is next");
-  says(held({"a", "b"}, 100), explain_reason::waits, what + ", held by a, b and 98 more; it is next");
-  says(held({"c?"}, 1), explain_reason::waits, what + ", promised to c; it is next");
-  says(held({"c?", "a"}, 2), explain_reason::waits, what + ", held by a, promised to c; it is next");
-  says(held({"c?", "a", "d?", "b"}, 5), explain_reason::waits, what + ", held by a, b and 3 more; it is next");
+  says(held({"a", "b", "c"}, 3), explain_reason::waits_for_permit, what + ", held by a, b and c; it is next");
+  says(held({"a", "b", "c", "d"}, 4), explain_reason::waits_for_permit, what + ", held by a, b and 2 more; it is next");
+  says(held({"a", "b"}, 100), explain_reason::waits_for_permit, what + ", held by a, b and 98 more; it is next");
+  says(held({"c?"}, 1), explain_reason::waits_for_permit, what + ", promised to c; it is next");
+  says(held({"c?", "a"}, 2), explain_reason::waits_for_permit, what + ", held by a, promised to c; it is next");
+  says(held({"c?", "a", "d?", "b"}, 5), explain_reason::waits_for_permit,
+       what + ", held by a, b and 3 more; it is next");
   const auto e = explain(held({"a", "b", "c", "d", "e", "f"}, 6, 2), now);
   CHECK(e.resource == "semaphore:provider-api");
   CHECK(e.before == 2);
@@ -180,12 +181,14 @@ TEST_CASE("who waits for a permit is told who has one") {
 
 TEST_CASE("who waits for a window is told when it opens") {
   auto s = throttled("fixed_window:github", 3);
-  says(s, explain_reason::slot, "waits for a slot of fixed_window:github; 3 wait before it");
+  says(s, explain_reason::waits_for_slot, "waits for a slot of fixed_window:github; 3 wait before it");
   s.waits_for.about.next_at = later;
-  says(s, explain_reason::slot, "waits for a slot of fixed_window:github at " + later_text + "; 3 wait before it");
+  says(s, explain_reason::waits_for_slot,
+       "waits for a slot of fixed_window:github at " + later_text + "; 3 wait before it");
   CHECK(explain(s, now).when == later);
   CHECK(explain(s, later).text == "waits for a slot of fixed_window:github, which is asked now; 3 wait before it");
   auto own = throttled("custom:breaker", 0);
   own.waits_for.about.next_at = later;
-  says(own, explain_reason::slot, "waits for custom:breaker, which is asked at " + later_text + "; it is next");
+  says(own, explain_reason::waits_for_slot,
+       "waits for custom:breaker, which is asked at " + later_text + "; it is next");
 }

@@ -20,7 +20,7 @@ struct scripted_store {
   int asked = 0;
   std::deque<std::function<void()>> open{};
 
-  courier take() {
+  async_store take() {
     return [this](storage::request r, std::function<void(storage::answer&)> then) {
       auto answer = ++asked == failing ? storage::answer(error{errc::storage_unavailable, "away"}) : answer_to(r);
       open.push_back([answer = std::move(answer), then = std::move(then)]() mutable { then(answer); });
@@ -50,7 +50,7 @@ struct scripted_store {
       }
       return told;
     }
-    if (std::holds_alternative<storage::cell_request>(r)) return storage::cell_answer{};
+    if (std::holds_alternative<storage::read_limiter_request>(r)) return storage::read_limiter_answer{};
     if (const auto* one = std::get_if<storage::throttler_request>(&r)) {
       storage::throttler_answer told;
       told.about.resource = one->resource;
@@ -72,7 +72,7 @@ struct scripted_store {
 template <class T>
 struct hearing {
   std::vector<result<T>> all{};
-  told<T> ear() {
+  callback<T> ear() {
     return [this](result<T> came) { all.push_back(std::move(came)); };
   }
 };
@@ -95,10 +95,10 @@ TEST_CASE("all throttlers are told of with the lines of their keys added") {
   CHECK(all[1].waiting == 2);
 }
 
-TEST_CASE("the cells of all throttlers are asked for together") {
+TEST_CASE("the limiters of all throttlers are asked for together") {
   std::vector<std::function<void()>> open;
-  std::size_t most_open = 0;
-  const courier store = [&](const storage::request& r, std::function<void(storage::answer&)> then) {
+  std::size_t max_open = 0;
+  const async_store store = [&](const storage::request& r, std::function<void(storage::answer&)> then) {
     storage::answer answer;
     if (std::holds_alternative<storage::throttlers_request>(r)) {
       storage::throttlers_answer told;
@@ -109,12 +109,12 @@ TEST_CASE("the cells of all throttlers are asked for together") {
       }
       answer = std::move(told);
     } else {
-      storage::cell_answer told;
-      told.cell.definition = write_throttler(fixed(10, 1min));
+      storage::read_limiter_answer told;
+      told.limiter.definition = write_throttler(fixed(10, 1min));
       answer = std::move(told);
     }
     open.push_back([answer = std::move(answer), then = std::move(then)]() mutable { then(answer); });
-    most_open = std::max(most_open, open.size());
+    max_open = std::max(max_open, open.size());
   };
   hearing<std::vector<throttler_status>> heard;
   all_throttlers(store, heard.ear());
@@ -126,7 +126,7 @@ TEST_CASE("the cells of all throttlers are asked for together") {
   CHECK(heard.all[0]->size() == 450);
   CHECK(heard.all[0]->back().resource == "fixed_window:w449");
   CHECK(rounds == 4);
-  CHECK(most_open == 200);
+  CHECK(max_open == 200);
 }
 
 TEST_CASE("a dynamic window is told of with those who wait in the lines of its keys") {
@@ -158,15 +158,15 @@ TEST_CASE("what the store refuses at any step is told once and ends it") {
     }
   };
   refused_at_each(all_throttlers, hearing<std::vector<throttler_status>>());
-  CHECK(steps == 6);  // four pages and a cell, and none is left
+  CHECK(steps == 6);  // four pages and a limiter, and none is left
   refused_at_each(
-      [](const courier& store, const told<throttler_status>& then) {
+      [](const async_store& store, const callback<throttler_status>& then) {
         one_throttler(store, throttler_kind::dynamic_window, "w", then);
       },
       hearing<throttler_status>());
   CHECK(steps == 8);
   refused_at_each(
-      [](const courier& store, const told<std::string>& then) {
+      [](const async_store& store, const callback<std::string>& then) {
         set_throttler(store, {.kind = throttler_kind::mutex, .name = "m"}, then);
       },
       hearing<std::string>());

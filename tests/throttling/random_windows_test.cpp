@@ -1,4 +1,4 @@
-// Laws of windows over random definitions and clocks, against references that remember every start. A program that
+// Laws of windows over random definitions and clocks, against references that remember every run. A program that
 // breaks a law is shrunk, and printed with the seed; RC_PARAMS="seed=N max_success=N" runs others.
 #include <cstdlib>
 
@@ -38,16 +38,16 @@ struct rules {
   instant bucket(instant t) const { return floor_of(t, width); }
 };
 
-struct start {
+struct run {
   instant when;
   int key;
   std::uint64_t count;
 };
-using starts = std::vector<start>;
+using runs = std::vector<run>;
 constexpr int any_key = -1;
 
 template <class Fits>
-std::uint64_t sum(const starts& all, int key, Fits fits) {
+std::uint64_t sum(const runs& all, int key, Fits fits) {
   std::uint64_t n = 0;
   for (const auto& s : all)
     if ((key == any_key || s.key == key) && fits(s.when)) n += s.count;
@@ -55,7 +55,7 @@ std::uint64_t sum(const starts& all, int key, Fits fits) {
 }
 
 // What the fullest interval that is promised anything holds.
-std::uint64_t fullest(const starts& all, const rules& r, int key = any_key) {
+std::uint64_t fullest(const runs& all, const rules& r, int key = any_key) {
   std::uint64_t most = 0;
   for (const auto& first : all)
     most = std::max(most, sum(all, key, [&](instant t) {
@@ -67,13 +67,13 @@ std::uint64_t fullest(const starts& all, const rules& r, int key = any_key) {
 }
 
 // What a start at `now` must not make too much of.
-std::uint64_t promised(const starts& all, const rules& r, instant now, int key = any_key) {
+std::uint64_t promised(const runs& all, const rules& r, instant now, int key = any_key) {
   return sum(all, key,
              [&](instant t) { return r.aligned ? r.bucket(t) > r.bucket(now) - r.buckets : t > now - r.interval; });
 }
 
 // What is summed at `now`.
-std::uint64_t summed(const starts& all, const rules& r, instant now, int key = any_key) {
+std::uint64_t summed(const runs& all, const rules& r, instant now, int key = any_key) {
   return sum(all, key, [&](instant t) { return r.bucket(t) >= r.bucket(now) - r.spans; });
 }
 
@@ -167,16 +167,16 @@ void must_be_in_order(const limiter_step& step, instant now, const std::vector<l
   }
 }
 
-std::uint64_t take(cell& window, instant now, std::uint64_t count) {
+std::uint64_t take(kept_window& window, instant now, std::uint64_t count) {
   const std::vector<limiter_request> wanted{{"", count}};
   const auto step = window.step(at(now), wanted);
   must_be_in_order(step, now, wanted);
   if (const auto next = step.each[0].next) {
     // Unless something is granted meanwhile, it opens then and not before.
-    const cell after{window.definition, step.state};
+    const kept_window after{window.definition, step.state};
     RC_ASSERT(after.step(*next, {{"", 1}}).each[0].granted == 1U);
     if (*next - 1us >= at(now)) RC_ASSERT(after.step(*next - 1us, {{"", 1}}).each[0].granted == 0U);
-    RC_ASSERT(after.look(at(now)).front().next == next);
+    RC_ASSERT(after.describe(at(now)).front().next == next);
   }
   window.state = step.state;
   return step.each[0].granted;
@@ -203,9 +203,9 @@ void holds(const std::string& law, int how_many, Law check) {
 
 TEST_CASE("no interval holds more starts than the limit and none is refused that fits") {
   holds("limit", 500, [] {
-    cell window{any_single()};
+    kept_window window{any_single()};
     const rules r(window.definition);
-    starts all;
+    runs all;
     auto now = any_begin();
     for (const auto& m : *moves()) {
       now = forward(r, now, m);
@@ -220,9 +220,9 @@ TEST_CASE("no interval holds more starts than the limit and none is refused that
 
 TEST_CASE("a clock that goes back and forth never leads to more than the limit in the buckets that are summed") {
   holds("wild clock", 500, [] {
-    cell window{any_single()};
+    kept_window window{any_single()};
     const rules r(window.definition);
-    starts all;  // by the begin of the bucket that they count in
+    runs all;  // by the begin of the bucket that they count in
     auto now = any_begin();
     std::optional<instant> newest, lost;
     for (const auto& m : *moves()) {
@@ -249,8 +249,8 @@ TEST_CASE("however a clock is set back and a definition changes no interval of r
       const auto buckets = *rc::gen::inRange<std::uint32_t>(2, 7);
       return sliding(*rc::gen::inRange<std::uint64_t>(1, 9), some_interval(buckets), buckets);
     };
-    cell window{drawn()};
-    starts all;  // by real time
+    kept_window window{drawn()};
+    runs all;  // by real time
     auto real = any_begin();
     instant behind = 0;
     for (const auto& m : *moves()) {
@@ -271,8 +271,8 @@ TEST_CASE("however a clock is set back and a definition changes no interval of r
 
 TEST_CASE("whatever becomes of a definition no start is granted that breaks it") {
   holds("other definition", 1000, [] {
-    cell window{any_single()};
-    starts all;
+    kept_window window{any_single()};
+    runs all;
     auto now = any_begin();
     for (const auto& m : *moves()) {
       if (m.change == 0) {
@@ -295,8 +295,8 @@ TEST_CASE("whatever becomes of a definition no start is granted that breaks it")
 
 TEST_CASE("whatever becomes of a definition tenants never count more than it allows") {
   holds("other dynamic definition", 500, [] {
-    cell window{any_dynamic()};
-    starts all;
+    kept_window window{any_dynamic()};
+    runs all;
     auto now = any_begin();
     for (const auto& m : *moves()) {
       if (m.change == 0) window.definition = any_dynamic();
@@ -316,7 +316,7 @@ TEST_CASE("whatever becomes of a definition tenants never count more than it all
 
 TEST_CASE("a state of random bytes grants nothing for an interval and then what is allowed") {
   holds("damage", 500, [] {
-    cell window{any_single()};
+    kept_window window{any_single()};
     const rules r(window.definition);
     auto now = any_begin();
     for (const auto& m : *moves()) {
@@ -333,7 +333,7 @@ TEST_CASE("a state of random bytes grants nothing for an interval and then what 
     }
     RC_PRE(!window.state.empty() && window.state != written);
     const auto opens = now + r.buckets * r.width;
-    starts all;
+    runs all;
     for (const auto& m : *moves()) {
       const auto granted = take(window, now, m.count);
       if (now < opens) RC_ASSERT(granted == 0U);
@@ -349,19 +349,19 @@ TEST_CASE("a state of random bytes grants nothing for an interval and then what 
 
 TEST_CASE("random bytes are never a state that leads anywhere else") {
   holds("bytes", 2000, [] {
-    const cell window{*rc::gen::arbitrary<bool>() ? any_single() : any_dynamic(),
-                      "?" + *rc::gen::arbitrary<std::string>()};
+    const kept_window window{*rc::gen::arbitrary<bool>() ? any_single() : any_dynamic(),
+                             "?" + *rc::gen::arbitrary<std::string>()};
     const auto now = any_begin();
     const auto step = window.step(at(now), {{"a", 5}, {"b", 5}});
     must_be_in_order(step, now, {{"a", 5}, {"b", 5}});
     RC_ASSERT(step.each[0].granted + step.each[1].granted == 0U);
-    RC_ASSERT(window.look(at(now)).size() == 1U);
+    RC_ASSERT(window.describe(at(now)).size() == 1U);
   });
 }
 
 TEST_CASE("a state that is read is written as it was") {
   holds("round trip", 300, [] {
-    cell window{any_dynamic()};
+    kept_window window{any_dynamic()};
     const rules r(window.definition);
     const auto big = std::uint64_t{1} << 56U;
     window.definition.limit = window.definition.max_limit = window.definition.capacity = big;
@@ -383,10 +383,10 @@ namespace {
 // Who counts something, in order of activation; rewritten from the words of the rule.
 struct tenants_model {
   rules r;
-  starts all{};
+  runs all{};
   std::vector<int> active{};
 
-  std::uint64_t most_places() const {
+  std::uint64_t max_places() const {
     const auto& t = r.as;
     return t.capacity == 0 ? 1000 : t.capacity / (t.limit > 0 ? t.limit : t.min_limit);
   }
@@ -397,7 +397,7 @@ struct tenants_model {
     auto places = active;
     for (const auto& [key, count] : wanted)
       if (std::find(places.begin(), places.end(), key) == places.end()) places.push_back(key);
-    const auto n = std::min<std::uint64_t>(places.size(), most_places());
+    const auto n = std::min<std::uint64_t>(places.size(), max_places());
     std::vector<std::uint64_t> each;
     for (const auto& [key, count] : wanted) {
       const auto i = static_cast<std::uint64_t>(std::find(places.begin(), places.end(), key) - places.begin());
@@ -418,7 +418,7 @@ struct tenants_model {
 
 TEST_CASE("tenants share a capacity as the rule says and never count more") {
   holds("dynamic", 500, [] {
-    cell window{any_dynamic()};
+    kept_window window{any_dynamic()};
     const rules r(window.definition);
     tenants_model model{r};
     auto now = any_begin();
@@ -447,7 +447,7 @@ TEST_CASE("tenants share a capacity as the rule says and never count more") {
         for (std::size_t k = 0; k < wanted.size(); ++k)
           if (step.each[k].granted < wanted[k].count) RC_ASSERT(early.each[k].granted == 0U);
       }
-      if (next && model.active.size() <= model.most_places()) {
+      if (next && model.active.size() <= model.max_places()) {
         const auto then = window.step(*next, wanted);
         RC_ASSERT(std::any_of(then.each.begin(), then.each.end(), [](const auto& g) { return g.granted > 0; }));
       }

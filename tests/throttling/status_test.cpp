@@ -22,14 +22,14 @@ storage::throttler_row row_of(const throttler& definition) {
   return row;
 }
 
-// The cell after these were let in.
-storage::cell_view counting(const throttler& definition, const std::vector<limiter_request>& wanted) {
-  storage::cell_view cell;
-  cell.version = 1;
-  cell.now = now;
-  cell.definition = write_throttler(definition);
-  cell.state = throttling::make_limiter(definition)->take("", now, wanted).state;
-  return cell;
+// The limiter after these were let in.
+storage::limiter_record counting(const throttler& definition, const std::vector<limiter_request>& wanted) {
+  storage::limiter_record limiter;
+  limiter.version = 1;
+  limiter.now = now;
+  limiter.definition = write_throttler(definition);
+  limiter.state = throttling::make_limiter(definition)->take("", now, wanted).state;
+  return limiter;
 }
 
 }  // namespace

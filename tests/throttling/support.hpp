@@ -39,8 +39,8 @@ inline throttler balanced(std::uint64_t capacity, std::uint64_t min, std::uint64
   return t;
 }
 
-// A limiter and the cell that a store would keep for it.
-struct cell {
+// A limiter and the limiter that a store would keep for it.
+struct kept_window {
   throttler definition;
   std::string state{};
 
@@ -53,8 +53,8 @@ struct cell {
     return std::move(done.each);
   }
   limiter_grant take(time_point now, std::uint64_t count) { return take(now, {{"", count}}).front(); }
-  std::vector<limiter_view> look(time_point now) const {
-    return throttling::make_limiter(definition)->look(state, now);
+  std::vector<limiter_view> describe(time_point now) const {
+    return throttling::make_limiter(definition)->describe(state, now);
   }
 };
 

@@ -37,7 +37,7 @@ TEST_CASE("only windows have a limiter") {
 }
 
 TEST_CASE("a fixed window of 4 per hour allows 4 at 12:59 and 4 at 13:00") {
-  cell window{fixed(4, 1h)};
+  kept_window window{fixed(4, 1h)};
   const auto before = window.take(clock_of(12, 59), 5);
   CHECK(before.granted == 4);
   CHECK(before.next == clock_of(13, 0));
@@ -48,7 +48,7 @@ TEST_CASE("a fixed window of 4 per hour allows 4 at 12:59 and 4 at 13:00") {
 }
 
 TEST_CASE("a sliding window of 4 per hour in 3 buckets that had 4 at 12:59 opens at 14:00") {
-  cell window{sliding(4, 1h, 3)};
+  kept_window window{sliding(4, 1h, 3)};
   const auto full = window.take(clock_of(12, 59), 5);
   CHECK(full.granted == 4);
   CHECK(full.next == clock_of(14, 0));
@@ -57,7 +57,7 @@ TEST_CASE("a sliding window of 4 per hour in 3 buckets that had 4 at 12:59 opens
 }
 
 TEST_CASE("a compatible sliding window opens at 13:40 as the one of Hangfire does") {
-  cell window{sliding(4, 1h, 3, true)};
+  kept_window window{sliding(4, 1h, 3, true)};
   const auto full = window.take(clock_of(12, 59), 5);
   CHECK(full.granted == 4);
   CHECK(full.next == clock_of(13, 40));
@@ -66,7 +66,7 @@ TEST_CASE("a compatible sliding window opens at 13:40 as the one of Hangfire doe
 }
 
 TEST_CASE("a sliding window gives slots back bucket by bucket") {
-  cell window{sliding(4, 1h, 3)};
+  kept_window window{sliding(4, 1h, 3)};
   CHECK(window.take(clock_of(12, 0), 1).granted == 1);
   CHECK(window.take(clock_of(12, 20), 3).granted == 3);
   CHECK(window.take(clock_of(13, 19), 1).next == clock_of(13, 20));
@@ -76,7 +76,7 @@ TEST_CASE("a sliding window gives slots back bucket by bucket") {
 
 TEST_CASE("a sliding or dynamic window of one bucket is a fixed one") {
   for (const auto& definition : {sliding(4, 1h, 1), sliding(4, 1h, 1, true), dynamic(4, 4, 1h, 1)}) {
-    cell window{definition};
+    kept_window window{definition};
     CHECK(window.take(clock_of(12, 59), 4).granted == 4);
     CHECK(window.take(clock_of(12, 59), 1).next == clock_of(13, 0));
     CHECK(window.take(clock_of(13, 0), 4).granted == 4);
@@ -84,7 +84,7 @@ TEST_CASE("a sliding or dynamic window of one bucket is a fixed one") {
 }
 
 TEST_CASE("a step may be carried out until its bucket ends") {
-  const auto step = cell{sliding(4, 1h, 3)}.step(clock_of(12, 59), {{"", 1}});
+  const auto step = kept_window{sliding(4, 1h, 3)}.step(clock_of(12, 59), {{"", 1}});
   CHECK(step.from == clock_of(12, 40));
   CHECK(step.until == clock_of(13, 0));
 }
@@ -101,10 +101,10 @@ TEST_CASE("the shares of a capacity of 20 are those of Hangfire") {
                             {3, 3, 2, 2, 2, 2, 2, 2, 2},
                             {2, 2, 2, 2, 2, 2, 2, 2, 2, 2}};
   for (const auto& share : shares) {
-    cell window{balanced(20, 2, 20, 1h, 4)};
+    kept_window window{balanced(20, 2, 20, 1h, 4)};
     CHECK(granted(window.take(clock_of(12, 0), tenants(static_cast<int>(share.size()), 100))) == share);
     numbers seen;
-    for (const auto& row : window.look(clock_of(12, 0))) {
+    for (const auto& row : window.describe(clock_of(12, 0))) {
       CHECK(row.used == row.limit);
       CHECK(row.next == clock_of(13, 15));
       seen.push_back(row.limit);
@@ -114,7 +114,7 @@ TEST_CASE("the shares of a capacity of 20 are those of Hangfire") {
 }
 
 TEST_CASE("an eleventh tenant is refused until a place is free") {
-  cell window{balanced(20, 2, 20, 1h, 4)};
+  kept_window window{balanced(20, 2, 20, 1h, 4)};
   REQUIRE(window.take(clock_of(12, 0), {{"tenant:0", 1}}).front().granted == 1);
   const auto each = window.take(clock_of(12, 15), tenants(11, 1));
   CHECK(granted(each) == numbers{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0});
@@ -125,21 +125,21 @@ TEST_CASE("an eleventh tenant is refused until a place is free") {
 }
 
 TEST_CASE("a capacity of 20 with a limit of 4 makes 5 windows") {
-  cell window{dynamic(20, 4, 1h, 4)};
+  kept_window window{dynamic(20, 4, 1h, 4)};
   const auto each = window.take(clock_of(12, 0), tenants(6, 9));
   CHECK(granted(each) == numbers{4, 4, 4, 4, 4, 0});
   CHECK(each.back().next == clock_of(13, 15));
 }
 
 TEST_CASE("without a capacity a dynamic window has a thousand keys") {
-  cell window{dynamic(0, 1, 1h, 4)};
+  kept_window window{dynamic(0, 1, 1h, 4)};
   const auto each = granted(window.take(clock_of(12, 0), tenants(1002, 9)));
   CHECK(std::count(each.begin(), each.end(), 1U) == 1000);
   CHECK(each[1000] + each[1001] == 0);
 }
 
 TEST_CASE("a tenant above a share that shrank waits until it counts less") {
-  cell window{balanced(20, 2, 20, 1h, 4)};
+  kept_window window{balanced(20, 2, 20, 1h, 4)};
   REQUIRE(window.take(clock_of(12, 0), {{"a", 12}}).front().granted == 12);
   const auto each = window.take(clock_of(12, 15), {{"a", 1}, {"b", 20}});
   CHECK(granted(each) == numbers{0, 8});  // b's share is 10, and the capacity has 8
@@ -148,17 +148,17 @@ TEST_CASE("a tenant above a share that shrank waits until it counts less") {
 }
 
 TEST_CASE("a key that counts no more loses its place to one that came before it") {
-  cell window{dynamic(1, 1, 1h, 1)};
+  kept_window window{dynamic(1, 1, 1h, 1)};
   REQUIRE(window.take(clock_of(12, 0), {{"a", 1}}).front().granted == 1);
   CHECK(window.take(clock_of(12, 30), {{"b", 1}, {"a", 1}})[0].next == clock_of(13, 0));
   CHECK(granted(window.take(clock_of(13, 0), {{"b", 1}, {"a", 1}})) == numbers{1, 0});
 }
 
 TEST_CASE("a key may be any bytes and be asked for twice") {
-  cell window{dynamic(0, 3, 1h, 2)};
+  kept_window window{dynamic(0, 3, 1h, 2)};
   const std::string odd("4:a#;=,\0\xff 1\n", 12);
   CHECK(granted(window.take(clock_of(12, 0), {{odd, 2}, {"", 1}, {odd, 2}})) == numbers{2, 1, 1});
-  const auto rows = window.look(clock_of(12, 0));
+  const auto rows = window.describe(clock_of(12, 0));
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].key == odd);
   CHECK(rows[0].used == 3);
@@ -168,7 +168,7 @@ TEST_CASE("a key may be any bytes and be asked for twice") {
 }
 
 TEST_CASE("a limit that was lowered grants nothing until the count is below it") {
-  cell window{fixed(10, 1h)};
+  kept_window window{fixed(10, 1h)};
   REQUIRE(window.take(clock_of(12, 0), 8).granted == 8);
   window.definition.limit = 8;
   CHECK(window.take(clock_of(12, 1), 1).granted == 0);
@@ -179,7 +179,7 @@ TEST_CASE("a limit that was lowered grants nothing until the count is below it")
 }
 
 TEST_CASE("another interval takes over what counts") {
-  cell window{sliding(4, 1h, 4)};
+  kept_window window{sliding(4, 1h, 4)};
   REQUIRE(window.take(clock_of(12, 0), 3).granted == 3);
   window.definition = sliding(4, 10min, 10);
   CHECK(window.take(clock_of(12, 5), 9).granted == 1);  // these 3 count as if they were of now
@@ -188,18 +188,18 @@ TEST_CASE("another interval takes over what counts") {
 }
 
 TEST_CASE("an interval that was made longer is full until all of it is known") {
-  cell window{fixed(4, 1min)};
+  kept_window window{fixed(4, 1min)};
   REQUIRE(window.take(clock_of(12, 0), 4).granted == 4);
   REQUIRE(window.take(clock_of(12, 1), 1).granted == 1);
   window.definition = sliding(4, 1h, 60);
   CHECK(window.take(clock_of(12, 2), 1).next == clock_of(13, 1));
-  CHECK(window.look(clock_of(12, 2)).front().next == clock_of(13, 1));
+  CHECK(window.describe(clock_of(12, 2)).front().next == clock_of(13, 1));
   CHECK(window.take(clock_of(13, 0, 59), 1).granted == 0);
   CHECK(window.take(clock_of(13, 1), 9).granted == 3);
 }
 
 TEST_CASE("a clock that was set back a little grants nothing twice") {
-  cell window{fixed(4, 1h)};
+  kept_window window{fixed(4, 1h)};
   REQUIRE(window.take(clock_of(13, 0), 3).granted == 3);
   const auto step = window.step(clock_of(12, 30), {{"", 5}});
   CHECK(step.each.front().granted == 1);
@@ -209,7 +209,7 @@ TEST_CASE("a clock that was set back a little grants nothing twice") {
 }
 
 TEST_CASE("a clock that was set back by a year stops a window for one interval") {
-  cell window{fixed(4, 1h)};
+  kept_window window{fixed(4, 1h)};
   REQUIRE(window.take(clock_of(13, 10), 3).granted == 3);
   const auto then = clock_of(13, 10) - 365 * 24h;
   CHECK(window.take(then, 1).next == then + 1h);
@@ -219,8 +219,8 @@ TEST_CASE("a clock that was set back by a year stops a window for one interval")
 
 TEST_CASE("a state that cannot be read is full for one interval") {
   for (const auto& definition : {fixed(4, 1h), sliding(4, 1h, 3), sliding(4, 1h, 3, true), dynamic(4, 4, 1h, 3)}) {
-    cell window{definition, "?"};
-    const auto rows = window.look(clock_of(12, 10));
+    kept_window window{definition, "?"};
+    const auto rows = window.describe(clock_of(12, 10));
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].used == 4);
     CHECK(rows[0].limit == 4);
@@ -232,7 +232,7 @@ TEST_CASE("a state that cannot be read is full for one interval") {
 }
 
 TEST_CASE("a state from which a byte is missing or changed cannot be read") {
-  cell window{sliding(4, 1h, 3)};
+  kept_window window{sliding(4, 1h, 3)};
   REQUIRE(window.take(clock_of(12, 0), 2).granted == 2);
   for (std::size_t i = 0; i < window.state.size(); ++i) {
     CAPTURE(i);
@@ -249,13 +249,13 @@ TEST_CASE("a state from which a byte is missing or changed cannot be read") {
 }
 
 TEST_CASE("a state grows with what counts and not with the number of buckets") {
-  cell window{sliding(1'000'000'000, 366 * 24h, 1000)};
+  kept_window window{sliding(1'000'000'000, 366 * 24h, 1000)};
   CHECK(window.take(clock_of(0, 0), 1'000'000'000).granted == 1'000'000'000);
   CHECK(window.state.size() < 100);
 }
 
 TEST_CASE("a thousand keys in a thousand buckets are sums of what each had") {
-  cell window{dynamic(0, 1000, 1000s, 1000)};
+  kept_window window{dynamic(0, 1000, 1000s, 1000)};
   for (int s = 0; s < 50; ++s)
     window.take(clock_of(0, 0, s), tenants(1000, 20));
   const auto each = window.take(clock_of(0, 1), tenants(1000, 1));

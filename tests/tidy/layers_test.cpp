@@ -61,7 +61,8 @@ TEST_CASE("a room may include itself and what is below") {
   CHECK(allowed("storage/sqlite/a.cpp", "core/b.hpp"));
   CHECK(allowed("scheduler/a.cpp", "storage/store.hpp"));
   CHECK(allowed("throttling/a.cpp", "core/b.hpp"));
-  CHECK(allowed("actors/a.cpp", "throttling/b.hpp"));
+  CHECK(allowed("execution/a.cpp", "throttling/b.hpp"));
+  CHECK(allowed("actors/a.cpp", "execution/b.hpp"));
   CHECK(allowed("cli/exec/a.cpp", "actors/spawn.hpp"));
   CHECK(allowed("tests/core/a.cpp", "tests/support/catch.hpp"));
 }
@@ -75,6 +76,7 @@ TEST_CASE("a room may not include what is above or beside it") {
   CHECK_FALSE(allowed("throttling/a.cpp", "scheduler/b.hpp"));
   CHECK_FALSE(allowed("config/a.cpp", "throttling/b.hpp"));
   CHECK_FALSE(allowed("client/a.cpp", "actors/b.hpp"));
+  CHECK_FALSE(allowed("execution/a.cpp", "actors/b.hpp"));
   CHECK_FALSE(allowed("actors/a.cpp", "client/b.hpp"));
   CHECK(allowed("bench/a.cpp", "tests/support/b.hpp"));
   CHECK_FALSE(allowed("bench/a.cpp", "tests/storage/b.hpp"));
@@ -105,6 +107,7 @@ TEST_CASE("an outside library is seen in its place only") {
   CHECK(allowed_outside("include/sluice/actors.hpp", "caf/all.hpp"));
   CHECK_FALSE(allowed_outside("include/sluice/server.hpp", "caf/all.hpp"));
   CHECK_FALSE(allowed_outside("scheduler/a.cpp", "caf/all.hpp"));
+  CHECK_FALSE(allowed_outside("execution/a.cpp", "caf/all.hpp"));
   CHECK(allowed_outside("storage/sqlite/a.cpp", "sqlite3.h"));
   CHECK(allowed_outside("bench/a.cpp", "sqlite3.h"));
   CHECK(allowed_outside("tests/storage/a.cpp", "sqlite3.h"));

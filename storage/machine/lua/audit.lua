@@ -52,25 +52,25 @@ local function admission_in(id)
 end
 local function exists(id) return call('HEXISTS', jobs, id) == 1 end
 
-local function look_at_start(id, queue, row, has_past)
-  if not row then return wrong('job ', id, ' is processing without a start') end
-  local start = read_start(row)
-  if not start or not are_texts(start.permits) then
-    return wrong('job ', id, ' has a start that cannot be read')
+local function check_run(id, queue, row, has_history)
+  if not row then return wrong('job ', id, ' is processing without a run') end
+  local run = read_run(row)
+  if not run or not are_texts(run.permits) then
+    return wrong('job ', id, ' has a run that cannot be read')
   end
-  for _, resource in ipairs(permits_in(start.permits)) do
+  for _, resource in ipairs(permits_in(run.permits)) do
     if call('HEXISTS', claim_permits, resource) == 0 then
-      wrong('job ', id, ' took ', resource, ' but does not hold it')
+      wrong('the claim of job ', id, ' has ', resource, ', and the job does not hold it')
     end
   end
-  if start.queue ~= queue then wrong('job ', id, ' runs for queue ', start.queue, ' in the line of ', queue) end
-  if not was_drawn(start.fence) then wrong('job ', id, ' has a fence that was never drawn') end
-  if has_past and (start.has == '0' or start.has == '2') then
-    wrong('job ', id, ' has a past that its start does not know of')
+  if run.queue ~= queue then wrong('job ', id, ' runs for queue ', run.queue, ' in the line of ', queue) end
+  if not was_drawn(run.fence) then wrong('job ', id, ' has a fence that was never drawn') end
+  if has_history and (run.has == '0' or run.has == '2') then
+    wrong('job ', id, ' has a history that its run does not know of')
   end
 end
 
-local function look_at_waiter(id, queue, arrival)
+local function check_waiter(id, queue, arrival)
   local a = admission_in(id)
   if not a then return end
   local score = a.at ~= '' and call('ZSCORE', wait_line(queue, a.at), id)
@@ -81,11 +81,11 @@ local function look_at_waiter(id, queue, arrival)
 end
 
 -- A job that is in one line.
-local function look_at_state(id, queue, kind, score, losses)
-  local row, has_past = call('HGET', runs, id), call('HEXISTS', past, id) == 1
-  if kind == 'processing' then look_at_start(id, queue, row, has_past)
-  elseif row then wrong('job ', id, ' has a start but is ', kind) end
-  if kind == 'throttled' then look_at_waiter(id, queue, score)
+local function check_state(id, queue, kind, score, losses)
+  local row, has_history = call('HGET', runs, id), call('HEXISTS', history, id) == 1
+  if kind == 'processing' then check_run(id, queue, row, has_history)
+  elseif row then wrong('job ', id, ' has a run but is ', kind) end
+  if kind == 'throttled' then check_waiter(id, queue, score)
   else
     local a = admission_in(id)
     if a and a.at ~= '' then wrong('job ', id, ' waits for ', a.at, ' but is ', kind) end
@@ -109,9 +109,9 @@ local look = {}
 function look.jobs(id, record)
   local queue = queue_of(record)
   if not queue then return wrong('job ', id, ' has a record that cannot be read') end
-  local p = read_past(call('HGET', past, id))
-  if not p or not are_texts(p.history, p.n) then wrong('job ', id, ' has a past that cannot be read')
-  elseif not was_drawn(p.settled) then wrong('job ', id, ' has a past with a fence that was never drawn') end
+  local p = read_history(call('HGET', history, id))
+  if not p or not are_texts(p.ended_runs, p.n) then wrong('job ', id, ' has a history that cannot be read')
+  elseif not was_drawn(p.settled) then wrong('job ', id, ' has a history with a fence that was never drawn') end
   local kinds, scores = kinds_of(id, record, queue)
   if #kinds == 0 then wrong('job ', id, ' is in no line') end
   if #kinds > 1 then
@@ -120,14 +120,14 @@ function look.jobs(id, record)
     table.sort(names, by_bytes)
     wrong('job ', id, ' is in several lines: ', table.concat(names, ', '))
   end
-  if #kinds == 1 then look_at_state(id, queue, kinds[1], scores[1], p and p.losses) end
+  if #kinds == 1 then check_state(id, queue, kinds[1], scores[1], p and p.losses) end
 end
 
 local function look_for_job(name, id)
   if not exists(id) then wrong('there is ', name, ' of job ', id, ', which does not exist') end
 end
-function look.runs(id) look_for_job('a start', id) end
-function look.past(id) look_for_job('a past', id) end
+function look.runs(id) look_for_job('a run', id) end
+function look.history(id) look_for_job('a history', id) end
 
 function look.admission(id, value)
   if not exists(id) then return look_for_job('an admission', id) end
@@ -135,9 +135,9 @@ function look.admission(id, value)
   if not a or write_admission(a) ~= value then
     return wrong('job ', id, ' has an admission that cannot be read')
   end
-  local start = read_start(call('HGET', runs, id) or '')
-  if start and (start.has == '0' or start.has == '1') then
-    wrong('job ', id, ' has an admission that its start does not know of')
+  local run = read_run(call('HGET', runs, id) or '')
+  if run and (run.has == '0' or run.has == '1') then
+    wrong('job ', id, ' has an admission that its run does not know of')
   end
   for _, resource in ipairs(a.held) do
     if call('HEXISTS', holders(resource), id) == 0 then
@@ -149,21 +149,21 @@ function look.admission(id, value)
   end
 end
 
-local took  -- how many starts took each resource
+local inline_permits  -- how many runs took each resource
 local function count_of(resource)
-  if not took then
-    took = {}
+  if not inline_permits then
+    inline_permits = {}
     for _, its in ipairs(all_runs()) do
-      local start = read_start(its.row)
-      for _, one in ipairs(start and permits_in(start.permits) or {}) do took[one] = (took[one] or 0) + 1 end
+      local run = read_run(its.row)
+      for _, one in ipairs(run and permits_in(run.permits) or {}) do inline_permits[one] = (inline_permits[one] or 0) + 1 end
     end
   end
-  return took[resource] or 0
+  return inline_permits[resource] or 0
 end
 function look.claim_permits(resource, said)
   local found = count_of(resource)
-  if said ~= whole(found) then wrong(resource, ' is counted as taken by ', said, ' starts, and ', found, ' took it')
-  elseif found == 0 then wrong(resource, ' is counted as taken, and no start took it') end
+  if said ~= int_text(found) then wrong(resource, ' is counted as held by the claims of ', said, ' runs, and ', found, ' have it')
+  elseif found == 0 then wrong(resource, ' is counted as held by claims, and no run has it') end
   if found > 0 and not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
 end
 
@@ -172,15 +172,15 @@ function look.holders(id, value)
   if not exists(id) then return wrong(resource, ' is held by job ', id, ', which does not exist') end
   local kind, fence = match(value, '^(%a+) (%d+) %d+$')
   local row = call('HGET', runs, id)
-  local start = row and read_start(row)
-  local runs_so = start and start.fence == fence
-  local of_no_start = fence == '0' and not start
+  local run = row and read_run(row)
+  local runs_so = run and run.fence == fence
+  local of_no_run = fence == '0' and not run
   local good
-  if row and not start then good = kind  -- told of with the job
+  if row and not run then good = kind  -- told of with the job
   elseif kind == 'held' then good = runs_so
-  elseif kind == 'strict' then good = runs_so or of_no_start
-  elseif kind == 'kept' then good = of_no_start
-  elseif kind == 'reserved' then good = of_no_start and call('ZSCORE', reserved, reservation(resource, id)) end
+  elseif kind == 'strict' then good = runs_so or of_no_run
+  elseif kind == 'kept' then good = of_no_run
+  elseif kind == 'reserved' then good = of_no_run and call('ZSCORE', reserved, reservation(resource, id)) end
   if not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
   local a = admission_in(id)
   if a and not has_permit(a, resource) then wrong(resource, ' is held by job ', id, ', of which it is not known') end
@@ -210,7 +210,7 @@ function look.waits(queue)
 end
 
 -- Lists by name have no scores.
-local function look_at_order(resource, score)
+local function check_sorting(resource, score)
   if tonumber(score) ~= 0 then wrong(resource, ' is not listed as ', what, ' by its name') end
 end
 function look.busy(resource, score)
@@ -218,11 +218,11 @@ function look.busy(resource, score)
   if held == 0 then wrong(resource, ' is listed as busy and is not') end
   local is_plain = sub(resource, 1, 6) == 'mutex:' and call('HEXISTS', definitions, resource) == 0
   if is_plain and held > 1 then wrong(resource, ' is held by ', held, ', which is more than one') end
-  look_at_order(resource, score)
+  check_sorting(resource, score)
 end
 function look.waiting(resource, score)
   if call('EXISTS', waits(resource)) == 0 then wrong(resource, ' is listed as waiting and is not') end
-  look_at_order(resource, score)
+  check_sorting(resource, score)
 end
 function look.reserved(member, since)
   local resource, behind = text_at(member, 1)
@@ -231,8 +231,8 @@ function look.reserved(member, since)
   elseif not is_instant(tonumber(since)) then wrong(member, ' is reserved since no instant') end
 end
 function look.next_checks(resource, at)
-  if not call('ZSCORE', waiting, resource) then wrong('the line of ', resource, ' opens and nobody waits in it')
-  elseif not is_instant(tonumber(at)) then wrong('the line of ', resource, ' opens at no instant') end
+  if not call('ZSCORE', waiting, resource) then wrong('the line of ', resource, ' has a next check, and nobody waits in it')
+  elseif not is_instant(tonumber(at)) then wrong('the next check of the line of ', resource, ' is no instant') end
 end
 
 function look.definitions(resource, said)
@@ -253,9 +253,9 @@ end
 function look.configs(resource)
   if call('HEXISTS', definitions, resource) == 0 then wrong(resource, ' has a configuration and no definition') end
 end
-function look.limiters(cell, value)
+function look.limiters(limiter, value)
   local at = match(value, '^%d+ ()')
-  if not at or not are_texts(sub(value, at), 1) then wrong('cell ', cell, ' cannot be read') end
+  if not at or not are_texts(sub(value, at), 1) then wrong('limiter ', limiter, ' cannot be read') end
 end
 
 function look.locks(resource, value)
@@ -286,7 +286,7 @@ local function look_for_schedule(name)
   return is_there
 end
 function look.schedule_names(name, score)
-  if look_for_schedule(name) then look_at_order(name, score) end
+  if look_for_schedule(name) then check_sorting(name, score) end
 end
 function look.firing(name, at)
   if look_for_schedule(name) and not is_instant(tonumber(at)) then wrong('schedule ', name, ' is due at no instant') end
@@ -349,12 +349,12 @@ function look.total_list(queue, rows)
 end
 function look.total_sizes(its, size)
   if call('EXISTS', P .. ':' .. its) == 0 then wrong('the totals of ', its, ' are listed and not there')
-  elseif not match(size, '^%d+$') or tonumber(size) > most_total_bytes then wrong('the totals of ', its, ' have no size') end
+  elseif not match(size, '^%d+$') or tonumber(size) > max_total_bytes then wrong('the totals of ', its, ' have no size') end
 end
 
-function look.acts(value, number)
-  local a = read_act(value)
-  if not a then wrong('act ', number, ' cannot be read')
+function look.operator_log(value, number)
+  local a = read_action(value)
+  if not a then wrong('action ', number, ' cannot be read')
   elseif a.number ~= tonumber(number) then wrong('act ', number, ' is not in its place') end
 end
 
@@ -388,13 +388,13 @@ local many_of = {holders = 'holders', wait = 'wait', waits = 'waits', type = 'li
 for _, kind in ipairs(line_kinds) do many_of[kind] = 'line' end
 
 -- Keys that there is one of, by what each is looked at, if it is.
-local hashes = {jobs = jobs, runs = runs, past = past, admission = admission, claim_permits = claim_permits,
+local hashes = {jobs = jobs, runs = runs, history = history, admission = admission, claim_permits = claim_permits,
                 locks = locks, places = even_places, schedules = schedules, limits = limits, configs = configs,
                 limiters = limiters, claims = claims, servers = servers, definitions = definitions,
                 quarantine = quarantine, totals = totals, totals_before = totals_before, total_sizes = total_sizes}
 local sorted_sets = {busy = busy, waiting = waiting, reserved = reserved, next_checks = next_checks,
                      lock_ends = lock_ends, schedule_names = schedule_names, firing = firing, due = due, ending = ending,
-                     served = served, acts = acts}
+                     served = served, operator_log = operator_log}
 local sets = {queues = queues, paused = paused}
 local function is_only_one(its)
   for _, one in ipairs({hashes, sorted_sets, sets, {number_key, schema}}) do
@@ -425,7 +425,7 @@ end
 
 if what == 'all' then
   if not stored[1] and call('EXISTS', jobs) == 1 then wrong('the store says no layout') end
-  if not can_draw then wrong(number_key, ' is behind all that can be drawn, or no number') end
+  if not can_draw then wrong(number_key, ' leaves no number to draw, or is none') end
   local names = {}
   for _, some in ipairs({hashes, sorted_sets, sets}) do
     for name in pairs(some) do names[#names + 1] = name end

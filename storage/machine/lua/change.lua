@@ -1,23 +1,23 @@
 -- Writes, and its answer is a promise.
 -- A person's word about one job.
 -- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6]: the only state in which it is done, or empty for
--- any. ARGV[7]: cause, error and time waited of the row that its history gets of this, as in a past; ARGV[8], for
--- remove: the same of a start that runs.
+-- any. ARGV[7]: cause, error and time waited of the row that its history gets of this, as in a history; ARGV[8], for
+-- remove: the same of a run that runs.
 -- Answer: done, already (nothing changed), not_found or damaged; or why its state does not allow that: processing,
 -- "throttled RESOURCE", or "is STATE", which is not the only one. Then the hint.
 -- Invariants: the job moves from one line to one other, as docs/job_lifecycle.md draws it, or is where it should be and
--- nothing changes; who is deleted has no permits. Its history tells of the change by a row of fence 0, or of the start
+-- nothing changes; who is deleted has no permits. Its history tells of the change by a row of fence 0, or of the run
 -- that it ended.
 begin_freeing()
 local id = ARGV[4]
 local record = call('HGET', jobs, id)
 if not record then return {'not_found', ''} end
 local at = place_of(id, record)
-local p = read_past(call('HGET', past, id))
+local p = read_history(call('HGET', history, id))
 if not at or not p then
   local was_scheduled = at and at.kind == 'scheduled'
   if was_scheduled then sorted(due) end
-  put_aside(id, at and at.key, at and at.queue or queue_of(record) or 'default')
+  move_to_quarantine(id, at and at.key, at and at.queue or queue_of(record) or 'default')
   if was_scheduled then refresh_due(at.queue) end
   return {'damaged', finish()}
 end
@@ -39,13 +39,13 @@ if ARGV[3] == 'requeue' then
   end
   p.result = ''
   has_work(at.queue)
-  target, score = sorted(tail(at.queue, p.losses)), whole(draw(1))
+  target, score = sorted(tail(at.queue, p.losses)), int_text(draw(1))
 else
   row = at.kind == 'processing' and call('HGET', runs, id)
-  local start = row and read_start(row)
-  if start then
-    remember(p, start.fence, start.attempt, start.started, start.server, ARGV[8])
-    p.attempt = start.attempt
+  local run = row and read_run(row)
+  if run then
+    remember(p, run.fence, run.attempt, run.started, run.server, ARGV[8])
+    p.attempt = run.attempt
   else
     remember(p, '0', 0, now_text, '', ARGV[7])
   end
@@ -57,10 +57,10 @@ if ARGV[3] == 'remove' then throttling().admission_of(id) end  -- looks at what 
 p.reason = ARGV[5]
 if at.kind == 'scheduled' then sorted(due) end
 call('HLEN', runs)
-keep_totals()
+keep_totals(job_counts)
 call('ZREM', at.key, id)
 call('HDEL', runs, id)
-call('HSET', past, id, write_past(p))
+call('HSET', history, id, write_history(p))
 call('ZADD', target, score, id)
 if at.kind == 'scheduled' then refresh_due(at.queue) end
 if ARGV[3] == 'remove' then throttling().forget_job(id, row) end

@@ -2,8 +2,8 @@
 -- Adds or changes a definition.
 -- ARGV[3]: resource; [4]: text; [5]: permits, or empty; [6]: the configuration that says so, or empty.
 -- Answer: unchanged, added or changed; the hint.
--- Invariants: who fits under a higher limit is woken; what waits in lines of a cell is looked at again; a changed
--- definition makes a new version of the cell.
+-- Invariants: who fits under a higher limit is woken; what waits in lines of a limiter is looked at again; a changed
+-- definition makes a new version of the limiter.
 check_throttlers()
 local resource, said, permits, config = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if config ~= '' and call('HGET', configs, resource) == config then return {'unchanged', ''} end
@@ -16,7 +16,7 @@ if permits == '' then call('HDEL', limits, resource) else call('HSET', limits, r
 -- What was decided by the old one is not carried out any more.
 if before and permits == '' then
   local version, rest = match(call('HGET', limiters, resource) or '0 0:', '^(%d+)( .*)$')
-  if version then call('HSET', limiters, resource, whole(version + 1) .. rest) end
+  if version then call('HSET', limiters, resource, int_text(version + 1) .. rest) end
 end
 if limit_of(resource) then
   pass_on(resource)

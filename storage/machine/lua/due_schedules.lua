@@ -10,6 +10,6 @@ if #names == limit then
   answer[2] = '0'
 else
   local coming = call('ZRANGE', firing, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-  if coming[2] then answer[2] = whole(math.min(longest, tonumber(coming[2]) - now)) end
+  if coming[2] then answer[2] = int_text(math.min(longest, tonumber(coming[2]) - now)) end
 end
 return answer

@@ -1,23 +1,23 @@
 -- Writes, or finds nothing to do.
--- Tells which starts look lost: past their lease, or held until a time that no lease reaches from now.
+-- Tells which runs look lost: past their lease, or held until a time that no lease reaches from now.
 -- ARGV[3]: at most so many. ARGV[4]: microseconds that a clock may be off without having been set back.
--- Answer: in how many microseconds the next lease ends (empty: none), the hint, then for each start: id, start, 1 when
+-- Answer: in how many microseconds the next lease ends (empty: none), the hint, then for each run: id, start, 1 when
 -- the clock went back.
--- Invariant: changes nothing but `ending`, which no lease ends before. A job whose start cannot be read would run for
+-- Invariant: changes nothing but `ending`, which no lease ends before. A job whose run cannot be read would run for
 -- ever, since nobody can end it: it is put aside.
 begin_freeing()
 local limit, slack = tonumber(ARGV[3]), tonumber(ARGV[4])
 local answer, next_end, broken = {'', ''}, nil, {}
 local function add(id, back, queue)
   local row = call('HGET', runs, id)
-  local start = row and read_start(row)
-  if not start or start.queue ~= queue then
+  local run = row and read_run(row)
+  if not run or run.queue ~= queue then
     broken[#broken + 1] = {id, queue}
     return
   end
   if back then
-    local score = tonumber(call('ZSCORE', line('processing', start.queue), id) or '0')
-    if score <= now + slack + start.lease then return end
+    local score = tonumber(call('ZSCORE', line('processing', run.queue), id) or '0')
+    if score <= now + slack + run.lease then return end
   end
   if #answer > 3 * limit + 1 then return end
   local n = #answer
@@ -30,14 +30,14 @@ for _, queue in ipairs(call('ZRANGE', ending, 0, -1)) do
   end
   local coming = call('ZRANGE', processing, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
   if coming[2] then next_end = math.min(next_end or now + longest, tonumber(coming[2])) end
-  local too_late = '(' .. whole(now + slack)
+  local too_late = '(' .. int_text(now + slack)
   for _, id in ipairs(call('ZRANGE', processing, '+inf', too_late, 'BYSCORE', 'REV', 'LIMIT', 0, 1000)) do
     add(id, true, queue)
   end
   local first = call('ZRANGE', processing, 0, 0, 'WITHSCORES')
   if first[2] then call('ZADD', ending, first[2], queue) else call('ZREM', ending, queue) end
 end
-for _, b in ipairs(broken) do put_aside(b[1], line('processing', b[2]), b[2]) end
+for _, b in ipairs(broken) do move_to_quarantine(b[1], line('processing', b[2]), b[2]) end
 if #broken > 0 then answer[2] = finish() end
-if next_end then answer[1] = whole(next_end - now) end
+if next_end then answer[1] = int_text(next_end - now) end
 return answer

@@ -1,7 +1,7 @@
 -- Reads.
 -- What a job waits for. ARGV[3]: id; ARGV[4]: at most so many holders and waiters.
 -- Answer: the job as get tells it; then 1 when its queue is paused, 1 when it is served, how many go first (one more
--- than most_counted: or more), how many of the queue run, and of a throttled job the resource it waits for, see
+-- than max_counted: or more), how many of the queue run, and of a throttled job the resource it waits for, see
 -- throttler_view.lua.
 local id = ARGV[3]
 local record = call('HGET', jobs, id)
@@ -14,9 +14,9 @@ local a = at.kind == 'throttled' and admission_of(id) or no_admission
 local first = 0
 -- A file counts one by one.
 local function count(key)
-  local beyond = call('ZRANGE', key, most_counted, most_counted, 'WITHSCORES')[2]
-  local are_more = first > most_counted or (beyond and tonumber(beyond) < tonumber(at.score))
-  first = are_more and most_counted + 1 or first + call('ZCOUNT', key, '-inf', '(' .. at.score)
+  local beyond = call('ZRANGE', key, max_counted, max_counted, 'WITHSCORES')[2]
+  local are_more = first > max_counted or (beyond and tonumber(beyond) < tonumber(at.score))
+  first = are_more and max_counted + 1 or first + call('ZCOUNT', key, '-inf', '(' .. at.score)
 end
 if at.kind == 'front' then count(at.key)
 elseif is_enqueued(at.kind) then
@@ -29,7 +29,7 @@ elseif a.at ~= '' then
   for _, queue in ipairs(call('SMEMBERS', waits(a.at))) do count(wait_line(queue, a.at)) end
 end
 local until_ = tonumber(call('ZSCORE', served, at.queue) or '0')
-return {{id, at.kind, at.score, record, call('HGET', past, id) or '', start_told(id, at.kind)},
-        call('SISMEMBER', paused, at.queue), until_ > now and 1 or 0, math.min(first, most_counted + 1),
+return {{id, at.kind, at.score, record, call('HGET', history, id) or '', run_told(id, at.kind)},
+        call('SISMEMBER', paused, at.queue), until_ > now and 1 or 0, math.min(first, max_counted + 1),
         call('ZCARD', line('processing', at.queue)),
         a.at ~= '' and throttler_view(a.at, tonumber(ARGV[4])) or {}}

@@ -8,7 +8,7 @@ for _, h in ipairs(all_holders(ARGV[3])) do
   local n, place = #answer, format('%016d', h.fence) .. h.id  -- as many digits as any fence has: in order by bytes
   if n >= 5 * tonumber(ARGV[4]) then break end
   if not after or h.since > after or (h.since == after and by_bytes(after_place, place)) then
-    answer[n + 1], answer[n + 2], answer[n + 3] = h.id, whole(h.fence), h.is_reserved
+    answer[n + 1], answer[n + 2], answer[n + 3] = h.id, int_text(h.fence), h.is_reserved
     answer[n + 4], answer[n + 5] = exact(h.since), place
   end
 end

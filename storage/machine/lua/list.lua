@@ -4,7 +4,7 @@
 -- state goes on, both empty at its beginning. ARGV[7]: 1 when args and results are told, too. ARGV[8], ARGV[9]: the
 -- first and last scores of states whose scores are instants, or -inf and +inf. From 10: states, each as its name
 -- followed by 1 when the newest is first.
--- Answer: for each job its state, then id, line, score, record, past or empty, and its start or, of a throttled job, its
+-- Answer: for each job its state, then id, line, score, record, history or empty, and its run or, of a throttled job, its
 -- admission. Scores are told so that a page goes on behind any of them. One value more at the end when the page was cut
 -- at its bytes, told or read.
 local limit, after_score, after_id = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
@@ -40,22 +40,21 @@ end
 
 -- A record with empty args, and without its checksum, which is over them.
 local function without_args(record)
-  local _, at = name_at(record, 2)
-  if at then _, at = name_at(record, at) end
+  local _, at = queue_at(record)
   local from, length, digit = at, 0, 1
   while at do
     local n = byte(record, at)
     if not n then return '' end
     at, length, digit = at + 1, length + n % 128 * digit, digit * 128
-    if n < 128 then return sub(record, 1, from - 1) .. '\0' .. sub(record, at + length, -9) end
+    if n < 128 then return sub(record, 1, from - 1) .. '\0' .. sub(record, at + length, -5) end
   end
   return ''
 end
 local function without_result(value)
-  local p = read_past(value)
+  local p = read_history(value)
   if not p or p.result == '' then return value end
   p.result = ''
-  return write_past(p)
+  return write_history(p)
 end
 
 local answer, count, bytes, read = {}, 0, 0, 0
@@ -63,16 +62,16 @@ for s = 10, #ARGV, 2 do
   local lines = lines_with_jobs(ARGV[s], ARGV[s + 1] == '1')
   while #lines > 0 and count < limit do
     local l, n = lines[1], #answer
-    local record, before = call('HGET', jobs, l.id) or '', call('HGET', past, l.id) or ''
+    local record, before = call('HGET', jobs, l.id) or '', call('HGET', history, l.id) or ''
     read = read + #record + #before
     if not with_args then record, before = without_args(record), without_result(before) end
     bytes = bytes + #record + #before
-    if n > 0 and (bytes > most_told_bytes or read > 4 * most_told_bytes) then
+    if n > 0 and (bytes > max_answer_bytes or read > 4 * max_answer_bytes) then
       answer[n + 1] = 1
       return answer
     end
     answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = ARGV[s], l.id, l.kind, l.place
-    answer[n + 5], answer[n + 6], answer[n + 7] = record, before, start_told(l.id, l.kind)
+    answer[n + 5], answer[n + 6], answer[n + 7] = record, before, run_told(l.id, l.kind)
     count = count + 1
     go_on(lines)
   end

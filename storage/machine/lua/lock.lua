@@ -14,16 +14,16 @@ local held = read_lock(call('HGET', locks, resource)) or {fence = '', lease = ''
 local function write(l, length)
   l.lease, until_ = length, now + length
   call('HSET', locks, resource, l.fence .. ' ' .. l.lease .. ' ' .. text(l.token) .. l.holder)
-  call('ZADD', lock_ends, whole(until_), resource)
+  call('ZADD', lock_ends, int_text(until_), resource)
 end
 local function answer(code)
   if until_ <= now then return {code} end
-  return {code, held.fence, whole(until_), whole(until_ - now), held.holder}
+  return {code, held.fence, int_text(until_), int_text(until_ - now), held.holder}
 end
 
 if what == 'take' then
   if until_ <= now then
-    held = {fence = whole(draw(1)), token = ARGV[7], holder = ARGV[8]}
+    held = {fence = int_text(draw(1)), token = ARGV[7], holder = ARGV[8]}
     say_layout()
     write(held, lease)
     finish()

@@ -10,7 +10,7 @@ local held = merged({page(lock_ends, false, '(' .. now_text, '+inf', after, ARGV
 while #held > 0 and #answer < 5 * tonumber(ARGV[3]) do
   local n, resource, left = #answer, held[1].id, held[1].score - now
   if left > 0 then  -- others have ended since the page before
-    answer[n + 1], answer[n + 2], answer[n + 5] = resource, exact(held[1].score), whole(math.min(left, longest))
+    answer[n + 1], answer[n + 2], answer[n + 5] = resource, exact(held[1].score), int_text(math.min(left, longest))
     local l = read_lock(call('HGET', locks, resource)) or {fence = '', holder = ''}
     answer[n + 3], answer[n + 4] = l.fence, l.holder
   end

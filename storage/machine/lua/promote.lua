@@ -2,23 +2,23 @@
 -- Moves due jobs to the tails of their queues, oldest first, and passes on what was reserved too long.
 -- ARGV[3]: at most so many of each. ARGV[4]: for how many microseconds something stays reserved.
 -- Answer: how many were moved; in how many microseconds the next is due (empty: there is none; 0: more are due); the
--- hint; the cells with a line to look at; in how many microseconds the next schedule is due, or empty.
+-- hint; the limiters with a line to look at; in how many microseconds the next schedule is due, or empty.
 -- Invariant: `due` names each queue that has scheduled jobs, with the earliest. Passes when memory is out.
-local most_open = 10000    -- lines looked at, those that stand still included
+local max_open = 10000    -- lines looked at, those that stand still included
 begin_freeing()
 local limit = tonumber(ARGV[3])
 -- Which lines may be looked at again. Those that stand still leave, whatever their number: they would stay in front of
--- all that open later. A resume, or a rouse, puts them back when one of their queues runs again.
+-- all that open later. A resume, or a reconcile, puts them back when one of their queues runs again.
 local open, seen, still, open_lines, read = {}, {}, {}, 0, 0
-while open_lines < limit and read < most_open do
+while open_lines < limit and read < max_open do
   local some = call('ZRANGE', next_checks, '-inf', now_text, 'BYSCORE', 'LIMIT', read, limit)
   for _, resource in ipairs(some) do
     if open_lines == limit then break end
     if has_runnable_waiter(resource) then
-      local cell = cell_of(resource)
+      local limiter = limiter_of(resource)
       open_lines = open_lines + 1
-      if not seen[cell] then open[#open + 1] = cell end
-      seen[cell] = true
+      if not seen[limiter] then open[#open + 1] = limiter end
+      seen[limiter] = true
     else
       still[#still + 1] = resource
     end
@@ -26,12 +26,12 @@ while open_lines < limit and read < most_open do
   read = read + #some
   if #some < limit then break end
 end
-local looked_at = call('ZRANGE', due, '-inf', now_text, 'BYSCORE')
+local records_read = call('ZRANGE', due, '-inf', now_text, 'BYSCORE')
 local function before(a, b) return a.at < b.at or (a.at == b.at and by_bytes(a.id, b.id)) end
 -- The oldest of all lines, read in growing parts: however many queues there are, some twice the limit is read.
 local found, parts = {}, {}
-for i, queue in ipairs(looked_at) do parts[i] = {queue = queue, read = 0} end
-local share = math.ceil(limit / math.max(1, #looked_at)) + 1
+for i, queue in ipairs(records_read) do parts[i] = {queue = queue, read = 0} end
+local share = math.ceil(limit / math.max(1, #records_read)) + 1
 while #parts > 0 do
   for _, part in ipairs(parts) do
     local rows = call('ZRANGE', line('scheduled', part.queue), '-inf', now_text, 'BYSCORE', 'LIMIT', part.read, share,
@@ -42,7 +42,7 @@ while #parts > 0 do
     end
     part.read, part.ended = part.read + #rows / 2, #rows < 2 * share
   end
-  if #looked_at > 1 then table.sort(found, before) end
+  if #records_read > 1 then table.sort(found, before) end
   local unread = {}
   for _, part in ipairs(parts) do
     if not part.ended and (not found[limit] or before(part.last, found[limit])) then unread[#unread + 1] = part end
@@ -51,25 +51,25 @@ while #parts > 0 do
 end
 local moved = math.min(#found, limit)
 local reservation_lasts = tonumber(ARGV[4])
-local last_lapsed = whole(now - reservation_lasts)
+local last_lapsed = int_text(now - reservation_lasts)
 local lapsed = call('ZRANGE', reserved, '-inf', last_lapsed, 'BYSCORE', 'LIMIT', 0, limit)
 if moved + #lapsed > 0 then may_draw() end
 if moved > 0 then
   local ids, leaving, entering = {}, grouped(), grouped()
   for i = 1, moved do ids[i] = found[i].id end
-  local pasts = many('HMGET', past, ids)
+  local histories = many('HMGET', history, ids)
   local place = draw(moved)
   for i = 1, moved do
     local f = found[i]
-    local p = read_past(pasts[i]) or {losses = 0}  -- who claims it will see that it cannot be read
+    local p = read_history(histories[i]) or {losses = 0}  -- who claims it will see that it cannot be read
     has_work(f.queue)
     add_one(leaving, sorted(line('scheduled', f.queue)), f.id)
-    add_two(entering, sorted(tail(f.queue, p.losses)), whole(place + i - 1), f.id)
+    add_two(entering, sorted(tail(f.queue, p.losses)), int_text(place + i - 1), f.id)
   end
   each_list(leaving, 'ZREM')
   each_list(entering, 'ZADD')
 end
-for _, queue in ipairs(looked_at) do refresh_due(queue) end
+for _, queue in ipairs(records_read) do refresh_due(queue) end
 
 for _, member in ipairs(lapsed) do
   local resource, behind = text_at(member, 1)
@@ -102,10 +102,10 @@ local function first_of(key) return tonumber(call('ZRANGE', key, 0, 0, 'WITHSCOR
 local first_due, first_reserved = first_of(due), first_of(reserved)
 if first_due then sooner(first_due) end
 if first_reserved then sooner(first_reserved + reservation_lasts) end
-if #still > 0 and read >= most_open then sooner(now) end  -- there may be more behind them
-if #open > 0 then sooner(now + look_again) end  -- a line that nobody looks at makes nobody run in circles
+if #still > 0 and read >= max_open then sooner(now) end  -- there may be more behind them
+if #open > 0 then sooner(now + recheck_interval) end  -- a line that nobody looks at makes nobody run in circles
 local coming = call('ZRANGE', next_checks, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
 if coming[2] then sooner(tonumber(coming[2])) end
 local schedule_due = first_of(firing)
-return {moved, next_in and whole(next_in) or '', hint, open,
-        schedule_due and whole(math.min(longest, math.max(0, schedule_due - now))) or ''}
+return {moved, next_in and int_text(next_in) or '', hint, open,
+        schedule_due and int_text(math.min(longest, math.max(0, schedule_due - now))) or ''}

@@ -5,7 +5,7 @@
 -- (empty: none).
 -- Then for failed, succeeded and deleted: the age in microseconds and the number that are kept, each empty for any.
 -- Answer: how many were removed, and 1 when there is more to do.
-for _, key in ipairs({jobs, past, locks, servers, claims, total_sizes}) do call('HLEN', key) end
+for _, key in ipairs({jobs, history, locks, servers, claims, total_sizes}) do call('HLEN', key) end
 sorted(lock_ends)
 begin_freeing()
 local limit, removed, more = tonumber(ARGV[3]), 0, 0
@@ -20,7 +20,7 @@ for k, kind in ipairs(final_kinds) do
     for _, queue in ipairs(all) do
       local key = line(kind, queue)
       local rows = excess > 0 and call('ZRANGE', key, 0, limit - 1, 'WITHSCORES')
-                   or call('ZRANGE', key, '-inf', '(' .. whole(oldest_kept), 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+                   or call('ZRANGE', key, '-inf', '(' .. int_text(oldest_kept), 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
       for i = 1, #rows, 2 do old[#old + 1] = {id = rows[i], at = tonumber(rows[i + 1]), key = key} end
     end
     table.sort(old, function(a, b) return a.at < b.at end)
@@ -32,7 +32,7 @@ for k, kind in ipairs(final_kinds) do
     end
     each_list(leaving, 'ZREM')
     many('HDEL', jobs, ids)
-    many('HDEL', past, ids)
+    many('HDEL', history, ids)
     removed = removed + #ids
     if #ids == limit then more = 1 end
   end
@@ -41,7 +41,7 @@ end
 -- Locks are forgotten here when nobody took or released them; not at once, so that a clock that was set ahead takes
 -- none from a holder who renews it yet.
 local lock_kept = 86400000000
-local over = call('ZRANGE', lock_ends, '-inf', whole(now - lock_kept), 'BYSCORE', 'LIMIT', 0, limit)
+local over = call('ZRANGE', lock_ends, '-inf', int_text(now - lock_kept), 'BYSCORE', 'LIMIT', 0, limit)
 many('HDEL', locks, over)
 many('ZREM', lock_ends, over)
 if #over == limit then more = 1 end

@@ -3,7 +3,7 @@
 -- layout than its own; `servers` and `schema` are the same in all.
 -- ARGV[3]: the layout that a file has by its tables, else empty.
 -- Nothing is done while a server lives: with the next step it would have to end. Who was silent for a minute does not
--- live; the fences of its starts are refused like its steps.
+-- live; the fences of its runs are refused like its steps.
 -- Answer: the layout that was found, empty for no store; then the names of servers that live.
 
 -- How a layout becomes the next one, by its number. None yet: 4 is the first that was released.

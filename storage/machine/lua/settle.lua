@@ -1,11 +1,11 @@
 -- Writes.
--- Ends starts, and may claim in the same step.
--- ARGV[3]: the number of groups. For each: the number of its starts; how they ended (succeeded, failed, deleted, retry,
+-- Ends runs, and may claim in the same step.
+-- ARGV[3]: the number of groups. For each: the number of its runs; how they ended (succeeded, failed, deleted, retry,
 -- given_back, deferred); 1 when that is a failed run, else 0; the delay in microseconds of those that are retried or
--- deferred; 1 when they report progress, else 0; and for each start: id; fence; the reason, the result and the report,
--- if any, each as "length:bytes"; cause, error and time waited, as in a past. Then the claim, if any: see claim.lua.
--- Answer: a digit for each start (0 ended, 1 stale, 2 had ended so before); the hint; then the rest of the claim's.
--- Invariants: only the current start ends; it leaves `runs` and its lease, and its job enters one line; what has
+-- deferred; 1 when they report progress, else 0; and for each run: id; fence; the reason, the result and the report,
+-- if any, each as "length:bytes"; cause, error and time waited, as in a history. Then the claim, if any: see claim.lua.
+-- Answer: a digit for each run (0 ended, 1 stale, 2 had ended so before); the hint; then the rest of the claim's.
+-- Invariants: only the current run ends; it leaves `runs` and its lease, and its job enters one line; what has
 -- ended changes no more; its permits go back and on. Passes when memory is out.
 begin_freeing()
 local groups, ids, fences, said, ended_how = {}, {}, {}, {}, {}
@@ -24,7 +24,7 @@ end
 local rows = many('HMGET', runs, ids)
 
 -- What the starts of one claim have in common is taken apart once.
-local common, some_took = {}, false  -- some_took: what claims took
+local common, some_inline = {}, false  -- some_inline: what claims took
 local function common_of(rest)
   local c = common[rest]
   if c == nil then
@@ -37,14 +37,14 @@ local function common_of(rest)
                      processing = sorted(line('processing', queue)),
                      middle = ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server), lines = {}, ended = 0,
                      ends = {}} or false
-    some_took = some_took or (c and permits ~= '')
+    some_inline = some_inline or (c and permits ~= '')
     common[rest] = c
   end
   return c
 end
 
--- Only a job with a past costs a look at it, and only one with an admission a look at that.
-local attempts, commons, past_ids, looked, has_admission = {}, {}, {}, {}, {}
+-- Only a job with a history costs a look at it, and only one with an admission a look at that.
+local attempts, commons, history_ids, looked, has_admission = {}, {}, {}, {}, {}
 for i = 1, n do
   local row, fence, has = rows[i], fences[i], nil
   commons[i] = false
@@ -52,18 +52,18 @@ for i = 1, n do
     local attempt, flag, rest = match(row, '^(%d+) (%d) (.*)$', #fence + 2)
     if attempt then attempts[i], has, commons[i] = attempt, flag, common_of(rest) end
   end
-  if has ~= '0' and has ~= '2' then past_ids[#past_ids + 1] = ids[i] end
+  if has ~= '0' and has ~= '2' then history_ids[#history_ids + 1] = ids[i] end
   if has == '2' or has == '3' then has_admission[ids[i]] = true end
 end
-if #past_ids == 0 then call('HLEN', past) end
-for k, value in ipairs(many('HMGET', past, past_ids)) do looked[past_ids[k]] = value end
+if #history_ids == 0 then call('HLEN', history) end
+for k, value in ipairs(many('HMGET', history, history_ids)) do looked[history_ids[k]] = value end
 local plain = not next(has_admission)  -- nobody has more than what its claim took
-if some_took then throttling().check_throttlers() end
+if some_inline then throttling().check_throttlers() end
 local ended_commons = {}
 
 local codes = {}
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
-local earliest, done, took = {}, {}, {}  -- took: see give_back
+local earliest, done, inline_permits = {}, {}, {}  -- inline_permits: see give_back
 local ends, changes = 0, 0
 
 local goes_on = {given_back = true, retry = true, deferred = true}
@@ -72,12 +72,12 @@ local function target_of(how, delay, losses, c)
     sorted(due)
     has_work('@')
     earliest[c.queue] = math.min(earliest[c.queue] or now + delay, now + delay)
-    return line('scheduled', c.queue), whole(now + delay)
+    return line('scheduled', c.queue), int_text(now + delay)
   end
   if goes_on[how] then
     has_work(c.queue)
     local first = how == 'given_back' and not is_suspect(losses)
-    return first and line('front', c.queue) or tail(c.queue, losses), whole(draw(1))
+    return first and line('front', c.queue) or tail(c.queue, losses), int_text(draw(1))
   end
   local key = c.lines[how] or line(how, c.queue)
   c.lines[how] = key
@@ -91,7 +91,7 @@ for _, group in ipairs(groups) do
   for i = group.from, group.to do
     local id, fence, c = ids[i], fences[i], commons[i]
     local before = looked[id]
-    local p = before and read_past(before)
+    local p = before and read_history(before)
     if done[id] == fence or (p and p.settled == fence and fence ~= '0') then
       codes[i] = '2'
     elseif not c or done[id] or fence == '0' then
@@ -100,7 +100,7 @@ for _, group in ipairs(groups) do
       codes[i] = '0'
       done[id] = fence
       if before and not p then
-        may_put_aside(c.queue)
+        may_move_to_quarantine(c.queue)
         broken[#broken + 1] = {id, c.processing, c.queue}
       else
         local losses, attempt = p and p.losses or 0, attempts[i]
@@ -109,7 +109,7 @@ for _, group in ipairs(groups) do
           if c.ended == 0 then ended_commons[#ended_commons + 1] = c end
           c.ended = c.ended + 1
         elseif c.permits ~= '' then
-          took[ends] = c.permits
+          inline_permits[ends] = c.permits
         end
         ended[ends] = id
         c.ends[how] = (c.ends[how] or 0) + 1
@@ -117,14 +117,14 @@ for _, group in ipairs(groups) do
         local target, score = target_of(how, group.delay, losses, c)
         add_two(entering, sorted(target), score, id)
 
-        -- A start that was given back or deferred does not count as a run.
+        -- A run that was given back or deferred does not count as a run.
         local counted = uncounted and attempt - 1 or attempt
         changed[changes + 1] = id
         changes = changes + 2
         if p then
           remember(p, fence, attempt, c.claimed, c.server, ended_how[i])
           changed[changes] = counted .. ' ' .. losses .. ' ' .. fence .. ' ' .. p.failures + failure .. ' ' ..
-                             p.n .. ' ' .. said[i] .. (group.reports and '' or text(p.reported)) .. p.history
+                             p.n .. ' ' .. said[i] .. (group.reports and '' or text(p.reported)) .. p.ended_runs
         else
           changed[changes] = counted .. ' 0 ' .. fence .. ' ' .. failure .. ' 1 ' .. said[i] ..
                              (group.reports and '' or '0:') .. text(fence .. ' ' .. attempt .. c.middle .. ended_how[i])
@@ -146,14 +146,14 @@ if ARGV[at] then may_draw() end  -- for the claim
 for _, c in pairs(common) do
   for how, n in pairs(c and c.ends or {}) do count_jobs(c.queue, how, n) end
 end
-keep_totals()
+keep_totals(job_counts)
 each_list(leaving, 'ZREM')
 many('HDEL', runs, ended)
-many('HSET', past, changed)
+many('HSET', history, changed)
 each_list(entering, 'ZADD')
-for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', whole(instant), queue) end
-for _, b in ipairs(broken) do put_aside(b[1], b[2], b[3]) end
-if some_took and plain then throttling().end_alike(ended_commons) end
+for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', int_text(instant), queue) end
+for _, b in ipairs(broken) do move_to_quarantine(b[1], b[2], b[3]) end
+if some_inline and plain then throttling().end_alike(ended_commons) end
 local is_final = {}
 if next(had) then
   for _, group in ipairs(groups) do
@@ -164,7 +164,7 @@ if next(had) then
     end
   end
 end
-give_back_if_any(ended, had, took, is_final)
+give_back_if_any(ended, had, inline_permits, is_final)
 
 local answer = {table.concat(codes), ''}
 if ARGV[at] then

@@ -23,6 +23,6 @@ local function list_at(instant, otherwise) return math.floor((tonumber(instant) 
 local newest = list_at('', now)
 for slot = math.max(newest - ARGV[6], list_at(ARGV[7], 0)), math.min(newest + 1, list_at(ARGV[8], now + each)) do
   local rows = call('HGET', total_list(kind, slot), name)
-  if rows then answer[#answer + 1], answer[#answer + 2] = whole(slot), rows end
+  if rows then answer[#answer + 1], answer[#answer + 2] = int_text(slot), rows end
 end
 return answer

@@ -1,7 +1,7 @@
 -- Writes, and its answer is a promise.
 -- Removes a definition that nobody needs.
 -- ARGV[3]: resource. Answer: empty, or by how many it is held and for how many it is waited.
--- Invariant: what is held or waited for stays defined, and so does a cell of which a key is waited for.
+-- Invariant: what is held or waited for stays defined, and so does a limiter of which a key is waited for.
 begin_freeing()
 check_throttlers()
 local resource = ARGV[3]
@@ -14,13 +14,13 @@ end
 count(resource)
 for _, key in ipairs(call('ZRANGE', waiting, '[' .. resource .. '/', '(' .. resource .. '0', 'BYLEX')) do count(key) end
 if held + waits_for_it > 0 then return {held, waits_for_it} end
--- Its cell keeps the number: what was decided before is not carried out on one of that name that is defined anew.
+-- Its limiter keeps the number: what was decided before is not carried out on one of that name that is defined anew.
 local version, rest = match(call('HGET', limiters, resource) or '0 0:', '^(%d+) (.*)$')
 local is_window = call('HEXISTS', definitions, resource) == 1 and call('HEXISTS', limits, resource) == 0
 if not version then call('HDEL', limiters, resource)
-elseif is_window or rest ~= '0:' then call('HSET', limiters, resource, whole(version + 1) .. ' 0:') end
+elseif is_window or rest ~= '0:' then call('HSET', limiters, resource, int_text(version + 1) .. ' 0:') end
 for _, key in ipairs({definitions, configs, limits}) do call('HDEL', key, resource) end
 for _, line_of_it in ipairs(call('ZRANGE', next_checks, 0, -1)) do
-  if cell_of(line_of_it) == resource then call('ZREM', next_checks, line_of_it) end
+  if limiter_of(line_of_it) == resource then call('ZREM', next_checks, line_of_it) end
 end
 return {}

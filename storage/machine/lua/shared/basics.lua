@@ -26,14 +26,14 @@ local function say_layout()
 end
 
 -- A double holds whole numbers below 2^53 exactly, but tostring rounds them to 14 digits.
-local function whole(n) return format('%d', n) end
+local function int_text(n) return format('%d', n) end
 
 local now = tonumber(ARGV[1])
 if not now then
   local t = call('TIME')
   now = t[1] * 1000000 + t[2]
 end
-local now_text = whole(now)
+local now_text = int_text(now)
 -- How long one may be told to wait, whatever a score says: a longer time is no whole number.
 local longest = 4503599627370496  -- 2^52 microseconds
 

@@ -1,19 +1,19 @@
 -- Takes the first ready jobs of a queue: its front line, then all its others oldest first.
--- ARGV from `at`: server, queue, lane, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds,
+-- ARGV from `at`: server, queue, slot, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds,
 -- the number of known types, these, the number of types that start at once, these, the number of types whose permits
 -- are taken, and for each: it, 1 when it may be parked, the number of its resources, these.
 -- Answer: a place for the hint; what claimed jobs have of throttlers already, see `permits_told`; how many were parked;
 -- 1 when a suspect waits still; 1 when more may be claimed at once, as it was cut at its bytes; how long the first had
--- been ready, or empty; then for each job id, end of its lease, record, past or empty, start.
--- Invariants: what is claimed leaves its line and has a start and a lease in the same step; a job of an unknown type
+-- been ready, or empty; then for each job id, end of its lease, record, history or empty, run.
+-- Invariants: what is claimed leaves its line and has a run and a lease in the same step; a job of an unknown type
 -- moves to its type's line; no suspect stays in the front or the main line; an op that got something answers the same
 -- when it comes again. A record that cannot be read is put aside.
-local most_moved = 1000  -- jobs that one claim looks at and does not take
-local most_types = 1000  -- lines of types that a claim asks for by their names in the store, not by those that it knows
+local max_moved = 1000  -- jobs that one claim looks at and does not take
+local max_types = 1000  -- lines of types that a claim asks for by their names in the store, not by those that it knows
 local few_at_first = 32  -- are read at once, and while they are large
 local small_record = 16384
 
-local function suspect_waits(queue, passed)
+local function has_waiting_suspect(queue, passed)
   return (passed or call('EXISTS', line('suspect', queue)) == 1) and 1 or 0
 end
 
@@ -21,35 +21,35 @@ local function claimed_before(server, queue, op)
   local found, ids = {}, call('ZRANGE', line('processing', queue), 0, -1, 'WITHSCORES')
   for i = 1, #ids, 2 do
     local row = call('HGET', runs, ids[i])
-    local start = row and read_start(row)
-    if start and start.server == server and start.op == op then
-      found[#found + 1] = {fence = tonumber(start.fence), id = ids[i], until_ = whole(tonumber(ids[i + 1])), row = row}
+    local run = row and read_run(row)
+    if run and run.server == server and run.op == op then
+      found[#found + 1] = {fence = tonumber(run.fence), id = ids[i], until_ = int_text(tonumber(ids[i + 1])), row = row}
     end
   end
   table.sort(found, function(a, b) return a.fence < b.fence end)
-  local answer, ids_found, has_already = {'', '', 0, suspect_waits(queue), 0, ''}, {}, {}
+  local answer, ids_found, has_already = {'', '', 0, has_waiting_suspect(queue), 0, ''}, {}, {}
   for i, f in ipairs(found) do ids_found[i] = f.id end
   local had = admissions_if_any(ids_found)
   for i, f in ipairs(found) do
     local n, a = #answer, had[f.id]
     if a then has_already[#has_already + 1] = throttling().permits_told(i, a.held, a.slots) end
     answer[n + 1], answer[n + 2], answer[n + 5] = f.id, f.until_, f.row
-    answer[n + 3], answer[n + 4] = call('HGET', jobs, f.id) or '', call('HGET', past, f.id) or ''
+    answer[n + 3], answer[n + 4] = call('HGET', jobs, f.id) or '', call('HGET', history, f.id) or ''
   end
   answer[2] = table.concat(has_already)
   return answer
 end
 
 local function claim(at)
-  local server, queue, lane, op = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local server, queue, slot, op = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local free, ahead = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
-  local suspect_too, lease = ARGV[at + 6] == '1', ARGV[at + 7]
+  local allow_suspect, lease = ARGV[at + 6] == '1', ARGV[at + 7]
   local most = free + ahead
-  local known, at_once = {}, {}
+  local known, no_prefetch = {}, {}
   local types_end = at + 8 + ARGV[at + 8]
   for i = at + 9, types_end do known[ARGV[i]] = true end
   local at_once_end = types_end + 1 + ARGV[types_end + 1]
-  for i = types_end + 2, at_once_end do at_once[ARGV[i]] = true end
+  for i = types_end + 2, at_once_end do no_prefetch[ARGV[i]] = true end
   local plans, plans_of, place = {}, {}, at_once_end + 2  -- plans_of: how many by resource
   for _ = 1, ARGV[at_once_end + 1] do
     local plan = {may_wait = ARGV[place + 1] == '1', wants = {}, row = '', let_in = 0, roomy = 0}
@@ -66,7 +66,7 @@ local function claim(at)
   if most == 0 then return {''} end
 
   local owner = text(queue) .. server
-  local mark = lane .. ' ' .. owner
+  local mark = slot .. ' ' .. owner
   local before = call('HGET', claims, mark)
   local is_asked_again = before and (tonumber(before) or 0) >= tonumber(op)
   if not is_asked_again then may_draw() end
@@ -76,7 +76,7 @@ local function claim(at)
   if call('SISMEMBER', paused, queue) == 1 then return {''} end
 
   -- Looking: what is taken, what is moved aside, what cannot be read. Of jobs, nothing is written before all is known.
-  local ids, records, pasts, attempts, permits, has = {}, {}, {}, {}, {}, {}  -- of those taken
+  local ids, records, histories, attempts, permits, has = {}, {}, {}, {}, {}, {}  -- of those taken
   local leaving, aside, broken, strays, parks, full, looked = grouped(), {}, {}, {}, {}, false, 0
   local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
   local passed_suspect = false
@@ -97,7 +97,7 @@ local function claim(at)
   -- that, when nobody else takes of these, is kept as plan.roomy.
   local function look_at(plan)
     plan.rooms = plan.rooms or rooms_for(plan)
-    local busy, roomy, alone = nil, most_moved, true
+    local busy, roomy, alone = nil, max_moved, true
     for i, room in ipairs(plan.rooms) do
       if plan.counted then room.held = room.held + plan.let_in - plan.counted end
       if room.waited_for or room.held >= room.limit then busy = busy or plan.wants[i] end
@@ -112,7 +112,7 @@ local function claim(at)
     local kind = record and type_of(record)
     local attempt, losses = 0, 0
     if before_it then
-      local p = read_past(before_it)
+      local p = read_history(before_it)
       if p then attempt, losses = p.attempt, p.losses else kind = nil end
     end
     if not kind then
@@ -120,9 +120,9 @@ local function claim(at)
       return
     end
     local suspect = is_suspect(losses)
-    if suspect and not suspect_too then
+    if suspect and not allow_suspect then
       passed_suspect = true
-      -- One in a main line has a past that was harmed; any other stays where it is.
+      -- One in a main line has a history that was harmed; any other stays where it is.
       if from.of_new or from.of_woken then strays[#strays + 1] = {id, from.key} end
       return
     end
@@ -134,27 +134,27 @@ local function claim(at)
     local waited = plan and had[id]
     if waited then roomy = false
     elseif plan and plan.roomy == 0 then busy, roomy = look_at(plan) end
-    if (suspect or at_once[kind] or not roomy) and #ids >= free then
+    if (suspect or no_prefetch[kind] or not roomy) and #ids >= free then
       full = true  -- it and those behind it wait for a free worker: the order of the line holds
       return
     end
     if busy and plan.may_wait then
       sorted(wait_line(queue, busy))
-      full = #parks + 1 >= most_parked
+      full = #parks + 1 >= max_parked
       parks[#parks + 1] = {id = id, resource = busy}
       add_one(leaving, from.key, id)
       return
     end
     local size = #record + #(before_it or '')
-    if #ids > 0 and bytes + size > most_told_bytes then
+    if #ids > 0 and bytes + size > max_answer_bytes then
       cut, full = true, true
       return
     end
     bytes = bytes + size
-    if suspect then suspect_too = false end
+    if suspect then allow_suspect = false end
     if from.of_woken then from_woken = from_woken + 1 end
     local n = #ids + 1
-    ids[n], records[n], pasts[n], attempts[n], permits[n] = id, record, before_it or '', attempt + 1, '0:'
+    ids[n], records[n], histories[n], attempts[n], permits[n] = id, record, before_it or '', attempt + 1, '0:'
     has[n] = (before_it and 1 or 0) + (had[id] and 2 or 0)
     first_key = first_key or from.key
     add_one(leaving, from.key, id)
@@ -178,7 +178,7 @@ local function claim(at)
     end
     local all = {}
     for _, l in ipairs(lines) do
-      if not l.suspects or suspect_too then
+      if not l.suspects or allow_suspect then
         local rows = call('ZRANGE', l.key, l.seen, l.seen + wanted - 1, 'WITHSCORES')
         for i = 1, #rows, 2 do all[#all + 1] = {rows[i], tonumber(rows[i + 1]), l} end
       end
@@ -189,24 +189,24 @@ local function claim(at)
   end
 
   local function drain(lines)
-    while not full and #ids < most and looked - #ids < most_moved do
+    while not full and #ids < most and looked - #ids < max_moved do
       local found, from = first_of(lines)
       if #found == 0 then return end
-      local found_records, found_pasts = many('HMGET', jobs, found), many('HMGET', past, found)
+      local found_records, found_histories = many('HMGET', jobs, found), many('HMGET', history, found)
       local read = 0
       for i = 1, #found do read = read + #(found_records[i] or '') end
-      slice = read < #found * small_record and most_moved or few_at_first
+      slice = read < #found * small_record and max_moved or few_at_first
       -- Who was never started and waits in the main line has nothing to do with a throttler yet.
       local may_have = {}
       for i, id in ipairs(found) do
-        if found_pasts[i] or not from[i].of_new then may_have[#may_have + 1] = id end
+        if found_histories[i] or not from[i].of_new then may_have[#may_have + 1] = id end
       end
       for id, a in pairs(admissions_if_any(may_have)) do had[id] = a end
       for i, id in ipairs(found) do
         if full then return end
         from[i].seen = from[i].seen + 1
         looked = looked + 1
-        consider(id, found_records[i], found_pasts[i], from[i])
+        consider(id, found_records[i], found_histories[i], from[i])
       end
     end
   end
@@ -214,13 +214,13 @@ local function claim(at)
   drain({{key = sorted(line('front', queue)), seen = 0, of_woken = true}})
   if not full and #ids < most then
     local lines = {{key = sorted(line('ready', queue)), seen = 0, of_new = true}}
-    if suspect_too and call('EXISTS', line('suspect', queue)) == 1 then
+    if allow_suspect and call('EXISTS', line('suspect', queue)) == 1 then
       lines[2] = {key = sorted(line('suspect', queue)), seen = 0, suspects = true}
     end
     local function add_type(name)
       lines[#lines + 1] = {key = sorted(type_line(queue, name)), seen = 0, of_type = true}
     end
-    if call('SCARD', types_of(queue)) <= most_types then
+    if call('SCARD', types_of(queue)) <= max_types then
       for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
         if known[name] then add_type(name) end
       end
@@ -232,7 +232,7 @@ local function claim(at)
     drain(lines)
   end
   if #ids + #aside + #broken + #strays + #parks == 0 then
-    return {'', '', 0, suspect_waits(queue, passed_suspect), 0, ''}
+    return {'', '', 0, has_waiting_suspect(queue, passed_suspect), 0, ''}
   end
 
   for _, a in pairs(had) do
@@ -241,14 +241,14 @@ local function claim(at)
 
   -- Writing.
   local processing = sorted(line('processing', queue))
-  if #broken > 0 then may_put_aside(queue) end
+  if #broken > 0 then may_move_to_quarantine(queue) end
   sorted(ending)
   if #parks > 0 then sorted(line('throttled', queue)) end
   call('SCARD', types_of(queue))
   local entering, new_types = grouped(), {}
   if #aside > 0 then has_work(queue) end  -- for who knows their types
   for _, a in ipairs(aside) do
-    add_two(entering, sorted(type_line(queue, a[2])), whole(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
+    add_two(entering, sorted(type_line(queue, a[2])), int_text(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
     add_one(leaving, a[3], a[1])
     new_types[#new_types + 1] = a[2]
   end
@@ -260,25 +260,25 @@ local function claim(at)
   each_list(leaving, 'ZREM')
   each_list(entering, 'ZADD')
   many('SADD', types_of(queue), new_types)
-  for _, b in ipairs(broken) do put_aside(b[1], b[2], queue) end
+  for _, b in ipairs(broken) do move_to_quarantine(b[1], b[2], queue) end
 
   local own = math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
   woken = woken - own
   woken_in[queue] = (woken_in[queue] or 0) - own
   if #parks > 0 then throttling().park_fresh(queue, parks) end
 
-  local answer, answered = {'', '', #parks, suspect_waits(queue, passed_suspect), cut and 1 or 0, ''}, 6
-  if ready_at then answer[6] = whole(math.max(0, math.min(now - ready_at, longest))) end
+  local answer, answered = {'', '', #parks, has_waiting_suspect(queue, passed_suspect), cut and 1 or 0, ''}, 6
+  if ready_at then answer[6] = int_text(math.max(0, math.min(now - ready_at, longest))) end
   if #ids > 0 then
-    -- Their starts: the first of their fences.
+    -- Their runs: the first of their fences.
     local fence, rows, leases = draw(#ids), {}, {}
-    local until_, rest = whole(now + lease), ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
+    local until_, rest = int_text(now + lease), ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
     for i, id in ipairs(ids) do
-      local row = whole(fence + i - 1) .. ' ' .. attempts[i] .. ' ' .. has[i] .. rest .. permits[i] .. server
+      local row = int_text(fence + i - 1) .. ' ' .. attempts[i] .. ' ' .. has[i] .. rest .. permits[i] .. server
       rows[2 * i - 1], rows[2 * i] = id, row
       leases[2 * i - 1], leases[2 * i] = until_, id
       answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, until_, records[i]
-      answer[answered + 4], answer[answered + 5] = pasts[i], row
+      answer[answered + 4], answer[answered + 5] = histories[i], row
       answered = answered + 5
     end
     many('HSET', runs, rows)

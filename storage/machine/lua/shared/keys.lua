@@ -1,12 +1,12 @@
 -- Every key that there is, but for those of one queue (lines.lua) and the first two (basics.lua). What stands in each:
 -- docs/store_layout.md.
 local jobs = P .. ':jobs'              -- hash: id -> record, as the enqueuer sent it (core/codec)
-local past = P .. ':past'              -- hash: id -> what has happened to the job so far, once something has
-local runs = P .. ':runs'              -- hash: id -> the start that runs now
+local history = P .. ':history'              -- hash: id -> what has happened to the job so far, once something has
+local runs = P .. ':runs'              -- hash: id -> the run that runs now
 local quarantine = P .. ':quarantine'  -- hash: id -> bytes that could not be read
 local queues = P .. ':queues'          -- set: every queue that ever held a job
 local paused = P .. ':paused'          -- set: queues that start nothing
-local claims = P .. ':claims'          -- hash: "lane ", queue as "length:bytes", server -> the last op that got some
+local claims = P .. ':claims'          -- hash: "slot ", queue as "length:bytes", server -> the last op that got some
 local servers = P .. ':servers'        -- hash: id -> what a server said of itself, last beat first
 local due = P .. ':due'                -- sorted set: queue -> the earliest instant in its scheduled line
 local ending = P .. ':ending'          -- sorted set: queue -> no later than the first end of its leases
@@ -15,8 +15,8 @@ local admission = P .. ':admission'      -- hash: id -> what a job has of thrott
 local limits = P .. ':limits'            -- hash: resource -> its permits, where a definition says so
 local definitions = P .. ':definitions'  -- hash: resource -> its definition
 local configs = P .. ':configs'          -- hash: resource -> the text of the configuration that was applied last
-local limiters = P .. ':limiters'        -- hash: cell -> "version length:state"
-local claim_permits = P .. ':claim_permits'  -- hash: resource -> how many starts took it with their claim
+local limiters = P .. ':limiters'        -- hash: limiter -> "version length:state"
+local claim_permits = P .. ':claim_permits'  -- hash: resource -> how many runs took it with their claim
 local busy = P .. ':busy'                -- sorted set: resources with holders, by name
 local waiting = P .. ':waiting'          -- sorted set: resources with waiters, by name
 local reserved = P .. ':reserved'        -- sorted set: resource, as "length:bytes", and id -> since when it is reserved
@@ -34,7 +34,7 @@ local even_places = P .. ':places'     -- hash: name -> the part of its minute t
 local totals = P .. ':totals'                -- hash: queue -> the minute of its last change, and its totals since ever
 local totals_before = P .. ':totals_before'  -- hash: queue -> what they were when that minute began, and its hour
 local total_sizes = P .. ':total_sizes'      -- hash: a list of minutes or hours -> about how many bytes it has
-local acts = P .. ':acts'              -- sorted set: what people did (records.lua) -> its number, which grows
+local operator_log = P .. ':operator_log'              -- sorted set: what people did (records.lua) -> its number, which grows
 local channel = P .. ':work'           -- told who may have work: who asked, and a hint as `finish` has it
 
 -- Who has a permit of a resource, but for those in `claim_permits`: hash: id -> "kind fence since". Resources hold any
@@ -44,4 +44,4 @@ local function holders(resource) return P .. ':holders:' .. resource end
 local function wait_line(queue, resource) return P .. ':wait:' .. queue .. '/' .. resource end
 local function waits(resource) return P .. ':waits:' .. resource end
 -- Totals of a number of minutes, or hours, for each queue: of one hour since 1970, or of one day.
-local function total_list(kind, slot) return P .. ':' .. kind .. ':' .. whole(slot) end
+local function total_list(kind, slot) return P .. ':' .. kind .. ':' .. int_text(slot) end

@@ -1,6 +1,6 @@
 -- The lines of queues, and where a job is.
 
--- A job is in exactly one line, and the line is its state. Lines are sorted sets of ids: ready, woken, suspect and
+-- A job is in exactly one line, and the line is its state. Lines are sorted sets of ids: ready, front, suspect and
 -- type by place in line; throttled by the number of the first parking; scheduled by due time; processing by end of
 -- lease; final states and quarantined by the instant they were entered.
 local function line(kind, queue) return P .. ':' .. kind .. ':' .. queue end
@@ -9,7 +9,7 @@ local function type_line(queue, type) return P .. ':type:' .. queue .. '/' .. ty
 local function types_of(queue) return P .. ':types:' .. queue end
 local final_kinds = {'failed', 'succeeded', 'deleted'}
 
-local function is_suspect(losses) return losses >= suspect_from end
+local function is_suspect(losses) return losses >= suspect_after_losses end
 -- The line behind all others of a queue for a job with so many losses.
 local function tail(queue, losses) return line(is_suspect(losses) and 'suspect' or 'ready', queue) end
 
@@ -17,7 +17,7 @@ local function tail(queue, losses) return line(is_suspect(losses) and 'suspect' 
 local function mark_served(queue)
   local until_ = tonumber(call('ZSCORE', served, queue) or '0')
   if until_ < now + served_for / 2 or until_ > now + served_for then
-    call('ZADD', served, whole(now + served_for), queue)
+    call('ZADD', served, int_text(now + served_for), queue)
   end
 end
 
@@ -27,7 +27,7 @@ local function refresh_due(queue)
   if first[2] then call('ZADD', due, first[2], queue) else call('ZREM', due, queue) end
 end
 
--- All that runs: the id and the row of each start.
+-- All that runs: the id and the row of each run.
 local function all_runs()
   local found = {}
   for _, queue in ipairs(call('SMEMBERS', queues)) do
@@ -58,10 +58,10 @@ local function is_enqueued(kind)
   return kind == 'ready' or kind == 'front' or kind == 'suspect' or sub(kind, 1, 5) == 'type:'
 end
 -- The start of a job that runs, or the admission of one that is throttled; empty when it has none.
-local function start_told(id, kind) return call('HGET', kind == 'throttled' and admission or runs, id) or '' end
+local function run_told(id, kind) return call('HGET', kind == 'throttled' and admission or runs, id) or '' end
 local function place_at(id, queue, kind, key)
   local score = call('ZSCORE', key, id)
-  return score and {kind = kind, key = key, score = whole(tonumber(score)), queue = queue}
+  return score and {kind = kind, key = key, score = int_text(tonumber(score)), queue = queue}
 end
 local function place_in(id, queue, kinds, keys)
   for i, key in ipairs(keys) do

@@ -21,21 +21,21 @@ local function add_two(group, key, first, second)
   local size = group.size[key]
   list[size + 1], list[size + 2], group.size[key] = first, second, size + 2
 end
-local most_at_once = 4000  -- arguments of one call; Lua's stack ends at 8000
+local max_at_once = 4000  -- arguments of one call; Lua's stack ends at 8000
 local function each_list(group, command)
   for _, key in ipairs(group.order) do
     local list = group.of[key]
-    for from = 1, #list, most_at_once do
-      call(command, key, unpack(list, from, math.min(from + most_at_once - 1, #list)))
+    for from = 1, #list, max_at_once do
+      call(command, key, unpack(list, from, math.min(from + max_at_once - 1, #list)))
     end
   end
 end
 local function many(command, key, list)
   if #list == 0 then return {} end
-  if #list <= most_at_once then return call(command, key, unpack(list)) end
+  if #list <= max_at_once then return call(command, key, unpack(list)) end
   local all = {}
-  for from = 1, #list, most_at_once do
-    local part = call(command, key, unpack(list, from, math.min(from + most_at_once - 1, #list)))
+  for from = 1, #list, max_at_once do
+    local part = call(command, key, unpack(list, from, math.min(from + max_at_once - 1, #list)))
     if type(part) == 'table' then for _, one in ipairs(part) do all[#all + 1] = one end end
   end
   return all

@@ -4,56 +4,63 @@
 -- Invariant: a job that is stored is in one line, and its queue is known.
 local function store_new(at)
   local ids = {}
-  for n, from in ipairs(at) do ids[n] = ARGV[from] end
-  local stored = many('HMGET', jobs, ids)
+  for n = 1, #at do ids[n] = ARGV[at[n]] end
+  local answer = many('HMGET', jobs, ids)
 
-  local answer, records, known, queue_list = {}, {}, {}, {}
-  local placed, earliest = grouped(), {}
-  local mine, tails = {}, 0
-  for n, id in ipairs(ids) do
-    local there = stored[n] or mine[id]
+  local records, mine, came, queue_list = {}, {}, {}, {}
+  local ready, scheduled, earliest = {}, {}, {}  -- by queue: what its lines are given, and the earliest instant
+  for n = 1, #ids do
+    local id = ids[n]
+    local there = answer[n] or mine[id]
     if there then
       answer[n] = there
     else
-      local from = at[n]
+      local from, size = at[n], #records
       local queue, delay, record = ARGV[from + 1], tonumber(ARGV[from + 2]), ARGV[from + 3]
-      answer[n] = ''
-      mine[id] = record
-      records[#records + 1] = id
-      records[#records + 1] = record
-      if not known[queue] then
-        known[queue] = {ready = line('ready', queue), scheduled = line('scheduled', queue)}
-        queue_list[#queue_list + 1] = queue
+      answer[n], mine[id] = '', record
+      records[size + 1], records[size + 2] = id, record
+      local its = came[queue]
+      if not its then
+        its = {enqueued = 0}
+        came[queue], queue_list[#queue_list + 1] = its, queue
       end
+      its.enqueued = its.enqueued + 1
+      local kind, lists, score = 'ready', ready, nil
       if delay > 0 then
-        sorted(due)
-        add_two(placed, sorted(known[queue].scheduled), whole(now + delay), id)
-        earliest[queue] = math.min(earliest[queue] or now + delay, now + delay)
+        kind, lists, score = 'scheduled', scheduled, now + delay
+        earliest[queue] = math.min(earliest[queue] or score, score)
       else
-        tails = tails + 1
-        add_two(placed, sorted(known[queue].ready), tails, id)  -- the place is drawn below, when we know how many
+        score = draw(1)
+      end
+      local list = lists[queue]
+      if list then
+        local last = #list
+        list[last + 1], list[last + 2] = int_text(score), id
+      else
+        call('ZCARD', line(kind, queue))
+        if delay > 0 then call('ZCARD', due) end
+        lists[queue] = {int_text(score), id}
       end
     end
   end
   if #records == 0 then return answer, false end
 
-  local first = tails > 0 and draw(tails) or 0
-  for queue, keys in pairs(known) do
-    local list, later = placed.of[keys.ready], placed.of[keys.scheduled]
-    count_jobs(queue, 'enqueued', ((list and #list or 0) + (later and #later or 0)) / 2)
-    if list then
-      has_work(queue)
-      for i = 1, #list, 2 do list[i] = whole(first + list[i] - 1) end
-    end
-  end
   say_layout()
   call('SADD', queues, unpack(queue_list))  -- first: it looks at the type too, and a queue without jobs does no harm
-  keep_totals()
+  keep_totals(came)
   many('HSET', jobs, records)
-  each_list(placed, 'ZADD')
-  for queue, instant in pairs(earliest) do
-    call('ZADD', due, 'LT', whole(instant), queue)
-    has_work('@')
+  for n = 1, #queue_list do
+    local queue = queue_list[n]
+    local now_ready, later = ready[queue], scheduled[queue]
+    if now_ready then
+      many('ZADD', line('ready', queue), now_ready)
+      has_work(queue)
+    end
+    if later then
+      many('ZADD', line('scheduled', queue), later)
+      call('ZADD', due, 'LT', int_text(earliest[queue]), queue)
+      has_work('@')
+    end
   end
   return answer, true
 end

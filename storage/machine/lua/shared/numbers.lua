@@ -23,6 +23,6 @@ end
 local function begin_freeing() call('HDEL', runs, '') end
 
 local function keep_number()
-  if is_drawn then call('SET', number_key, whole(last_number)) end
+  if is_drawn then call('SET', number_key, int_text(last_number)) end
   is_drawn = false
 end

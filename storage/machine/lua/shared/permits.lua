@@ -1,14 +1,14 @@
 -- What jobs have of throttlers: their admissions, and who holds permits. storage/admission.hpp says what these mean.
 -- Invariants: a job's admission names exactly the resources that hold an entry of it, and the one line it stands in;
--- `claim_permits` counts the starts whose rows name a resource; `busy`, `waiting` and the sets of queues name exactly
+-- `claim_permits` counts the runs whose rows name a resource; `busy`, `waiting` and the sets of queues name exactly
 -- what is not empty; `reserved` has each entry of that kind.
 --
 -- An entry is "kind fence since". held: of the start with that fence; strict: the job's own until it is final;
--- reserved: a woken job's that was not claimed yet; kept: a waiting job's that was woken in vain too often.
+-- reserved: a woken job's that was not claimed yet; kept: a waiting job's that was woken too often without being let in.
 
 -- An admission: "arrival failed_wakeups fence n m ", then as "length:bytes" the resource it waits for, the n resources
 -- it has, and m times a slot: "until " and its resource. arrival is the number of its first parking (0: none),
--- failed_wakeups how many wakes ended in parking again, fence that of the start that was parked last.
+-- failed_wakeups how many wakes ended in parking again, fence that of the run that was parked last.
 local admissions_read = {}  -- by text, since most of a batch are; so nobody changes what was read
 local no_admission = {arrival = 0, failed_wakeups = 0, fence = '0', at = '', held = {}, slots = {}}
 local function read_admission(value)
@@ -33,10 +33,10 @@ local function read_admission(value)
   return a
 end
 local function write_admission(a)
-  local parts = {whole(a.arrival) .. ' ' .. a.failed_wakeups .. ' ' .. a.fence .. ' ' ..
+  local parts = {int_text(a.arrival) .. ' ' .. a.failed_wakeups .. ' ' .. a.fence .. ' ' ..
                  #a.held .. ' ' .. #a.slots .. ' ' .. text(a.at)}
   for _, resource in ipairs(a.held) do parts[#parts + 1] = text(resource) end
-  for _, slot in ipairs(a.slots) do parts[#parts + 1] = whole(slot.until_) .. ' ' .. text(slot.resource) end
+  for _, slot in ipairs(a.slots) do parts[#parts + 1] = int_text(slot.until_) .. ' ' .. text(slot.resource) end
   return table.concat(parts)
 end
 local function admission_with(held)
@@ -92,7 +92,7 @@ local function has_permit(a, resource)
   return false
 end
 
--- The resources that a claim took, as they stand in the row of a start: each as "length:bytes".
+-- The resources that a claim took, as they stand in the row of a run: each as "length:bytes".
 local rows_read = {}  -- by that text, since most of a batch are alike; so nobody changes what was read
 local function permits_in(permits)
   local held = rows_read[permits]
@@ -115,12 +115,12 @@ local function entry_of(resource, id)
   local kind, _, since = match(call('HGET', holders(resource), id) or '', '^(%a+) (%d+) (%d+)$')
   return kind or 'held', since or now_text
 end
--- What is no such thing is a cell, or a line of one.
+-- What is no such thing is a limiter, or a line of one.
 local function hands_out_permits(resource)
   return sub(resource, 1, 6) == 'mutex:' or sub(resource, 1, 10) == 'semaphore:'
 end
--- "KIND:NAME/KEY" is a line of the cell "KIND:NAME".
-local function cell_of(resource) return match(resource, '^[^/]*') end
+-- "KIND:NAME/KEY" is a line of the limiter "KIND:NAME".
+local function limiter_of(resource) return match(resource, '^[^/]*') end
 local function reservation(resource, id) return text(resource) .. id end
 -- Entries of a resource, as id and text in turn.
 local function add_entries(resource, entries)
@@ -141,12 +141,12 @@ local function said_count(resource)
   local said = call('HGET', claim_permits, resource)
   return not said and 0 or (#said < 16 and tonumber(match(said, '^%d+$'))) or nil
 end
--- How many starts took it, by their rows.
+-- How many runs took it, by their rows.
 local function claims_of(resource)
   local n = 0
   for _, its in ipairs(all_runs()) do
-    local start = read_start(its.row)
-    for _, one in ipairs(start and permits_in(start.permits) or {}) do
+    local run = read_run(its.row)
+    for _, one in ipairs(run and permits_in(run.permits) or {}) do
       if one == resource then n = n + 1 end
     end
   end
@@ -158,7 +158,7 @@ end
 -- A count that cannot be read is made anew; true when it could not.
 local function recount(resource)
   if said_count(resource) then return false end
-  call('HSET', claim_permits, resource, whole(claims_of(resource)))
+  call('HSET', claim_permits, resource, int_text(claims_of(resource)))
   return true
 end
 -- Of those whose rows name them. The rows have changed already.
@@ -172,15 +172,15 @@ local function count_claimed(resource, by)
     call('ZADD', busy, 0, resource)
   end
 end
--- Gives what its claim took entries of its own, for whatever is not the plain end of a start. The row is the caller's.
-local function spill_permits(id, start)
-  local held = permits_in(start.permits)
+-- Gives what its claim took entries of its own, for whatever is not the plain end of a run. The row is the caller's.
+local function spill_permits(id, run)
+  local held = permits_in(run.permits)
   for _, resource in ipairs(held) do
     recount(resource)  -- the row says still that it took it
-    add_entries(resource, {id, 'held ' .. start.fence .. ' ' .. start.started})
+    add_entries(resource, {id, 'held ' .. run.fence .. ' ' .. run.started})
     count_claimed(resource, -1)
   end
-  start.permits = ''
+  run.permits = ''
   return held
 end
 
@@ -194,7 +194,7 @@ local function permits_told(i, held, slots)
   for n, resource in ipairs(all) do all[n] = text(resource) end
   return i .. ' ' .. #all .. ' ' .. table.concat(all)
 end
--- What claimed jobs have belongs to their starts from now on: the i-th has fence + i - 1. Slots that lapsed are
+-- What claimed jobs have belongs to their runs from now on: the i-th has fence + i - 1. Slots that lapsed are
 -- forgotten, so that the same answer can be given again.
 local function admit_claimed(ids, had, fence)
   local all = {}
@@ -204,7 +204,7 @@ local function admit_claimed(ids, had, fence)
       for _, resource in ipairs(a.held) do
         local kind, since = entry_of(resource, id)
         if kind == 'reserved' then call('ZREM', reserved, reservation(resource, id)) end
-        add_entries(resource, {id, (kind == 'strict' and 'strict ' or 'held ') .. whole(fence + i - 1) .. ' ' .. since})
+        add_entries(resource, {id, (kind == 'strict' and 'strict ' or 'held ') .. int_text(fence + i - 1) .. ' ' .. since})
       end
       local good = {}
       for _, slot in ipairs(a.slots) do

@@ -10,8 +10,8 @@ local function text_at(s, at)
 end
 local function text(s) return #s .. ':' .. s end
 
--- The type and queue in front of a record (core/codec): a version byte, then two texts of at most 200 bytes with
--- their lengths in one or two bytes.
+-- The type and queue in front of a record (core/codec): a byte that is odd when a queue is named, and behind it texts of
+-- at most 200 bytes with their lengths in one or two bytes.
 local function name_at(s, at)
   local n = byte(s, at)
   if not n then return nil end
@@ -24,15 +24,19 @@ local function name_at(s, at)
   return sub(s, at, at + n - 1), at + n
 end
 local function type_of(record) return (name_at(record, 2)) end
-local function queue_of(record)
+-- Its queue, and the position behind it.
+local function queue_at(record)
   local _, at = name_at(record, 2)
-  return at and (name_at(record, at))
+  if not at then return nil end
+  if byte(record, 1) % 2 == 0 then return default_queue, at end
+  return name_at(record, at)
 end
+local function queue_of(record) return (queue_at(record)) end
 
--- A start: "fence attempt has started lease renewals op ", then as "length:bytes" the queue and the permits that its
--- claim took (each "length:bytes" again), then the server. has: 1 a past, 2 an admission, 3 both; 0 when surely
+-- A run: "fence attempt has started lease renewals op ", then as "length:bytes" the queue and the permits that its
+-- claim took (each "length:bytes" again), then the server. has: 1 a history, 2 an admission, 3 both; 0 when surely
 -- neither.
-local function read_start(row)
+local function read_run(row)
   local fence, attempt, has, started, lease, renewals, op, at =
     match(row, '^(%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%d+) ()')
   local queue, permits
@@ -42,17 +46,17 @@ local function read_start(row)
   return {fence = fence, attempt = tonumber(attempt), has = has, started = started, lease = lease,
           renewals = renewals, op = op, queue = queue, permits = permits, server = sub(row, at)}
 end
-local function write_start(s)
+local function write_run(s)
   return s.fence .. ' ' .. s.attempt .. ' ' .. s.has .. ' ' .. s.started .. ' ' .. s.lease .. ' ' ..
          s.renewals .. ' ' .. s.op .. ' ' .. text(s.queue) .. text(s.permits) .. s.server
 end
 
--- The past: "attempt losses settled failures n ", then as "length:bytes" each the reason, the result, the reported
--- progress, and the last n starts, oldest first. No past is that of a job that nothing has happened to.
-local function read_past(value)
+-- The history: "attempt losses settled failures n ", then as "length:bytes" each the reason, the result, the reported
+-- progress, and the last n runs, oldest first. No history is that of a job that nothing has happened to.
+local function read_history(value)
   if not value then
     return {attempt = 0, losses = 0, settled = '0', failures = 0, n = 0, reason = '', result = '', reported = '',
-            history = ''}
+            ended_runs = ''}
   end
   local p = {}
   local attempt, losses, settled, failures, n, at = match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) ()')
@@ -66,22 +70,22 @@ local function read_past(value)
   if not at then return nil end
   p.reported, at = text_at(value, at)
   if not at then return nil end
-  p.history = sub(value, at)
+  p.ended_runs = sub(value, at)
   return p
 end
-local function write_past(p)
+local function write_history(p)
   return p.attempt .. ' ' .. p.losses .. ' ' .. p.settled .. ' ' .. p.failures .. ' ' .. p.n .. ' ' .. text(p.reason) ..
-         text(p.result) .. text(p.reported) .. p.history
+         text(p.result) .. text(p.reported) .. p.ended_runs
 end
--- An ended start: "fence attempt claimed ended ", then as "length:bytes" its server, the cause and the error, and last
--- how many microseconds it waited for its body to begin.
+-- An ended run: "fence attempt claimed ended ", then as "length:bytes" its server, the cause and the error, and last
+-- how many microseconds it waited for its handler to begin.
 local function remember(p, fence, attempt, claimed, server, how)
   local ended = fence .. ' ' .. attempt .. ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server) .. how
-  p.history = p.history .. text(ended)
+  p.ended_runs = p.ended_runs .. text(ended)
   p.n = p.n + 1
   while p.n > history_limit do
-    local _, behind = text_at(p.history, 1)
-    p.history = behind and sub(p.history, behind) or ''
+    local _, behind = text_at(p.ended_runs, 1)
+    p.ended_runs = behind and sub(p.ended_runs, behind) or ''
     p.n = p.n - 1
   end
 end
@@ -96,7 +100,7 @@ end
 
 -- What a person did: "number at until count ", then as "length:bytes" each who it was, through what and what was done,
 -- and behind these the first of what it was done to. Nothing when it cannot be read.
-local function read_act(value)
+local function read_action(value)
   local number, at, until_, count, place = match(value, '^(%d+) (%d+) (%d+) (%d+) ()')
   if not number then return nil end
   local a = {number = tonumber(number), at = tonumber(at), until_ = tonumber(until_), count = tonumber(count),
@@ -108,8 +112,8 @@ local function read_act(value)
   while place and place <= #value do a.named[#a.named + 1], place = text_at(value, place) end
   return place and a
 end
-local function write_act(a)
-  local parts = {whole(a.number) .. ' ' .. whole(a.at) .. ' ' .. whole(a.until_) .. ' ' .. whole(a.count) .. ' ' ..
+local function write_action(a)
+  local parts = {int_text(a.number) .. ' ' .. int_text(a.at) .. ' ' .. int_text(a.until_) .. ' ' .. int_text(a.count) .. ' ' ..
                  text(a.name) .. text(a.through) .. text(a.what)}
   for _, one in ipairs(a.named) do parts[#parts + 1] = text(one) end
   return table.concat(parts)

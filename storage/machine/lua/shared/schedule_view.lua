@@ -24,5 +24,5 @@ end
 local function schedule_view(name)
   local s = schedule_of(name) or {version = '0', record = '', runs = ''}
   local at = call('ZSCORE', firing, name)
-  return {name, s.version, s.record, at and whole(tonumber(at)) or '', call('HGET', even_places, name) or '', s.runs}
+  return {name, s.version, s.record, at and int_text(tonumber(at)) or '', call('HGET', even_places, name) or '', s.runs}
 end

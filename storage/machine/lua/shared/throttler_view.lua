@@ -1,13 +1,13 @@
--- What stands about a resource: resource, definition, how many hold it and wait for it, its opening or empty.
+-- What stands about a resource: resource, definition, how many hold it and wait for it, its next check or empty.
 local function about(resource)
   local n = 0
   for _, queue in ipairs(call('SMEMBERS', waits(resource))) do n = n + call('ZCARD', wait_line(queue, resource)) end
-  local opening = call('ZSCORE', next_checks, resource)
+  local next_check = call('ZSCORE', next_checks, resource)
   return {resource, call('HGET', definitions, resource) or '', held_of(resource), n,
-          opening and whole(tonumber(opening)) or ''}
+          next_check and int_text(tonumber(next_check)) or ''}
 end
 
--- All who have a permit of a resource, the oldest first, those of one instant by their starts. A hash has no order, so
+-- All who have a permit of a resource, the oldest first, those of one instant by their runs. A hash has no order, so
 -- all are gathered: about as many as the limit, and all that runs is looked at where claims took some.
 local function all_holders(resource)
   local held = {}
@@ -19,9 +19,9 @@ local function all_holders(resource)
   for i = 1, #rows, 2 do add(rows[i], match(rows[i + 1], '^(%a+) (%d+) (%d+)$')) end
   if call('HEXISTS', claim_permits, resource) == 1 then
     for _, its in ipairs(all_runs()) do
-      local start = read_start(its.row)
-      for _, name in ipairs(start and permits_in(start.permits) or {}) do
-        if name == resource then add(its.id, 'held', start.fence, start.started) end
+      local run = read_run(its.row)
+      for _, name in ipairs(run and permits_in(run.permits) or {}) do
+        if name == resource then add(its.id, 'held', run.fence, run.started) end
       end
     end
   end
@@ -49,16 +49,16 @@ local function line_behind(resource, most, number, id)
 end
 
 -- One resource: what stands about it; its first holders, each as id, fence, 1 when reserved, since; its first waiters;
--- the state of its cell.
+-- the state of its limiter.
 local function throttler_view(resource, limit)
   local first, waiters = {}, {}
   for i, h in ipairs(all_holders(resource)) do
     if i > limit then break end
     local n = #first
-    first[n + 1], first[n + 2], first[n + 3], first[n + 4] = h.id, whole(h.fence), h.is_reserved, whole(h.since)
+    first[n + 1], first[n + 2], first[n + 3], first[n + 4] = h.id, int_text(h.fence), h.is_reserved, int_text(h.since)
   end
   for i, w in ipairs(line_behind(resource, limit)) do waiters[i] = w.id end
-  local stored = call('HGET', limiters, cell_of(resource)) or ''
+  local stored = call('HGET', limiters, limiter_of(resource)) or ''
   local from = match(stored, '^%d+ ()')
   return {about(resource), first, waiters, from and text_at(stored, from) or ''}
 end

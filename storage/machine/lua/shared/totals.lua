@@ -1,25 +1,19 @@
 -- How many jobs of each queue came and ended: since ever, and by minute and hour for charts.
 
-local total_of = {enqueued = 1, succeeded = 2, failed = 3, deleted = 4, retry = 5, lost = 6}
-local job_counts = {}  -- by queue: how many of each this step brings about
--- Ends of other kinds are not counted.
+local job_counts = {}  -- by queue: how many of each this step brings about, by name
 local function count_jobs(queue, what, n)
-  local which = total_of[what]
-  if not which then return end
   local its = job_counts[queue]
   if not its then
-    its = {0, 0, 0, 0, 0, 0}
+    its = {}
     job_counts[queue] = its
   end
-  its[which] = its[which] + n
+  its[what] = (its[what] or 0) + n
 end
 
 -- Six totals from a text, and the place behind them; nothing when they are none, or more than there can be.
 local function read_totals(value, from)
   local a, b, c, d, e, f, behind = match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)()', from)
-  if not a then return end
-  local t = {tonumber(a), tonumber(b), tonumber(c), tonumber(d), tonumber(e), tonumber(f)}
-  if math.max(unpack(t)) <= longest then return t, behind end
+  if a and math.max(a, b, c, d, e, f) <= longest then return {a + 0, b + 0, c + 0, d + 0, e + 0, f + 0}, behind end
 end
 local function write_totals(t) return format('%d %d %d %d %d %d', unpack(t)) end
 -- The minute of the last change, and the totals since ever.
@@ -29,39 +23,10 @@ local function read_last(value)
   if minute and minute < longest / 60000000 then return minute, read_totals(value, at) end
 end
 
--- The lists of minutes and hours with their sizes, those that end first at first; which are too old, or said to be larger
--- than all may be.
-local function total_lists(sizes, now_minute)
-  local all = {}
-  for its, size in pairs(sizes) do
-    local kind, slot = match(its, '^(%l+):(%d+)$')
-    local ends = ((tonumber(slot) or 0) + 1) * (kind == 'hours' and 24 or 1)
-    local kept = kind == 'hours' and days_of_hours * 24 or hours_of_minutes
-    all[#all + 1] = {its = its, size = size, ends = ends, key = (kind == 'minutes' or kind == 'hours') and P .. ':' .. its,
-                     goes = ends <= now_minute / 60 - kept or size > most_total_bytes}
-  end
-  table.sort(all, function(a, b) return a.ends < b.ends or a.ends == b.ends and by_bytes(a.its, b.its) end)
-  return all
-end
-local function sizes_of_totals()
-  local sizes, known = {}, call('HGETALL', total_sizes)
-  for i = 1, #known, 2 do sizes[known[i]] = math.max(0, math.min(tonumber(known[i + 1]) or 0, longest)) end
-  return sizes
-end
-local function drop_totals(list)
-  if list.key then call('UNLINK', list.key) end
-  call('HDEL', total_sizes, list.its)
-end
--- Those that are too old, also when nothing counts any more.
-local function drop_old_totals()
-  for _, list in ipairs(total_lists(sizes_of_totals(), now / 60000000)) do
-    if list.goes then drop_totals(list) end
-  end
-end
-
 -- Adds what a minute has brought, which is over for these queues, to the list of its hour, and with an hour to the list
 -- of its day: of the queue, and under the empty name of all together. Removes lists that are too old, and the oldest
--- while all are too large. `over`: name, minute and totals of each. Looks at all before it writes.
+-- while all are too large. `over`: name, minute and totals of each, of none for the removals alone. Looks at all before
+-- it writes. What it calls is made in it: hardly any step ends a minute, and a function costs each that has it.
 local function end_minutes(over, now_minute)
   local function growth(t, before)
     local grown = {}
@@ -70,8 +35,8 @@ local function end_minutes(over, now_minute)
   end
   local lists = {}  -- what changes: by key, by name
   local function rows_of(kind, slot, name)
-    local its = kind .. ':' .. whole(slot)
-    local list = lists[its] or {key = total_list(kind, slot), rows = {}, grown = 0}
+    local its = kind .. ':' .. int_text(slot)
+    local list = lists[its] or {key = P .. ':' .. its, rows = {}, grown = 0}
     lists[its] = list
     if not list.rows[name] then
       local rows = call('HGET', list.key, name)
@@ -84,7 +49,7 @@ local function end_minutes(over, now_minute)
   local function add(kind, slot, name, place, grown)
     local list, rows = rows_of(kind, slot, name)
     if #rows > largest then return end
-    local head = ',' .. whole(place) .. ' '
+    local head = ',' .. int_text(place) .. ' '
     local from = string.find(rows, head, 1, true)
     local its, behind = read_totals(rows, (from or #rows) + #head)
     local sum = {}
@@ -112,44 +77,70 @@ local function end_minutes(over, now_minute)
     before[#before + 1], before[#before + 2] = o.name, write_totals(o.totals) .. ' ' .. write_totals(of_hour)
   end
 
-  local sizes, sum = sizes_of_totals(), 0
+  local sizes, known = {}, call('HGETALL', total_sizes)
+  for i = 1, #known, 2 do sizes[known[i]] = math.max(0, math.min(tonumber(known[i + 1]) or 0, longest)) end
   for its, list in pairs(lists) do sizes[its] = (sizes[its] or 0) + list.grown end
-  local all = total_lists(sizes, now_minute)
-  for _, a in ipairs(all) do sum = sum + (a.goes and 0 or a.size) end
+  -- All lists, those that end first at first; which are too old, or said to be larger than all may be.
+  local all, sum = {}, 0
+  for its, size in pairs(sizes) do
+    local kind, slot = match(its, '^(%l+):(%d+)$')
+    local ends = ((tonumber(slot) or 0) + 1) * (kind == 'hours' and 24 or 1)
+    local kept = kind == 'hours' and days_of_hours * 24 or hours_of_minutes
+    local goes = ends <= now_minute / 60 - kept or size > max_total_bytes
+    all[#all + 1] = {its = its, size = size, ends = ends, goes = goes,
+                     key = (kind == 'minutes' or kind == 'hours') and P .. ':' .. its}
+    sum = sum + (goes and 0 or size)
+  end
+  table.sort(all, function(a, b) return a.ends < b.ends or a.ends == b.ends and by_bytes(a.its, b.its) end)
   many('HSET', totals_before, before)  -- first: a Redis that is out of memory refuses it, and a removal it would not
   for _, a in ipairs(all) do
-    if a.goes then
-      drop_totals(a)
-    elseif sum > most_total_bytes then
-      sum = sum - a.size
-      drop_totals(a)
-    elseif lists[a.its] then
+    local list = lists[a.its]
+    if a.goes or sum > max_total_bytes then
+      if not a.goes then sum = sum - a.size end
+      if a.key then call('UNLINK', a.key) end
+      call('HDEL', total_sizes, a.its)
+    elseif list then
       local fields = {}
-      for name, rows in pairs(lists[a.its].rows) do fields[#fields + 1], fields[#fields + 2] = name, rows end
-      call('HSET', total_sizes, a.its, whole(a.size))
+      for name, rows in pairs(list.rows) do fields[#fields + 1], fields[#fields + 2] = name, rows end
+      call('HSET', total_sizes, a.its, int_text(a.size))
       many('HSET', a.key, fields)
     end
   end
 end
+-- Those that are too old, also when nothing counts any more.
+local function drop_old_totals() end_minutes({}, math.floor(now / 60000000)) end
 
--- Writes what was counted: after all that a script looks at, and before whatever else it writes.
-local function keep_totals()
-  local now_minute, over, anew, changed = math.floor(now / 60000000), nil, {}, {}
-  for queue, counts in pairs(job_counts) do
-    local value = call('HGET', totals, queue)
-    local minute, t = read_last(value or '')
-    if not t then
-      minute, t = now_minute, {0, 0, 0, 0, 0, 0}
-      if value then anew[#anew + 1], anew[#anew + 2] = queue, '0 0 0 0 0 0 0 0 0 0 0 0' end
-    elseif now_minute > minute or now_minute < minute - 60 then  -- what comes late counts as the last minute's
-      over = over or {}
-      over[#over + 1] = {name = queue, minute = minute, totals = {unpack(t)}}
-      minute = now_minute
-    end
-    for i = 1, 6 do t[i] = t[i] + counts[i] end
-    changed[#changed + 1], changed[#changed + 2] = queue, whole(minute) .. ' ' .. write_totals(t)
+-- What a row becomes when only jobs come, in the minute that it speaks of: all behind their number stays as it stands.
+-- Nothing when it speaks of another minute, or cannot be read.
+local function with_more_enqueued(value, n)
+  local minute, before, others = match(value, '^(%d+) (%d+)( %d+ %d+ %d+ %d+ %d+)$')
+  if minute and minute + 0 == math.floor(now / 60000000) and before + 0 <= longest then
+    return minute .. ' ' .. int_text(before + n) .. others
   end
-  job_counts = {}
+end
+
+-- Writes what was counted, by queue, which is `job_counts` or of that form: after all that a script looks at, and before
+-- whatever else it writes.
+local function keep_totals(counted)
+  local now_minute, over, anew, changed = math.floor(now / 60000000), nil, {}, {}
+  for queue, its in pairs(counted) do
+    local a, b, c, d, e, f = its.enqueued, its.succeeded, its.failed, its.deleted, its.retry, its.lost
+    if a or b or c or d or e or f then  -- other ends are not counted
+      local value = call('HGET', totals, queue)
+      local minute, t = read_last(value or '')
+      if not t then
+        minute, t = now_minute, {0, 0, 0, 0, 0, 0}
+        if value then anew[#anew + 1], anew[#anew + 2] = queue, '0 0 0 0 0 0 0 0 0 0 0 0' end
+      elseif now_minute > minute or now_minute < minute - 60 then  -- what comes late counts as the last minute's
+        over = over or {}
+        over[#over + 1] = {name = queue, minute = minute, totals = t}
+        minute = now_minute
+      end
+      changed[#changed + 1], changed[#changed + 2] =
+        queue, format('%d %d %d %d %d %d %d', minute, t[1] + (a or 0), t[2] + (b or 0), t[3] + (c or 0),
+                      t[4] + (d or 0), t[5] + (e or 0), t[6] + (f or 0))
+    end
+  end
   if over then end_minutes(over, now_minute) end
   many('HSET', totals_before, anew)
   many('HSET', totals, changed)

@@ -1,6 +1,6 @@
--- Jobs that wait for a permit or a slot: their lines, who is woken, and what comes free when starts end.
+-- Jobs that wait for a permit or a slot: their lines, who is woken, and what comes free when runs end.
 
-local most_woken = 1000  -- by one permit that came free, or one higher limit; those that end, and a rouse, go on
+local max_woken = 1000  -- by one permit that came free, or one higher limit; those that end, and a reconcile, go on
 
 -- A queue runs when it is not paused and somebody serves it.
 local known_to_run = {}
@@ -21,8 +21,8 @@ local function has_runnable_waiter(resource)
 end
 
 local function enqueue_waiter(id, queue, resource, arrival)
-  call('ZADD', line('throttled', queue), whole(arrival), id)
-  call('ZADD', wait_line(queue, resource), whole(arrival), id)
+  call('ZADD', line('throttled', queue), int_text(arrival), id)
+  call('ZADD', wait_line(queue, resource), int_text(arrival), id)
   call('SADD', waits(resource), queue)
   call('ZADD', waiting, 0, resource)
 end
@@ -60,24 +60,24 @@ local function first_waiters(resource, count)
 end
 
 -- Moves them to their queues' front lines, a suspect to its tail; `give` changes the admission of each. Nobody is woken
--- while there are no places to give: what has ended has ended all the same, and a rouse goes on.
+-- while there are no places to give: what has ended has ended all the same, and a reconcile goes on.
 local function wake_first(resource, count, give)
   local found, ids = can_draw and first_waiters(resource, count) or {}, {}
   if #found == 0 then return 0 end
   for i, w in ipairs(found) do ids[i] = w.id end
-  local pasts, had = many('HMGET', past, ids), admissions_of(ids)
+  local histories, had = many('HMGET', history, ids), admissions_of(ids)
   local leaving, entering, changed, from = grouped(), grouped(), {}, {}
   local place = draw(#found)
   for i, w in ipairs(found) do
     -- Who claims one whose past cannot be read will see that.
-    local losses = tonumber(match(pasts[i] or '', '^%d+ (%d+) ') or '0')
+    local losses = tonumber(match(histories[i] or '', '^%d+ (%d+) ') or '0')
     local a = copy_of(had[w.id] or no_admission)
     a.at = ''
     give(a, w.id)
     changed[2 * i - 1], changed[2 * i] = w.id, write_admission(a)
     add_one(leaving, wait_line(w.queue, resource), w.id)
     add_one(leaving, line('throttled', w.queue), w.id)
-    add_two(entering, sorted(line(is_suspect(losses) and 'suspect' or 'front', w.queue)), whole(place + i - 1), w.id)
+    add_two(entering, sorted(line(is_suspect(losses) and 'suspect' or 'front', w.queue)), int_text(place + i - 1), w.id)
     from[w.queue] = true
     woken_in[w.queue] = (woken_in[w.queue] or 0) + 1
   end
@@ -93,7 +93,7 @@ end
 local function pass_on(resource)
   if not call('ZSCORE', waiting, resource) then return 0 end
   local limit = limit_of(resource)
-  local room = limit and math.min(limit - held_of(resource), most_woken) or 0
+  local room = limit and math.min(limit - held_of(resource), max_woken) or 0
   if room <= 0 then return 0 end
   local entries, since = {}, {}
   local got = wake_first(resource, room, function(a, id)
@@ -108,10 +108,10 @@ local function pass_on(resource)
   return got
 end
 
--- Makes up for what a line that is waited for has missed: its permit goes to whoever fits, and a line of a cell that
--- has stood still, or lost its opening, is looked at again.
+-- Makes up for what a line that is waited for has missed: its permit goes to whoever fits, and a line of a limiter that
+-- has stood still, or lost its next check, is looked at again.
 local reopened = 0
-local function rouse_line(resource)
+local function reconcile_line(resource)
   if hands_out_permits(resource) then return pass_on(resource) end
   if has_runnable_waiter(resource) and not call('ZSCORE', next_checks, resource) then
     call('ZADD', next_checks, now_text, resource)
@@ -120,10 +120,10 @@ local function rouse_line(resource)
   return 0
 end
 
--- Ends what these jobs have. What is strict stays with a job that is not final, for no start; the rest goes back and
--- on, in the order of the jobs. `had`: their admissions, by id; `took`: what stood in the rows of their starts, by
+-- Ends what these jobs have. What is strict stays with a job that is not final, for no run; the rest goes back and
+-- on, in the order of the jobs. `had`: their admissions, by id; `took`: what stood in the rows of their runs, by
 -- place; both as they were before the first write.
-local function give_back(ids, had, took, is_final)
+local function give_back(ids, had, inline_permits, is_final)
   local order, entries, counts, gone, changed = {}, {}, {}, {}, {}
   local function freed(resource)
     if not entries[resource] then
@@ -140,11 +140,11 @@ local function give_back(ids, had, took, is_final)
     end
   end
   for i, id in ipairs(ids) do
-    if took[i] == last then
+    if inline_permits[i] == last then
       n = n + 1
     else
       count_last()
-      last, n = took[i], 1
+      last, n = inline_permits[i], 1
     end
     local a = had[id]
     if a then
@@ -181,7 +181,7 @@ local function give_back(ids, had, took, is_final)
   for _, resource in ipairs(order) do pass_on(resource) end
 end
 
--- Ends starts of whom these stood in their rows, `ended` of each, and nothing else.
+-- Ends runs of whom these stood in their rows, `ended` of each, and nothing else.
 local function end_alike(alike)
   local order, counts = {}, {}
   for _, c in ipairs(alike) do
@@ -194,7 +194,7 @@ local function end_alike(alike)
   for _, resource in ipairs(order) do pass_on(resource) end
 end
 
--- The rows of starts count what was taken, whatever was counted so far: one of them could not be read. Once is enough
+-- The rows of runs count what was taken, whatever was counted so far: one of them could not be read. Once is enough
 -- for all of a step, since such rows count for nothing.
 local is_counted_anew = false
 local function count_anew()
@@ -203,8 +203,8 @@ local function count_anew()
   local counts = {}
   for _, resource in ipairs(call('HKEYS', claim_permits)) do counts[resource] = 0 end
   for _, its in ipairs(all_runs()) do
-    local start = read_start(its.row)
-    for _, resource in ipairs(start and permits_in(start.permits) or {}) do
+    local run = read_run(its.row)
+    for _, resource in ipairs(run and permits_in(run.permits) or {}) do
       counts[resource] = (counts[resource] or 0) + 1
     end
   end
@@ -214,21 +214,21 @@ local function count_anew()
   end
 end
 
--- A job leaves for good, whatever it does now: running, waiting or woken. `row` is that of its start, if it has one,
+-- A job leaves for good, whatever it does now: running, waiting or woken. `row` is that of its run, if it has one,
 -- and is no more.
 local function forget_job(id, row)
-  local start = row and read_start(row)
-  local a, took = admission_of(id), start and start.permits ~= '' and start.permits
-  if row and not start then
+  local run = row and read_run(row)
+  local a, inline_permits = admission_of(id), run and run.permits ~= '' and run.permits
+  if row and not run then
     a = a or recovered_admission(id)
     count_anew()
   end
-  if not a and not took then return end
+  if not a and not inline_permits then return end
   if a then
     if a.at ~= '' then remove_waiter(a.at, id) end
     for _, resource in ipairs(a.held) do call('ZREM', reserved, reservation(resource, id)) end
   end
-  give_back({id}, {[id] = a}, {took}, {[id] = true})
+  give_back({id}, {[id] = a}, {inline_permits}, {[id] = true})
 end
 
 -- How a newcomer finds a resource: its limit (nothing: not defined), how many hold it, and whether somebody waits
@@ -245,7 +245,7 @@ end
 local function park_fresh(queue, parks)
   local written, standing, lines, first = {}, {}, grouped(), draw(#parks)
   for i, p in ipairs(parks) do
-    local n = whole(first + i - 1)
+    local n = int_text(first + i - 1)
     written[2 * i - 1] = p.id
     written[2 * i] = write_admission({arrival = first + i - 1, failed_wakeups = 0, fence = '0', at = p.resource,
                                       held = {}, slots = {}})
@@ -261,21 +261,21 @@ local function park_fresh(queue, parks)
   end
 end
 
--- Ends a start whose job waits now for a resource. What it had goes back, unless it was woken in vain too often: then
+-- Ends a run whose job waits now for a resource. What it had goes back, unless it was woken too often without being let in: then
 -- it keeps that, and takes what of `free` it does not have; but whoever waits for a permit has none behind it by
 -- name, so that no two wait for each other. What is strict is no exception: a job that has it and lacks another asks
--- for more than it did in its last start.
-local function park_start(id, start, a, resource, free)
+-- for more than it did in its last run.
+local function park_run(id, run, a, resource, free)
   local b = copy_of(a)
   local by_host = sub(resource, 1, 7) == 'custom:'
   if b.arrival == 0 then b.arrival = draw(1) elseif not by_host then b.failed_wakeups = b.failed_wakeups + 1 end
-  local keeps = b.failed_wakeups >= most_failed_wakeups and not by_host
-  sorted(line('processing', start.queue))
-  sorted(line('throttled', start.queue))
-  sorted(wait_line(start.queue, resource))
-  b.fence, b.at, b.held = start.fence, resource, {}
+  local keeps = b.failed_wakeups >= max_failed_wakeups and not by_host
+  sorted(line('processing', run.queue))
+  sorted(line('throttled', run.queue))
+  sorted(wait_line(run.queue, resource))
+  b.fence, b.at, b.held = run.fence, resource, {}
   local has_now = {unpack(a.held)}
-  for _, r in ipairs(spill_permits(id, start)) do has_now[#has_now + 1] = r end
+  for _, r in ipairs(spill_permits(id, run)) do has_now[#has_now + 1] = r end
   table.sort(has_now, by_bytes)
   local freed, is_permit = {}, limit_of(resource)
   for _, r in ipairs(has_now) do
@@ -292,9 +292,9 @@ local function park_start(id, start, a, resource, free)
     b.held[#b.held + 1] = r
     add_entries(r, {id, 'kept 0 ' .. now_text})
   end
-  call('ZREM', line('processing', start.queue), id)
+  call('ZREM', line('processing', run.queue), id)
   call('HDEL', runs, id)
   call('HSET', admission, id, write_admission(b))
-  enqueue_waiter(id, start.queue, resource, b.arrival)
+  enqueue_waiter(id, run.queue, resource, b.arrival)
   for _, r in ipairs(freed) do pass_on(r) end
 end

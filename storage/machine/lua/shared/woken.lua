@@ -6,9 +6,15 @@ local woken_in = {}
 
 -- Who should look: queues by name, and as @ the timers, when something may fall due sooner than they know.
 local hinted = {}
-local function has_work(whom) hinted[whom] = true end
+local hint_size = 0
+local max_named = 8  -- in one hint
+local hint_words = ''  -- words with spaces between
+local function has_work(whom)
+  if hinted[whom] then return end
+  hinted[whom], hint_size = true, hint_size + 1
+  if hint_size <= max_named then hint_words = hint_size == 1 and whom or hint_words .. ' ' .. whom end
+end
 
-local most_named = 8  -- in one hint
 -- The last writes of a script. Answers the hint that others were given: words with spaces between, * for every queue;
 -- empty for nobody.
 local function finish()
@@ -19,10 +25,8 @@ local function finish()
       has_work('@')  -- what is reserved for them lapses
     end
   end
-  local words = {}
-  for whom in pairs(hinted) do words[#words + 1] = whom end
-  if #words == 0 then return '' end
-  local hint = #words > most_named and '@ *' or table.concat(words, ' ')
+  if hint_size == 0 then return '' end
+  local hint = hint_size > max_named and '@ *' or hint_words
   -- Who may not publish is heard by the sweep.
   redis.pcall('PUBLISH', channel, ARGV[2] .. ' ' .. hint)
   return hint

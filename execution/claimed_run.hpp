@@ -1,0 +1,65 @@
+// One run of a job: from the claim that gave it to this server until the store has taken its end.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+
+#include <sluice/handler.hpp>
+
+#include "core/clock.hpp"
+#include "storage/store.hpp"
+
+namespace sluice::execution {
+
+// Why a run was asked to stop.
+enum class stop_cause : std::uint8_t { none, shutdown, timeout, lost };
+
+// awaiting_admission: its throttlers have not let it in yet. queued: it waits for a worker of the pool.
+enum class run_phase : std::uint8_t { awaiting_admission, queued, running, ended };
+
+// What changes of a run while its pool holds it.
+struct run_state {
+  run_phase phase = run_phase::queued;
+  bool admitted = false;                          // by its throttlers
+  steady_point lease_ends = steady_point::max();  // by our own clock, counted from before the store was asked
+  steady_point received{};                        // from the store, which had claimed it just before
+  steady_point queued_since{};
+  steady_point began{};
+  std::uint64_t actor = 0;  // the host's actor that was asked to run it
+  struct {
+    stop_cause cause = stop_cause::none;
+    steady_point asked{};
+    bool overdue_told = false;  // that its handler ignores the request
+  } stop{};
+  struct {
+    std::optional<progress_report> last{};
+    bool is_new = false;  // not yet taken
+  } progress{};
+  std::shared_ptr<const storage::settlement> filed{};  // its end, perhaps not stored yet
+  bool server_waits_for_it = true;                     // when it stops
+};
+
+struct claimed_run {
+  // `lease_ends`: by our own clock.
+  explicit claimed_run(steady_point lease_ends = steady_point::max()) { state_.lease_ends = lease_ends; }
+
+  job about;
+  std::uint32_t failures = 0;  // failed runs before this one
+  std::optional<duration> timeout{};
+  bool by_actor = false;  // an actor of the host runs it: the worker's own actor asks it
+  std::stop_source stop{};
+
+private:
+  friend struct pool_core;
+  run_state state_{};  // read and written through the pool's lock alone: pool_core::state_of
+};
+using run_ptr = std::shared_ptr<claimed_run>;
+
+struct ended_run {
+  run_ptr run;
+  storage::settlement settlement;
+  outcome elected;
+  bool was_admitted = false;  // by its throttlers, after they were asked
+};
+
+}  // namespace sluice::execution

@@ -1,0 +1,365 @@
+#include "execution/dispatcher.hpp"
+
+#include "core/job_state.hpp"
+#include "core/log.hpp"
+#include "execution/election.hpp"
+#include "execution/execution_context.hpp"
+#include "execution/lease_keeper.hpp"
+#include "scheduler/timetable.hpp"
+#include "storage/settle_in_parts.hpp"
+
+namespace sluice::execution {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t max_refused = 64;        // ends that a queue keeps, and goes on claiming
+constexpr std::size_t max_unfiltered = 1'000;  // runs that wait for their filters
+
+// Among numbers of requests.
+constexpr std::uint64_t pause_between_claims_over = 0;
+constexpr std::uint64_t more_may_have_ended = UINT64_MAX;
+
+storage::settle_request settle_request_of(const queue_name& queue, const std::vector<ended_run>& ends) {
+  storage::settle_request settle;
+  settle.queue = queue;
+  for (const auto& end : ends)
+    settle.runs.push_back(end.settlement);
+  return settle;
+}
+
+// Of a run that its throttlers do not let in now, when it ends by that and not by the filters' say.
+std::optional<elected_end> end_without_run(const execution_context& of, const admission_verdict& verdict) {
+  const auto& about = verdict.run->about;
+  if (verdict.what != admission::deferred && verdict.what != admission::undecided) return std::nullopt;
+  const auto& plan = of.config->throttles.find(about.type.value)->second;
+  not_admitted end{verdict.why, verdict.resource, std::nullopt};
+  if (plan.otherwise == throttle_action::retry || verdict.what == admission::undecided)
+    end.delay = std::max(plan.delay, verdict.after);
+  return end_of(about, end);
+}
+
+// What was claimed for a server that has ended meanwhile.
+void give_back_claimed(storage::shared_store& store, const queue_name& queue, const storage::answer& told) {
+  const auto* settled = std::get_if<storage::settle_answer>(&told);
+  const auto* claimed = settled ? &settled->next : std::get_if<storage::claim_answer>(&told);
+  if (!claimed || claimed->jobs.empty()) return;
+  storage::settle_request back;
+  back.queue = queue;
+  for (const auto& one : claimed->jobs)
+    back.runs.push_back(given_back({one.job.id, one.job.fence}, "the server is stopping"));
+  std::vector<storage::request> asked;
+  asked.emplace_back(std::move(back));
+  store.submit(std::move(asked), [](const std::vector<storage::answer>&) {});
+}
+
+// None when a second request is never worth it.
+std::optional<request_shares> shares_in(const execution_context& of, const pool& p) {
+  if (!of.store->shared_store().has_second_connection()) return std::nullopt;
+  return shares_of(p.runs.load(), p.options.prefetch);
+}
+
+}  // namespace
+
+dispatcher::dispatcher(std::weak_ptr<execution_context> of, std::shared_ptr<pool> runs_in)
+    : context_(std::move(of)),
+      pool_(std::move(runs_in)),
+      executor_([queue = pool_->queue](const std::exception& thrown) {
+        log::error("queue ", queue.value, ": a step of its dispatcher failed: ", message_of(thrown));
+      }),
+      claims_(pool_),
+      filters_(context_, pool_) {}
+
+// The server may be gone by the time that a step's turn comes.
+template <class Step>
+bool dispatcher::run(Step step) {
+  return executor_.run([kept = shared_from_this(), step = std::move(step)]() mutable {
+    if (const auto of = kept->context_.lock()) step(*kept, *of);
+  });
+}
+
+void dispatcher::attach(std::shared_ptr<supervisor_link> supervisor) {
+  run([supervisor = std::move(supervisor)](dispatcher& d, execution_context& of) {
+    d.executor_.is_in_step();
+    d.supervisor_.use(supervisor);
+    d.coalescing_ = false;
+    d.claims_.resume();
+    d.claims_.look();
+    for (const auto& request : d.open_.all())
+      if (request->sent_again_later) d.send(of, request);  // its timer was the old one's
+    supervisor->call_filters();
+    std::vector<admission_request> unjudged;  // whom the old gate may have been asked about
+    for (const auto& run : d.pool_->runs.awaiting_admission())
+      unjudged.push_back({run, {}});  // permits are the same grant again; a slot may be spent
+    if (!unjudged.empty()) supervisor->ask_gate(std::move(unjudged));
+    d.pump(of);
+  });
+}
+
+void dispatcher::detach(const std::shared_ptr<supervisor_link>& supervisor) {
+  run([supervisor](dispatcher& d, execution_context&) {
+    d.executor_.is_in_step();
+    d.supervisor_.forget(supervisor);
+  });
+}
+
+void dispatcher::end() {
+  executor_.close();
+  executor_.is_in_step();  // nobody else is, ever again
+  supervisor_ = {};
+}
+
+void dispatcher::call_filters() {
+  if (filters_.call() >= max_unfiltered) claim_if_free();  // they held up claims
+}
+
+void dispatcher::claim_if_free() {
+  run([](dispatcher& d, execution_context& of) {
+    d.executor_.is_in_step();
+    d.claims_.look();
+    d.pump(of);
+  });
+}
+
+// Handlers that are through in no time are settled by the handful: to ask for the first alone would make the others
+// wait for two round trips.
+void dispatcher::runs_ended() {
+  run([](dispatcher& d, execution_context& of) {
+    d.executor_.is_in_step();
+    if (d.open_.any() || d.coalescing_ || !d.supervisor_.is_there()) return d.pump(of);
+    const auto load = d.pool_->runs.load();
+    const auto soon = drain_time(load, d.min_round_trip_);
+    if (!soon) return d.pump(of);
+    d.coalescing_ = true;
+    d.supervisor_.ask([in = *soon](supervisor_link& by) { by.call_later(in, more_may_have_ended); });
+    // The supervisor may be busy when the time has come: whoever ends the last that waits now comes instead.
+    const auto parts = shares_in(of, *d.pool_);
+    const std::size_t all = load.queued + load.ended;
+    d.pool_->runs.notify_when_ended(parts ? std::min<std::size_t>(parts->least, all) : all);
+  });
+}
+
+void dispatcher::pump(execution_context& of) {
+  coalescing_ = false;
+  while (ask_store(of))
+    continue;
+}
+
+bool dispatcher::ask_store(execution_context& of) {
+  const auto slot = open_.free_slot();
+  if (!slot) return false;
+  const auto parts = shares_in(of, *pool_);
+  auto request = std::make_shared<open_request>();
+  std::uint32_t coming = 0;
+  if (const auto other = open_.any()) {
+    if (!parts || other->failures > 0) return false;  // nothing newer is tried before what the store refused
+    request->ending = pool_->runs.take_ended(parts->least, parts->most);
+    if (request->ending.empty()) return false;
+    coming = other->wanted;
+  } else {
+    request->ending = pool_->runs.take_ended(1, parts ? parts->most : SIZE_MAX);
+  }
+  if (parts) coming += pool_->runs.load().ended;  // the next request asks for as many again
+  claim_size size;
+  if (supervisor_.is_there() && open_.refused_ends() < max_refused && filters_.waiting() < max_unfiltered)
+    size = claims_.size(of, coming, !request->ending.empty());
+  if (request->ending.empty() && size.empty()) return false;
+
+  request->number = ++last_number_;
+  request->slot = *slot;
+  std::optional<storage::claim_request> claim;
+  if (!size.empty()) claim = claims_.claim(of, *request, size);
+  if (request->ending.empty()) {
+    request->asked.emplace_back(std::move(*claim));
+  } else {
+    auto settle = settle_request_of(pool_->queue, request->ending);
+    settle.next = std::move(claim);
+    request->asked.emplace_back(std::move(settle));
+  }
+  open_.add(request);
+  send(of, request);
+  return true;
+}
+
+void dispatcher::send(execution_context& of, const open_request_ptr& request) {
+  // The lease of a claim that is asked again runs from the first time.
+  if (request->sent == steady_point{}) request->sent = steady_clock::now();
+  request->sent_again_later = false;
+  // A copy: it may have to be asked again. In what order it settles and claims is promised to nobody.
+  of.store->submit(
+      request->asked,
+      [weak = weak_from_this(), number = request->number, store = of.store->who_answers(),
+       queue = pool_->queue](std::vector<storage::answer> answers) {
+        const auto told = std::make_shared<std::vector<storage::answer>>(std::move(answers));
+        const auto alive = weak.lock();
+        const bool taken = alive && alive->run([number, told](dispatcher& d, execution_context& in) {
+          d.executor_.is_in_step();
+          d.answered(in, number, *told);
+        });
+        if (!taken) give_back_claimed(*store, queue, told->at(0));
+      },
+      storage::priority::unordered);
+}
+
+void dispatcher::send_later(const open_request_ptr& request, duration in) {
+  request->sent_again_later = true;
+  supervisor_.ask([in, number = request->number](supervisor_link& by) { by.call_later(in, number); });
+}
+
+void dispatcher::again(std::uint64_t number) {
+  run([number](dispatcher& d, execution_context& of) {
+    d.executor_.is_in_step();
+    if (number == more_may_have_ended) return d.pump(of);
+    if (number == pause_between_claims_over) {
+      d.claims_.resume();
+      d.claims_.look();
+      return d.pump(of);
+    }
+    if (const auto request = d.open_.find(number); request && request->sent_again_later) d.send(of, request);
+  });
+}
+
+void dispatcher::answered(execution_context& of, std::uint64_t number, std::vector<storage::answer>& answers) {
+  const auto request = open_.find(number);
+  if (!request) return;
+  if (const auto* failed = std::get_if<error>(&answers.at(0))) {
+    if (request->ending.empty() && storage::concerns_one_end(failed->code)) return claim_refused(of, request, *failed);
+    const auto delay = retry_delay(request->failures++);
+    if (request->failures == 1 || request->failures % 16 == 0)
+      log::warn("queue ", pool_->queue.value, ": the store refused (", to_string(*failed), "); asking again");
+    return send_later(request, delay);
+  }
+  if (request->failures == 0) {
+    const auto took = std::chrono::duration_cast<duration>(steady_clock::now() - request->sent);
+    min_round_trip_ = min_round_trip_.count() == 0 ? took : std::min(min_round_trip_ + min_round_trip_ / 16, took);
+  }
+  storage::claim_answer answer;
+  std::vector<ended_run> still;
+  if (auto* told = std::get_if<storage::settle_answer>(&answers[0])) {
+    still = settled(of, *request, told->each);
+    answer = std::move(told->next);
+  } else if (auto* only = std::get_if<storage::claim_answer>(&answers[0])) {
+    answer = std::move(*only);
+  }
+  const bool was_refused = open_.remove(request);
+  keep_refused(std::move(still), was_refused ? request->failures + 1 : 1);
+  if (was_refused) {
+    claims_.look();  // there may be room again, here and in the store
+  } else {
+    claimed(of, *request, answer);
+    claims_.answered(of, *request, answer);
+  }
+  pump(of);
+}
+
+void dispatcher::claimed(execution_context& of, const open_request& request, storage::claim_answer& answer) {
+  auto runs = claims_.take(of, request, answer);
+  if (runs.suspect_place_is_free) supervisor_.ask([](supervisor_link& by) { by.wake_all_queues(); });
+  if (runs.ready.empty() && runs.to_admit.empty()) return;
+  pool_->runs.accept(std::move(runs.ready));
+  if (!runs.to_admit.empty()) {
+    std::vector<run_ptr> held;
+    for (const auto& one : runs.to_admit)
+      held.push_back(one.run);
+    held = pool_->runs.hold(std::move(held));  // without those of an answer that came before
+    std::erase_if(runs.to_admit,
+                  [&](const auto& one) { return std::find(held.begin(), held.end(), one.run) == held.end(); });
+    supervisor_.ask([asked = std::move(runs.to_admit)](supervisor_link& by) { by.ask_gate(asked); });
+  }
+  of.keeper->notice(std::min(runs.first_timeout, request.sent + scheduler::renewal_interval(of.options)));
+}
+
+void dispatcher::claim_refused(execution_context& of, const open_request_ptr& request, const error& why) {
+  if (claims_.is_worth_a_line())
+    log::warn("queue ", pool_->queue.value, ": the store refused a claim (", to_string(why), "); asking again");
+  const auto pause = claims_.refused(*request);
+  supervisor_.ask([pause](supervisor_link& by) { by.call_later(pause, pause_between_claims_over); });
+  if (request->suspect_reserved) release_suspect_slot(of);
+  open_.remove(request);
+  pump(of);
+}
+
+void dispatcher::release_suspect_slot(execution_context& of) {
+  if (claims_.release_suspect_slot(of)) supervisor_.ask([](supervisor_link& by) { by.wake_all_queues(); });
+}
+
+std::vector<ended_run> dispatcher::settled(execution_context& of, open_request& request,
+                                           const std::vector<errc>& each) {
+  std::vector<ended_run> still, not_tried;
+  std::vector<filter_calls::stored_end> stored;
+  for (std::size_t i = 0; i < request.ending.size(); ++i) {
+    auto& one = request.ending[i];
+    if (!request.handlers_told) handler_over(of, one);
+    if (each[i] == errc::storage_busy) {
+      not_tried.push_back(std::move(one));
+    } else if (storage::concerns_one_end(each[i])) {
+      if (each[i] == errc::storage_damaged) pool_->watch.stop_waiting_for(one.run);
+      still.push_back(std::move(one));
+    } else {
+      stored.push_back({std::move(one), each[i]});
+    }
+  }
+  if (!stored.empty()) {
+    filters_.add_stored(std::move(stored));
+    if (of.config->has_user_filters()) supervisor_.ask([](supervisor_link& by) { by.call_filters(); });
+    else filters_.call();
+  }
+  // Those first, so that each has its turn however many are refused.
+  still.insert(still.begin(), std::make_move_iterator(not_tried.begin()), std::make_move_iterator(not_tried.end()));
+  return still;
+}
+
+void dispatcher::keep_refused(std::vector<ended_run> ends, std::uint32_t failures) {
+  if (ends.empty()) return;
+  auto request = std::make_shared<open_request>();
+  request->number = ++last_number_;  // an answer that comes twice must not be read for fewer ends
+  request->failures = failures;
+  request->handlers_told = true;
+  request->asked.emplace_back(settle_request_of(pool_->queue, ends));
+  if (failures == 1 || failures % 16 == 0)
+    log::warn("queue ", pool_->queue.value, ": the store cannot take the ends of ", ends.size(), " jobs, ",
+              ends.back().run->about.id.value, " among them; asking again");
+  request->ending = std::move(ends);
+  open_.add_refused(request);
+  send_later(request, retry_delay(failures));
+}
+
+void dispatcher::handler_over(execution_context& of, const ended_run& ended) {
+  if (storage::is_suspect(ended.run->about.losses)) release_suspect_slot(of);
+  if (!ended.was_admitted) return;
+  supervisor_.ask([run = ended.run, failed = ended.settlement.failure,
+                   ran = ended.settlement.ran](supervisor_link& by) { by.notify_run_ended(run, failed, ran); });
+}
+
+void dispatcher::judged(std::vector<admission_verdict> verdicts) {
+  const auto of = context_.lock();
+  if (!of) return;
+  std::vector<run_ptr> admitted;
+  std::vector<admission_verdict> rejected;
+  bool others = false;
+  for (const auto& verdict : verdicts) {
+    others = others || verdict.what != admission::granted;
+    if (verdict.what == admission::granted) admitted.push_back(verdict.run);
+    else if (verdict.what == admission::rejected) rejected.push_back(verdict);
+    else if (auto end = end_without_run(*of, verdict)) pool_->runs.reject(verdict.run, std::move(*end));
+  }
+  auto over = pool_->runs.admit(admitted);
+  const bool asks_filters = !rejected.empty();
+  filters_.add_rejected(std::move(rejected));
+  run([verdicts = std::move(verdicts), over = std::move(over), others, asks_filters](dispatcher& d,
+                                                                                     execution_context& in) {
+    d.executor_.is_in_step();
+    if (asks_filters) d.supervisor_.ask([](supervisor_link& by) { by.call_filters(); });
+    for (const auto& verdict : verdicts)
+      // It waits in the store, or is no longer ours.
+      if ((verdict.what == admission::parked || verdict.what == admission::stale) &&
+          d.pool_->runs.forget(verdict.run) && storage::is_suspect(verdict.run->about.losses))
+        d.release_suspect_slot(in);
+    for (const auto& run : over)
+      d.supervisor_.ask([run](supervisor_link& by) { by.notify_run_ended(run, false, duration(0)); });
+    if (others) d.claims_.look();  // the place of one that is not let in may be another's
+    d.pump(in);
+  });
+}
+
+}  // namespace sluice::execution

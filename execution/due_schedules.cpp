@@ -1,0 +1,75 @@
+#include "execution/due_schedules.hpp"
+
+#include "core/log.hpp"
+#include "scheduler/schedules.hpp"
+
+namespace sluice::execution {
+namespace {
+
+constexpr std::size_t max_fired = 1'000;  // jobs in one request, or few more
+constexpr auto after_refusal = std::chrono::seconds(1);
+
+}  // namespace
+
+void due_schedules::use_zones(const std::string& version) {
+  if (version == zones_) return;
+  zones_ = version;
+  plan_from_.emplace();
+}
+
+std::optional<storage::request> due_schedules::next_planning() const {
+  if (!plan_from_) return std::nullopt;
+  return storage::schedules_request{200, *plan_from_};
+}
+
+storage::update_schedule_request due_schedules::fire(const storage::schedule_row& due, time_point now) {
+  auto fired = scheduler::firing(due, now, zones_,
+                                 [this](new_job job) { return pipeline_.prepare(std::move(job), store_->now()); });
+  auto& told = problems_[due.name];
+  if (told != fired.problem && !fired.problem.empty())
+    log::error("schedule ", due.name, ": no job can be made: ", fired.problem);
+  told = fired.problem;
+  if (told.empty()) problems_.erase(due.name);
+  return std::move(fired.update);
+}
+
+due_schedules::next_step due_schedules::answered(const storage::due_answer& due) {
+  next_step next;
+  std::size_t jobs = 0;
+  more_due_ = due.next_in == duration::zero();
+  for (const auto& row : due.rows) {
+    auto update = fire(row, due.now);
+    jobs += update.enqueue.size();
+    next.requests.emplace_back(std::move(update));
+    if (jobs < max_fired) continue;
+    more_due_ = true;
+    break;
+  }
+  if (due.next_in && !more_due_) next.look_in = due.next_in;
+  return next;
+}
+
+due_schedules::next_step due_schedules::answered(const storage::schedules_answer& some) {
+  next_step next;
+  for (const auto& row : some.rows)
+    if (auto planned = scheduler::planning_anew(row, zones_)) next.requests.emplace_back(std::move(*planned));
+  plan_from_ = some.next.empty() ? std::nullopt : std::optional(some.next);
+  if (plan_from_) next.look_in = duration::zero();
+  return next;
+}
+
+due_schedules::next_step due_schedules::answered(const storage::update_schedule_answer& updated) {
+  next_step next;
+  if (updated.row && updated.row->next_at)
+    next.look_in = std::max(duration::zero(), *updated.row->next_at - updated.now);
+  if (std::exchange(more_due_, false)) next.look_in = duration::zero();
+  return next;
+}
+
+steady_point due_schedules::refused(const error& why, steady_point now) {
+  log::warn("ticker: the store refused to enqueue what schedules want (", to_string(why), "); trying again in a while");
+  not_before_ = now + after_refusal;
+  return not_before_;
+}
+
+}  // namespace sluice::execution

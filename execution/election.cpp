@@ -1,0 +1,143 @@
+#include "execution/election.hpp"
+
+#include <random>
+
+#include "core/log.hpp"
+#include "core/queues.hpp"
+#include "core/ranges.hpp"
+#include "core/retry.hpp"
+#include "execution/filters.hpp"
+
+namespace sluice::execution {
+namespace {
+
+// Turns a failed run into a retry, or into the end that the narrowest policy names.
+class retry_filter final : public filter {
+public:
+  explicit retry_filter(const server_options& options) : options_(options) {}
+
+  void elect(election& e) override {
+    if (e.chosen.what != run_end::failed && e.chosen.what != run_end::given_up) return;
+    static const retry_policy nothing;
+    const auto* type = type_options_of(options_, e.about.type.value);
+    const auto* queue = options_for(options_.queues, e.about.queue.value);
+    const auto policy =
+        narrowest({&e.about.retry, type ? &type->retry : &nothing, queue ? &queue->retry : &nothing, &options_.retry});
+    const auto decision = decide_retry(policy, e.failures, roll());
+    if (e.chosen.what == run_end::failed && decision.again) {
+      e.chosen.what = run_end::retry;
+      e.chosen.delay = decision.delay;
+      e.chosen.cause = e.chosen.cause.empty() ? "failed" : e.chosen.cause;
+    } else {
+      e.chosen.what = decision.otherwise == when_exhausted::remove ? run_end::removed : run_end::given_up;
+    }
+  }
+
+private:
+  static double roll() {
+    thread_local std::minstd_rand generator{std::random_device{}()};
+    return std::uniform_real_distribution<double>(0, 1)(generator);
+  }
+
+  server_options options_;
+};
+
+// Calls user code that has no say in what happens next.
+template <class F>
+void guarded(const char* what, const job& about, F&& call) {
+  try {
+    call();
+  } catch (const std::exception& e) {
+    log::error("a filter's ", what, " threw for job ", about.id.value, ": ", message_of(e));
+  } catch (...) {
+    log::error("a filter's ", what, " threw something that is no exception for job ", about.id.value);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<filter> make_retry_filter(const server_options& options) {
+  return std::make_shared<retry_filter>(options);
+}
+
+elected_end elect(const execution_config& config, const job& about, std::uint32_t failures, outcome candidate,
+                  duration ran) {
+  bool failure = false;
+  election e{about, failures, candidate};
+  // Whoever makes a failure of it, the handler or a filter, makes it count.
+  const auto count = [&] {
+    failure = failure || candidate.what == run_end::failed || candidate.what == run_end::given_up;
+    e.failures = failures + (failure ? 1 : 0);
+  };
+  count();
+  for (const auto& entry : config.filters) {
+    if (concerns(entry, about)) guarded("elect", about, [&] { entry.filter->elect(e); });
+    count();
+  }
+  failure = failure && candidate.what != run_end::succeeded;
+
+  elected_end made;
+  auto& end = made.settlement;
+  end.run = {about.id, about.fence};
+  end.end = candidate.what;
+  end.failure = failure;
+  end.ran = ran;
+  end.watched = candidate.watched;
+  constexpr auto longest = ranges::enqueue_delay.most;
+  candidate.delay = std::clamp(candidate.delay, duration::zero(), longest);
+  const bool later = candidate.what == run_end::retry || candidate.what == run_end::deferred;
+  end.delay = later ? candidate.delay : duration::zero();
+  end.cause = candidate.cause.empty() ? std::string(name_of(candidate.what)) : candidate.cause;
+  end.text = bounded_utf8(candidate.text, candidate.what == run_end::succeeded ? max_result_bytes : max_error_bytes);
+  const auto why = printable(candidate.text, 200);
+  switch (candidate.what) {
+    case run_end::succeeded: break;
+    case run_end::retry:
+    case run_end::deferred:
+      end.reason = failure ? cat("retry ", e.failures, " in ",
+                                 format_duration(std::chrono::round<std::chrono::milliseconds>(end.delay)), ": ", why)
+                           : cat("again in ", format_duration(end.delay), ": ", why);
+      break;
+    case run_end::given_back: end.reason = cat("given back: ", why); break;
+    case run_end::failed:
+    case run_end::given_up:
+      end.reason = cat(e.failures > 1 ? cat("failed ", e.failures, " times: ") : std::string("failed: "), why);
+      break;
+    case run_end::removed: end.reason = cat("deleted after ", e.failures, " failed runs: ", why); break;
+  }
+  made.elected = std::move(candidate);
+  return made;
+}
+
+storage::settlement given_back(const storage::run_key& run, const std::string& why) {
+  storage::settlement end;
+  end.run = run;
+  end.end = run_end::given_back;
+  end.cause = name_of(end.end);
+  end.text = end.reason = "given back: " + why;
+  return end;
+}
+
+elected_end end_of(const job& about, const not_admitted& verdict) {
+  elected_end made;
+  auto& end = made.settlement;
+  end.run = {about.id, about.fence};
+  end.end = verdict.delay ? run_end::deferred : run_end::removed;
+  end.cause = "throttled";
+  end.text = verdict.why;
+  end.throttler = verdict.throttler;
+  end.delay = verdict.delay.value_or(duration(0));
+  end.reason =
+      verdict.delay ? cat(verdict.why, "; again in ", format_duration(end.delay)) : cat("deleted: ", verdict.why);
+  made.elected.what = end.end;
+  made.elected.text = verdict.why;
+  made.elected.delay = end.delay;
+  return made;
+}
+
+void notify_applied(const execution_config& config, const job& about, const outcome& stored) {
+  for (const auto& entry : config.filters)
+    if (concerns(entry, about)) guarded("applied", about, [&] { entry.filter->applied(about, stored); });
+}
+
+}  // namespace sluice::execution

@@ -1,0 +1,35 @@
+// How the outcome of a run becomes what is stored of it.
+#pragma once
+
+#include "execution/execution_config.hpp"
+
+namespace sluice::execution {
+
+struct elected_end {
+  storage::settlement settlement;
+  outcome elected;  // what the filters' `applied` are told
+};
+
+// The filters' say about an outcome, retry's among them, and what is stored then. Never throws.
+// `failures`: failed runs before this one.
+elected_end elect(const execution_config& config, const job& about, std::uint32_t failures, outcome candidate,
+                  duration ran);
+
+// Makes the retry filter, which turns a failed run into another try or into the end that the narrowest policy names.
+std::shared_ptr<filter> make_retry_filter(const server_options& options);
+
+// The end of a run whose handler did not come to its end: no filter has a say.
+storage::settlement given_back(const storage::run_key& run, const std::string& why);
+
+// The end of a run that its throttlers did not let in: scheduled again after `delay`, or deleted when that is not told.
+struct not_admitted {
+  std::string why;
+  std::string throttler;
+  std::optional<duration> delay;
+};
+elected_end end_of(const job& about, const not_admitted& verdict);
+
+// What the filters are told once the end is stored.
+void notify_applied(const execution_config& config, const job& about, const outcome& stored);
+
+}  // namespace sluice::execution

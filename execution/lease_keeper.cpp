@@ -1,0 +1,176 @@
+#include "execution/lease_keeper.hpp"
+
+#include <algorithm>
+
+#include "core/log.hpp"
+#include "core/thread_name.hpp"
+#include "scheduler/timetable.hpp"
+
+namespace sluice::execution {
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// How long a handler may go on after it was asked to stop, before its worker is replaced.
+constexpr duration stop_timeout = 10s;
+
+constexpr duration overdue_again = 1s;
+
+// What is told of progress within this time is stored as one.
+constexpr duration progress_delay = 200ms;
+
+steady_point at(steady_point::rep ticks) { return steady_point(steady_point::duration(ticks)); }
+
+// No thread is stuck in an actor of the host, so nothing is gained by waiting.
+duration patience_with(const execution_context& of, const claimed_run& run) {
+  return run.by_actor ? duration(0) : std::min<duration>(stop_timeout, std::max<duration>(of.options.grace, 1s));
+}
+
+using runs_of_pool = std::pair<std::shared_ptr<pool>, std::vector<run_ptr>>;
+
+void take_renewals(const std::vector<runs_of_pool>& due, steady_point lease_ends, execution_context* of,
+                   const std::vector<storage::answer>& answers) {
+  bool refused = false;
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    const auto& [p, runs] = due[i];
+    const auto* renewed = std::get_if<storage::renew_answer>(&answers[i]);
+    // What is harmed of one queue says nothing about others' leases.
+    if (!renewed) {
+      const auto& why = std::get<error>(answers[i]);
+      refused = refused || why.code != errc::storage_damaged;
+      log::warn("queue ", p->queue.value, ": leases could not be renewed: ", to_string(why));
+      continue;
+    }
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      if (renewed->each[k] == errc::none) p->watch.renewed(runs[k], lease_ends);
+      // Settled meanwhile, or taken away: then its handler works in vain.
+      else p->watch.ask_to_stop(runs[k], stop_cause::lost, steady_clock::now());
+    }
+  }
+  if (of && refused) ++of->refused_renewals;
+}
+
+// Each queue by itself, in one commit: what is harmed of one must cost the others no lease.
+void renew(execution_context& of, const std::vector<runs_of_pool>& due, steady_point now,
+           const std::weak_ptr<execution_context>& weak) {
+  std::vector<storage::request> asked;
+  for (const auto& [p, runs] : due) {
+    storage::renew_request request{{}, of.options.lease};
+    for (const auto& run : runs)
+      request.runs.push_back({run->about.id, run->about.fence});
+    asked.emplace_back(std::move(request));
+  }
+  of.store->submit(
+      std::move(asked),
+      [due, weak, lease_ends = now + of.options.lease](const std::vector<storage::answer>& answers) {
+        take_renewals(due, lease_ends, weak.lock().get(), answers);
+      },
+      storage::priority::urgent);
+}
+
+}  // namespace
+
+lease_keeper::lease_keeper(std::weak_ptr<execution_context> of, overdue_report overdue)
+    : context_(std::move(of)),
+      overdue_(std::move(overdue)),
+      next_look_(steady_point::max().time_since_epoch().count()),
+      thread_([this] { run(); }) {}
+
+void lease_keeper::halt() {
+  {
+    const mutex_lock held(lock_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void lease_keeper::notice(steady_point earliest_need) {
+  if (earliest_need >= at(next_look_.load())) return;  // it looks earlier anyway
+  const mutex_lock held(lock_);
+  if (earliest_need < at(next_look_.load())) next_look_ = earliest_need.time_since_epoch().count();
+  changed_.notify_all();
+}
+
+void lease_keeper::progress_waits() { notice(steady_clock::now() + progress_delay); }
+
+void lease_keeper::run() {
+  name_this_thread("sluice-leases");
+  mutex_lock held(lock_);
+  while (!stopping_) {
+    const auto planned = at(next_look_.load());
+    if (planned == steady_point::max()) {
+      held.wait(changed_);
+      continue;
+    }
+    if (steady_clock::now() < planned) {
+      held.wait_until(changed_, planned);
+      continue;
+    }
+    next_look_ = steady_point::max().time_since_epoch().count();
+    held.unlock();
+    auto next = steady_point::max();
+    if (const auto of = context_.lock()) next = renew_due(*of, steady_clock::now());
+    held.lock();
+    next_look_ = std::min(next_look_.load(), next.time_since_epoch().count());
+  }
+}
+
+steady_point lease_keeper::renew_due(execution_context& of, steady_point now) {
+  const auto every = scheduler::renewal_interval(of.options);
+  const bool renewal_due = now >= last_renewal_ + every - 1ms;
+  auto next = steady_point::max();
+  std::vector<runs_of_pool> due;
+  for (const auto& p : of.queues.pools()) {
+    std::vector<run_ptr> its;
+    for (const auto& [run, state] : p->watch.held()) {
+      if (renewal_due) its.push_back(run);
+      next = std::min({next, renewal_due ? now + every : last_renewal_ + every, monitor_run(of, p, run, state, now)});
+    }
+    if (!its.empty()) due.emplace_back(p, std::move(its));
+  }
+  if (renewal_due) last_renewal_ = now;
+  if (!due.empty()) renew(of, due, now, context_);
+  store_progress(of);
+  return next;
+}
+
+steady_point lease_keeper::monitor_run(const execution_context& of, const std::shared_ptr<pool>& p, const run_ptr& run,
+                                       const run_state& state, steady_point now) {
+  if (now > state.lease_ends) p->watch.ask_to_stop(run, stop_cause::lost, now);
+  auto next = steady_point::max();
+  if (run->timeout && state.phase == run_phase::queued) next = now + *run->timeout;
+  if (state.phase != run_phase::running) return next;
+  if (run->timeout && state.stop.cause == stop_cause::none) {
+    const auto ends = state.began + *run->timeout;
+    if (now < ends) return std::min(next, ends);
+    p->watch.ask_to_stop(run, stop_cause::timeout, now);
+    return std::min(next, now + patience_with(of, *run));
+  }
+  if (state.stop.cause != stop_cause::timeout && state.stop.cause != stop_cause::lost) return next;
+  const auto replaced = state.stop.asked + patience_with(of, *run);
+  if (now < replaced) return std::min(next, replaced);
+  if (p->watch.tell_overdue_once(run))
+    log::error("job ", run->about.id.value, " (", run->about.type.value,
+               ") ignores its stop request; its worker is replaced");
+  overdue_(p->queue, run->about.fence);  // again at every look: a message may meet an actor that dies
+  return std::min(next, now + overdue_again);
+}
+
+void lease_keeper::store_progress(execution_context& of) {
+  storage::progress_request request;
+  for (const auto& p : of.queues.pools()) {
+    auto told = p->watch.take_progress();
+    std::move(told.begin(), told.end(), std::back_inserter(request.runs));
+  }
+  if (request.runs.empty()) return;
+  std::vector<storage::request> asked;
+  asked.emplace_back(std::move(request));
+  of.store->submit(std::move(asked), [](const std::vector<storage::answer>& answers) {
+    if (const auto* failed = std::get_if<error>(&answers.at(0)))
+      log::warn("progress could not be stored: ", to_string(*failed));
+  });
+}
+
+}  // namespace sluice::execution

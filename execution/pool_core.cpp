@@ -1,0 +1,83 @@
+#include "execution/pool_core.hpp"
+
+namespace sluice::execution {
+
+using std::chrono::steady_clock;
+
+pool_core::~pool_core() {
+  for (auto& [id, w] : workers.all)
+    if (w->thread.joinable()) w->thread.detach();  // its thread has ended: it would hold the pool else
+}
+
+pool_section::~pool_section() {
+  const auto tell = core_.ended.due_call();
+  held_.unlock();
+  if (tell) (*tell)();
+}
+
+void pool_core::enqueue(const run_ptr& run) {
+  if (runs.draining) return file_never_begun(run, "the server is stopping");
+  state_of(*run).phase = run_phase::queued;
+  state_of(*run).queued_since = steady_clock::now();
+  // A suspect was claimed for a free worker: it must not wait behind others.
+  if (storage::is_suspect(run->about.losses)) runs.queue.push_front(run);
+  else runs.queue.push_back(run);
+}
+
+// What an actor makes needs no thread to begin.
+void pool_core::begin_waiting() {
+  for (auto* w = workers.next_resting(); w && has_next() && runs.queue.front()->by_actor; w = workers.next_resting()) {
+    begin(*w);
+    if (w->calls.given_run) w->calls.given_run();
+  }
+  if (!runs.queue.empty()) workers.wake_one();
+}
+
+bool pool_core::has_next() {
+  while (!runs.queue.empty() && state_of(*runs.queue.front()).lease_ends < steady_clock::now()) {
+    const auto run = runs.queue.front();
+    runs.queue.pop_front();
+    file_never_begun(run, "its lease is over");
+  }
+  return !runs.queue.empty();
+}
+
+void pool_core::begin(worker& w) {
+  auto run = std::move(runs.queue.front());
+  runs.queue.pop_front();
+  state_of(*run).phase = run_phase::running;
+  state_of(*run).began = steady_clock::now();
+  workers.unrest(w);
+  w.current = std::move(run);
+  ++runs.running;
+}
+
+void pool_core::handler_over(const claimed_run& run) {
+  auto& state = state_of(run);
+  state.phase = run_phase::ended;
+  --runs.running;
+  times.note(std::chrono::duration_cast<duration>(steady_clock::now() - state.began));
+}
+
+void pool_core::file(ended_run end) {
+  auto& state = state_of(*end.run);
+  state.phase = run_phase::ended;
+  const auto began = state.began == steady_point{} ? steady_clock::now() : state.began;
+  end.settlement.waited = std::chrono::duration_cast<duration>(began - state.received);
+  end.settlement.progress = state.progress.last;  // also when it was taken: the store may get that too late
+  end.was_admitted = state.admitted;
+  state.filed = std::make_shared<const storage::settlement>(end.settlement);
+  ended.add(std::move(end));
+}
+
+void pool_core::file_never_begun(const run_ptr& run, const std::string& why) {
+  file({run, given_back({run->about.id, run->about.fence}, why), outcome::give_back(why)});
+}
+
+void pool_core::end(const run_ptr& run, outcome result, duration ran) {
+  auto elected = elect(*config, run->about, run->failures, std::move(result), ran);
+  const pool_section section(*this);
+  file({run, std::move(elected.settlement), std::move(elected.elected)});
+}
+
+}  // namespace sluice::execution

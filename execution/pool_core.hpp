@@ -1,0 +1,63 @@
+// What the parts of a pool share, and the steps that all of them take.
+#pragma once
+
+#include "core/mutex.hpp"
+#include "core/stop_caller.hpp"
+#include "execution/election.hpp"
+#include "execution/ended_runs.hpp"
+#include "execution/run_table.hpp"
+#include "execution/worker_table.hpp"
+
+namespace sluice::execution {
+
+struct pool_core {
+  pool_core(queue_name name, std::shared_ptr<const execution_config> runs_by)
+      : queue(std::move(name)), config(std::move(runs_by)) {}
+  ~pool_core();
+
+  const queue_name queue;
+  const std::shared_ptr<const execution_config> config;
+  mutable mutex lock{};
+  run_table runs SLUICE_GUARDED_BY(lock);
+  ended_runs ended SLUICE_GUARDED_BY(lock);
+  worker_table workers SLUICE_GUARDED_BY(lock);
+  handler_times times SLUICE_GUARDED_BY(lock);
+  bool muted SLUICE_GUARDED_BY(lock) = false;  // calls nobody back and files no end any more
+  std::condition_variable fewer_held{};        // for who waits until nothing is held
+  stop_caller stops{};                         // calls the handlers' own callbacks
+
+  run_state& state_of(const claimed_run& run) const SLUICE_REQUIRES(lock) {
+    return const_cast<claimed_run&>(run).state_;
+  }
+
+  // The run waits for a worker from now on.
+  void enqueue(const run_ptr& run) SLUICE_REQUIRES(lock);
+  // Somebody begins what waits, if somebody can.
+  void begin_waiting() SLUICE_REQUIRES(lock);
+  // Whether the first that waits can begin. Those whose leases are over may be somebody else's by now: they end.
+  bool has_next() SLUICE_REQUIRES(lock);
+  void begin(worker& w) SLUICE_REQUIRES(lock);
+  // Its handler is over.
+  void handler_over(const claimed_run& run) SLUICE_REQUIRES(lock);
+  // Its end is there to be taken.
+  void file(ended_run end) SLUICE_REQUIRES(lock);
+  // The same of a run that no handler has begun.
+  void file_never_begun(const run_ptr& run, const std::string& why) SLUICE_REQUIRES(lock);
+  // Lets the filters have their say, without the lock, and files the end.
+  void end(const run_ptr& run, outcome result, duration ran) SLUICE_EXCLUDES(lock);
+};
+
+// Holds the lock of a pool. What is to be told of its ends is told once the lock is free.
+class SLUICE_CHECKED_BY_CLANG(scoped_lockable) pool_section {
+public:
+  explicit pool_section(pool_core& core) SLUICE_CHECKED_BY_CLANG(acquire_capability(core.lock))
+      : core_(core), held_(core.lock) {}
+  ~pool_section() SLUICE_CHECKED_BY_CLANG(release_capability());
+  pool_section(const pool_section&) = delete;
+
+private:
+  pool_core& core_;
+  mutex_lock held_;
+};
+
+}  // namespace sluice::execution

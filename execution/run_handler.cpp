@@ -1,0 +1,65 @@
+#include "execution/run_handler.hpp"
+
+#include <cxxabi.h>
+
+#include "core/log.hpp"
+#include "core/watching.hpp"
+#include "execution/filters.hpp"
+
+namespace sluice::execution {
+namespace {
+
+using step = std::function<outcome(job_context&)>;
+
+step inside(const execution_config& config, const job& about, std::size_t from, const step& handle) {
+  for (; from < config.filters.size(); ++from) {
+    if (!concerns(config.filters[from], about)) continue;
+    return [&config, &about, from, handle](job_context& context) {
+      return config.filters[from].filter->around(context, inside(config, about, from + 1, handle));
+    };
+  }
+  return handle;
+}
+
+// A thread that is ended unwinds with an exception that is no object: the sanitizer takes its reference
+// for a null one.
+__attribute__((no_sanitize("null"))) outcome run_inside(const execution_config& config, const job& about,
+                                                        const handler& handle, job_context& context) {
+  try {
+    // Without filters of the user's there is nothing to wrap.
+    auto ended = config.filters.size() == 1 ? handle(context) : inside(config, about, 0, handle)(context);
+    if (ended.what == run_end::succeeded && ended.text.empty()) ended.text = context.result();
+    return ended;
+  } catch (ended_early& early) {
+    return std::move(early.how);
+  } catch (const stopped&) {
+    if (!context.stop_requested()) return outcome::failed("the handler stopped without being asked to");
+    return outcome::give_back("stopped on request");
+  } catch (const std::exception& e) {
+    return outcome::failed(message_of(e));
+  } catch (const char* text) {
+    return outcome::failed(text ? text : "the handler threw a null text");
+  } catch (const std::string& text) {
+    return outcome::failed(text);
+  } catch (abi::__forced_unwind&) {
+    throw;  // the thread is being ended (pthread_exit); its pool turns that into a failed run
+  } catch (...) {
+    return outcome::failed("the handler threw something that is no std::exception");
+  }
+}
+
+}  // namespace
+
+outcome run_handler(const execution_config& config, const job& about, const std::stop_token& stop,
+                    job_context::progress_sink progress) {
+  const auto found = config.handlers.entries().find(about.type.value);
+  if (found == config.handlers.entries().end())
+    return outcome::give_back("this server knows no handler for type " + about.type.value);
+  job_context context(about, stop, std::move(progress));
+  auto ended = run_inside(config, about, found->second.run, context);
+  ended.watched = context.take_watched();
+  if (!ended.watched.empty()) log::info("job ", about.id.value, " (", about.type.value, "): ", in_words(ended.watched));
+  return ended;
+}
+
+}  // namespace sluice::execution

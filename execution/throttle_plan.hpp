@@ -1,0 +1,42 @@
+// Which throttlers must let in a job of a type, read once from the options. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sluice/job.hpp>
+#include <sluice/options.hpp>
+
+#include "core/throttlers.hpp"
+#include "storage/store.hpp"
+
+namespace sluice::execution {
+
+struct throttle_plan {
+  std::vector<std::string> custom;     // resources, asked first
+  std::vector<args_template> mutexes;  // whose names are made of args
+  std::vector<std::string> permits;    // the other mutexes, and semaphores
+  std::vector<std::string> windows;    // asked last, in the order of names
+  throttle_action otherwise = throttle_action::wait;
+  duration delay{0};
+  bool strict = false;
+
+  // All that its permits are, in the order of names; the error says which of the args does not fit.
+  result<std::vector<std::string>> permits_for(const job& about) const;
+  // True when `admitted`, which a claim told of a job, is all that it needs: nobody need be asked. A strict job always
+  // is: what was reserved for it becomes its own when it takes it.
+  bool is_met_by(const job& about, const std::vector<std::string>& admitted) const;
+};
+
+using throttle_plans = std::map<std::string, throttle_plan, std::less<>>;
+
+// What claims can take themselves: relaxed permits that are the same for all jobs of a type, where no custom throttler
+// is asked before.
+storage::permits_by_type permits_of_claims(const throttle_plans& plans);
+
+// Of the types that name a throttler, or may not overlap. invalid_argument says which type's words are wrong.
+result<throttle_plans> make_throttle_plans(const std::map<std::string, type_options>& jobs);
+
+}  // namespace sluice::execution

@@ -1,0 +1,304 @@
+#include "execution/worker_threads.hpp"
+
+#include <algorithm>
+
+#include "core/log.hpp"
+#include "core/thread_name.hpp"
+#include "execution/pool.hpp"
+#include "execution/run_handler.hpp"
+
+namespace sluice::execution {
+namespace {
+
+using std::chrono::steady_clock;
+
+// What a stop request makes of an outcome.
+outcome as_stopped(outcome result, stop_cause cause) {
+  const bool unfinished = result.what == run_end::failed || result.what == run_end::given_back;
+  if (cause == stop_cause::timeout && unfinished) {
+    result = outcome::failed("timed out: " + result.text);
+    result.cause = "timed_out";
+  }
+  return result;
+}
+
+outcome retired_outcome(const claimed_run& run, stop_cause stopping, const std::string& why) {
+  // Perhaps somebody else has it by now: then this end is refused. It is no failure of the job's.
+  if (stopping == stop_cause::lost) return outcome::give_back("its lease was lost");
+  const bool unanswered = run.by_actor && stopping == stop_cause::timeout;
+  auto result = outcome::failed(unanswered ? "the actor that handles it gave no answer in time" : why);
+  result.cause = stopping == stop_cause::timeout ? "timed_out" : "worker_died";
+  return result;
+}
+
+duration since(steady_point began) { return std::chrono::duration_cast<duration>(steady_clock::now() - began); }
+
+}  // namespace
+
+worker_id worker_threads::add(worker_calls calls) {
+  join_finished();
+  const pool_section section(core_);
+  const auto id = ++core_.workers.last_id;
+  if (core_.workers.closed) return id;  // a worker that never had a thread
+  auto& made = core_.workers.all[id];
+  made = std::make_unique<worker>();
+  made->calls = std::move(calls);
+  try {
+    made->thread = std::thread([kept = of_.shared_from_this(), this, id] { work(id); });
+  } catch (...) {
+    core_.workers.all.erase(id);
+    throw;
+  }
+  return id;
+}
+
+void worker_threads::retire(worker_id id, const std::string& why, std::optional<sluice::fence> only_of) {
+  run_ptr run;
+  outcome result;
+  duration ran{0};
+  {
+    const pool_section section(core_);
+    auto* w = core_.workers.find(id);
+    if (!w || w->retired) return;
+    if (only_of && (!w->current || w->current->about.fence != *only_of)) return;
+    w->retired = true;
+    core_.workers.unrest(*w);
+    if (w->calls.gone) w->calls.gone();
+    w->work.notify_one();
+    run = w->current;
+    if (run && run->by_actor) w->current = nullptr;
+    if (core_.muted || !run || core_.state_of(*run).phase != run_phase::running) return;
+    auto& state = core_.state_of(*run);
+    state.phase = run_phase::ended;
+    --core_.runs.running;
+    result = retired_outcome(*run, state.stop.cause, why);
+    ran = since(state.began);
+  }
+  core_.end(run, std::move(result), ran);
+  core_.stops.request(run->stop);
+}
+
+std::optional<worker_id> worker_threads::who_runs(sluice::fence f) const {
+  const mutex_lock held(core_.lock);
+  for (const auto& [id, w] : core_.workers.all)
+    if (!w->retired && w->current && w->current->about.fence == f &&
+        core_.state_of(*w->current).phase == run_phase::running)
+      return id;
+  return std::nullopt;
+}
+
+void worker_threads::work(worker_id id) {
+  name_this_thread("sluice-worker");
+  struct at_end {  // also when the thread is ended from inside a handler
+    worker_threads& of;
+    worker_id id;
+    ~at_end() { of.thread_ends(id); }
+  } guard{*this, id};
+
+  while (const auto run = next(id)) {
+    auto result = run_handler(*core_.config, run->about, run->stop.get_token(),
+                              [this, &run](progress_report told) { tell_progress(run, std::move(told)); });
+    put(id, run, std::move(result));
+  }
+}
+
+void worker_threads::thread_ends(worker_id id) {
+  run_ptr run;
+  duration ran{0};
+  {
+    const pool_section section(core_);
+    const auto current = core_.workers.find(id)->current;
+    if (current && core_.state_of(*current).phase == run_phase::running && !core_.muted) {
+      run = current;
+      core_.state_of(*run).phase = run_phase::ended;
+      --core_.runs.running;
+      ran = since(core_.state_of(*run).began);
+    }
+  }
+  if (run) {
+    auto result = outcome::failed("the handler ended its worker's thread");
+    result.cause = "worker_died";
+    core_.end(run, std::move(result), ran);
+  }
+  const mutex_lock held(core_.lock);
+  auto& w = *core_.workers.find(id);
+  if (!std::exchange(w.retired, true) && w.calls.gone) w.calls.gone();
+  w.current = nullptr;
+  w.finished = true;
+  core_.fewer_held.notify_all();
+}
+
+run_ptr worker_threads::next(worker_id id) {
+  mutex_lock held(core_.lock);
+  auto& w = *core_.workers.find(id);
+  for (;;) {
+    const bool was_called = w.called;
+    core_.workers.looked(w);
+    // Its actor was given a run meanwhile: then it is another's turn.
+    if (was_called && w.current && !core_.runs.queue.empty()) core_.workers.wake_one();
+    if (w.retired) {
+      core_.workers.unrest(w);
+      if (!core_.runs.queue.empty()) core_.workers.wake_one();  // for what this one was called for
+      return nullptr;
+    }
+    const bool has_next = !w.current && core_.has_next();
+    // Of runs that were too late to begin. It is told before this worker begins or rests: that may take a while.
+    if (const auto tell = core_.ended.due_call()) {
+      core_.workers.unrest(w);
+      if (has_next) core_.workers.wake_one();
+      held.unlock();
+      (*tell)();
+      held.lock();
+      continue;
+    }
+    if (has_next) {
+      core_.begin(w);
+      if (!core_.runs.queue.empty()) core_.workers.wake_one();
+      if (!w.current->by_actor) return w.current;
+      if (w.calls.given_run) w.calls.given_run();
+    }
+    if (!w.current) core_.workers.rest(w);
+    if (!w.called && !w.retired) held.wait(w.work);
+  }
+}
+
+void worker_threads::put(worker_id id, const run_ptr& run, outcome result) {
+  duration ran{0};
+  {
+    const pool_section section(core_);
+    core_.workers.find(id)->current = nullptr;
+    auto& state = core_.state_of(*run);
+    if (core_.muted || state.phase != run_phase::running) return;  // nobody asks, or its end is filed already
+    core_.handler_over(*run);
+    result = as_stopped(std::move(result), state.stop.cause);
+    ran = since(state.began);
+  }
+  core_.end(run, std::move(result), ran);
+}
+
+run_ptr worker_threads::actor_run_of(worker_id id) const {
+  const mutex_lock held(core_.lock);
+  const auto* w = core_.workers.find(id);
+  return w && w->current && w->current->by_actor ? w->current : nullptr;
+}
+
+void worker_threads::asked_actor(const run_ptr& run, std::uint64_t actor) {
+  const mutex_lock held(core_.lock);
+  core_.state_of(*run).actor = actor;
+}
+
+run_ptr worker_threads::actor_answered(worker_id id, const run_ptr& run, outcome result) {
+  bool ended = false;
+  duration ran{0};
+  {
+    const pool_section section(core_);
+    const auto* w = core_.workers.find(id);
+    if (!w || w->current != run || core_.muted) return nullptr;
+    auto& state = core_.state_of(*run);
+    if (state.phase == run_phase::running) {
+      core_.handler_over(*run);
+      ended = true;
+      result = as_stopped(std::move(result), state.stop.cause);
+      ran = since(state.began);
+    }
+  }
+  if (ended) core_.end(run, std::move(result), ran);
+  const pool_section section(core_);
+  auto* w = core_.workers.find(id);  // it may have been retired while the filters had their say
+  if (!w || w->current != run) return nullptr;
+  w->current = nullptr;
+  if (w->retired || core_.muted) return nullptr;
+  if (core_.has_next() && core_.runs.queue.front()->by_actor) {
+    core_.begin(*w);
+    return w->current;
+  }
+  core_.workers.rest(*w);  // its thread has waited all the time
+  if (!core_.runs.queue.empty()) core_.workers.wake_one();
+  return nullptr;
+}
+
+void worker_threads::actor_died(std::uint64_t actor, const std::string& why) {
+  std::vector<std::pair<run_ptr, duration>> lost;
+  {
+    const pool_section section(core_);
+    if (core_.muted) return;
+    for (auto& [id, w] : core_.workers.all) {
+      const auto run = w->current;
+      if (!run || !run->by_actor) continue;
+      const auto& state = core_.state_of(*run);
+      if (state.phase != run_phase::running || state.actor != actor) continue;
+      w->current = nullptr;
+      core_.workers.rest(*w);
+      core_.handler_over(*run);
+      lost.emplace_back(run, since(state.began));
+    }
+  }
+  for (const auto& [run, ran] : lost) {
+    auto result = outcome::failed(why);
+    result.cause = "handler_died";
+    core_.end(run, std::move(result), ran);
+  }
+  const pool_section section(core_);
+  core_.begin_waiting();
+}
+
+void worker_threads::tell_progress(const run_ptr& run, progress_report progress) {
+  progress = bounded(std::move(progress));
+  {
+    const mutex_lock held(core_.lock);
+    auto& state = core_.state_of(*run);
+    state.progress.last = std::move(progress);
+    state.progress.is_new = true;
+    if (std::exchange(core_.runs.progress_waits, true)) return;
+  }
+  if (on_progress_) on_progress_();
+}
+
+void worker_threads::disable_callbacks() {
+  std::vector<worker_calls> over;  // ends without our lock
+  const mutex_lock held(core_.lock);
+  core_.muted = true;
+  core_.ended.on_ended(nullptr);
+  for (auto& [id, w] : core_.workers.all)
+    over.push_back(std::exchange(w->calls, {}));
+}
+
+void worker_threads::close(steady_point deadline) {
+  {
+    mutex_lock held(core_.lock);
+    core_.workers.closed = true;
+    for (auto& [id, w] : core_.workers.all) {
+      w->retired = true;
+      w->work.notify_one();
+    }
+    while (std::any_of(core_.workers.all.begin(), core_.workers.all.end(),
+                       [](const auto& entry) { return !entry.second->finished; }))
+      if (!held.wait_until(core_.fewer_held, deadline)) break;
+  }
+  join_finished();
+  const mutex_lock held(core_.lock);
+  for (auto& [id, w] : core_.workers.all) {
+    if (!w->thread.joinable()) continue;
+    log::warn("a handler on queue ", core_.queue.value, " ignores its stop request; its thread is left behind");
+    w->thread.detach();
+  }
+}
+
+void worker_threads::join_finished() {
+  std::vector<std::unique_ptr<worker>> over;  // what they would call may end actors: not under our lock
+  {
+    const mutex_lock held(core_.lock);
+    for (auto at = core_.workers.all.begin(); at != core_.workers.all.end();) {
+      if (at->second->finished) {
+        over.push_back(std::move(at->second));
+        at = core_.workers.all.erase(at);
+      } else {
+        ++at;
+      }
+    }
+  }
+  for (auto& w : over)
+    if (w->thread.joinable()) w->thread.join();
+}
+
+}  // namespace sluice::execution

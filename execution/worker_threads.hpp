@@ -1,0 +1,56 @@
+// The worker threads of a pool: each takes the first run that waits, runs its handler and files the end. A worker is a
+// number; its thread runs until it is retired. Thread-safe.
+#pragma once
+
+#include "execution/pool_core.hpp"
+
+namespace sluice::execution {
+
+class pool;
+
+class worker_threads {
+public:
+  // A thread of it keeps `of` alive: a handler that never ends may outlive the server.
+  worker_threads(pool_core& core, pool& of) : core_(core), of_(of) {}
+
+  // std::system_error when no thread can be made.
+  worker_id add(worker_calls calls);
+  // The worker takes no more. What it runs now is that job's failed run (`why`), reported as ended. Nothing when it
+  // does not run `only_of`.
+  void retire(worker_id id, const std::string& why, std::optional<sluice::fence> only_of = std::nullopt);
+  // Who runs this, if it still runs.
+  std::optional<worker_id> who_runs(sluice::fence f) const;
+
+  // --- Runs that an actor of the host makes. The worker is taken while its own actor waits for the answer.
+  // What this worker was given, if it still has it.
+  run_ptr actor_run_of(worker_id id) const;
+  // This actor of the host was asked to run it.
+  void asked_actor(const run_ptr& run, std::uint64_t actor);
+  // Files the end, unless somebody did, and gives it the next; null when there is none for this worker.
+  run_ptr actor_answered(worker_id id, const run_ptr& run, outcome result);
+  // That actor of the host has died: what it had in hand has failed (`why`).
+  void actor_died(std::uint64_t actor, const std::string& why);
+
+  // --- The end.
+  // Calls nobody back and files no end any more: what was called may be gone.
+  void disable_callbacks();
+  // No worker is made any more. Retires all; joins those that end, lets go of those that do not by `deadline`.
+  void close(steady_point deadline);
+
+  // Called, from handlers and without a lock, when there is progress to take. Set before the first worker.
+  void on_progress(std::function<void()> told) { on_progress_ = std::move(told); }
+
+private:
+  void work(worker_id id);
+  run_ptr next(worker_id id);
+  void put(worker_id id, const run_ptr& run, outcome result);
+  void thread_ends(worker_id id);
+  void tell_progress(const run_ptr& run, progress_report progress);
+  void join_finished();
+
+  pool_core& core_;
+  pool& of_;
+  std::function<void()> on_progress_;
+};
+
+}  // namespace sluice::execution

@@ -1,0 +1,82 @@
+// A server as it runs in production: options from a file, filters, a dashboard, and an end in order. It ends too when
+// its store is lost; the exit code is 1 then, so that a supervisor starts it again.
+//
+//   service CONFIG
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+
+#include <sluice/dashboard.hpp>
+#include <sluice/sluice.hpp>
+
+namespace {
+
+struct invoice {
+  std::string order;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(invoice, order)
+
+// Every job says for which tenant it is, but those of schedules, which have no headers of their own.
+class needs_tenant final : public sluice::filter {
+public:
+  sluice::result<void> on_enqueue(sluice::new_job& job) override {
+    if (job.headers.contains("tenant") || job.headers.contains("recurring")) return {};
+    return sluice::error{sluice::errc::refused, "a job needs the header 'tenant'"};
+  }
+};
+
+// Arguments that do not fit stay so: such a run is not tried again.
+class bad_args_are_final final : public sluice::filter {
+public:
+  void elect(sluice::election& e) override {
+    const bool misfit = e.chosen.text.starts_with("the args do not fit the handler");
+    if (e.chosen.what == sluice::run_end::failed && misfit) e.chosen.what = sluice::run_end::given_up;
+  }
+};
+
+// Tells somebody of each job that has failed for good.
+class tell_of_failures final : public sluice::filter {
+public:
+  void applied(const sluice::job& about, const sluice::outcome& stored) override {
+    if (stored.what == sluice::run_end::given_up || stored.what == sluice::run_end::failed)
+      std::fprintf(stderr, "job %s has failed: %s\n", about.id.value.c_str(), stored.text.c_str());
+  }
+};
+
+int cannot(const sluice::error& why) { return std::fprintf(stderr, "%s\n", sluice::to_string(why).c_str()), 1; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  sluice::catch_stop_signals();  // before anything else, so that none is missed
+  const auto options = sluice::load_options(argc > 1 ? argv[1] : "service.json");
+  if (!options) return cannot(options.error());
+
+  const sluice::filter_list filters{
+      {std::make_shared<needs_tenant>(), 0},
+      {std::make_shared<bad_args_are_final>(), 10, sluice::job_type("invoice")},
+      {std::make_shared<tell_of_failures>(), 30},
+  };
+  std::atomic<bool> is_fatal = false;
+  sluice::server server(*options, {}, filters);  // its schedules pass `on_enqueue` too
+  server.handle<invoice>("invoice", [](const invoice& args) { return "sent for " + args.order; });
+  server.on_fatal([&](const sluice::error& why) {
+    cannot(why);
+    is_fatal = true;
+    ::kill(::getpid(), SIGTERM);  // main waits for it; the callback must not stop the server itself
+  });
+  if (const auto up = server.start(); !up) return cannot(up.error());
+
+  auto store = sluice::client_of(*options);
+  store.filters = filters;  // what the dashboard enqueues
+  const auto is_ready = [] { return !sluice::wait_for_stop_signal(sluice::duration::zero()); };
+  const auto page = sluice::dashboard::start(store, options->dashboard.value_or(sluice::dashboard_options()), is_ready);
+  if (!page) return cannot(page.error());
+
+  sluice::wait_for_stop_signal();
+  const auto left = server.stop();
+  if (left.unfinished > 0) server.give_up_unfinished();
+  return is_fatal ? 1 : 0;
+}

@@ -1,0 +1,56 @@
+// What both stores write into a job when it was not its handler that ended it. Each is one meaning and stands here
+// once; "%d" is a number that only the transition knows.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <sluice/types.hpp>
+
+#include "core/text.hpp"
+#include "storage/operator_log.hpp"
+
+namespace sluice::storage::messages {
+
+inline constexpr const char* type_unknown = "no server that serves the queue knows its type";
+inline constexpr const char* lost_run = "its server died, was stopped or was cut off, and the lease ran out";
+inline constexpr const char* lost_again = "lost: the lease of run %d ran out";
+inline constexpr const char* lost_for_good = "lost: the leases of %d runs ran out; not run again";
+
+// Whose hand it was, when it says so.
+inline std::string hand_of(const author& by) {
+  if (by.name.empty()) return "hand";
+  const auto through = first_bytes(by.through, max_author_bytes);
+  return cat(first_bytes(by.name, max_author_bytes), through.empty() ? "" : " through ", through);
+}
+inline std::string requeued(const author& by) { return cat("requeued by ", hand_of(by)); }
+inline std::string deleted(const author& by) { return cat("deleted by ", hand_of(by)); }
+inline std::string deleted_running(const author& by) { return cat(deleted(by), " while it ran"); }
+
+inline std::string no_job(const job_id& id) { return cat("there is no job ", printable(id.value, 200)); }
+inline std::string damaged_job(const job_id& id) {
+  return cat("the record of job ", printable(id.value, 200), " cannot be decoded; it is in quarantine");
+}
+inline std::string runs_still(const job_id& id) {
+  return cat("job ", printable(id.value, 200), " is running; delete it first, or wait");
+}
+
+inline std::string is_by_now(const job_id& id, std::string_view state) {
+  return cat("job ", printable(id.value, 200), " is ", state, " by now, and was left so");
+}
+
+inline std::string waits_for(const std::string& resource) { return cat("waits for ", resource); }
+inline std::string waits_still(const job_id& id, const std::string& resource) {
+  return cat("job ", printable(id.value, 200), " waits for ", printable(resource, 200),
+             "; raise its limit, or delete the job");
+}
+inline std::string in_use(const std::string& resource, std::uint64_t held, std::uint64_t waiting) {
+  return cat(printable(resource, 200), " is held by ", held, held == 1 ? " job" : " jobs", " and ", waiting,
+             waiting == 1 ? " waits" : " wait", " for it; set its mode to release and wait until it is drained");
+}
+
+inline std::string with_number(std::string text, std::uint64_t n) {
+  return text.replace(text.find("%d"), 2, std::to_string(n));
+}
+
+}  // namespace sluice::storage::messages

@@ -1,0 +1,381 @@
+#include "storage/shared_store.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "core/thread_name.hpp"
+#include "storage/file_name.hpp"
+#include "storage/job_filter.hpp"
+#include "storage/numbers.hpp"
+#include "storage/settle_in_parts.hpp"
+
+namespace sluice::storage {
+namespace {
+
+constexpr std::size_t max_batch_weight = 2'000;      // in one commit, up to 8 MiB: bounds how long others wait
+constexpr std::size_t max_weight_with_first = 200;   // the same of a commit that begins with those that go first
+constexpr std::size_t max_waiting_weight = 100'000;  // that callers may have waiting, up to 400 MiB
+constexpr auto between_looks = std::chrono::milliseconds(20);  // while the store is away
+
+// Two spellings of one file are one store.
+std::string identity_of(const std::string& url) {
+  if (!url.starts_with("sqlite:")) return url;
+  const auto name = url.substr(url.find(':') + 1, url.find('?') - url.find(':') - 1);
+  return name.starts_with(":memory:") ? name : real_name(name);
+}
+
+// What is large weighs as much as many that are small.
+std::size_t heavy(std::size_t bytes) { return bytes / 4'096; }
+
+}  // namespace
+
+std::size_t weight(const request& r) {
+  if (const auto* e = std::get_if<enqueue_request>(&r)) {
+    std::size_t sum = 1 + e->jobs.size();
+    for (const auto& job : e->jobs)
+      sum += heavy(job.record.size());
+    return sum;
+  }
+  if (const auto* s = std::get_if<settle_request>(&r)) {
+    std::size_t sum = 1 + s->runs.size() + (s->next ? s->next->free + s->next->ahead : 0);
+    for (const auto& end : s->runs)
+      sum += heavy(bytes_of(end));
+    return sum;
+  }
+  if (const auto* c = std::get_if<claim_request>(&r)) return 1 + c->free + c->ahead;
+  if (const auto* n = std::get_if<renew_request>(&r)) return 1 + n->runs.size();
+  if (const auto* p = std::get_if<progress_request>(&r)) return 1 + p->runs.size();
+  if (const auto* t = std::get_if<acquire_permits_request>(&r)) return 1 + t->runs.size();
+  if (const auto* w = std::get_if<update_limiter_request>(&r)) {
+    std::size_t sum = 1 + w->parks.size() + heavy(w->state.size());
+    for (const auto& wake : w->wakes)
+      sum += wake.count;
+    return sum;
+  }
+  if (const auto* f = std::get_if<update_schedule_request>(&r)) {
+    std::size_t sum = 1 + f->enqueue.size();
+    for (const auto& o : f->enqueue)
+      sum += heavy(o.job.record.size());
+    return sum;
+  }
+  if (const auto* l = std::get_if<list_request>(&r))
+    return 1 + (reads_records(l->query) ? max_records_read : std::min(l->query.limit, largest_page));
+  if (const auto* q = std::get_if<quarantine_request>(&r)) return 1 + std::min(q->limit, largest_page);
+  if (const auto* k = std::get_if<locks_request>(&r)) return 1 + std::min(k->limit, largest_page);
+  if (const auto* a = std::get_if<operator_log_request>(&r)) return 1 + a->limit;
+  if (const auto* h = std::get_if<holders_request>(&r)) return 1 + h->limit;
+  if (const auto* v = std::get_if<waiters_request>(&r)) return 1 + v->limit;
+  return 1;
+}
+
+shared_store::shared_store(std::unique_ptr<store> opened, std::shared_ptr<const clock> time)
+    : time_(time ? std::move(time) : std::make_shared<const system_clock>()),
+      store_(std::move(opened)),
+      second_(store_->open_second_connection()),
+      durability_(store_->durability()),
+      settings_(store_->settings()) {
+  thread_ = std::thread([this] { run(); });
+  if (second_) second_thread_ = std::thread([this] { run_second(); });
+}
+
+shared_store::~shared_store() {
+  watch_.reset();
+  {
+    std::lock_guard hold(mutex_);
+    stopping_ = true;
+  }
+  store_->stop_waiting();
+  if (second_) second_->stop_waiting();
+  changed_.notify_all();
+  unordered_.notify_all();
+  thread_.join();
+  if (second_) second_thread_.join();
+}
+
+void shared_store::submit(requests asked, answered done, priority when) {
+  auto submission =
+      std::make_shared<pending_submission>(pending_submission{std::move(asked), std::move(done), 0, {}, when, false});
+  for (const auto& r : submission->asked)
+    submission->weight += weight(r);
+  submission->since = std::chrono::steady_clock::now();
+  std::lock_guard hold(mutex_);
+  waiting_weight_ += submission->weight;
+  const auto place =
+      when != priority::urgent ? waiting_.end() : std::find_if(waiting_.begin(), waiting_.end(), [](const auto& waits) {
+        return waits->when != priority::urgent;
+      });
+  waiting_.insert(place, std::move(submission));
+  if (waiting_.size() == 1) changed_.notify_one();
+  if (when != priority::in_order && busy_) unordered_.notify_one();
+}
+
+shared_store::answers shared_store::call(requests asked, steady_point deadline) {
+  struct exchange {
+    std::mutex mutex;
+    std::condition_variable answered;
+    std::optional<answers> got;
+  };
+  auto shared = std::make_shared<exchange>();
+  const std::size_t count = asked.size();
+  auto submission = std::make_shared<pending_submission>();
+  submission->asked = std::move(asked);
+  submission->is_waited_for = true;
+  submission->done = [shared](answers got) {
+    // Notified under the lock: the caller may destroy nothing while we hold a share of it.
+    std::lock_guard hold(shared->mutex);
+    shared->got = std::move(got);
+    shared->answered.notify_one();
+  };
+  for (const auto& r : submission->asked)
+    submission->weight += weight(r);
+  submission->since = std::chrono::steady_clock::now();
+  {
+    std::unique_lock hold(mutex_);
+    if (!room_.wait_until(hold, deadline, [&] { return waiting_weight_ < max_waiting_weight || stopping_; }))
+      return answers(count, error{errc::overloaded, "too much is waiting for the store in this process"});
+    waiting_weight_ += submission->weight;
+    waiting_.push_back(submission);
+    const bool goes_itself = !busy_ && !stopping_ && waiting_.size() == 1 && submission->weight <= max_batch_weight &&
+                             deadline - std::chrono::steady_clock::now() > busy_timeout;
+    if (goes_itself) {
+      busy_ = true;
+      hold.unlock();
+      take_turn(who::caller);
+    } else if (waiting_.size() == 1) {
+      changed_.notify_one();
+    }
+  }
+  std::unique_lock hold(shared->mutex);
+  if (shared->answered.wait_until(hold, deadline, [&] { return shared->got.has_value(); }))
+    return std::move(*shared->got);
+  hold.unlock();
+  {
+    std::lock_guard queue_hold(mutex_);
+    const auto at = std::find(waiting_.begin(), waiting_.end(), submission);
+    if (at != waiting_.end()) {
+      waiting_weight_ -= submission->weight;
+      waiting_.erase(at);
+      if (away_) return answers(count, *away_);
+      return answers(count,
+                     error{errc::storage_busy, "the store did not get to it before the deadline; nothing was stored"});
+    }
+  }
+  hold.lock();
+  if (shared->got) return std::move(*shared->got);
+  return answers(
+      count, error{errc::unknown_outcome, "the deadline passed while the store was at it; ask again with the same id"});
+}
+
+void shared_store::run() {
+  name_this_thread("sluice-store");
+  for (;;) {
+    {
+      std::unique_lock hold(mutex_);
+      changed_.wait(hold, [&] { return !busy_ && (!waiting_.empty() || stopping_); });
+      if (waiting_.empty()) return;
+      busy_ = true;
+    }
+    take_turn(who::first_thread);
+  }
+}
+
+// Of whoever made the store busy. While it is away, only the first thread waits for it.
+void shared_store::take_turn(who me) {
+  hint made_work;
+  if (const auto up = store_->ready(); up) {
+    submissions taken;
+    {
+      std::lock_guard hold(mutex_);
+      away_.reset();
+      taken = take(me);
+      if (unordered_waits()) unordered_.notify_one();
+    }
+    if (!taken.empty()) made_work = carry_out(*store_, taken);
+    store_->tidy();
+  } else if (me == who::first_thread) {
+    wait_for_store(up.error());
+  }
+  {
+    std::lock_guard hold(mutex_);
+    busy_ = false;
+    if (!waiting_.empty() || stopping_) changed_.notify_one();
+  }
+  if (made_work) notify_listeners(made_work);
+}
+
+// The second thread waits for no store: what it cannot take now the first will, and say why not.
+void shared_store::run_second() {
+  name_this_thread("sluice-store-2");
+  for (;;) {
+    {
+      std::unique_lock hold(mutex_);
+      unordered_.wait(hold, [&] { return stopping_ || (busy_ && unordered_waits()); });
+      if (stopping_) return;
+    }
+    if (const auto up = second_->ready(); !up) {
+      std::unique_lock hold(mutex_);
+      unordered_.wait_for(hold, between_looks, [&] { return stopping_; });
+      continue;
+    }
+    submissions taken;
+    {
+      std::lock_guard hold(mutex_);
+      if (!busy_) continue;
+      taken = take(who::second_thread);
+    }
+    if (taken.empty()) continue;
+    const auto made_work = carry_out(*second_, taken);
+    second_->tidy();
+    if (made_work) notify_listeners(made_work);
+  }
+}
+
+bool shared_store::unordered_waits() const {
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [](const auto& submission) { return submission->when != priority::in_order; });
+}
+
+shared_store::submissions shared_store::take(who me) {
+  submissions taken;
+  std::size_t load = 0;
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    if (me == who::second_thread && (*at)->when == priority::in_order) {
+      ++at;
+      continue;
+    }
+    if (me == who::caller && !(*at)->is_waited_for) break;
+    const bool with_first = load > 0 && taken.front()->when == priority::urgent && (*at)->when != priority::urgent;
+    if (load > 0 && load + (*at)->weight > (with_first ? max_weight_with_first : max_batch_weight)) break;
+    load += (*at)->weight;
+    waiting_weight_ -= (*at)->weight;
+    taken.push_back(std::move(*at));
+    at = waiting_.erase(at);
+  }
+  return taken;
+}
+
+hint shared_store::carry_out(store& in, const submissions& taken) {
+  room_.notify_all();
+  requests batch;
+  for (auto& submission : taken)
+    for (auto& r : submission->asked)
+      batch.push_back(std::move(r));
+  const auto began = std::chrono::steady_clock::now();
+  auto got = in.apply(batch);
+  auto made_work = in.made_work();
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const auto* refused = std::get_if<error>(&got[i]);
+    const auto* ends = std::get_if<settle_request>(&batch[i]);
+    if (!refused || !ends || ends->runs.empty() || !concerns_one_end(refused->code) || in.has_failed_for_good())
+      continue;
+    auto apart = settle_in_parts(in, *ends, *refused);
+    got[i] = std::move(apart.told);
+    made_work.add(apart.made_work);
+  }
+  numbers::here().note(batch, got, std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - began));
+  auto next = got.begin();
+  for (auto& submission : taken) {
+    const auto end = next + static_cast<std::ptrdiff_t>(submission->asked.size());
+    // Gone before the next is answered: it may hold the last share of something that owns us.
+    const auto done = std::exchange(submission->done, nullptr);
+    done(answers(std::make_move_iterator(next), std::make_move_iterator(end)));
+    next = end;
+  }
+  return made_work;
+}
+
+// What is asked waits for the store to come back, but not for ever: who waited long is told.
+void shared_store::wait_for_store(const error& why) {
+  std::vector<std::shared_ptr<pending_submission>> late;
+  {
+    std::lock_guard hold(mutex_);
+    away_ = why;
+    const auto asked_before = std::chrono::steady_clock::now() - busy_timeout;
+    std::erase_if(waiting_, [&](auto& submission) {
+      if (!stopping_ && submission->since >= asked_before) return false;
+      waiting_weight_ -= submission->weight;
+      late.push_back(std::move(submission));
+      return true;
+    });
+  }
+  room_.notify_all();
+  for (const auto& submission : late)
+    std::exchange(submission->done, nullptr)(answers(submission->asked.size(), why));
+  std::unique_lock hold(mutex_);
+  changed_.wait_for(hold, between_looks, [&] { return stopping_; });
+}
+
+void shared_store::notify_listeners(const hint& meant) {
+  std::vector<std::shared_ptr<subscription::call>> all;
+  {
+    std::lock_guard hold(listeners_mutex_);
+    all = listeners_;
+  }
+  for (const auto& one : all) {
+    std::shared_lock under_way(one->under_way);
+    if (one->callback) one->callback(meant);
+  }
+}
+
+std::unique_ptr<shared_store::subscription> shared_store::subscribe(listener callback) {
+  auto made = std::make_unique<subscription>();
+  made->from = this;
+  made->made = std::make_shared<subscription::call>();
+  made->made->callback = std::move(callback);
+  std::lock_guard hold(listeners_mutex_);
+  listeners_.push_back(made->made);
+  if (!watch_) watch_ = store_->watch_others([this](const hint& meant) { notify_listeners(meant); });
+  return made;
+}
+
+shared_store::subscription::~subscription() {
+  {
+    std::lock_guard hold(from->listeners_mutex_);
+    std::erase(from->listeners_, made);
+  }
+  std::unique_lock under_way(made->under_way);
+  made->callback = nullptr;
+}
+
+namespace {
+
+// What is told on a shared store's thread may hold the last share of it: then another thread ends it.
+void end_shared_store(shared_store* which) {
+  if (which->is_here()) std::thread([which] { delete which; }).detach();
+  else delete which;
+}
+
+}  // namespace
+
+result<std::shared_ptr<shared_store>> open_shared_store(const std::string& url, std::shared_ptr<const clock> time,
+                                                        open_mode mode, const machine::edition* known) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<shared_store>> open;
+  if (auto named = check_url(url); !named) return named.error();
+  auto path = identity_of(url);
+  if (mode == open_mode::read_only && !path.starts_with(":memory:")) path += " to look";
+  std::lock_guard hold(mutex);
+  std::erase_if(open, [](const auto& entry) { return entry.second.expired(); });
+  if (auto shared = open[path].lock()) {
+    if (time) return error{errc::invalid_argument, "the store is open already, and goes by another clock"};
+    return shared;
+  }
+  auto made = open_store(url, time.get(), mode, known);
+  if (!made) return made.error();
+  std::shared_ptr<shared_store> fresh(new shared_store(std::move(*made), std::move(time)), end_shared_store);
+  open[path] = fresh;
+  return fresh;
+}
+
+result<std::shared_ptr<shared_store>> open_shared_store_for_server(const std::string& url,
+                                                                   std::shared_ptr<const clock> time,
+                                                                   const machine::edition* known) {
+  auto opened = open_shared_store(url, time, open_mode::may_make, known);
+  if (opened || opened.error().code != errc::storage_older) return opened;
+  const auto raised = raise_layout(url, time.get(), known);
+  if (!raised) return raised.error();
+  if (!raised->waits_for.empty()) return waits_for_servers(url, *raised);
+  return open_shared_store(url, std::move(time), open_mode::may_make, known);
+}
+
+}  // namespace sluice::storage
