@@ -582,6 +582,7 @@ TEST_CASE("The audit looks at nothing that stands under another prefix", "[redis
 
 TEST_CASE("A job whose end was stored and never answered is run by nobody again", "[redis]") {
   proxied_world w;
+  REQUIRE(settle(w, started(w, "before")) == errc::none);  // else the first byte cut is of the script being loaded
   const auto j = started(w.beside, "a");
   w.proxy.cut_after(direction::to_client, 0);
   CHECK(refusal(w, storage::settle_request{{ended(j, how::succeeded)}, {}}) == errc::unknown_outcome);
@@ -616,11 +617,11 @@ TEST_CASE("A Redis that is killed and syncs every second has what it was told tw
 }
 
 TEST_CASE("A Redis that is killed in the middle of a step has all of it or nothing", "[redis]") {
-  fault_world w({.appendonly = "always"});
   constexpr std::uint64_t count = 5'000;
   int parts = 0;
   for (const auto after : {1ms, 3ms, 6ms, 10ms, 15ms, 25ms}) {
     CAPTURE(after.count());
+    fault_world w({.appendonly = "always"});
     const auto queue = cat("q", after.count());
     storage::enqueue_request r;
     for (std::uint64_t i = 0; i < count; ++i)
@@ -645,9 +646,9 @@ TEST_CASE("A Redis that is killed in the middle of a step has all of it or nothi
     if (code == errc::none) CHECK(stored == count);
     else CHECK(is_away(code));
     parts += stored > 0 && stored < count;
+    audit(w);
   }
   WARN(parts << " of 6 times some steps were there and others not");
-  audit(w);
 }
 
 TEST_CASE("A Redis that still loads is away, and has all once it has loaded", "[redis]") {
@@ -740,6 +741,18 @@ TEST_CASE("A Redis whose append-only file lost its tail has whole steps of it", 
   audit(w);
   CHECK(get(w, "j0").state != job_state::succeeded);  // its end was the last step
   CHECK(put(w, {.id = "after"}) == errc::none);
+  audit(w);
+  // Redis may have left the beginning of a cut step in its file, which the next restart would take for a part of the
+  // step behind it: the file is to be written anew first.
+  REQUIRE(!w.server.command({"BGREWRITEAOF"}).is_error());
+  REQUIRE(eventually([&] {
+    const auto info = w.server.command({"INFO", "persistence"}).text;
+    return info.find("aof_rewrite_in_progress:0") != std::string::npos &&
+           info.find("aof_rewrite_scheduled:0") != std::string::npos;
+  }));
+  w.server.restart();
+  w.reopen();
+  CHECK(is_there(w, "after"));
   audit(w);
 }
 
