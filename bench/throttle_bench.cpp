@@ -1,9 +1,10 @@
 // What throttlers cost and how full they keep what they limit: how busy a semaphore is, with one server process or
-// many, how full each interval of a window, how soon a waiter starts when a permit comes back, how often a job is
+// many, how long each of two servers waits for a mutex that both want, how full each interval of a window, how soon a
+// waiter starts when a permit comes back, how often a job is
 // parked, what a long line costs those who do not stand in it, and what a limit costs that never binds.
 //
-//   throttle_bench [--store redis|sqlite] [--only semaphore|servers|window|deferrals|line|beside|free] [--pairs 7]
-//                  [--servers 4]
+//   throttle_bench [--store redis|sqlite] [--only semaphore|servers|turns|window|deferrals|line|beside|free]
+//                  [--pairs 7] [--servers 4]
 #include <signal.h>
 
 #include <cstring>
@@ -111,13 +112,13 @@ void full_window(stores& on, int jobs) {
 
 // One of the processes of `many_servers`: runs jobs of 5 ms under the semaphore until SIGTERM, then writes when each
 // began and ended.
-int serve(const std::string& url, const std::string& file, unsigned workers) {
+int serve(const std::string& url, const std::string& file, unsigned workers, std::uint64_t limit) {
   sigset_t stop;
   ::sigemptyset(&stop);
   ::sigaddset(&stop, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before any thread, so that only we wait for it
   auto options = options_for(url, workers, 256);
-  options.throttlers = {semaphore("api", permits)};
+  options.throttlers = {semaphore("api", limit)};
   options.jobs["noop"].throttle = {"semaphore:api"};
   run_log log;
   sluice::handler_registry handlers;
@@ -161,15 +162,18 @@ private:
 };
 
 // The same jobs by so many server processes on one store, which share the workers. All are up before the first begins.
-run_times run_by_many(stores& on, const std::string& url, const std::string& self, int servers, int jobs) {
+// Answers the times of each.
+std::vector<run_times> run_by_each(stores& on, const std::string& url, const std::string& self, int servers, int jobs,
+                                   std::uint64_t limit) {
   auto client = open_client(url);
   must_do(client.pause(sluice::queue_name("default")));
   enqueue_many(url, jobs);
   std::vector<sluice::test::process> processes;
   for (int i = 0; i < servers; ++i)
-    processes.emplace_back(std::vector<std::string>{self, "--serve", url, on.file("times" + std::to_string(i)),
-                                                    std::to_string(all_workers / static_cast<unsigned>(servers))},
-                           on.file("serve.log"));
+    processes.emplace_back(
+        std::vector<std::string>{self, "--serve", url, on.file("times" + std::to_string(i)),
+                                 std::to_string(all_workers / static_cast<unsigned>(servers)), std::to_string(limit)},
+        on.file("serve.log"));
   const auto wait_until = [&](const auto& true_now) {
     while (!true_now()) {
       for (auto& one : processes)
@@ -180,19 +184,30 @@ run_times run_by_many(stores& on, const std::string& url, const std::string& sel
   wait_until([&] { return must(client.servers()).size() == processes.size(); });
   must_do(client.resume(sluice::queue_name("default")));
   wait_until([&] { return must(client.queues()).at(0).succeeded == static_cast<std::uint64_t>(jobs); });
-  run_times all;
+  std::vector<run_times> all(processes.size());
+  std::size_t runs = 0;
   for (int i = 0; i < servers; ++i) {
     auto& one = processes[static_cast<std::size_t>(i)];
     one.signal(SIGTERM);
     if (one.exit_code(60s) != 0) die("a server process failed: " + one.log());
     std::ifstream times(on.file("times" + std::to_string(i)));
-    for (std::int64_t began = 0, ended = 0; times >> began >> ended;) {
-      all.began.push_back(began);
-      all.ended.push_back(ended);
+    auto& its = all[static_cast<std::size_t>(i)];
+    for (std::int64_t began = 0, ended = 0; times >> began >> ended; ++runs) {
+      its.began.push_back(began);
+      its.ended.push_back(ended);
     }
   }
+  if (runs != static_cast<std::size_t>(jobs)) die("not every job ran once");
+  return all;
+}
+
+run_times run_by_many(stores& on, const std::string& url, const std::string& self, int servers, int jobs) {
+  run_times all;
+  for (const auto& its : run_by_each(on, url, self, servers, jobs, permits)) {
+    all.began.insert(all.began.end(), its.began.begin(), its.began.end());
+    all.ended.insert(all.ended.end(), its.ended.begin(), its.ended.end());
+  }
   all.sort();
-  if (all.began.size() != static_cast<std::size_t>(jobs)) die("not every job ran once");
   return all;
 }
 
@@ -216,6 +231,20 @@ void many_servers(stores& on, const std::string& self, int servers, int jobs) {
   const auto parkings = on.count_parkings();
   run_by_many(on, url, self, servers, jobs);
   show_parkings(name, parkings->count(), jobs);
+}
+
+// Two servers, one permit, and more jobs than both can run: how long each waits from its last end to its next start.
+void turns(stores& on, const std::string& self, int jobs) {
+  const auto url = on.url();
+  std::size_t number = 0;
+  for (const auto& its : run_by_each(on, url, self, 2, jobs, 1)) {
+    std::vector<double> ms;
+    for (std::size_t i = 0; i + 1 < its.began.size(); ++i)
+      if (const auto gap = its.began[i + 1] - its.ended[i]; gap > 5'000) ms.push_back(static_cast<double>(gap) / 1000);
+    const auto what = "server " + std::to_string(++number) + " of 2 on one permit, " +
+                      std::to_string(its.began.size()) + " jobs, " + std::to_string(ms.size()) + " waits";
+    show(what.c_str(), summarize(std::move(ms)));
+  }
 }
 
 void deferrals(stores& on, int calls, int starts) {
@@ -390,8 +419,8 @@ int main(int argc, char** argv) {
   bool redis = true;
   std::string only;
   int pairs = 7, servers = 4;
-  if (argc == 5 && std::strcmp(argv[1], "--serve") == 0)
-    return serve(argv[2], argv[3], static_cast<unsigned>(std::atoi(argv[4])));
+  if (argc == 6 && std::strcmp(argv[1], "--serve") == 0)
+    return serve(argv[2], argv[3], static_cast<unsigned>(std::atoi(argv[4])), std::strtoull(argv[5], nullptr, 10));
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--store") == 0) redis = std::strcmp(argv[i + 1], "sqlite") != 0;
     else if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
@@ -403,6 +432,7 @@ int main(int argc, char** argv) {
   std::printf("%s; %u processors\n\n", redis ? "Redis" : "SQLite", std::thread::hardware_concurrency());
   if (only.empty() || only == "semaphore") busy_semaphore(on, 10'000);
   if (only.empty() || only == "servers") many_servers(on, fs::canonical("/proc/self/exe"), servers, 10'000);
+  if (only.empty() || only == "turns") turns(on, fs::canonical("/proc/self/exe"), 2'000);
   if (only.empty() || only == "deferrals") deferrals(on, 10'000, 5'000);
   if (only.empty() || only == "window") full_window(on, 5'000);
   if (only.empty() || only == "line") long_line(on);

@@ -7,6 +7,7 @@
 #include <sluice/handler.hpp>
 
 #include "core/clock.hpp"
+#include "execution/chain_length.hpp"
 #include "storage/store.hpp"
 
 namespace sluice::execution {
@@ -17,8 +18,15 @@ enum class stop_cause : std::uint8_t { none, shutdown, timeout, lost };
 // awaiting_admission: its throttlers have not let it in yet. queued: it waits for a worker of the pool.
 enum class run_phase : std::uint8_t { awaiting_admission, queued, running, ended };
 
+// Of a type whose jobs may share a permit.
+struct chaining_type {
+  recent_times times;
+  std::uint32_t held = 0;  // runs
+};
+
 // What changes of a run while its pool holds it.
 struct run_state {
+  chaining_type* of_type = nullptr;  // the pool's, if its jobs may share a permit
   run_phase phase = run_phase::queued;
   bool admitted = false;                          // by its throttlers
   steady_point lease_ends = steady_point::max();  // by our own clock, counted from before the store was asked
@@ -47,6 +55,7 @@ struct claimed_run {
   std::uint32_t failures = 0;  // failed runs before this one
   std::optional<duration> timeout{};
   bool by_actor = false;  // an actor of the host runs it: the worker's own actor asks it
+  sluice::fence chain{};  // the first of its chain; 0: none
   std::stop_source stop{};
 
 private:

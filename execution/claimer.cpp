@@ -21,6 +21,7 @@ run_ptr run_of(const execution_context& of, storage::claimed_job& one, steady_po
   run->failures = one.failures;
   run->timeout = timeout_of(of.options, run->about);
   run->by_actor = of.config->by_actor.contains(run->about.type.value);
+  run->chain = one.chain;
   if (run->by_actor && !run->timeout) run->timeout = answer_timeout;
   return run;
 }
@@ -39,7 +40,7 @@ claim_size claimer::size(const execution_context& of, std::uint32_t coming, bool
   return size;
 }
 
-storage::claim_request claimer::claim(execution_context& of, open_request& request, claim_size size) {
+storage::claim_request claimer::claim(execution_context& of, open_request& request, claim_size size, bool alone) {
   request.wanted = size.free + size.ahead;
   request.op = request.number;
   if (const auto& again = half_done_.at(request.slot);
@@ -52,6 +53,9 @@ storage::claim_request claimer::claim(execution_context& of, open_request& reque
                                     [](const auto& end) { return storage::is_suspect(end.run->about.losses); });
   request.suspect_reserved =
       suspect_waits_ && size.free > 0 && !ends_one && !std::exchange(others_first_, false) && of.suspects.take();
+  // Of two requests the later might be carried out first, and a chain would not run in the order of its fences.
+  run_exchange::chains_of_types chains;
+  if (pool_->options.prefetch > 0) chains = pool_->runs.ask_for_chains(alone);
   return {of.id,
           pool_->queue,
           request.op,
@@ -62,7 +66,8 @@ storage::claim_request claimer::claim(execution_context& of, open_request& reque
           of.known_types(),
           of.config->no_prefetch,
           request.slot,
-          of.config->permits};
+          of.config->permits,
+          std::move(chains)};
 }
 
 claimer::claimed_runs claimer::take(execution_context& of, const open_request& request, storage::claim_answer& answer) {
@@ -72,6 +77,7 @@ claimer::claimed_runs claimer::take(execution_context& of, const open_request& r
   for (auto& one : answer.jobs) {
     auto run = run_of(of, one, request.sent + of.options.lease);
     suspect = suspect || storage::is_suspect(run->about.losses);
+    taken.has_chains = taken.has_chains || run->chain.value > 0;
     if (run->timeout) taken.first_timeout = std::min(taken.first_timeout, steady_clock::now() + *run->timeout);
     const auto plan = of.config->throttles.find(run->about.type.value);
     if (plan == of.config->throttles.end() || plan->second.is_met_by(run->about, one.admitted))
@@ -81,8 +87,11 @@ claimer::claimed_runs claimer::take(execution_context& of, const open_request& r
   if (request.suspect_reserved && !suspect) taken.suspect_place_is_free = release_suspect_slot(of);
   if (suspect && !request.suspect_reserved) of.suspects.take();  // of a claim that was refused, and done
   if (request.wanted > 0) suspect_waits_ = answer.has_waiting_suspect;
-  if (request.wanted > 0 &&
-      (answer.jobs.size() >= request.wanted || answer.parked >= storage::max_parked || answer.cut))
+  const auto followers = std::count_if(answer.jobs.begin(), answer.jobs.end(), [](const auto& one) {
+    return one.chain.value > 0 && one.chain != one.job.fence;
+  });
+  if (request.wanted > 0 && (answer.jobs.size() - static_cast<std::size_t>(followers) >= request.wanted ||
+                             answer.parked >= storage::max_parked || answer.cut))
     look_ = true;
   return taken;
 }

@@ -22,7 +22,8 @@ public:
   // How many to ask for now; `coming`: what another claim has asked for. The claim counts as open then.
   claim_size size(const execution_context& of, std::uint32_t coming, bool ends_something);
   // The claim of `request`, whose number, slot and ends are set.
-  storage::claim_request claim(execution_context& of, open_request& request, claim_size size);
+  // `alone`: no other request is under way.
+  storage::claim_request claim(execution_context& of, open_request& request, claim_size size, bool alone);
 
   // What a claim brought.
   struct claimed_runs {
@@ -30,6 +31,7 @@ public:
     std::vector<admission_request> to_admit;  // throttlers must let them in first
     steady_point first_timeout = steady_point::max();
     bool suspect_place_is_free = false;  // somebody else wants it
+    bool has_chains = false;
   };
   claimed_runs take(execution_context& of, const open_request& request, storage::claim_answer& answer);
   // Its request has its answer: the claim is open no more.

@@ -19,6 +19,7 @@ constexpr std::size_t max_unfiltered = 1'000;  // runs that wait for their filte
 // Among numbers of requests.
 constexpr std::uint64_t pause_between_claims_over = 0;
 constexpr std::uint64_t more_may_have_ended = UINT64_MAX;
+constexpr std::uint64_t turn_of_another_over = UINT64_MAX - 1;
 
 storage::settle_request settle_request_of(const queue_name& queue, const std::vector<ended_run>& ends) {
   storage::settle_request settle;
@@ -151,7 +152,8 @@ bool dispatcher::ask_store(execution_context& of) {
   const auto parts = shares_in(of, *pool_);
   auto request = std::make_shared<open_request>();
   std::uint32_t coming = 0;
-  if (const auto other = open_.any()) {
+  const auto other = open_.any();
+  if (other) {
     if (!parts || other->failures > 0) return false;  // nothing newer is tried before what the store refused
     request->ending = pool_->runs.take_ended(parts->least, parts->most);
     if (request->ending.empty()) return false;
@@ -168,7 +170,7 @@ bool dispatcher::ask_store(execution_context& of) {
   request->number = ++last_number_;
   request->slot = *slot;
   std::optional<storage::claim_request> claim;
-  if (!size.empty()) claim = claims_.claim(of, *request, size);
+  if (!size.empty()) claim = claims_.claim(of, *request, size, !other);
   if (request->ending.empty()) {
     request->asked.emplace_back(std::move(*claim));
   } else {
@@ -210,6 +212,10 @@ void dispatcher::again(std::uint64_t number) {
   run([number](dispatcher& d, execution_context& of) {
     d.executor_.is_in_step();
     if (number == more_may_have_ended) return d.pump(of);
+    if (number == turn_of_another_over) {
+      d.claims_.look();
+      return d.pump(of);
+    }
     if (number == pause_between_claims_over) {
       d.claims_.resume();
       d.claims_.look();
@@ -253,6 +259,8 @@ void dispatcher::answered(execution_context& of, std::uint64_t number, std::vect
 }
 
 void dispatcher::claimed(execution_context& of, const open_request& request, storage::claim_answer& answer) {
+  if (answer.left_to_another)
+    supervisor_.ask([](supervisor_link& by) { by.call_later(storage::turn_time, turn_of_another_over); });
   auto runs = claims_.take(of, request, answer);
   if (runs.suspect_place_is_free) supervisor_.ask([](supervisor_link& by) { by.wake_all_queues(); });
   if (runs.ready.empty() && runs.to_admit.empty()) return;
@@ -266,6 +274,7 @@ void dispatcher::claimed(execution_context& of, const open_request& request, sto
                   [&](const auto& one) { return std::find(held.begin(), held.end(), one.run) == held.end(); });
     supervisor_.ask([asked = std::move(runs.to_admit)](supervisor_link& by) { by.ask_gate(asked); });
   }
+  if (runs.has_chains) runs.first_timeout = std::min(runs.first_timeout, steady_clock::now() + chain_slice);
   of.keeper->notice(std::min(runs.first_timeout, request.sent + scheduler::renewal_interval(of.options)));
 }
 

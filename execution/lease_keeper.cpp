@@ -123,6 +123,7 @@ steady_point lease_keeper::renew_due(execution_context& of, steady_point now) {
   auto next = steady_point::max();
   std::vector<runs_of_pool> due;
   for (const auto& p : of.queues.pools()) {
+    next = std::min(next, p->watch.end_slices(now));
     std::vector<run_ptr> its;
     for (const auto& [run, state] : p->watch.held()) {
       if (renewal_due) its.push_back(run);

@@ -4,6 +4,12 @@ namespace sluice::execution {
 
 using std::chrono::steady_clock;
 
+pool_core::pool_core(queue_name name, std::shared_ptr<const execution_config> runs_by)
+    : queue(std::move(name)), config(std::move(runs_by)) {
+  for (const auto& type : chaining_types(config->throttles, *config->permits))
+    if (!config->no_prefetch->contains(type)) chaining.try_emplace(type);
+}
+
 pool_core::~pool_core() {
   for (auto& [id, w] : workers.all)
     if (w->thread.joinable()) w->thread.detach();  // its thread has ended: it would hold the pool else
@@ -15,12 +21,32 @@ pool_section::~pool_section() {
   if (tell) (*tell)();
 }
 
-void pool_core::enqueue(const run_ptr& run) {
+bool pool_core::hold(const run_ptr& run) {
+  if (!runs.held.try_emplace(run->about.fence, run).second) return false;
+  auto& state = state_of(*run);
+  state.received = steady_clock::now();
+  if (const auto its = chaining.find(run->about.type.value); its != chaining.end()) {
+    state.of_type = &its->second;
+    ++state.of_type->held;
+  }
+  return true;
+}
+
+void pool_core::let_go(sluice::fence f) {
+  const auto at = runs.held.find(f);
+  if (at != runs.held.end()) {
+    if (auto* of_type = state_of(*at->second).of_type) --of_type->held;
+    runs.held.erase(at);
+  }
+  if (runs.draining || runs.held.empty()) fewer_held.notify_all();
+}
+
+void pool_core::enqueue(const run_ptr& run, bool first) {
   if (runs.draining) return file_never_begun(run, "the server is stopping");
   state_of(*run).phase = run_phase::queued;
   state_of(*run).queued_since = steady_clock::now();
   // A suspect was claimed for a free worker: it must not wait behind others.
-  if (storage::is_suspect(run->about.losses)) runs.queue.push_front(run);
+  if (first || storage::is_suspect(run->about.losses)) runs.queue.push_front(run);
   else runs.queue.push_back(run);
 }
 
@@ -47,6 +73,7 @@ void pool_core::begin(worker& w) {
   runs.queue.pop_front();
   state_of(*run).phase = run_phase::running;
   state_of(*run).began = steady_clock::now();
+  runs.chains.begins(*run, state_of(*run).began);
   workers.unrest(w);
   w.current = std::move(run);
   ++runs.running;
@@ -56,7 +83,27 @@ void pool_core::handler_over(const claimed_run& run) {
   auto& state = state_of(run);
   state.phase = run_phase::ended;
   --runs.running;
-  times.note(std::chrono::duration_cast<duration>(steady_clock::now() - state.began));
+  const auto ran = std::chrono::duration_cast<duration>(steady_clock::now() - state.began);
+  times.note(ran);
+  if (state.of_type) state.of_type->times.note(ran);
+  end_turn(run);
+}
+
+void pool_core::end_turn(const claimed_run& run) {
+  if (run.chain.value == 0) return;
+  if (state_of(run).began == steady_point{}) give_back(runs.chains.take_waiting(run));
+  give_back(runs.chains.take_late(steady_clock::now()));
+  auto next = runs.chains.end_turn(run);
+  while (next && state_of(*next).phase != run_phase::queued)  // it was stopped as it waited
+    next = runs.chains.end_turn(*next);
+  if (!next) return;
+  enqueue(next, true);  // others of the line wait for its permit
+  begin_waiting();
+}
+
+void pool_core::give_back(const run_chains::runs& waiting) {
+  for (const auto& run : waiting)
+    if (state_of(*run).phase == run_phase::queued) file_never_begun(run, "its turn did not come in time");
 }
 
 void pool_core::file(ended_run end) {
@@ -67,7 +114,9 @@ void pool_core::file(ended_run end) {
   end.settlement.progress = state.progress.last;  // also when it was taken: the store may get that too late
   end.was_admitted = state.admitted;
   state.filed = std::make_shared<const storage::settlement>(end.settlement);
+  const auto run = end.run;
   ended.add(std::move(end));
+  end_turn(*run);
 }
 
 void pool_core::file_never_begun(const run_ptr& run, const std::string& why) {

@@ -11,8 +11,7 @@
 namespace sluice::execution {
 
 struct pool_core {
-  pool_core(queue_name name, std::shared_ptr<const execution_config> runs_by)
-      : queue(std::move(name)), config(std::move(runs_by)) {}
+  pool_core(queue_name name, std::shared_ptr<const execution_config> runs_by);
   ~pool_core();
 
   const queue_name queue;
@@ -22,6 +21,7 @@ struct pool_core {
   ended_runs ended SLUICE_GUARDED_BY(lock);
   worker_table workers SLUICE_GUARDED_BY(lock);
   handler_times times SLUICE_GUARDED_BY(lock);
+  std::map<std::string, chaining_type, std::less<>> chaining SLUICE_GUARDED_BY(lock);
   bool muted SLUICE_GUARDED_BY(lock) = false;  // calls nobody back and files no end any more
   std::condition_variable fewer_held{};        // for who waits until nothing is held
   stop_caller stops{};                         // calls the handlers' own callbacks
@@ -30,13 +30,19 @@ struct pool_core {
     return const_cast<claimed_run&>(run).state_;
   }
 
+  // False: it was held already.
+  bool hold(const run_ptr& run) SLUICE_REQUIRES(lock);
+  void let_go(sluice::fence f) SLUICE_REQUIRES(lock);
   // The run waits for a worker from now on.
-  void enqueue(const run_ptr& run) SLUICE_REQUIRES(lock);
+  void enqueue(const run_ptr& run, bool first = false) SLUICE_REQUIRES(lock);
   // Somebody begins what waits, if somebody can.
   void begin_waiting() SLUICE_REQUIRES(lock);
   // Whether the first that waits can begin. Those whose leases are over may be somebody else's by now: they end.
   bool has_next() SLUICE_REQUIRES(lock);
   void begin(worker& w) SLUICE_REQUIRES(lock);
+  // Another of its chain may begin. When it has not begun itself, those behind it go back.
+  void end_turn(const claimed_run& run) SLUICE_REQUIRES(lock);
+  void give_back(const run_chains::runs& waiting) SLUICE_REQUIRES(lock);
   // Its handler is over.
   void handler_over(const claimed_run& run) SLUICE_REQUIRES(lock);
   // Its end is there to be taken.

@@ -6,11 +6,11 @@ using std::chrono::steady_clock;
 
 void run_exchange::accept(std::vector<run_ptr> runs) {
   const pool_section section(core_);
-  const auto now = steady_clock::now();
   for (auto& run : runs) {
-    if (!core_.runs.held.try_emplace(run->about.fence, run).second) continue;
-    core_.state_of(*run).received = now;
-    core_.enqueue(run);
+    if (!core_.hold(run)) continue;
+    const bool waits = run->chain.value > 0 && !core_.runs.chains.add(run, steady_clock::now());
+    if (!waits) core_.enqueue(run);
+    else if (core_.runs.draining) core_.file_never_begun(run, "the server is stopping");
   }
   core_.begin_waiting();
 }
@@ -19,8 +19,7 @@ std::vector<run_ptr> run_exchange::hold(std::vector<run_ptr> runs) {
   const pool_section section(core_);
   std::vector<run_ptr> taken;
   for (auto& run : runs) {
-    if (!core_.runs.held.try_emplace(run->about.fence, run).second) continue;
-    core_.state_of(*run).received = steady_clock::now();
+    if (!core_.hold(run)) continue;
     if (core_.runs.draining) {
       core_.file_never_begun(run, "the server is stopping");
       continue;
@@ -60,8 +59,7 @@ bool run_exchange::forget(const run_ptr& run) {
   if (state.phase != run_phase::awaiting_admission) return false;
   --core_.runs.awaiting_admission;
   state.phase = run_phase::ended;
-  core_.runs.held.erase(run->about.fence);
-  if (core_.runs.draining || core_.runs.held.empty()) core_.fewer_held.notify_all();
+  core_.let_go(run->about.fence);
   return true;
 }
 
@@ -115,8 +113,18 @@ void run_exchange::on_ended(const std::function<void()>& told) {
 
 void run_exchange::release(sluice::fence f) {
   const mutex_lock held(core_.lock);
-  core_.runs.held.erase(f);
-  if (core_.runs.draining || core_.runs.held.empty()) core_.fewer_held.notify_all();
+  core_.let_go(f);
+}
+
+run_exchange::chains_of_types run_exchange::ask_for_chains(bool may_grow) {
+  const mutex_lock held(core_.lock);
+  chains_of_types all;
+  for (const auto& [type, its] : core_.chaining) {
+    const auto length = its.times.chain_length();
+    all[type] = {length, its.held == 0, {}};
+    if (may_grow) all[type].growing = core_.runs.chains.ask_to_grow(type, length);
+  }
+  return all;
 }
 
 pool_load run_exchange::load() const {

@@ -37,6 +37,10 @@ public:
   void release(sluice::fence f);
 
   pool_load load() const;
+  // For a claim: what is wanted of the types whose jobs may share a permit. Where chains may grow, each is asked for
+  // once a turn.
+  using chains_of_types = decltype(storage::claim_request::chains);
+  chains_of_types ask_for_chains(bool may_grow);
 
 private:
   pool_core& core_;

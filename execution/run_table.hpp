@@ -5,13 +5,14 @@
 #include <deque>
 #include <unordered_map>
 
-#include "execution/claimed_run.hpp"
+#include "execution/run_chains.hpp"
 
 namespace sluice::execution {
 
 struct run_table {
   std::unordered_map<sluice::fence, run_ptr> held;
   std::deque<run_ptr> queue;
+  run_chains chains;
   std::uint32_t running = 0;
   std::uint32_t awaiting_admission = 0;
   std::uint32_t open_claims = 0;  // their answers are still to come

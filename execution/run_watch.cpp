@@ -84,6 +84,12 @@ void run_watch::give_back_queued_before(steady_point then) {
   }
 }
 
+steady_point run_watch::end_slices(steady_point now) {
+  const pool_section section(core_);
+  core_.give_back(core_.runs.chains.take_late(now));
+  return core_.runs.chains.next_late(now);
+}
+
 void run_watch::give_back_type(const std::string& type, const std::string& why) {
   const pool_section section(core_);
   auto& queue = core_.runs.queue;

@@ -26,6 +26,8 @@ public:
   void drain(steady_point now);
   // Gives back what has waited for a worker since before `then`: handlers became slow.
   void give_back_queued_before(steady_point then);
+  // Gives back what waits in chains whose slices are over. Answers when to look again.
+  steady_point end_slices(steady_point now);
   // Gives back what waits for a worker and has this type.
   void give_back_type(const std::string& type, const std::string& why);
   // Nothing is held any more, but ends that are not waited for.

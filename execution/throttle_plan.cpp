@@ -63,6 +63,13 @@ storage::permits_by_type permits_of_claims(const throttle_plans& plans) {
   return all;
 }
 
+std::vector<std::string> chaining_types(const throttle_plans& plans, const storage::permits_by_type& of_claims) {
+  std::vector<std::string> all;
+  for (const auto& [type, needed] : of_claims)
+    if (needed.park && needed.resources.size() == 1 && plans.at(type).windows.empty()) all.push_back(type);
+  return all;
+}
+
 result<throttle_plans> make_throttle_plans(const std::map<std::string, type_options>& jobs) {
   throttle_plans plans;
   for (const auto& [type, options] : jobs) {

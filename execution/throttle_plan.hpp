@@ -36,6 +36,9 @@ using throttle_plans = std::map<std::string, throttle_plan, std::less<>>;
 // is asked before.
 storage::permits_by_type permits_of_claims(const throttle_plans& plans);
 
+// Of these, the types whose jobs may share a permit: they wait for that one alone.
+std::vector<std::string> chaining_types(const throttle_plans& plans, const storage::permits_by_type& of_claims);
+
 // Of the types that name a throttler, or may not overlap. invalid_argument says which type's words are wrong.
 result<throttle_plans> make_throttle_plans(const std::map<std::string, type_options>& jobs);
 

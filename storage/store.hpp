@@ -61,7 +61,7 @@ inline constexpr std::uint32_t largest_page = 200;
 //   a suspect, without `allow_suspect`             stays where it is
 //   its type is in `permits`, and all are free     claimed with its permits, in the same step
 //   the same, and one is not free                  parked, as by `acquire_permits_request`; without `park`: claimed
-//                                                  without any
+//                                                  without any. Its type is in `chains`: see there
 //   the same, and it was woken, or its             claimed without any more
 //   semaphore is not defined
 //   any other                                      claimed
@@ -69,6 +69,8 @@ struct claim_permits {
   std::vector<std::string> resources;  // in the order of names, each once; relaxed ones
   bool park = true;
 };
+// How long a server may take to come for what another has left to it.
+inline constexpr duration turn_time = std::chrono::milliseconds(5);
 // What one answer carries of jobs: their records, histories and runs; the first of them is told however large it is.
 inline constexpr std::uint32_t max_answer_bytes = 4194304;
 using permits_by_type = std::map<std::string, claim_permits, std::less<>>;
@@ -86,18 +88,36 @@ struct claim_request {
   std::shared_ptr<const std::set<std::string, std::less<>>> no_prefetch;  // types never claimed ahead
   std::uint32_t slot = 0;
   std::shared_ptr<const permits_by_type> permits{};
+  // Jobs of a type may share one permit, of types that need one alone: a chain. Those that wait for the permit of a
+  // woken one are claimed with it, besides `free` and `ahead`. The server runs them one after the other, in the order
+  // of their fences, and gives back those that it does not come to. Each of them has the permit, which comes free when
+  // all have ended.
+  struct chain {
+    std::uint32_t most = 1;
+    // The server has no permit of this type and would like one: whoever brings one back leaves it to the server for
+    // `turn_time`, if it has a free worker now and somebody waits.
+    bool wants_turn = false;
+    struct growth {
+      sluice::fence first;
+      std::uint32_t by = 0;
+    };
+    std::vector<growth> growing{};  // chains that go on, when no other server wants a turn
+  };
+  std::map<std::string, chain, std::less<>> chains{};
 };
 struct claimed_job {
   sluice::job job;             // as it is now: processing, with fence and attempt
   std::uint32_t failures = 0;  // failed runs so far
   // What it has: permits that the claim took, were reserved for it or are its own, and slots that have not lapsed.
   std::vector<std::string> admitted{};
+  sluice::fence chain{};  // the first of its chain; 0 when it is in none
 };
 struct claim_answer {
   std::vector<claimed_job> jobs;
   std::uint32_t parked = 0;          // jobs that lacked a permit; at most `max_parked`, then a claim may find more
   bool has_waiting_suspect = false;  // one stands ready in the queue that this claim did not take
   bool cut = false;                  // at `max_answer_bytes`: more may be claimed at once
+  bool left_to_another = false;      // a woken job was, for `turn_time`: then it is for who comes first
   std::optional<duration> longest_wait_in_queue{};  // how long the first of them had been ready
 };
 

@@ -10,11 +10,17 @@ void add(call& c, const std::shared_ptr<const std::set<std::string, std::less<>>
     c.add(name);
 }
 
-void add(call& c, const std::shared_ptr<const permits_by_type>& permits) {
-  c.add(static_cast<std::uint64_t>(permits ? permits->size() : 0));
-  if (!permits) return;
-  for (const auto& [type, needed] : *permits) {
-    c.add(type).add(needed.park ? "1" : "0").add(static_cast<std::uint64_t>(needed.resources.size()));
+void add_permits(call& c, const claim_request& r) {
+  c.add(static_cast<std::uint64_t>(r.permits ? r.permits->size() : 0));
+  if (!r.permits) return;
+  for (const auto& [type, needed] : *r.permits) {
+    const auto found = needed.resources.size() == 1 ? r.chains.find(type) : r.chains.end();
+    const auto chain = found == r.chains.end() ? claim_request::chain{.most = 0} : found->second;
+    c.add(type).add(needed.park ? "1" : "0").add(chain.most).add(chain.wants_turn ? "1" : "0");
+    c.add(static_cast<std::uint64_t>(chain.growing.size()));
+    for (const auto& one : chain.growing)
+      c.add(one.first.value).add(one.by);
+    c.add(static_cast<std::uint64_t>(needed.resources.size()));
     for (const auto& resource : needed.resources)
       c.add(resource);
   }
@@ -27,19 +33,20 @@ void add(call& c, const claim_request& r) {
   c.add(r.allow_suspect ? "1" : "0").add(r.lease.count());
   add(c, r.types);
   add(c, r.no_prefetch);
-  add(c, r.permits);
+  add_permits(c, r);
 }
 
 void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& into) {
   if (from >= reply.size()) return;
   x.made_work.add_encoded(reply[from].text());
-  constexpr std::size_t before_jobs = 6;
+  constexpr std::size_t before_jobs = 7;
   if (from + before_jobs > reply.size()) return;
   const auto admitted = read_admitted(reply[from + 1].text());
   into.parked = static_cast<std::uint32_t>(reply[from + 2].number());
   into.has_waiting_suspect = reply[from + 3].number() > 0;
   into.cut = reply[from + 4].number() > 0;
   if (!reply[from + 5].text().empty()) into.longest_wait_in_queue = duration(reply[from + 5].number());
+  into.left_to_another = reply[from + 6].number() > 0;
   from += before_jobs;
   const auto first = from;
   constexpr std::size_t values = 5;
@@ -55,7 +62,7 @@ void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& int
     const auto has = admitted.find((from - first) / values + 1);
     auto all = has == admitted.end() ? std::move(known->inline_permits)
                                      : all_of(std::move(known->inline_permits), has->second);
-    into.jobs.push_back({std::move(known->about), known->failures, std::move(all)});
+    into.jobs.push_back({std::move(known->about), known->failures, std::move(all), known->chain});
   }
 }
 

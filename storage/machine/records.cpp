@@ -95,6 +95,17 @@ void read_end(reader& in, run_record& run) {
   if (known) run.end = static_cast<run_end>(end);
 }
 
+// The resource, of which it may be a chain: "chain:FENCE:RESOURCE".
+std::string read_permit(std::string_view name, std::uint64_t& chain) {
+  constexpr std::string_view begins = "chain:";
+  if (name.starts_with(begins)) {
+    reader in(name.substr(begins.size()));
+    chain = in.number(':');
+    name = in.rest();
+  }
+  return std::string(name);
+}
+
 struct stored_history {
   std::uint32_t attempt = 0, losses = 0;
   std::uint32_t failures = 0;  // runs that failed, for the retry policy
@@ -212,7 +223,7 @@ std::optional<stored_run> read_run(std::string_view row) {
   in.text();    // queue
   reader inline_permits(in.text());
   while (inline_permits.good() && !inline_permits.finished())
-    s.inline_permits.emplace_back(inline_permits.text());
+    s.inline_permits.push_back(read_permit(inline_permits.text(), s.chain));
   s.server = in.rest();
   return in.good() && inline_permits.good() ? std::optional(std::move(s)) : std::nullopt;
 }
@@ -314,6 +325,7 @@ std::optional<stored_job> read_job(const job_values& told, std::optional<job_con
     about.lease_until = from_micros(score);
     about.server = std::move(run->server);
     known.inline_permits = std::move(run->inline_permits);
+    known.chain.value = run->chain;
   }
   if (*state == job_state::throttled) {
     if (auto wait = read_wait(told.run)) {

@@ -38,6 +38,7 @@ struct stored_job {
   job about;
   std::uint32_t failures = 0;
   std::vector<std::string> inline_permits;  // permits that the claim of its run took, by name
+  sluice::fence chain{};                    // the first of the chain that took it, if one did
 };
 std::optional<stored_job> read_job(const job_values& told);
 // Of a record that was told with empty args and without its checksum.
@@ -53,6 +54,7 @@ struct stored_run {
   std::int64_t lease = 0;
   std::uint64_t renewals = 0;
   std::vector<std::string> inline_permits;
+  std::uint64_t chain = 0;  // the first of the chain that took them, if one did
   std::string server;
 };
 std::optional<stored_run> read_run(std::string_view row);

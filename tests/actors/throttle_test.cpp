@@ -182,6 +182,35 @@ TEST_CASE("jobs of a type without overlap run one at a time of all servers and h
   CHECK(w.audit_is_clean());
 }
 
+TEST_CASE("of two servers that want one permit both have their turns and no two jobs run at a time") {
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
+  w.options.jobs["step"].throttle = {"mutex:one"};
+  std::atomic<int> first_runs{0}, second_runs{0};
+  const auto step = [&w](std::atomic<int>& runs) {
+    return [&w, &runs](job_context&) {
+      overlap::inside now(w.handler_runs, "");
+      ++runs;
+      std::this_thread::sleep_for(3ms);  // the handler's work
+    };
+  };
+  w.handlers.handle("step", step(first_runs));
+  w.start();
+  handler_registry others;
+  others.handle("step", step(second_runs));
+  sluice::server second(w.options, others);
+  REQUIRE(second.start().ok());
+  w.enqueue_many("step", 400);
+  REQUIRE(w.all_end(400));
+  CHECK(w.handler_runs.peak() == 1);
+  CHECK(first_runs + second_runs == 400);
+  CHECK(first_runs > 0);
+  CHECK(second_runs > 0);
+  second.stop();
+  w.embedded->stop();
+  CHECK(w.left_over().empty());
+  CHECK(w.audit_is_clean());
+}
+
 TEST_CASE("jobs without overlap by their args wait for those alike alone and say for what") {
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.jobs["report"].without_overlap = "{customer}";

@@ -121,6 +121,119 @@ TEST_CASE("A run whose lease is over does not begin", "[pool]") {
   CHECK(ids(w.wait_for_ends(2)) == names{"a succeeded", "late given_back"});
 }
 
+namespace {
+
+// Starts a chain of these.
+std::vector<run_ptr> chain_of(pool_world& w, const names& ids) {
+  std::vector<run_ptr> all;
+  for (const auto& id : ids) {
+    all.push_back(w.start(id));
+    all.back()->chain = all.front()->about.fence;
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("Runs of a chain begin one after the other however many workers are free", "[pool]") {
+  pool_world w(3);
+  w.accept(chain_of(w, {"a", "b", "c"}));
+  w.accept({w.start("other")});
+  w.wait_until_running("a");
+  w.wait_until_running("other");
+  CHECK(w->runs.load().running == 2);
+  w.end("a");
+  w.wait_until_running("b");
+  CHECK(w->runs.load().running == 2);
+  w.end("b");
+  w.wait_until_running("c");
+}
+
+TEST_CASE("The next of a chain begins before what came later and waits for no permit", "[pool]") {
+  pool_world w(1);
+  w.accept(chain_of(w, {"a", "b"}));
+  w.accept({w.start("other")});
+  w.wait_until_running("a");
+  w.end("a");
+  w.wait_until_running("b");
+  w.end("b");
+  w.wait_until_running("other");
+}
+
+TEST_CASE("A chain that grows runs those that came later behind the others", "[pool]") {
+  pool_world w(2);
+  const auto chain = chain_of(w, {"a", "b", "c"});
+  w.accept({chain[0], chain[1]});
+  w.accept({chain[2]});
+  w.wait_until_running("a");
+  w.end("a");
+  w.wait_until_running("b");
+  w.end("b");
+  w.wait_until_running("c");
+  w.end("c");
+  CHECK(ids(w.wait_for_ends(3)) == names{"a succeeded", "b succeeded", "c succeeded"});
+}
+
+TEST_CASE("What waits in a chain goes back when its slice is over and the one that runs goes on", "[pool]") {
+  pool_world w(2);
+  w.accept(chain_of(w, {"a", "b", "c"}));
+  w.wait_until_running("a");
+  CHECK(w->watch.end_slices(steady_clock::now()) < steady_point::max());
+  CHECK(w->watch.end_slices(steady_clock::now() + chain_slice) == steady_point::max());
+  CHECK(ids(w.wait_for_ends(2)) == names{"b given_back", "c given_back"});
+  w.end("a");
+  CHECK(ids(w.wait_for_ends(1)) == names{"a succeeded"});
+}
+
+TEST_CASE("When one of a chain does not begin in its turn those behind it go back", "[pool]") {
+  pool_world w(1);
+  const auto chain = chain_of(w, {"a", "b", "c"});
+  w.accept({w.start("first")});
+  w.wait_until_running("first");
+  w.accept(chain);
+  w->watch.ask_to_stop(chain[0], stop_cause::lost, steady_clock::now());
+  auto ends = ids(w.wait_for_ends(3));
+  std::sort(ends.begin(), ends.end());
+  CHECK(ends == names{"a given_back", "b given_back", "c given_back"});
+}
+
+TEST_CASE("One of a chain that is stopped as it waits is left out", "[pool]") {
+  pool_world w(2);
+  const auto chain = chain_of(w, {"a", "b", "c"});
+  w.accept(chain);
+  w.wait_until_running("a");
+  w->watch.ask_to_stop(chain[1], stop_cause::lost, steady_clock::now());
+  w.end("a");
+  w.wait_until_running("c");
+  CHECK(ids(w.wait_for_ends(2)) == names{"b given_back", "a succeeded"});
+}
+
+TEST_CASE("A pool that drains gives back what waits in chains", "[pool]") {
+  pool_world w(2);
+  const auto chain = chain_of(w, {"a", "b"});
+  w.accept(chain);
+  w.wait_until_running("a");
+  w->watch.drain(steady_clock::now());
+  CHECK(ids(w.wait_for_ends(1)) == names{"b given_back"});
+}
+
+TEST_CASE("A chain is as long as nine tenths of the last bodies fit into its slice") {
+  recent_times times;
+  CHECK(times.chain_length() == 1);
+  times.note(5ms);
+  CHECK(times.chain_length() == 10);
+  for (int i = 0; i < 90; ++i)
+    times.note(10ms);
+  for (int i = 0; i < 10; ++i)
+    times.note(1h);
+  CHECK(times.chain_length() == 5);
+  times.note(1h);  // in place of a short one
+  CHECK(times.chain_length() == 1);
+  for (int i = 0; i < 100; ++i)
+    times.note(1us);
+  CHECK(times.chain_length() == max_chain);
+}
+
 TEST_CASE("A run is to stop although the callback of another keeps its token from saying so", "[pool]") {
   std::atomic<bool> go{false};
   pool_world w(2);

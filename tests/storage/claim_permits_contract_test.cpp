@@ -220,3 +220,246 @@ ON_EACH_STORE("A window that parks a run gives back what its claim took") {
   CHECK(holders(w, m) == names{"b reserved"});
   audit(w);
 }
+
+namespace {
+
+// Wants permits of `m`, of which `most` jobs may share one.
+claim_words chaining(std::uint32_t most, const std::string& server = "s1", bool wants_turn = false) {
+  auto words = wanting({m}, 4);
+  words.server = server;
+  words.chains = {{"work", {.most = most, .wants_turn = wants_turn}}};
+  return words;
+}
+// What comes when this run ends.
+storage::claim_answer after(world& w, const job& over, const claim_words& words) {
+  return ask(w, storage::settle_request{{ended(over, how::succeeded)}, claiming(words)}).next;
+}
+std::vector<sluice::fence> chains_of(const storage::claim_answer& got) {
+  std::vector<sluice::fence> all;
+  for (const auto& one : got.jobs)
+    all.push_back(one.chain);
+  return all;
+}
+// `count` jobs of which the first holds the mutex and the others wait.
+job first_of_line(world& w, int count) {
+  serve(w);
+  for (int i = 0; i < count; ++i)
+    REQUIRE(put(w, {.id = cat("j", i)}) == errc::none);
+  const auto got = claim(w, chaining(1));
+  REQUIRE(ids(got) == names{"j0"});
+  REQUIRE(got.parked == static_cast<std::uint32_t>(count - 1));
+  return got.jobs[0].job;
+}
+
+}  // namespace
+
+ON_EACH_STORE("Those who wait follow a woken job under one permit as many as may and each by its own fence") {
+  const auto first = first_of_line(w, 6);
+  const auto got = after(w, first, chaining(3));
+  CHECK(ids(got) == names{"j1", "j2", "j3"});
+  CHECK(admitted(got) == std::vector<names>(3, names{m}));
+  const auto chain = got.jobs.at(0).job.fence;
+  CHECK(chains_of(got) == std::vector<sluice::fence>(3, chain));
+  CHECK(got.jobs[1].job.fence > chain);
+  CHECK(got.jobs[2].job.fence > got.jobs[1].job.fence);
+  CHECK(held(w, m) == 1);
+  CHECK(holders(w, m) == names{"j1"});
+  CHECK(waiters(w, m) == names{"j4", "j5"});
+  audit(w);
+}
+
+ON_EACH_STORE("A chain has its permit until the last of its runs has ended however they end") {
+  const auto first = first_of_line(w, 5);
+  const auto got = jobs_of(after(w, first, chaining(3)));
+  REQUIRE(got.size() == 3);
+  SECTION("by their handlers, in any order") {
+    CHECK(settle(w, got[1]) == errc::none);
+    CHECK(settle(w, got[0], how::failed) == errc::none);
+    CHECK(holders(w, m) == names{"j3"});
+    CHECK(claim(w, chaining(3)).jobs.empty());
+    CHECK(settle(w, got[2], how::retry, 1h) == errc::none);
+  }
+  SECTION("removed") {
+    for (const auto& j : got) {
+      CHECK(waiters(w, m) == names{"j4"});
+      CHECK(remove(w, j.id.value).code == errc::none);
+      audit(w);
+    }
+  }
+  SECTION("lost with their server") {
+    w.clock.advance(31s);
+    serve(w);
+    CHECK(reap(w, expired(w).leases).each == std::vector<errc>(3, errc::none));
+  }
+  CHECK(holders(w, m) == names{"j4 reserved"});
+  audit(w);
+}
+
+ON_EACH_STORE("Runs of a chain that are given back wait at their old places in its line") {
+  const auto first = first_of_line(w, 6);
+  const auto got = jobs_of(after(w, first, chaining(4)));
+  REQUIRE(ids(got) == names{"j1", "j2", "j3", "j4"});
+  put_all(w, {"late"});
+  CHECK(claim(w, chaining(1)).parked == 1);
+  CHECK(settle(w, got[3], how::given_back) == errc::none);
+  CHECK(settle(w, got[2], how::given_back) == errc::none);
+  CHECK(waiters(w, m) == names{"j3", "j4", "j5", "late"});
+  CHECK(get(w, "j3").state == job_state::throttled);
+  CHECK(get(w, "j3").attempt == 0);
+  CHECK(settle(w, got[0]) == errc::none);
+  CHECK(holders(w, m) == names{"j2"});
+  CHECK(ids(after(w, got[1], chaining(2))) == names{"j3", "j4"});
+  audit(w);
+}
+
+ON_EACH_STORE("Only those of the first's type and queue follow, as far as they stand next to each other") {
+  serve(w);
+  auto words = chaining(10);
+  words.permits["mail"] = {{m}, true};
+  for (const std::string id : {"j0", "j1", "j2"})
+    REQUIRE(put(w, {.id = id}) == errc::none);
+  REQUIRE(put(w, {.id = "letter", .type = "mail"}) == errc::none);
+  REQUIRE(put(w, {.id = "j3"}) == errc::none);
+  const auto first = claim(w, words);
+  REQUIRE(ids(first) == names{"j0"});
+  CHECK(ids(after(w, first.jobs[0].job, words)) == names{"j1", "j2"});
+  audit(w);
+}
+
+ON_EACH_STORE("Where several permits could run them side by side a chain takes its share of the line") {
+  define(w, s, 2);
+  serve(w);
+  auto words = chaining(10);
+  words.permits = {{"work", {{s}, true}}};
+  put_all(w, {"a", "b", "c", "d", "e", "f", "g"});
+  const auto first = jobs_of(claim(w, words));
+  REQUIRE(ids(first) == names{"a", "b"});
+  CHECK(ids(after(w, first[0], words)) == names{"c", "d", "e"});
+  CHECK(ids(after(w, first[1], words)) == names{"f"});
+  CHECK(waiters(w, s) == names{"g"});
+  CHECK(held(w, s) == 2);
+  audit(w);
+}
+
+ON_EACH_STORE("A chain that goes on may grow, and one that is over does not") {
+  const auto first = first_of_line(w, 8);
+  const auto got = jobs_of(after(w, first, chaining(2)));
+  REQUIRE(ids(got) == names{"j1", "j2"});
+  auto words = chaining(2);
+  words.chains["work"].growing = {{got[0].fence, 3}};
+  const auto more = after(w, got[0], words);
+  CHECK(ids(more) == names{"j3", "j4", "j5"});
+  CHECK(chains_of(more) == std::vector<sluice::fence>(3, got[0].fence));
+  CHECK(held(w, m) == 1);
+  audit(w);
+  CHECK(settle(w, got[1]) == errc::none);
+  for (const auto& j : jobs_of(more)) {
+    CHECK(holders(w, m) == names{j.id.value});
+    CHECK(settle(w, j) == errc::none);
+  }
+  CHECK(holders(w, m) == names{"j6 reserved"});
+  CHECK(ids(claim(w, words)) == names{"j6", "j7"});
+  audit(w);
+}
+
+ON_EACH_STORE("What is given back out of a chain is woken at once when another permit is free") {
+  define(w, s, 2);
+  serve(w);
+  auto words = chaining(10);
+  words.permits = {{"work", {{s}, true}}};
+  put_all(w, {"a", "b", "c", "d", "e"});
+  const auto first = jobs_of(claim(w, words));
+  const auto chain = jobs_of(after(w, first[0], words));
+  REQUIRE(ids(chain) == names{"c", "d"});
+  CHECK(ids(after(w, first[1], words)) == names{"e"});
+  CHECK(settle(w, get(w, "e")) == errc::none);
+  CHECK(held(w, s) == 1);
+  CHECK(settle(w, chain[1], how::given_back) == errc::none);
+  CHECK(holders(w, s) == names{"c", "d reserved"});
+  audit(w);
+}
+
+ON_EACH_STORE("A server that has the permit for one type wants no turn for another nor for one that it does not know") {
+  const auto first = first_of_line(w, 6);
+  const auto got = jobs_of(after(w, first, chaining(2)));
+  REQUIRE(got.size() == 2);
+  auto words = chaining(2);
+  words.permits["mail"] = {{m}, true};
+  words.chains["mail"] = {.most = 2, .wants_turn = true};
+  CHECK(claim(w, words).jobs.empty());
+  auto unknowing = chaining(2, "s3", true);
+  unknowing.types = "mail";
+  CHECK(claim(w, unknowing).jobs.empty());
+  CHECK(claim(w, chaining(2, "s2", true)).jobs.empty());
+  CHECK(settle(w, got[0]) == errc::none);
+  CHECK(after(w, got[1], words).left_to_another);
+  CHECK(ids(claim(w, chaining(2, "s2"))) == names{"j3", "j4"});
+  audit(w);
+}
+
+ON_EACH_STORE("No chain grows while more have its permit than a lower limit says") {
+  define(w, s, 2);
+  serve(w);
+  auto words = chaining(2);
+  words.permits = {{"work", {{s}, true}}};
+  put_all(w, {"a", "b", "c", "d", "e", "f", "g", "h"});
+  const auto first = jobs_of(claim(w, words));
+  REQUIRE(ids(first) == names{"a", "b"});
+  const auto one = jobs_of(after(w, first[0], words)), other = jobs_of(after(w, first[1], words));
+  REQUIRE(ids(one) == names{"c", "d"});
+  REQUIRE(ids(other) == names{"e", "f"});
+  define(w, s, 1);
+  words.chains["work"].growing = {{one[0].fence, 2}};
+  CHECK(claim(w, words).jobs.empty());
+  CHECK(settle(w, other[0]) == errc::none);
+  CHECK(after(w, other[1], words).jobs.size() == 2);
+  CHECK(held(w, s) == 1);
+  audit(w);
+}
+
+ON_EACH_STORE("A server that wants a turn is left the next permit for a moment and no chain grows meanwhile") {
+  const auto first = first_of_line(w, 8);
+  const auto got = jobs_of(after(w, first, chaining(2)));
+  REQUIRE(ids(got) == names{"j1", "j2"});
+  CHECK(claim(w, chaining(2, "s2", true)).jobs.empty());
+  auto words = chaining(2);
+  words.chains["work"].growing = {{got[0].fence, 3}};
+  CHECK(after(w, got[0], words).jobs.empty());
+  const auto left = after(w, got[1], words);
+  CHECK(left.jobs.empty());
+  CHECK(left.left_to_another);
+  CHECK(holders(w, m) == names{"j3 reserved"});
+  SECTION("and takes it") {
+    const auto next = claim(w, chaining(2, "s2"));
+    CHECK(ids(next) == names{"j3", "j4"});
+    CHECK(claim(w, chaining(2, "s1", true)).jobs.empty());
+    CHECK(settle(w, next.jobs[1].job) == errc::none);
+    CHECK(after(w, next.jobs[0].job, chaining(2, "s2")).left_to_another);
+    CHECK(ids(claim(w, chaining(2))) == names{"j5", "j6"});
+  }
+  SECTION("but one that does not come in time loses it") {
+    CHECK(claim(w, chaining(2)).jobs.empty());
+    w.clock.advance(storage::turn_time);
+    CHECK(ids(claim(w, chaining(2))) == names{"j3", "j4"});
+  }
+  audit(w);
+}
+
+ON_EACH_STORE("A run of a chain gets no more permits and leaves its own to the others when a limiter parks it") {
+  const auto first = first_of_line(w, 4);
+  const auto got = jobs_of(after(w, first, chaining(2)));
+  REQUIRE(ids(got) == names{"j1", "j2"});
+  CHECK(take(w, got[0], {m, "mutex:n"}) == "stale");
+  for (const auto& j : got) {
+    CHECK(waiters(w, m) == names{"j3"});
+    storage::update_limiter_request r;
+    r.limiter = "fixed_window:f";
+    r.version = w.ask<storage::read_limiter_answer>(storage::read_limiter_request{r.limiter}).limiter.version;
+    r.from = w.clock.now();
+    r.until = w.clock.now() + 1min;
+    r.parks.push_back({run_of(j), "fixed_window:f"});
+    CHECK(update_limiter(w, r).updated);
+    audit(w);
+  }
+  CHECK(holders(w, m) == names{"j3 reserved"});
+}

@@ -92,6 +92,7 @@ struct claim_words {
   std::string no_prefetch = "";
   std::uint32_t slot = 0;
   storage::permits_by_type permits{};
+  std::map<std::string, storage::claim_request::chain, std::less<>> chains{};
 };
 
 inline std::shared_ptr<const std::set<std::string, std::less<>>> words_of(const std::string& text) {
@@ -114,6 +115,7 @@ inline storage::claim_request claiming(const claim_words& words) {
   r.no_prefetch = words_of(words.no_prefetch);
   r.slot = words.slot;
   r.permits = std::make_shared<const storage::permits_by_type>(words.permits);
+  r.chains = words.chains;
   return r;
 }
 

@@ -121,6 +121,7 @@ const std::vector<kind_of_key>& all_keys() {
     add("HSET", {"holders:mutex:n", "holders:mutex:m", "holders:semaphore:s"}, stocked_ids);
     add("HSET", {"claim_permits", "definitions", "limits", "configs", "limiters"}, resources);
     add("HSET", {"claims"}, {"0 7:defaults1"});
+    add("HSET", {"turns"}, {"7:defaultmutex:c"});
     add("HSET", {"servers"}, {"s1"});
     add("HSET", {"locks"}, {"printer"});
     add("HSET", {"totals", "totals_before"}, {"default"});

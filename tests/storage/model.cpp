@@ -24,6 +24,7 @@ overloaded(Fs...) -> overloaded<Fs...>;
 }  // namespace
 
 storage::answer model::carry_out(const storage::request& asked, const storage::answer& told) {
+  passed_on_.clear();
   if (const auto* e = std::get_if<error>(&told)) throw std::runtime_error("the store refused: " + to_string(*e));
   return std::visit(overloaded{
                         [&](const storage::claim_request& r) {
@@ -87,9 +88,32 @@ model::known_jobs model::in_turn(const storage::claim_request& r) {
   return ready;
 }
 
+// Who waits in the line of a permit and may follow in a chain.
+model::known_jobs model::followers(const storage::claim_request& r, const std::string& type,
+                                   const std::string& resource, std::uint32_t by) {
+  auto line = waiters(resource);
+  const auto here = std::count_if(line.begin(), line.end(), [&](auto* j) { return j->seen.queue == r.queue; });
+  const auto permits = std::max<std::uint64_t>(1, limit_of(resource).value_or(1));
+  const auto share = (static_cast<std::uint64_t>(here) + permits) / permits;  // of them and the first
+  const auto alike = [&](const stored_job* j) {
+    return j->seen.queue == r.queue && j->seen.type.value == type && !is_suspect(j->seen) && permits_of(*j).empty() &&
+           j->slots.empty();
+  };
+  line.erase(std::find_if_not(line.begin(), line.end(), alike), line.end());
+  line.resize(std::min<std::size_t>(line.size(), std::min<std::uint64_t>(by, share - 1)));
+  return line;
+}
+
 storage::claim_answer model::apply(const storage::claim_request& r, const storage::claim_answer& told) {
   storage::claim_answer answer;
-  const auto give = [&](const stored_job& j) { answer.jobs.push_back({j.seen, j.failures, admitted(j)}); };
+  // Of a chain of one nobody knows.
+  const auto chain_of = [&](const stored_job& j) {
+    sluice::fence chain;
+    for (const auto& resource : permits_of(j))
+      if (permits_[resource][j.seen.id.value].chain.value > 0) chain = permits_[resource][j.seen.id.value].chain;
+    return chain;
+  };
+  const auto give = [&](const stored_job& j) { answer.jobs.push_back({j.seen, j.failures, admitted(j), chain_of(j)}); };
   const auto most = r.free + r.ahead;
   if (most == 0) return answer;
   auto& last_op = last_op_[{r.server, r.queue, r.slot}];
@@ -105,10 +129,37 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
   if (paused_.contains(r.queue.value)) return answer;
 
   bool allow_suspect = r.allow_suspect;
-  std::set<std::string> records_read;
+  std::set<std::string> records_read, taken_of, left_of, fresh_of;  // the last three by type
+  std::uint32_t used = 0;
+  std::vector<stored_job*> taken;
+  const auto start_next = [&](stored_job& j) {
+    if (taken.size() == told.jobs.size()) throw std::runtime_error("it should also have claimed " + j.seen.id.value);
+    start(j, r, told.jobs[taken.size()].job.fence);
+    taken.push_back(&j);
+  };
+  const auto follow = [&](stored_job& j, const std::string& resource, sluice::fence first) {
+    start_next(j);
+    permits_[resource][j.seen.id.value] = {
+        .run = j.seen.fence, .chain = first, .since = clock_.now(), .number = ++places_};
+  };
+  for (const auto& [type, its] : r.chains) {
+    const auto plan = r.permits->find(type);
+    if (plan == r.permits->end() || plan->second.resources.size() != 1) continue;
+    const auto& resource = plan->second.resources[0];
+    const auto t = turns_.find({r.queue.value, resource});
+    if (t != turns_.end() && t->second.next != r.server.value) continue;
+    if (held(resource) > limit_of(resource).value_or(0)) continue;
+    for (const auto& one : its.growing) {
+      const auto& holders = permits_[resource];
+      const bool goes_on =
+          std::any_of(holders.begin(), holders.end(), [&](auto& h) { return h.second.chain == one.first; });
+      if (!goes_on) continue;
+      for (auto* next : followers(r, type, resource, one.by))
+        follow(*next, resource, one.first);
+    }
+  }
   for (auto* j : in_turn(r)) {
-    const auto taken = answer.jobs.size();
-    if (taken == most) break;
+    if (used == most) break;
     const auto& type = j->seen.type.value;
     const bool suspect = is_suspect(j->seen);
     if (suspect && !allow_suspect) continue;
@@ -118,8 +169,17 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
       continue;
     }
     const auto found = look_at(*j, r, records_read);
+    const auto wished = r.chains.find(type);
+    const auto chain =
+        found.plan && found.plan->resources.size() == 1 && wished != r.chains.end() ? wished->second.most : 0;
+    const bool waited = found.plan && (j->first > 0 || !permits_of(*j).empty());
+    if (waited && chain > 0 && is_left_to_another({r.queue.value, found.plan->resources[0]}, r.server.value)) {
+      left_of.insert(type);
+      answer.left_to_another = true;
+      continue;
+    }
     const bool no_prefetch = suspect || !found.roomy || (r.no_prefetch && r.no_prefetch->contains(type));
-    if (no_prefetch && taken >= r.free) break;  // those behind it wait too
+    if (no_prefetch && used >= r.free) break;  // those behind it wait too
     if (!found.busy.empty() && found.plan->park) {
       j->first = ++places_;
       j->seen.fence = {};
@@ -128,13 +188,50 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
       continue;
     }
     if (suspect) allow_suspect = false;
-    if (taken == told.jobs.size()) throw std::runtime_error("it should also have claimed " + j->seen.id.value);
-    start(*j, r, told.jobs[taken].job.fence);
-    if (found.takes)
-      for (const auto& resource : found.plan->resources)
-        grant(*j, resource, {j->seen.fence});
-    give(*j);
+    const bool was_promised_alone = waited && chain > 1 && !suspect && j->slots.empty() &&
+                                    permits_of(*j) == found.plan->resources &&
+                                    permits_[found.plan->resources[0]][j->seen.id.value].reserved;
+    start_next(*j);
+    ++used;
+    if (waited && chain > 0) taken_of.insert(type);
+    if (found.takes) fresh_of.insert(type);
+    if (was_promised_alone)
+      for (auto* next : followers(r, type, found.plan->resources[0], chain - 1)) {
+        permits_[found.plan->resources[0]][j->seen.id.value].chain = j->seen.fence;
+        follow(*next, found.plan->resources[0], j->seen.fence);
+      }
+    if (!found.takes) continue;
+    for (const auto& resource : found.plan->resources)
+      grant(*j, resource, {j->seen.fence});
   }
+  for (const auto* j : taken)
+    give(*j);
+  std::set<std::string> has;  // permits, of some type
+  const auto each_chaining = [&](const auto& step) {
+    for (const auto& [type, wished] : r.chains) {
+      const auto plan = r.permits->find(type);
+      if (plan != r.permits->end() && plan->second.resources.size() == 1) step(type, wished, plan->second.resources[0]);
+    }
+  };
+  each_chaining([&](const std::string& type, const auto& wished, const std::string& resource) {
+    const auto t = turns_.find({r.queue.value, resource});
+    if (taken_of.contains(type)) {
+      if (t != turns_.end() && (t->second.until > time_point{} || t->second.next == r.server.value)) turns_.erase(t);
+    } else if (left_of.contains(type)) {
+      if (t != turns_.end() && t->second.until == time_point{}) t->second.until = clock_.now() + storage::turn_time;
+    }
+    if ((wished.most > 0 && !wished.wants_turn) || taken_of.contains(type)) has.insert(resource);
+  });
+  for (const auto& type : fresh_of)
+    for (const auto& resource : r.permits->at(type).resources)
+      has.insert(resource);
+  each_chaining([&](const std::string& type, const auto& wished, const std::string& resource) {
+    if (!wished.wants_turn || !knows(r, type) || has.contains(resource) || left_of.contains(type)) return;
+    const auto waits = where([&](const stored_job& j) {
+      return j.seen.state == throttled && j.seen.queue == r.queue && j.seen.line == resource;
+    });
+    if (!waits.empty() && used < r.free) turns_.try_emplace({r.queue.value, resource}, turn{{}, r.server.value});
+  });
   for (const auto& resource : records_read)
     pass_on(resource);
   if (!answer.jobs.empty()) last_op = r.op;
@@ -205,6 +302,7 @@ errc model::settle_one(const storage::settlement& end) {
       break;
     case how::given_back:
       j->seen.attempt -= 1;
+      if (return_to_line(*j)) return errc::none;
       is_suspect(j->seen) ? to_tail(*j) : move(*j, enqueued, "front");
       break;
   }

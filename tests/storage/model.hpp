@@ -63,6 +63,7 @@ private:
     sluice::fence run{};  // 0: its job does not run
     bool strict = false;
     bool reserved = false;
+    sluice::fence chain{};  // which it has it with; 0: alone
     time_point since{};
     std::uint64_t number = 0;  // grows with each
   };
@@ -114,6 +115,15 @@ private:
     bool takes = false;
   };
   finding look_at(const stored_job& j, const storage::claim_request& r, std::set<std::string>& records_read) const;
+  known_jobs followers(const storage::claim_request& r, const std::string& type, const std::string& resource,
+                       std::uint32_t by);
+  // Who claims next from the line of a resource in a queue.
+  struct turn {
+    time_point until{};
+    std::string next;
+  };
+  using line_name = std::pair<std::string, std::string>;
+  bool is_left_to_another(const line_name& line, const std::string& server) const;
   bool waited_for(const std::string& resource) const;  // by somebody whose queue runs
   std::uint64_t held(const std::string& resource) const;
   void start(stored_job& j, const storage::claim_request& r, sluice::fence drawn);
@@ -129,6 +139,8 @@ private:
   void pass_on_lapsed(const storage::promote_request& r);
   std::uint64_t reconcile_lines(const std::function<bool(const stored_job&)>& is_one);
   void give_back(stored_job& j);  // its run ended
+  void free_permit(const std::string& resource, const std::string& id);
+  bool return_to_line(stored_job& j);  // as one of a chain that was given back
   void pass_on_freed();
   names permits_of(const stored_job& j) const;
   names admitted(const stored_job& j) const;  // its permits and slots
@@ -154,7 +166,10 @@ private:
   std::map<std::string, storage::define_request> definitions_;
   std::map<std::string, std::map<std::string, permit>> permits_;  // by resource and job
   names freed_;                                                   // and not passed on yet
-  std::map<std::string, held_lock> locks_;                        // of some the lease is over
+  names returned_;                                                // to their lines, by those of chains
+  std::map<line_name, turn> turns_;
+  std::set<std::string> passed_on_;         // by the step that is carried out
+  std::map<std::string, held_lock> locks_;  // of some the lease is over
   struct known_limiter {
     std::uint64_t version = 0;
     std::string state;

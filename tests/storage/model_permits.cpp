@@ -30,7 +30,13 @@ bool model::waited_for(const std::string& resource) const { return waiting_in(re
 
 std::uint64_t model::held(const std::string& resource) const {
   const auto holders = permits_.find(resource);
-  return holders == permits_.end() ? 0 : holders->second.size();
+  if (holders == permits_.end()) return 0;
+  std::uint64_t alone = 0;
+  std::set<sluice::fence> chains;
+  for (const auto& [id, p] : holders->second)
+    if (p.chain.value == 0) ++alone;
+    else chains.insert(p.chain);
+  return alone + chains.size();
 }
 storage::acquire_permits_answer model::apply(const storage::acquire_permits_request& r) {
   storage::acquire_permits_answer answer;
@@ -45,6 +51,8 @@ storage::acquire_permits_answer::verdict model::take_one(const storage::acquire_
   if (!j || asked.key.fence.value == 0 || j->seen.fence != asked.key.fence) return {stale, ""};
   if (j->seen.state == throttled) return {parked, j->seen.line};
   if (j->seen.state != processing) return {stale, ""};
+  for (const auto& has : permits_of(*j))
+    if (permits_[has][j->seen.id.value].chain.value > 0) return {stale, ""};
   for (const auto& resource : asked.permits)
     if (!limit_of(resource)) return {undecided, resource};
   const auto& id = j->seen.id.value;
@@ -119,18 +127,19 @@ std::optional<std::uint64_t> model::limit_of(const std::string& resource) const 
 
 bool model::has_room(const std::string& resource) {
   pass_on(resource);
-  return permits_[resource].size() < limit_of(resource);
+  return held(resource) < limit_of(resource);
 }
 
 std::uint64_t model::pass_on(const std::string& resource) {
   std::uint64_t woken = 0;
-  while (permits_[resource].size() < limit_of(resource).value_or(0)) {
+  while (held(resource) < limit_of(resource).value_or(0)) {
     const auto line = waiters(resource);
     if (line.empty()) break;
     wake(*line[0]);
     grant(*line[0], resource, {.reserved = true});
     ++woken;
   }
+  if (woken > 0) passed_on_.insert(resource);
   return woken;
 }
 
@@ -148,7 +157,7 @@ void model::grant(stored_job& j, const std::string& resource, permit p) {
   p.since = clock_.now();
   p.number = ++places_;
   permits_[resource][j.seen.id.value] = p;
-  if (permits_[resource].size() > limit_of(resource)) throw std::logic_error(resource + " is above its limit");
+  if (held(resource) > limit_of(resource)) throw std::logic_error(resource + " is above its limit");
 }
 
 void model::wait_in(stored_job& j, const std::string& resource) {
@@ -167,6 +176,13 @@ void model::park(stored_job& j, const std::string& resource, const names& free) 
   names freed;
   for (const auto& has : permits_of(j)) {
     auto& p = permits_[has][j.seen.id.value];
+    const auto chain = std::exchange(p.chain, {});
+    const auto& holders = permits_[has];
+    if (chain.value > 0 &&
+        std::any_of(holders.begin(), holders.end(), [&](auto& h) { return h.second.chain == chain; })) {
+      permits_[has].erase(j.seen.id.value);  // it leaves the permit to the others
+      continue;
+    }
     p.run = {};
     if ((p.strict || keeps) && (!for_a_permit || has < resource)) continue;
     permits_[has].erase(j.seen.id.value);
@@ -186,18 +202,46 @@ void model::give_back(stored_job& j) {
     auto& p = permits_[has][j.seen.id.value];
     p.run = {};
     if (p.strict && !is_final(j.seen.state)) continue;
-    permits_[has].erase(j.seen.id.value);
-    freed_.push_back(has);
+    free_permit(has, j.seen.id.value);
   }
   j.first = 0;
   j.failed_wakeups = 0;
   j.slots.clear();
 }
 
+// A chain has its permit as long as one of its runs goes on.
+void model::free_permit(const std::string& resource, const std::string& id) {
+  const auto chain = permits_[resource][id].chain;
+  permits_[resource].erase(id);
+  for (const auto& [other, p] : permits_[resource])
+    if (chain.value > 0 && p.chain == chain) return;
+  freed_.push_back(resource);
+}
+
+bool model::return_to_line(stored_job& j) {
+  const auto has = permits_of(j);
+  if (has.size() != 1 || permits_[has[0]][j.seen.id.value].chain.value == 0 || storage::is_suspect(j.seen.losses))
+    return false;
+  if (j.first == 0) j.first = permits_[has[0]][j.seen.id.value].number;  // it grew as it was claimed
+  free_permit(has[0], j.seen.id.value);
+  wait_in(j, has[0]);
+  returned_.push_back(has[0]);
+  return true;
+}
+
+bool model::is_left_to_another(const line_name& line, const std::string& server) const {
+  const auto known = turns_.find(line);
+  if (known == turns_.end() || known->second.next == server) return false;
+  const auto& t = known->second;
+  return t.until == time_point{} ? passed_on_.contains(line.second) : t.until > clock_.now();
+}
+
 // When all that a request ends has ended.
 void model::pass_on_freed() {
   for (const auto& f : std::exchange(freed_, {}))
     pass_on(f);
+  for (const auto& r : std::exchange(returned_, {}))
+    pass_on(r);
 }
 
 void model::pass_on_lapsed(const storage::promote_request& r) {

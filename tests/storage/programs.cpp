@@ -46,6 +46,7 @@ constexpr duration leases[] = {30s, 10s, 1s, 1min};
 constexpr duration waits[] = {1s, 15s, 40s, 2h};
 constexpr duration steps_back[] = {500ms, 10s, 40s, 1h};
 
+std::uint32_t number(int n) { return static_cast<std::uint32_t>(n); }
 const std::string& at(const names& all, int n) { return all[static_cast<std::size_t>(n)]; }
 how end_by(const command& c) { return ends[static_cast<std::size_t>(c.choice)]; }
 int free_of(const command& c) { return c.what == verb::claim ? (c.amount + 1) % 3 : c.amount; }
@@ -56,8 +57,15 @@ storage::permits_by_type permits_of(const command& c) {
   const auto& wanted = wishes[static_cast<std::size_t>(c.job + c.choice) % wishes.size()];
   return {{"work", {wanted, c.choice != 5}}, {"mail", {{"mutex:m"}, true}}};
 }
+// How many jobs of a type may share a permit.
+std::map<std::string, storage::claim_request::chain, std::less<>> chains_of(const command& c) {
+  if (c.amount == 0) return {};
+  return {{"work", {.most = number(c.other), .wants_turn = c.flag}}, {"mail", {.most = number(c.more + 1)}}};
+}
 std::string permits_in_words(const command& c) {
   std::string text;
+  for (const auto& [type, its] : chains_of(c))
+    text += cat(its.wants_turn ? ", wants a turn" : "", ", chains of ", its.most, ' ', type);
   for (const auto& [type, plan] : permits_of(c)) {
     text += cat(plan.park ? ", for " : ", unless it is busy for ", type);
     for (const auto& resource : plan.resources)
@@ -72,7 +80,6 @@ names ids_of(const command& c) {
   if (c.other > 0) both.push_back(at(job_names, c.other - 1));
   return both;
 }
-std::uint32_t number(int n) { return static_cast<std::uint32_t>(n); }
 // What a definition is about: the semaphore, or a window.
 std::string defined_by(const command& c) { return c.choice < 3 ? "semaphore:s" : at(limiter_names, c.choice - 3); }
 const std::string& window_of(const command& c) { return at(limiter_names, c.choice < 3 ? 0 : c.choice % 3); }
@@ -378,6 +385,10 @@ storage::claim_request crowd::claim(const command& c) {
   const auto back = static_cast<std::size_t>(c.which);
   if (back == 0) ops.push_back(++last_op_);
   const auto op = back == 0 ? last_op_ : back <= ops.size() ? ops[ops.size() - back] : ++last_op_;
+  auto chains = chains_of(c);
+  for (auto& [type, its] : chains)
+    if (const auto known = chains_.find(type); known != chains_.end() && c.flag)
+      its.growing.push_back({known->second, number(c.more) + 1});
   return claiming({.free = number(free_of(c)),
                    .ahead = number(c.more),
                    .allow_suspect = c.flag,
@@ -388,7 +399,8 @@ storage::claim_request crowd::claim(const command& c) {
                    .types = at(known_types, c.types),
                    .no_prefetch = c.job == 5 ? "mail" : "",
                    .slot = number(slot_of(c)),
-                   .permits = permits_of(c)});
+                   .permits = permits_of(c),
+                   .chains = std::move(chains)});
 }
 
 storage::lock_request crowd::lock(const command& c) {
@@ -446,6 +458,8 @@ duration crowd::never_twice(duration delay) {
 }
 
 void crowd::remember(const storage::claim_answer& got) {
+  for (const auto& one : got.jobs)
+    if (one.chain.value > 0) chains_[one.job.type.value] = one.chain;
   for (const auto& j : jobs_of(got)) {
     auto& of_job = starts_[j.id.value];
     if (std::find(of_job.begin(), of_job.end(), j.fence) == of_job.end()) of_job.push_back(j.fence);

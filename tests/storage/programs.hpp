@@ -110,6 +110,7 @@ private:
   world& w_;
   std::map<std::string, std::vector<fence>> starts_;
   std::map<std::string, std::vector<fence>> locks_;
+  std::map<std::string, fence> chains_;                               // the latest of each type
   std::map<std::string, std::vector<storage::limiter_record>> seen_;  // of each limiter, the latest last
   int last_token_ = 0;
   std::vector<storage::expired_lease> lost_;

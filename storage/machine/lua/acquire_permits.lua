@@ -5,7 +5,8 @@
 -- Answer: a letter for each run (g granted, p parked, b busy, u undefined, s stale); the hint; for
 -- each that is p, b or u the resource.
 -- Invariants: a run gets all or none; nobody gets what somebody waits for whose queue runs; who is parked leaves
--- `runs` and its lease, and its history stays as it was. Passes when memory is out.
+-- `runs` and its lease, and its history stays as it was; a run of a chain gets no more than it has. Passes when memory
+-- is out.
 begin_freeing()
 local groups, group_of, ids, fences, n = {}, {}, {}, {}, 0
 local at = 3
@@ -102,6 +103,7 @@ local function decide(id, fence, group, row)
   a = a or no_admission
   local run = row and read_run(row)
   if row and not run then return 's' end
+  if run and sub(permits_in(run.permits)[1] or '', 1, 6) == 'chain:' then return 's' end  -- it has all that it may
   if run and (run.permits == '' or spilled[id]) then run = nil end
   if not row or parked[id] or fence == '0' or sub(row, 1, #fence + 1) ~= fence .. ' ' then
     if a.at ~= '' and a.fence == fence and fence ~= '0' then return 'p', a.at end

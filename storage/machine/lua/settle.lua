@@ -5,8 +5,9 @@
 -- deferred; 1 when they report progress, else 0; and for each run: id; fence; the reason, the result and the report,
 -- if any, each as "length:bytes"; cause, error and time waited, as in a history. Then the claim, if any: see claim.lua.
 -- Answer: a digit for each run (0 ended, 1 stale, 2 had ended so before); the hint; then the rest of the claim's.
--- Invariants: only the current run ends; it leaves `runs` and its lease, and its job enters one line; what has
--- ended changes no more; its permits go back and on. Passes when memory is out.
+-- Invariants: only the current run ends; it leaves `runs` and its lease, and its job enters one line, which for a run of
+-- a chain that was given back is the line of its permit; what has ended changes no more; its permits go back and on.
+-- Passes when memory is out.
 begin_freeing()
 local groups, ids, fences, said, ended_how = {}, {}, {}, {}, {}
 local at, n = 4, 0
@@ -33,7 +34,9 @@ local function common_of(rest)
     if claimed then queue, place = text_at(rest, place) end
     if queue then permits, place = text_at(rest, place) end
     if permits then server = sub(rest, place) end
+    local chain_permit = permits and match(permits, '^%d+:chain:%d+:(.*)$')
     c = permits and {claimed = claimed, queue = queue, permits = permits, server = server,
+                     chain_permit = chain_permit,
                      processing = sorted(line('processing', queue)),
                      middle = ' ' .. claimed .. ' ' .. now_text .. ' ' .. text(server), lines = {}, ended = 0,
                      ends = {}} or false
@@ -63,6 +66,7 @@ local ended_commons = {}
 
 local codes = {}
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
+local returned = {}  -- to the line of their chain's permit
 local earliest, done, inline_permits = {}, {}, {}  -- inline_permits: see give_back
 local ends, changes = 0, 0
 
@@ -114,8 +118,15 @@ for _, group in ipairs(groups) do
         ended[ends] = id
         c.ends[how] = (c.ends[how] or 0) + 1
         add_one(leaving, c.processing, id)
-        local target, score = target_of(how, group.delay, losses, c)
-        add_two(entering, sorted(target), score, id)
+        if c.chain_permit and how == 'given_back' and not is_suspect(losses) then
+          sorted(line('throttled', c.queue))
+          sorted(wait_line(c.queue, c.chain_permit))
+          call('SCARD', waits(c.chain_permit))
+          returned[#returned + 1] = {id = id, queue = c.queue, resource = c.chain_permit, fence = fence}
+        else
+          local target, score = target_of(how, group.delay, losses, c)
+          add_two(entering, sorted(target), score, id)
+        end
 
         -- A run that was given back or deferred does not count as a run.
         local counted = uncounted and attempt - 1 or attempt
@@ -153,6 +164,10 @@ many('HSET', history, changed)
 each_list(entering, 'ZADD')
 for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', int_text(instant), queue) end
 for _, b in ipairs(broken) do move_to_quarantine(b[1], b[2], b[3]) end
+for _, r in ipairs(returned) do
+  throttling().return_to_line(r.id, r.queue, r.resource, r.fence, had[r.id])
+  had[r.id] = nil
+end
 if some_inline and plain then throttling().end_alike(ended_commons) end
 local is_final = {}
 if next(had) then
@@ -165,6 +180,7 @@ if next(had) then
   end
 end
 give_back_if_any(ended, had, inline_permits, is_final)
+for _, r in ipairs(returned) do throttling().pass_on(r.resource) end  -- another permit of it may be free
 
 local answer = {table.concat(codes), ''}
 if ARGV[at] then

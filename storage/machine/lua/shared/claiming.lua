@@ -1,13 +1,16 @@
 -- Takes the first ready jobs of a queue: its front line, then all its others oldest first.
 -- ARGV from `at`: server, queue, slot, op, free, ahead, 1 when a suspect may be among the free, lease in microseconds,
 -- the number of known types, these, the number of types that start at once, these, the number of types whose permits
--- are taken, and for each: it, 1 when it may be parked, the number of its resources, these.
+-- are taken, and for each: it, 1 when it may be parked, how many may make a chain (0: none ever), 1 when the server wants
+-- a turn, the number of its chains that may grow, of each the fence and by how many, the number of its resources, these.
 -- Answer: a place for the hint; what claimed jobs have of throttlers already, see `permits_told`; how many were parked;
 -- 1 when a suspect waits still; 1 when more may be claimed at once, as it was cut at its bytes; how long the first had
--- been ready, or empty; then for each job id, end of its lease, record, history or empty, run.
+-- been ready, or empty; 1 when a woken job was left to another server for a moment; then for each job id, end of its
+-- lease, record, history or empty, run.
 -- Invariants: what is claimed leaves its line and has a run and a lease in the same step; a job of an unknown type
--- moves to its type's line; no suspect stays in the front or the main line; an op that got something answers the same
--- when it comes again. A record that cannot be read is put aside.
+-- moves to its type's line; no suspect stays in the front or the main line; the runs of a chain have fences that grow in
+-- the order in which they wait; an op that got something answers the same when it comes again. A record that cannot be
+-- read is put aside.
 local max_moved = 1000  -- jobs that one claim looks at and does not take
 local max_types = 1000  -- lines of types that a claim asks for by their names in the store, not by those that it knows
 local few_at_first = 32  -- are read at once, and while they are large
@@ -27,7 +30,7 @@ local function claimed_before(server, queue, op)
     end
   end
   table.sort(found, function(a, b) return a.fence < b.fence end)
-  local answer, ids_found, has_already = {'', '', 0, has_waiting_suspect(queue), 0, ''}, {}, {}
+  local answer, ids_found, has_already = {'', '', 0, has_waiting_suspect(queue), 0, '', 0}, {}, {}
   for i, f in ipairs(found) do ids_found[i] = f.id end
   local had = admissions_if_any(ids_found)
   for i, f in ipairs(found) do
@@ -51,17 +54,23 @@ local function claim(at)
   local at_once_end = types_end + 1 + ARGV[types_end + 1]
   for i = types_end + 2, at_once_end do no_prefetch[ARGV[i]] = true end
   local plans, plans_of, place = {}, {}, at_once_end + 2  -- plans_of: how many by resource
+  local in_order = {}
   for _ = 1, ARGV[at_once_end + 1] do
-    local plan = {may_wait = ARGV[place + 1] == '1', wants = {}, row = '', let_in = 0, roomy = 0}
-    for i = 1, ARGV[place + 2] do
-      local resource = ARGV[place + 2 + i]
+    local plan = {kind = ARGV[place], may_wait = ARGV[place + 1] == '1', chain_size = tonumber(ARGV[place + 2]),
+                  wants_turn = ARGV[place + 3] == '1', growing = {}, wants = {}, row = '', let_in = 0, roomy = 0}
+    for i = 1, ARGV[place + 4] do
+      plan.growing[i] = {fence = ARGV[place + 3 + 2 * i], by = tonumber(ARGV[place + 4 + 2 * i])}
+    end
+    local resources_at = place + 5 + 2 * #plan.growing
+    for i = 1, ARGV[resources_at] do
+      local resource = ARGV[resources_at + i]
       plan.wants[i] = resource
       plan.row = plan.row .. text(resource)
       plans_of[resource] = (plans_of[resource] or 0) + 1
     end
     plan.row = text(plan.row)
-    plans[ARGV[place]] = plan
-    place = place + 3 + #plan.wants
+    plans[plan.kind], in_order[#in_order + 1] = plan, plan
+    place = resources_at + 1 + #plan.wants
   end
   if most == 0 then return {''} end
 
@@ -80,8 +89,12 @@ local function claim(at)
   local leaving, aside, broken, strays, parks, full, looked = grouped(), {}, {}, {}, {}, false, 0
   local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
   local passed_suspect = false
+  local used = 0               -- of `most`: who follows in a chain needs no worker of its own
+  -- Of each chain: the places of its runs, and its name or resource; by resource: how many were taken from its line.
+  local chains, skipped = {}, {}
+  local is_left = false        -- a woken job, to another server
   local bytes, cut = 0, false  -- of those taken
-  local first_key              -- of the first of them
+  local first_key, first_id    -- of the first of them that was ready
   local slice = few_at_first
 
   local function rooms_for(plan)
@@ -107,6 +120,41 @@ local function claim(at)
     plan.counted = plan.let_in
     if alone and #plan.rooms > 0 then plan.roomy = math.max(0, roomy) end
     return busy, roomy > 0
+  end
+  local function has_space_for(record, before_it)
+    local size = #record + #(before_it or '')
+    if #ids > 0 and bytes + size > max_answer_bytes then return false end
+    bytes = bytes + size
+    return true
+  end
+  local function take(id, record, before_it, attempt, key)
+    local n = #ids + 1
+    ids[n], records[n], histories[n], attempts[n], permits[n] = id, record, before_it or '', attempt + 1, '0:'
+    has[n] = (before_it and 1 or 0) + (had[id] and 2 or 0)
+    add_one(leaving, key, id)
+    return n
+  end
+  -- Those who wait for the permit of a chain go with it, as far as they are of its type.
+  local function take_followers(chain, plan, by)
+    local resource = plan.wants[1]
+    local behind, admitted = throttling().followers(resource, queue, skipped[resource] or 0, by)
+    local its_records, its_histories = many('HMGET', jobs, behind), many('HMGET', history, behind)
+    for i, id in ipairs(behind) do
+      local record, p = its_records[i], read_history(its_histories[i])
+      if not record or type_of(record) ~= plan.kind or not p or is_suspect(p.losses) then return end
+      if not has_space_for(record, its_histories[i]) then return end
+      had[id] = admitted[id]
+      table.insert(chain.places, take(id, record, its_histories[i], p.attempt, wait_line(queue, resource)))
+      add_one(leaving, sorted(line('throttled', queue)), id)
+      skipped[resource] = (skipped[resource] or 0) + 1
+    end
+  end
+  local function grow(plan, fence, by)
+    local name = 'chain:' .. fence .. ':' .. plan.wants[1]
+    if not throttling().may_grow(name, queue, server) then return end
+    local chain = {name = name, places = {}}
+    take_followers(chain, plan, by)
+    if #chain.places > 0 then chains[#chains + 1] = chain end
   end
   local function consider(id, record, before_it, from)
     local kind = record and type_of(record)
@@ -134,7 +182,11 @@ local function claim(at)
     local waited = plan and had[id]
     if waited then roomy = false
     elseif plan and plan.roomy == 0 then busy, roomy = look_at(plan) end
-    if (suspect or no_prefetch[kind] or not roomy) and #ids >= free then
+    if waited and plan.chain_size > 0 and throttling().is_left_to_another(queue, plan.wants[1], server) then
+      is_left, plan.turn = true, 'left'
+      return
+    end
+    if (suspect or no_prefetch[kind] or not roomy) and used >= free then
       full = true  -- it and those behind it wait for a free worker: the order of the line holds
       return
     end
@@ -145,19 +197,21 @@ local function claim(at)
       add_one(leaving, from.key, id)
       return
     end
-    local size = #record + #(before_it or '')
-    if #ids > 0 and bytes + size > max_answer_bytes then
+    if not has_space_for(record, before_it) then
       cut, full = true, true
       return
     end
-    bytes = bytes + size
     if suspect then allow_suspect = false end
     if from.of_woken then from_woken = from_woken + 1 end
-    local n = #ids + 1
-    ids[n], records[n], histories[n], attempts[n], permits[n] = id, record, before_it or '', attempt + 1, '0:'
-    has[n] = (before_it and 1 or 0) + (had[id] and 2 or 0)
-    first_key = first_key or from.key
-    add_one(leaving, from.key, id)
+    used = used + 1
+    first_key, first_id = first_key or from.key, first_id or id
+    local n = take(id, record, before_it, attempt, from.key)
+    if waited and plan.chain_size > 0 then plan.turn = 'taken' end
+    if waited and plan.chain_size > 1 and not suspect and throttling().has_reserved_alone(id, had[id], plan.wants[1]) then
+      local chain = {resource = plan.wants[1], places = {n}}
+      take_followers(chain, plan, plan.chain_size - 1)
+      if #chain.places > 1 then chains[#chains + 1] = chain end
+    end
     if plan and not waited and not busy and plan.rooms[1] then
       permits[n] = plan.row
       plan.let_in = plan.let_in + 1
@@ -168,28 +222,28 @@ local function claim(at)
 
   -- The next of some lines, at most as many as are wanted: ids, and the line of each.
   local function first_of(lines)
-    local wanted = math.min(most - #ids, slice)
+    local count = math.min(most - used, slice)
     local found, from = {}, {}
     if #lines == 1 then
       local only = lines[1]
-      found = call('ZRANGE', only.key, only.seen, only.seen + wanted - 1)
+      found = call('ZRANGE', only.key, only.seen, only.seen + count - 1)
       for i = 1, #found do from[i] = only end
       return found, from
     end
     local all = {}
     for _, l in ipairs(lines) do
       if not l.suspects or allow_suspect then
-        local rows = call('ZRANGE', l.key, l.seen, l.seen + wanted - 1, 'WITHSCORES')
+        local rows = call('ZRANGE', l.key, l.seen, l.seen + count - 1, 'WITHSCORES')
         for i = 1, #rows, 2 do all[#all + 1] = {rows[i], tonumber(rows[i + 1]), l} end
       end
     end
     table.sort(all, function(a, b) return a[2] < b[2] end)
-    for i = 1, math.min(#all, wanted) do found[i], from[i] = all[i][1], all[i][3] end
+    for i = 1, math.min(#all, count) do found[i], from[i] = all[i][1], all[i][3] end
     return found, from
   end
 
   local function drain(lines)
-    while not full and #ids < most and looked - #ids < max_moved do
+    while not full and used < most and looked - #ids < max_moved do
       local found, from = first_of(lines)
       if #found == 0 then return end
       local found_records, found_histories = many('HMGET', jobs, found), many('HMGET', history, found)
@@ -211,8 +265,11 @@ local function claim(at)
     end
   end
 
+  for _, plan in ipairs(in_order) do
+    for _, chain in ipairs(plan.growing) do grow(plan, chain.fence, chain.by) end
+  end
   drain({{key = sorted(line('front', queue)), seen = 0, of_woken = true}})
-  if not full and #ids < most then
+  if not full and used < most then
     local lines = {{key = sorted(line('ready', queue)), seen = 0, of_new = true}}
     if allow_suspect and call('EXISTS', line('suspect', queue)) == 1 then
       lines[2] = {key = sorted(line('suspect', queue)), seen = 0, suspects = true}
@@ -231,13 +288,29 @@ local function claim(at)
     end
     drain(lines)
   end
+  local function change_turns()
+    local has_it = {}  -- the server, of a type at least
+    for _, plan in ipairs(in_order) do
+      if plan.turn == 'taken' then throttling().took_turn(queue, plan.wants[1], server)
+      elseif plan.turn == 'left' then throttling().leave_to_next(queue, plan.wants[1]) end
+      local has_some = plan.chain_size > 0 and not plan.wants_turn or plan.turn == 'taken' or plan.let_in > 0
+      for _, resource in ipairs(has_some and plan.wants or {}) do has_it[resource] = true end
+    end
+    for _, plan in ipairs(used < free and in_order or {}) do
+      if plan.wants_turn and known[plan.kind] and not has_it[plan.wants[1]] and plan.turn ~= 'left' then
+        throttling().wants_turn(queue, plan.wants[1], server)
+      end
+    end
+  end
   if #ids + #aside + #broken + #strays + #parks == 0 then
-    return {'', '', 0, has_waiting_suspect(queue, passed_suspect), 0, ''}
+    change_turns()
+    return {'', '', 0, has_waiting_suspect(queue, passed_suspect), 0, '', is_left and 1 or 0}
   end
 
   for _, a in pairs(had) do
     for _, resource in ipairs(a.held) do call('HLEN', holders(resource)) end  -- admit_claimed writes there
   end
+  if next(plans) then throttling().check_turns() end
 
   -- Writing.
   local processing = sorted(line('processing', queue))
@@ -256,7 +329,7 @@ local function claim(at)
     add_two(entering, sorted(line('suspect', queue)), call('ZSCORE', s[2], s[1]), s[1])
     add_one(leaving, s[2], s[1])
   end
-  local ready_at = ids[1] and tonumber(call('ZSCORE', first_key, ids[1]))
+  local ready_at = first_id and tonumber(call('ZSCORE', first_key, first_id))
   each_list(leaving, 'ZREM')
   each_list(entering, 'ZADD')
   many('SADD', types_of(queue), new_types)
@@ -265,13 +338,23 @@ local function claim(at)
   local own = math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
   woken = woken - own
   woken_in[queue] = (woken_in[queue] or 0) - own
+  local fence = #ids > 0 and draw(#ids)  -- the first of theirs, before whoever is parked: a chain may come back to the line
   if #parks > 0 then throttling().park_fresh(queue, parks) end
 
-  local answer, answered = {'', '', #parks, has_waiting_suspect(queue, passed_suspect), cut and 1 or 0, ''}, 6
+  change_turns()
+  for resource in pairs(skipped) do throttling().close_empty_line(resource, queue) end
+
+  local answer = {'', '', #parks, has_waiting_suspect(queue, passed_suspect), cut and 1 or 0, '', is_left and 1 or 0}
+  local answered = #answer
   if ready_at then answer[6] = int_text(math.max(0, math.min(now - ready_at, longest))) end
   if #ids > 0 then
-    -- Their runs: the first of their fences.
-    local fence, rows, leases = draw(#ids), {}, {}
+    -- Their runs.
+    local rows, leases = {}, {}
+    for _, c in ipairs(chains) do
+      c.is_new = not c.name
+      c.name = c.name or 'chain:' .. int_text(fence + c.places[1] - 1) .. ':' .. c.resource
+      for _, n in ipairs(c.places) do permits[n] = text(text(c.name)) end
+    end
     local until_, rest = int_text(now + lease), ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
     for i, id in ipairs(ids) do
       local row = int_text(fence + i - 1) .. ' ' .. attempts[i] .. ' ' .. has[i] .. rest .. permits[i] .. server
@@ -285,13 +368,18 @@ local function claim(at)
     many('ZADD', processing, leases)
     call('ZADD', ending, 'LT', until_, queue)
     call('HSET', claims, mark, op)
-    if next(had) then answer[2] = throttling().admit_claimed(ids, had, fence) end
     for _, plan in pairs(plans) do
       if plan.let_in > 0 then
         look_at(plan)
         for _, resource in ipairs(plan.wants) do throttling().count_claimed(resource, plan.let_in) end
       end
     end
+    for _, c in ipairs(chains) do
+      local its = {}
+      for i, n in ipairs(c.places) do its[i] = ids[n] end
+      throttling().add_to_chain(c.name, its, had, c.is_new)
+    end
+    if next(had) then answer[2] = throttling().admit_claimed(ids, had, fence) end
   end
   -- Whoever would have been overtaken goes on now, if there is room.
   local overtaken = {}

@@ -1,6 +1,6 @@
 -- What jobs have of throttlers: their admissions, and who holds permits. storage/admission.hpp says what these mean.
 -- Invariants: a job's admission names exactly the resources that hold an entry of it, and the one line it stands in;
--- `claim_permits` counts the runs whose rows name a resource; `busy`, `waiting` and the sets of queues name exactly
+-- `claim_permits` counts the runs and chains that took a resource with their claim, see permit_of; `busy`, `waiting` and the sets of queues name exactly
 -- what is not empty; `reserved` has each entry of that kind.
 --
 -- An entry is "kind fence since". held: of the start with that fence; strict: the job's own until it is final;
@@ -92,7 +92,7 @@ local function has_permit(a, resource)
   return false
 end
 
--- The resources that a claim took, as they stand in the row of a run: each as "length:bytes".
+-- What a claim took, as it stands in the row of a run, each as "length:bytes": a resource, or a chain.
 local rows_read = {}  -- by that text, since most of a batch are alike; so nobody changes what was read
 local function permits_in(permits)
   local held = rows_read[permits]
@@ -141,17 +141,25 @@ local function said_count(resource)
   local said = call('HGET', claim_permits, resource)
   return not said and 0 or (#said < 16 and tonumber(match(said, '^%d+$'))) or nil
 end
--- How many runs took it, by their rows.
-local function claims_of(resource)
-  local n = 0
+-- One permit for several jobs of one claim, which its server runs one after the other, is a chain. Its runs name it,
+-- "chain:FENCE:RESOURCE" with the first of their fences, and it has the permit as long as there is one of them.
+local function permit_of(name) return match(name, '^chain:%d+:(.*)$') or name end
+-- How many took each, by the rows of runs: a chain is counted by its runs, and as one of those that have its resource.
+local function claims_by_rows()
+  local counts = {}
+  local function count(name)
+    counts[name] = (counts[name] or 0) + 1
+    return counts[name]
+  end
   for _, its in ipairs(all_runs()) do
     local run = read_run(its.row)
-    for _, one in ipairs(run and permits_in(run.permits) or {}) do
-      if one == resource then n = n + 1 end
+    for _, name in ipairs(run and permits_in(run.permits) or {}) do
+      if count(name) == 1 and permit_of(name) ~= name then count(permit_of(name)) end
     end
   end
-  return n
+  return counts
 end
+local function claims_of(name) return claims_by_rows()[name] or 0 end
 local function held_of(resource)
   return call('HLEN', holders(resource)) + (said_count(resource) or claims_of(resource))
 end
@@ -161,24 +169,40 @@ local function recount(resource)
   call('HSET', claim_permits, resource, int_text(claims_of(resource)))
   return true
 end
--- Of those whose rows name them. The rows have changed already.
-local function count_claimed(resource, by)
-  local is_new = recount(resource)
-  local n = call('HINCRBY', claim_permits, resource, is_new and 0 or by)
-  if n <= 0 then
-    call('HDEL', claim_permits, resource)
-    close_unheld(resource)
-  elseif is_new or n == by then
-    call('ZADD', busy, 0, resource)
+local function set_claims(name, n)
+  if n > 0 then
+    call('HSET', claim_permits, name, int_text(n))
+    if permit_of(name) == name then call('ZADD', busy, 0, name) end
+  else
+    call('HDEL', claim_permits, name)
+    close_unheld(name)
   end
 end
+local counted_by_rows = {}  -- whose count could not be read: the rows have changed for all of this step
+-- Of those whose rows name it. The rows have changed already. Whether it has no runs any more.
+local function count_claimed(name, by)
+  local said = not counted_by_rows[name] and said_count(name) or nil
+  counted_by_rows[name] = not said
+  local n = said and said + by or claims_of(name)
+  if n > 0 and said and said > 0 then call('HSET', claim_permits, name, int_text(n)) else set_claims(name, n) end
+  local resource = permit_of(name)
+  if resource ~= name and n <= 0 then count_claimed(resource, -1)
+  elseif resource ~= name and n == by then count_claimed(resource, 1) end
+  return n <= 0
+end
 -- Gives what its claim took entries of its own, for whatever is not the plain end of a run. The row is the caller's.
+-- Who leaves a chain that goes on leaves the permit to the others.
 local function spill_permits(id, run)
-  local held = permits_in(run.permits)
-  for _, resource in ipairs(held) do
+  local held = {}
+  for _, name in ipairs(permits_in(run.permits)) do
+    local resource = permit_of(name)
     recount(resource)  -- the row says still that it took it
-    add_entries(resource, {id, 'held ' .. run.fence .. ' ' .. run.started})
-    count_claimed(resource, -1)
+    recount(name)
+    if resource == name or said_count(name) == 1 then
+      add_entries(resource, {id, 'held ' .. run.fence .. ' ' .. run.started})
+      held[#held + 1] = resource
+    end
+    count_claimed(name, -1)
   end
   run.permits = ''
   return held

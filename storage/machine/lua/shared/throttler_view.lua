@@ -18,12 +18,18 @@ local function all_holders(resource)
   local rows = call('HGETALL', holders(resource))
   for i = 1, #rows, 2 do add(rows[i], match(rows[i + 1], '^(%a+) (%d+) (%d+)$')) end
   if call('HEXISTS', claim_permits, resource) == 1 then
+    local chains = {}  -- of each the first that goes on
     for _, its in ipairs(all_runs()) do
       local run = read_run(its.row)
       for _, name in ipairs(run and permits_in(run.permits) or {}) do
-        if name == resource then add(its.id, 'held', run.fence, run.started) end
+        local first = chains[name]
+        if name == resource then add(its.id, 'held', run.fence, run.started)
+        elseif permit_of(name) == resource and not (first and tonumber(first.fence) < tonumber(run.fence)) then
+          chains[name] = {id = its.id, fence = run.fence, started = run.started}
+        end
       end
     end
+    for _, run in pairs(chains) do add(run.id, 'held', run.fence, run.started) end
   end
   table.sort(held, function(a, b)
     if a.since ~= b.since then return a.since < b.since end

@@ -1,5 +1,6 @@
 -- Jobs that wait for a permit or a slot: their lines, who is woken, and what comes free when runs end.
 
+local passed_on = {}    -- resources whose permits this step has promised to woken jobs
 local max_woken = 1000  -- by one permit that came free, or one higher limit; those that end, and a reconcile, go on
 
 -- A queue runs when it is not paused and somebody serves it.
@@ -102,6 +103,7 @@ local function pass_on(resource)
     since[#since + 1], since[#since + 2] = now_text, reservation(resource, id)
   end)
   if got > 0 then
+    passed_on[resource] = true
     add_entries(resource, entries)
     many('ZADD', reserved, since)
   end
@@ -172,13 +174,17 @@ local function give_back(ids, had, inline_permits, is_final)
     end
   end
   count_last()
-  for _, resource in ipairs(order) do
-    if #entries[resource] > 0 then remove_entries(resource, entries[resource]) end
-    if counts[resource] > 0 then count_claimed(resource, -counts[resource]) end
+  local is_free = {}
+  for _, name in ipairs(order) do
+    if #entries[name] > 0 then remove_entries(name, entries[name]) end
+    local is_over = counts[name] > 0 and count_claimed(name, -counts[name])
+    is_free[name] = is_over or permit_of(name) == name
   end
   many('HDEL', admission, gone)
   put(admission, changed)
-  for _, resource in ipairs(order) do pass_on(resource) end
+  for _, name in ipairs(order) do
+    if is_free[name] then pass_on(permit_of(name)) end
+  end
 end
 
 -- Ends runs of whom these stood in their rows, `ended` of each, and nothing else.
@@ -190,8 +196,11 @@ local function end_alike(alike)
       counts[resource] = (counts[resource] or 0) + c.ended
     end
   end
-  for _, resource in ipairs(order) do count_claimed(resource, -counts[resource]) end
-  for _, resource in ipairs(order) do pass_on(resource) end
+  local is_free = {}
+  for _, name in ipairs(order) do is_free[name] = count_claimed(name, -counts[name]) or permit_of(name) == name end
+  for _, name in ipairs(order) do
+    if is_free[name] then pass_on(permit_of(name)) end
+  end
 end
 
 -- The rows of runs count what was taken, whatever was counted so far: one of them could not be read. Once is enough
@@ -200,18 +209,10 @@ local is_counted_anew = false
 local function count_anew()
   if is_counted_anew then return end
   is_counted_anew = true
-  local counts = {}
-  for _, resource in ipairs(call('HKEYS', claim_permits)) do counts[resource] = 0 end
-  for _, its in ipairs(all_runs()) do
-    local run = read_run(its.row)
-    for _, resource in ipairs(run and permits_in(run.permits) or {}) do
-      counts[resource] = (counts[resource] or 0) + 1
-    end
-  end
-  for resource, n in pairs(counts) do
-    count_claimed(resource, n - (said_count(resource) or 0))
-    pass_on(resource)
-  end
+  local counts = claims_by_rows()
+  for _, name in ipairs(call('HKEYS', claim_permits)) do counts[name] = counts[name] or 0 end
+  for name, n in pairs(counts) do set_claims(name, n) end
+  for name in pairs(counts) do pass_on(name) end
 end
 
 -- A job leaves for good, whatever it does now: running, waiting or woken. `row` is that of its run, if it has one,
