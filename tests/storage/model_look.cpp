@@ -95,11 +95,12 @@ std::string model::look() const {
   for (const auto& resource : resources) {
     names held;
     if (const auto has = permits_.find(resource); has != permits_.end())
-      for (const auto& [id, p] : has->second) {
-        const bool is_first = std::none_of(has->second.begin(), has->second.end(), [&](const auto& other) {
+      for (const auto& one : has->second) {
+        const auto& p = one.second;
+        const bool is_first = std::none_of(has->second.begin(), has->second.end(), [&p](const auto& other) {
           return other.second.chain.value > 0 && other.second.chain == p.chain && other.second.run < p.run;
         });
-        if (is_first) held.push_back(holder(id, p.run, p.reserved));
+        if (is_first) held.push_back(holder(one.first, p.run, p.reserved));
       }
     const auto written = definitions_.find(resource);
     rest.throttlers[resource] =
