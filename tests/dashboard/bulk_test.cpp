@@ -17,7 +17,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr auto timeout = std::chrono::seconds(120);
+constexpr auto timeout = std::chrono::seconds(300);  // a count of many gives way to others: it takes longer beside them
 
 // A server, and so many jobs that failed once; each succeeds when it is requeued.
 class failed_jobs {
