@@ -237,8 +237,7 @@ TEST_CASE("what is under way when it ends is answered, and it ends within second
   site.refuse = [](const web::http_request&) { return std::optional<web::http_response>(); };
   site.answer = [&](const web::http_request&) {
     ++begun;
-    while (!may_end)
-      std::this_thread::sleep_for(1ms);
+    may_end.wait(false);
     return web::http_response{200, "{}"};
   };
   auto at = web::listen_at({"127.0.0.1", 0, true});
@@ -255,6 +254,7 @@ TEST_CASE("what is under way when it ends is answered, and it ends within second
   const auto began = steady_clock::now();
   std::thread ending([&] { server->reset(); });
   may_end = true;
+  may_end.notify_all();
   ending.join();
   CHECK(steady_clock::now() - began < 10s);
   int answered = 0;

@@ -1,7 +1,7 @@
 -- What jobs have of throttlers: their admissions, and who holds permits. storage/admission.hpp says what these mean.
 -- Invariants: a job's admission names exactly the resources that hold an entry of it, and the one line it stands in;
--- `claim_permits` counts the runs and chains that took a resource with their claim, see permit_of; `busy`, `waiting` and the sets of queues name exactly
--- what is not empty; `reserved` has each entry of that kind.
+-- `claim_permits` counts the runs and chains that took a resource with their claim, see permit_of; `busy`, `waiting` and
+-- the sets of queues name exactly what is not empty; `reserved` has each entry of that kind.
 --
 -- An entry is "kind fence since". held: of the start with that fence; strict: the job's own until it is final;
 -- reserved: a woken job's that was not claimed yet; kept: a waiting job's that was woken too often without being let in.
