@@ -91,9 +91,9 @@ void embedded_server::quiet() {
 
 stop_report embedded_server::stop() { return parts_->stop(); }
 
-void embedded_server::give_up_unfinished() {
+void embedded_server::give_back_unfinished() {
   std::lock_guard hold(parts_->mutex);
-  parts_->running->give_up_unfinished();
+  parts_->running->give_back_unfinished();
 }
 
 void embedded_server::on_fatal(const std::function<void(const error&)>& callback) {

@@ -46,7 +46,7 @@ using hint_reader_actor = caf::typed_actor<caf::reacts_to<hint_atom, hint_ptr>>;
 // The STORAGE ACTOR keeps the way to the store open and passes hints on.
 using storage_actor = caf::typed_actor<
     // The store gave a hint: those who read every hint are to be told.
-    caf::reacts_to<hinted_atom>,
+    caf::reacts_to<hinted_atom, bool>,
     // From now on this actor is told of every hint.
     caf::reacts_to<listen_atom, hint_reader_actor>>;
 

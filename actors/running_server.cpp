@@ -108,7 +108,7 @@ void running_server::leave() {
   store_->call({storage::deregister_request{context_->id}}, steady_clock::now() + last_timeout);
 }
 
-void running_server::give_up_unfinished() {
+void running_server::give_back_unfinished() {
   if (left_.empty()) return;
   std::vector<storage::request> asked;
   asked.emplace_back(storage::settle_request{std::exchange(left_, {}), std::nullopt});

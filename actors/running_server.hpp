@@ -26,14 +26,14 @@ public:
 
   // Of a server whose actors could not be made: it is known to nobody any more.
   void leave();
-  void give_up_unfinished();
+  void give_back_unfinished();
 
 private:
   // In the order they are made; taken down backwards.
   std::shared_ptr<store_access> store_;  // held here too: the store must not end on its own thread
   server_context_ptr context_;
   root_actor root_;
-  std::vector<storage::settlement> left_;  // what a stop left behind, for give_up_unfinished
+  std::vector<storage::settlement> left_;  // what a stop left behind, for give_back_unfinished
 };
 
 }  // namespace sluice::actors

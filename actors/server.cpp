@@ -14,7 +14,7 @@ struct server::parts {
 
   std::mutex mutex{};  // one start or stop at a time
   std::function<void(const error&)> on_fatal{};
-  // Kept after a stop, for give_up_unfinished.
+  // Kept after a stop, for give_back_unfinished.
   std::unique_ptr<actors::running_server> running{};
   std::unique_ptr<actors::own_system> system{};
 
@@ -75,9 +75,9 @@ stop_report server::parts::stop() {
   return running->stop([this](actors::actor_counter&) { system.reset(); });
 }
 
-void server::give_up_unfinished() {
+void server::give_back_unfinished() {
   std::lock_guard hold(parts_->mutex);
-  if (parts_->running) parts_->running->give_up_unfinished();
+  if (parts_->running) parts_->running->give_back_unfinished();
 }
 
 void server::on_fatal(const std::function<void(const error&)>& callback) {

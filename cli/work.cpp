@@ -138,7 +138,7 @@ int serve(server& s, const server_options& options, std::atomic<bool>& fatal, st
     deadline = asked + options.grace + watchdog;
     stopper = std::thread([&] {
       report = s.stop();
-      s.give_up_unfinished();
+      s.give_back_unfinished();
       page.reset();
       stopped = true;
       ::kill(::getpid(), done_signal);

@@ -17,8 +17,19 @@ pool_core::~pool_core() {
 
 pool_section::~pool_section() {
   const auto tell = core_.ended.due_call();
-  held_.unlock();
+  unlock();
   if (tell) (*tell)();
+}
+
+void pool_section::unlock() {
+  const auto called = core_.workers.take_notification();
+  held_.unlock();
+  if (called) called->notify_one();
+}
+
+void pool_section::wait(std::condition_variable& on) {
+  if (const auto called = core_.workers.take_notification()) called->notify_one();
+  held_.wait(on);
 }
 
 bool pool_core::hold(const run_ptr& run) {

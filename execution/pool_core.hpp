@@ -53,13 +53,17 @@ struct pool_core {
   void end(const run_ptr& run, outcome result, duration ran) SLUICE_EXCLUDES(lock);
 };
 
-// Holds the lock of a pool. What is to be told of its ends is told once the lock is free.
+// Holds the lock of a pool. Who was called is woken, and what is to be told of its ends is told, once the lock is free.
 class SLUICE_CHECKED_BY_CLANG(scoped_lockable) pool_section {
 public:
   explicit pool_section(pool_core& core) SLUICE_CHECKED_BY_CLANG(acquire_capability(core.lock))
       : core_(core), held_(core.lock) {}
   ~pool_section() SLUICE_CHECKED_BY_CLANG(release_capability());
   pool_section(const pool_section&) = delete;
+
+  void unlock() SLUICE_CHECKED_BY_CLANG(release_capability()) SLUICE_CHECKED_BY_CLANG(no_thread_safety_analysis);
+  void lock() SLUICE_CHECKED_BY_CLANG(acquire_capability()) { held_.lock(); }
+  void wait(std::condition_variable& on) SLUICE_CHECKED_BY_CLANG(no_thread_safety_analysis);
 
 private:
   pool_core& core_;

@@ -23,9 +23,9 @@ struct worker {
   std::thread thread;
   bool retired = false;
   bool finished = false;
-  std::condition_variable work{};
+  std::shared_ptr<std::condition_variable> work = std::make_shared<std::condition_variable>();
   bool idle = false;    // its thread waits for work
-  bool called = false;  // it was woken and has not looked yet
+  bool called = false;  // it was called and has not looked yet
   run_ptr current{};
   worker_calls calls{};
 };
@@ -50,13 +50,16 @@ public:
   }
   // The last to rest is called first; null: all work.
   worker* next_resting() const { return idle_.empty() ? nullptr : idle_.back(); }
-  // Calls one thread. Each who finds work calls the next, so that short handlers do not wake sixty threads for nothing.
+  // Calls one thread, which the pool_section wakes at its end. Each who finds work calls the next, so that short
+  // handlers do not wake sixty threads for nothing.
   void wake_one() {
     if (idle_.empty() || waking_) return;
     waking_ = true;
     idle_.back()->called = true;
-    idle_.back()->work.notify_one();
+    to_notify_ = idle_.back()->work;
   }
+  // Of who was called last, for who will let go of the pool's lock: a thread that is woken before only waits for it.
+  std::shared_ptr<std::condition_variable> take_notification() { return std::exchange(to_notify_, nullptr); }
   // Of who was called: he looks now.
   void looked(worker& w) {
     if (std::exchange(w.called, false)) waking_ = false;
@@ -68,7 +71,8 @@ public:
 
 private:
   std::vector<worker*> idle_;
-  bool waking_ = false;  // somebody was woken and has not looked yet
+  bool waking_ = false;  // somebody was called and has not looked yet
+  std::shared_ptr<std::condition_variable> to_notify_;
 };
 
 }  // namespace sluice::execution

@@ -64,7 +64,7 @@ void worker_threads::retire(worker_id id, const std::string& why, std::optional<
     w->retired = true;
     core_.workers.unrest(*w);
     if (w->calls.gone) w->calls.gone();
-    w->work.notify_one();
+    w->work->notify_one();
     run = w->current;
     if (run && run->by_actor) w->current = nullptr;
     if (core_.muted || !run || core_.state_of(*run).phase != run_phase::running) return;
@@ -129,7 +129,7 @@ void worker_threads::thread_ends(worker_id id) {
 }
 
 run_ptr worker_threads::next(worker_id id) {
-  mutex_lock held(core_.lock);
+  pool_section held(core_);
   auto& w = *core_.workers.find(id);
   for (;;) {
     const bool was_called = w.called;
@@ -158,7 +158,7 @@ run_ptr worker_threads::next(worker_id id) {
       if (w.calls.given_run) w.calls.given_run();
     }
     if (!w.current) core_.workers.rest(w);
-    if (!w.called && !w.retired) held.wait(w.work);
+    if (!w.called && !w.retired) held.wait(*w.work);
   }
 }
 
@@ -269,7 +269,7 @@ void worker_threads::close(steady_point deadline) {
     core_.workers.closed = true;
     for (auto& [id, w] : core_.workers.all) {
       w->retired = true;
-      w->work.notify_one();
+      w->work->notify_one();
     }
     while (std::any_of(core_.workers.all.begin(), core_.workers.all.end(),
                        [](const auto& entry) { return !entry.second->finished; }))

@@ -79,13 +79,13 @@ shared_store::shared_store(std::unique_ptr<store> opened, std::shared_ptr<const 
 }
 
 shared_store::~shared_store() {
-  watch_.reset();
   {
     std::lock_guard hold(mutex_);
     stopping_ = true;
   }
   store_->stop_waiting();
   if (second_) second_->stop_waiting();
+  watch_.reset();
   changed_.notify_all();
   unordered_.notify_all();
   thread_.join();
@@ -98,15 +98,21 @@ void shared_store::submit(requests asked, answered done, priority when) {
   for (const auto& r : submission->asked)
     submission->weight += weight(r);
   submission->since = std::chrono::steady_clock::now();
-  std::lock_guard hold(mutex_);
+  std::unique_lock hold(mutex_);
   waiting_weight_ += submission->weight;
   const auto place =
       when != priority::urgent ? waiting_.end() : std::find_if(waiting_.begin(), waiting_.end(), [](const auto& waits) {
         return waits->when != priority::urgent;
       });
-  waiting_.insert(place, std::move(submission));
-  if (waiting_.size() == 1) changed_.notify_one();
-  if (when != priority::in_order && busy_) unordered_.notify_one();
+  const auto& placed = *waiting_.insert(place, std::move(submission));
+  const bool by_hint = hearing_ && std::this_thread::get_id() == hints_thread_.load();
+  placed->by_hint = by_hint;
+  // The hints thread will look at its own itself, when that is all.
+  const bool wakes_first = waiting_.size() == 1 ? !by_hint : hearing_;
+  const bool wakes_second = when != priority::in_order && busy_;
+  hold.unlock();  // whoever is woken finds the lock free
+  if (wakes_first) changed_.notify_one();
+  if (wakes_second) unordered_.notify_one();
 }
 
 shared_store::answers shared_store::call(requests asked, steady_point deadline) {
@@ -141,7 +147,7 @@ shared_store::answers shared_store::call(requests asked, steady_point deadline) 
       busy_ = true;
       hold.unlock();
       take_turn(who::caller);
-    } else if (waiting_.size() == 1) {
+    } else if (waiting_.size() == 1 || hearing_) {
       changed_.notify_one();
     }
   }
@@ -195,11 +201,13 @@ void shared_store::take_turn(who me) {
   } else if (me == who::first_thread) {
     wait_for_store(up.error());
   }
+  bool others_wait = false;
   {
     std::lock_guard hold(mutex_);
     busy_ = false;
-    if (!waiting_.empty() || stopping_) changed_.notify_one();
+    others_wait = !waiting_.empty() || stopping_;
   }
+  if (others_wait) changed_.notify_one();
   if (made_work) notify_listeners(made_work);
 }
 
@@ -244,6 +252,7 @@ shared_store::submissions shared_store::take(who me) {
       continue;
     }
     if (me == who::caller && !(*at)->is_waited_for) break;
+    if (me == who::hints_thread && !(*at)->by_hint) break;
     const bool with_first = load > 0 && taken.front()->when == priority::urgent && (*at)->when != priority::urgent;
     if (load > 0 && load + (*at)->weight > (with_first ? max_weight_with_first : max_batch_weight)) break;
     load += (*at)->weight;
@@ -317,6 +326,28 @@ void shared_store::notify_listeners(const hint& meant) {
   }
 }
 
+// Of work that another process made, on the thread that heard of it. What the listeners ask for then is carried out
+// here when nobody is at the store and nobody else waits for it.
+void shared_store::hear(const hint& meant) {
+  hints_thread_ = std::this_thread::get_id();
+  {
+    std::lock_guard hold(mutex_);
+    hearing_ = true;
+  }
+  notify_listeners(meant);
+  {
+    std::unique_lock hold(mutex_);
+    hearing_ = false;
+    if (busy_ || waiting_.empty()) return;  // whoever is at it looks again behind
+    if (!waiting_.front()->by_hint) {
+      hold.unlock();
+      return changed_.notify_one();
+    }
+    busy_ = true;
+  }
+  take_turn(who::hints_thread);
+}
+
 std::unique_ptr<shared_store::subscription> shared_store::subscribe(listener callback) {
   auto made = std::make_unique<subscription>();
   made->from = this;
@@ -324,7 +355,7 @@ std::unique_ptr<shared_store::subscription> shared_store::subscribe(listener cal
   made->made->callback = std::move(callback);
   std::lock_guard hold(listeners_mutex_);
   listeners_.push_back(made->made);
-  if (!watch_) watch_ = store_->watch_others([this](const hint& meant) { notify_listeners(meant); });
+  if (!watch_) watch_ = store_->watch_others([this](const hint& meant) { hear(meant); });
   return made;
 }
 

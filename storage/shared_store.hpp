@@ -1,9 +1,11 @@
 // How the threads of a process share a store. One is at it at a time: it takes whatever waits, applies it as one batch
 // and answers each. Under load that is group commit. A caller who finds nobody there goes himself, which spares two
-// changes of thread; what is submitted a thread of the shared store takes. Where a store has another connection, a
-// second thread takes what may be applied beside while somebody is at the first.
+// changes of thread; so does the thread that hears of other processes' work, with what its listeners submit then. What
+// others submit a thread of the shared store takes. Where a store has another connection, a second thread takes what
+// may be applied beside while somebody is at the first.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -81,7 +83,7 @@ public:
   // Whether this is one of its own threads, which cannot wait for themselves.
   bool is_here() const {
     const auto me = std::this_thread::get_id();
-    return me == thread_.get_id() || me == second_thread_.get_id();
+    return me == thread_.get_id() || me == second_thread_.get_id() || me == hints_thread_.load();
   }
 
   // By the clock that the store was opened with.
@@ -95,8 +97,9 @@ private:
     steady_point since{};
     priority when = priority::in_order;
     bool is_waited_for = false;  // nobody's code is run with its answers
+    bool by_hint = false;        // by the hints thread, which may carry it out itself
   };
-  enum class who : std::uint8_t { first_thread, second_thread, caller };
+  enum class who : std::uint8_t { first_thread, second_thread, hints_thread, caller };
   using submissions = std::vector<std::shared_ptr<pending_submission>>;
 
   void run();
@@ -104,12 +107,14 @@ private:
   void run_second();
   bool unordered_waits() const;
   // From the front of the line, as many as one commit may hold. The second thread takes those marked `unordered`; a
-  // caller takes nothing whose answers would run other people's code on his thread.
+  // caller takes nothing whose answers would run other people's code on his thread, and the hints thread only what it
+  // submitted, so that it hears the next hint soon.
   submissions take(who me);
   // Answers what work it made: listeners are told once the store is free for others.
   hint carry_out(store& in, const submissions& taken);
   void wait_for_store(const error& why);
   void notify_listeners(const hint& meant);
+  void hear(const hint& meant);
 
   std::shared_ptr<const clock> time_;  // outlives the store
   std::unique_ptr<store> store_;
@@ -122,12 +127,14 @@ private:
   std::condition_variable room_;
   std::deque<std::shared_ptr<pending_submission>> waiting_;
   std::size_t waiting_weight_ = 0;
-  bool busy_ = false;  // somebody is at the first connection
+  bool busy_ = false;     // somebody is at the first connection
+  bool hearing_ = false;  // the hints thread will look at what waits in a moment
   bool stopping_ = false;
   std::optional<error> away_;  // why the store cannot be asked now
   std::mutex listeners_mutex_;
   std::vector<std::shared_ptr<subscription::call>> listeners_;
   std::unique_ptr<watch> watch_;
+  std::atomic<std::thread::id> hints_thread_;
   std::thread thread_;
   std::thread second_thread_;
 };

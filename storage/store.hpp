@@ -380,7 +380,7 @@ public:
   virtual void tidy() = 0;
 
   // Calls `callback` from a thread of its own whenever another process may have made work. Null when
-  // there is no other process.
+  // there is no other process. The callback may ask this store: who ends the watch calls `stop_waiting` before.
   virtual std::unique_ptr<watch> watch_others(std::function<void(const hint&)> callback) = 0;
 
   virtual sluice::durability durability() const = 0;

@@ -240,7 +240,7 @@ public:
   /// reported, and their leases run out.
   void quiet();
   stop_report stop();
-  void give_up_unfinished();
+  void give_back_unfinished();
   void on_fatal(const std::function<void(const error&)>& callback);
 
 private:

@@ -40,8 +40,10 @@ class client {
 public:
   /// Opens the store. Errors: invalid_argument (URL), not_found (no store, by `mode`), storage_*, io_error.
   static result<client> open(client_options options);
-  /// As `client_of` says, with the same filters as the server has. Jobs of a type go to the queue that these options
-  /// name for it; a client that is told only of a store sends all that name none to `default`.
+  /// As `client_of` says, with the filters that are given here: pass the server's list where its rules shall hold. Jobs
+  /// of a type go to the queue that these options name for it; a client that is told only of a store sends all that
+  /// name none to `default`. Of the rest of a type's options a client takes nothing: the server that runs a job
+  /// decides.
   template <std::same_as<server_options> Options>
   static result<client> open(const Options& options, filter_list filters = {}) {
     auto all = client_of(options);

@@ -35,8 +35,8 @@ public:
   /// Around the handler, on the worker's thread. Call `next` once to run what is inside.
   virtual outcome around(job_context& context, const std::function<outcome(job_context&)>& next);
 
-  /// In the server, before it is stored, for what handlers answer and for runs that throttlers rejected; the latter on
-  /// a thread of the actor system.
+  /// In the server, before it is stored, for what handlers answer and for runs that throttlers rejected; the latter,
+  /// and those that actors of yours handle, on a thread of the actor system.
   virtual void elect(election&) {}
 
   /// In the server, after the commit, at most once: a crash in between skips it.

@@ -61,7 +61,7 @@ public:
   const std::string& args() const { return job_.args; }  ///< JSON text.
   const std::map<std::string, std::string>& headers() const { return job_.headers; }
   std::uint32_t attempt() const { return job_.attempt; }  ///< 1 in the first run.
-  /// Grows with every run: put it into your own writes (`WHERE fence < ?`) and an old run that
+  /// Grows with every run: put it into your own writes (`WHERE fence <= ?`) and an old run that
   /// was believed dead cannot overwrite a newer one's work.
   sluice::fence fence() const { return job_.fence; }
 

@@ -107,7 +107,7 @@ struct server_options {
   retry_policy retry{};
   retention_options retention{};
   durability require_durability = durability::volatile_;
-  bool allow_exec = false;  ///< Whether this server runs `exec` jobs: any command, as its user.
+  bool allow_exec = false;  ///< Whether `sluice work` runs `exec` jobs: any command, as its user.
   /// Served queues by name, or by pattern with '*': one pool for each queue that matches.
   std::map<std::string, queue_options> queues{{"default", {}}};
   std::map<std::string, type_options> jobs{};

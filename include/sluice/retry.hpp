@@ -18,7 +18,7 @@ enum class backoff : std::uint8_t {
 enum class when_exhausted : std::uint8_t { fail, remove };
 
 /// Every field may be left out; what is left out is taken from the next wider policy: the job's own,
-/// its type's, its queue's, the default (10 retries, polynomial, then fail).
+/// its type's, its queue's, the server's, the default (10 retries, polynomial, then fail).
 struct retry_policy {
   std::optional<std::uint32_t> attempts{};  ///< Retries after the first run, 0 to 1000.
   std::optional<sluice::backoff> backoff{};

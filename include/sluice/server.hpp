@@ -17,7 +17,7 @@ namespace sluice {
 /// What was left when a server stopped.
 struct stop_report {
   /// Handlers that ignored their stop request beyond the grace time. Their threads still run; their
-  /// jobs are given back only by `give_up_unfinished`, else when their leases run out.
+  /// jobs are given back only by `give_back_unfinished`, else when their leases run out.
   std::uint32_t unfinished = 0;
 };
 
@@ -52,11 +52,11 @@ public:
 
   /// For the last act before the process leaves, after `stop`: gives back the jobs of handlers that
   /// ignored their stop, though those handlers still run. They must die with this process.
-  void give_up_unfinished();
+  void give_back_unfinished();
 
   /// `callback` is called at most once a start, from any thread, when the server can no longer work (its store
-  /// was removed, or a newer version raised its layout). It must be quick, since a stop waits for it, and not call
-  /// back into the server: stop it from elsewhere. It is not called any more when a stop has ended.
+  /// was removed or is damaged, or a newer version raised its layout). It must be quick, since a stop waits for it, and
+  /// not call back into the server: stop it from elsewhere. It is not called any more when a stop has ended.
   void on_fatal(const std::function<void(const error&)>& callback);
 
 private:

@@ -1,4 +1,5 @@
-/// All of Sluice that needs no actors of yours: client, server, options, typed args and results.
+/// Client, server, options, typed args and results. <sluice/dashboard.hpp>, <sluice/testing.hpp> and
+/// <sluice/actors.hpp> stand beside it.
 #pragma once
 
 #include <sluice/client.hpp>

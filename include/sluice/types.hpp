@@ -93,7 +93,7 @@ job_id operator""_id() {
 
 }  // namespace literals
 
-/// Grows with every run of any job of a store; below 2^53. 0 means "never ran".
+/// Grows with every run of any job of a store; below 2^52. 0 means "never ran".
 struct fence {
   std::uint64_t value = 0;
   auto operator<=>(const fence&) const = default;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 
 #include <sluice/dashboard.hpp>
 #include <sluice/sluice.hpp>
@@ -72,11 +73,15 @@ int main(int argc, char** argv) {
   auto store = sluice::client_of(*options);
   store.filters = filters;  // what the dashboard enqueues
   const auto is_ready = [] { return !sluice::wait_for_stop_signal(sluice::duration::zero()); };
-  const auto page = sluice::dashboard::start(store, options->dashboard.value_or(sluice::dashboard_options()), is_ready);
-  if (!page) return cannot(page.error());
+  std::optional<sluice::dashboard> page;  // listens where the configuration says so
+  if (options->dashboard) {
+    auto started = sluice::dashboard::start(store, *options->dashboard, is_ready);
+    if (!started) return cannot(started.error());
+    page.emplace(std::move(*started));
+  }
 
   sluice::wait_for_stop_signal();
   const auto left = server.stop();
-  if (left.unfinished > 0) server.give_up_unfinished();
+  if (left.unfinished > 0) server.give_back_unfinished();
   return is_fatal ? 1 : 0;
 }

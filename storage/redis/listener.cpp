@@ -71,8 +71,11 @@ private:
       if (got) {
         silent_since = steady_clock::now();
         pinged = false;
-        const auto said = got->root();
-        if (said.size() == 3 && said[0].text() == "message") hear(said[2].text());
+        // All that has come is one hint: whoever is called may be at the store for a while.
+        hint meant = meant_by(*got);
+        while (const auto more = c.next(steady_point{}))
+          meant.add(meant_by(*more));
+        if (meant) callback_(meant);
         continue;
       }
       if (pinged || c.is_broken()) break;
@@ -83,13 +86,16 @@ private:
     return true;
   }
 
-  // Who said it, and a hint.
-  void hear(std::string_view said) const {
-    const auto who = said.substr(0, said.find(' '));
-    if (who == token_) return;
+  // Of a message: who said it, and a hint. Empty when we said it ourselves.
+  hint meant_by(const owned_reply& reply) const {
     hint meant;
+    const auto root = reply.root();
+    if (root.size() != 3 || root[0].text() != "message") return meant;
+    const auto said = root[2].text();
+    const auto who = said.substr(0, said.find(' '));
+    if (who == token_) return meant;
     meant.add_encoded(said.substr(std::min(who.size() + 1, said.size())));
-    callback_(meant ? meant : hint::for_everybody());
+    return meant ? meant : hint::for_everybody();
   }
 
   const location where_;

@@ -459,7 +459,7 @@ TEST_CASE("a stop gives back what a host's actor has not answered, and only as t
   REQUIRE(eventually([&] { return has == 1; }));
   CHECK(w.embedded->stop().unfinished == 1);
   CHECK(w.get(id).state == job_state::processing);
-  w.embedded->give_up_unfinished();
+  w.embedded->give_back_unfinished();
   CHECK(w.get(id).state == job_state::enqueued);
   CHECK(w.get(id).attempt == 0);
 }

@@ -85,7 +85,7 @@ TEST_CASE("a handler that ignores the stop is reported and given back only on de
   began->wait(false);
   CHECK(w.server->stop().unfinished == 1);
   CHECK(w.get(id).state == job_state::processing);
-  w.server->give_up_unfinished();
+  w.server->give_back_unfinished();
   CHECK(w.get(id).state == job_state::enqueued);
   CHECK(w.get(id).attempt == 0);
   *release = true;

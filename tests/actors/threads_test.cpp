@@ -106,8 +106,8 @@ std::string in_words(const std::vector<std::string>& threads) {
 }
 
 // The ways of fifty jobs, each enqueued when the one before is over. One may be claimed in another way, as by a request
-// that was under way already; most must go this one. A step that somebody else carries out, as a timer's thread or the
-// second connection's, costs one change more.
+// that was under way already, and steps of another may stand between its own; at least forty go over so many threads at
+// most. A step that somebody else carries out, as a timer's thread or the second connection's, costs one change more.
 template <class EnqueueOne>
 std::set<std::string> ways(server_world& w, trace& steps, const std::string& first, const std::string& last,
                            std::size_t most_threads, EnqueueOne&& enqueue_one) {
@@ -119,9 +119,7 @@ std::set<std::string> ways(server_world& w, trace& steps, const std::string& fir
     enqueue_one();
     REQUIRE(eventually([&] { return w.counts().succeeded == before + i + 1; }));
     const auto now = steps.between(first, last);
-    if (now.empty()) ++others;
-    INFO(in_words(now));
-    CHECK(now.size() <= most_threads);
+    if (now.empty() || now.size() > most_threads) ++others;
     all.insert(in_words(now));
   }
   CHECK(others <= 10);
@@ -130,7 +128,7 @@ std::set<std::string> ways(server_world& w, trace& steps, const std::string& fir
 
 }  // namespace
 
-TEST_CASE("a hint reaches the handler over two changes of thread, three at most, its end the store over one") {
+TEST_CASE("a hint reaches the handler over one change of thread, three at most, its end the store over one") {
   const bool on_redis = GENERATE(false, true);
   CAPTURE(on_redis);
   std::optional<redis_server> redis;
@@ -139,8 +137,9 @@ TEST_CASE("a hint reaches the handler over two changes of thread, three at most,
   traced_server server(w);
   const auto from_elsewhere = [&] { w.enqueue("noop"); };  // by a connection of its own, as another process would
   const auto to_handler = ways(w, *server.steps, "hint", "handler", 4, from_elsewhere);
-  CHECK((to_handler.contains("sluice-hints > sluice-store > sluice-worker") ||
-         to_handler.contains("sluice-hints > sluice-store-2 > sluice-worker")));
+  for (const auto& way : to_handler)
+    UNSCOPED_INFO(way);
+  CHECK(to_handler.contains("sluice-hints > sluice-worker"));
   const auto to_store = ways(w, *server.steps, "handler", "end at the store", 3, from_elsewhere);
   CHECK((to_store.contains("sluice-worker > sluice-store") || to_store.contains("sluice-worker > sluice-store-2")));
 }

@@ -13,7 +13,9 @@
 
 #include "storage/contract.hpp"
 #include "storage/machine/transitions.hpp"
+#include "storage/redis/listener.hpp"
 #include "support/fault_proxy.hpp"
+#include "support/gated_store.hpp"
 #include "support/measure.hpp"
 
 using namespace sluice;
@@ -278,6 +280,30 @@ TEST_CASE("A full Redis refuses new jobs at once and lets go on what is there", 
   CHECK(put(w, {.id = "new"}) == errc::none);
   CHECK(enqueue(c, "newer") == errc::none);
   audit(w);
+}
+
+TEST_CASE("Hints that come while one is worked on become one", "[redis]") {
+  redis_server redis;
+  std::atomic<int> called{0};
+  gate g;
+  g.set(false);
+  const auto listens =
+      storage::redis::listen(*storage::redis::parse_url(redis.url()), "me", [&](const storage::hint& one) {
+        ++called;
+        if (!one.all_queues) g.pass(1);
+        if (one.queues.contains("last")) g.pass(1);
+      });
+  REQUIRE(eventually([&] { return called > 0; }));  // it listens
+  const auto publish = [&](const std::string& queue) { redis.command({"PUBLISH", "{sluice}:work", "you " + queue}); };
+  publish("first");
+  g.wait_entered(1);
+  for (int i = 0; i < 200; ++i)
+    publish("q" + std::to_string(i % 5));
+  publish("me default");
+  publish("last");
+  g.set(true);
+  g.wait_entered(3);
+  CHECK(called <= 10);
 }
 
 TEST_CASE("A replica is no store", "[redis]") {

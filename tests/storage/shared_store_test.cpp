@@ -6,6 +6,7 @@
 
 #include "storage/contract.hpp"
 #include "support/gated_store.hpp"
+#include "support/passing_store.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -310,6 +311,104 @@ TEST_CASE("A shared store on a file hears of work of other processes", "[runner]
   put_all(other, {"a"});
   std::unique_lock hold(mutex);
   CHECK(told.wait_for(hold, 20s, [&] { return hinted; }));
+}
+
+namespace {
+
+// A store that hears of others' work when a test says so.
+class told_store final : public passing_store {
+public:
+  using tell = std::function<void(const storage::hint&)>;
+  explicit told_store(tell& into) : passing_store(std::move(*storage::open_store("sqlite::memory:"))), into_(into) {}
+
+  std::unique_ptr<storage::watch> watch_others(tell callback) override {
+    into_ = std::move(callback);
+    return nullptr;
+  }
+
+private:
+  tell& into_;
+};
+
+}  // namespace
+
+TEST_CASE("What a listener asks for as it hears of others' work is carried out on that thread", "[runner]") {
+  told_store::tell tell;
+  shared_store r(std::make_unique<told_store>(tell));
+  REQUIRE(code_of(r.call({enqueue_of("a")}, soon()).at(0)) == errc::none);  // so its own thread has looked, and sleeps
+  std::promise<std::thread::id> answered;
+  const auto listens = r.subscribe([&](const storage::hint&) {
+    r.submit({get_of("a")},
+             [&](const storage::shared_store::answers&) { answered.set_value(std::this_thread::get_id()); });
+  });
+  tell(storage::hint::for_everybody());
+  CHECK(answered.get_future().get() == std::this_thread::get_id());
+}
+
+TEST_CASE("All that several listeners ask for as they hear of others' work is carried out", "[runner]") {
+  std::atomic<int> answered{0};
+  told_store::tell tell;
+  shared_store r(std::make_unique<told_store>(tell));
+  const auto ask = [&](const storage::hint&) {
+    for (int i = 0; i < 3; ++i)
+      r.submit({storage::queues_request{}}, [&](const storage::shared_store::answers&) { ++answered; });
+  };
+  const auto first = r.subscribe(ask), second = r.subscribe(ask);
+  tell(storage::hint::for_everybody());
+  CHECK(eventually([&] { return answered == 6; }));
+}
+
+TEST_CASE("Others are not kept waiting by whoever hears of others' work", "[runner]") {
+  told_store::tell tell;
+  shared_store r(std::make_unique<told_store>(tell));
+  errc meanwhile = errc::storage_busy;
+  const auto listens = r.subscribe([&](const storage::hint&) {
+    r.submit({get_of("a")}, [](const storage::shared_store::answers&) {});
+    std::thread([&] { meanwhile = code_of(r.call({get_of("a")}, soon()).at(0)); }).join();
+  });
+  tell(storage::hint::for_everybody());
+  CHECK(meanwhile == errc::none);
+}
+
+TEST_CASE("What others submitted is not carried out by whoever hears of others' work", "[runner]") {
+  told_store::tell tell;
+  shared_store r(std::make_unique<told_store>(tell));
+  std::promise<std::thread::id> answered;
+  const auto listens = r.subscribe([&](const storage::hint&) {
+    std::thread([&] {
+      r.submit({get_of("a")},
+               [&](const storage::shared_store::answers&) { answered.set_value(std::this_thread::get_id()); });
+    }).join();
+  });
+  tell(storage::hint::for_everybody());
+  CHECK(answered.get_future().get() != std::this_thread::get_id());
+}
+
+TEST_CASE("A shared store whose last share is let go by the thread that hears of work ends as any other", "[runner]") {
+  sqlite_file_world other;
+  auto r = storage::open_shared_store(other.url()).value();
+  const std::weak_ptr<shared_store> seen = r;
+  struct shares {
+    std::shared_ptr<shared_store> store;
+    std::unique_ptr<shared_store::subscription> listens;
+  };
+  auto last = std::make_shared<shares>();
+  auto* const asked = r.get();
+  std::optional<std::promise<std::shared_ptr<shares>>> given(std::in_place);
+  auto taken = given->get_future().share();
+  std::atomic<bool> heard{false};
+  last->listens = asked->subscribe([asked, taken, &heard](const storage::hint&) {
+    if (heard.exchange(true)) return;
+    asked->submit({storage::queues_request{}},
+                  [last = taken.get()](const storage::shared_store::answers&) { last->listens.reset(); });
+  });
+  last->store = std::move(r);
+  given->set_value(std::move(last));
+  given.reset();
+  taken = {};  // only the listener's is left
+  put_all(other, {"a"});
+  REQUIRE(eventually([&] { return seen.expired(); }));
+  CHECK(storage::open_shared_store(other.url()).ok());
 }
 
 TEST_CASE("One file has one shared store in a process, however it is named", "[runner]") {

@@ -220,13 +220,13 @@ local function claim(at)
     end
   end
 
-  -- The next of some lines, at most as many as are wanted: ids, and the line of each.
-  local function first_of(lines)
-    local count = math.min(most - used, slice)
+  -- The next of some lines, at most `count`: ids, and the line of each.
+  local function first_of(lines, count)
     local found, from = {}, {}
     if #lines == 1 then
       local only = lines[1]
       found = call('ZRANGE', only.key, only.seen, only.seen + count - 1)
+      is_sorted[only.key] = true
       for i = 1, #found do from[i] = only end
       return found, from
     end
@@ -234,6 +234,7 @@ local function claim(at)
     for _, l in ipairs(lines) do
       if not l.suspects or allow_suspect then
         local rows = call('ZRANGE', l.key, l.seen, l.seen + count - 1, 'WITHSCORES')
+        is_sorted[l.key] = true
         for i = 1, #rows, 2 do all[#all + 1] = {rows[i], tonumber(rows[i + 1]), l} end
       end
     end
@@ -244,7 +245,8 @@ local function claim(at)
 
   local function drain(lines)
     while not full and used < most and looked - #ids < max_moved do
-      local found, from = first_of(lines)
+      local count = math.min(most - used, slice)
+      local found, from = first_of(lines, count)
       if #found == 0 then return end
       local found_records, found_histories = many('HMGET', jobs, found), many('HMGET', history, found)
       local read = 0
@@ -262,20 +264,21 @@ local function claim(at)
         looked = looked + 1
         consider(id, found_records[i], found_histories[i], from[i])
       end
+      if #found < count then return end
     end
   end
 
   for _, plan in ipairs(in_order) do
     for _, chain in ipairs(plan.growing) do grow(plan, chain.fence, chain.by) end
   end
-  drain({{key = sorted(line('front', queue)), seen = 0, of_woken = true}})
+  drain({{key = line('front', queue), seen = 0, of_woken = true}})
   if not full and used < most then
-    local lines = {{key = sorted(line('ready', queue)), seen = 0, of_new = true}}
+    local lines = {{key = line('ready', queue), seen = 0, of_new = true}}
     if allow_suspect and call('EXISTS', line('suspect', queue)) == 1 then
-      lines[2] = {key = sorted(line('suspect', queue)), seen = 0, suspects = true}
+      lines[2] = {key = line('suspect', queue), seen = 0, suspects = true}
     end
     local function add_type(name)
-      lines[#lines + 1] = {key = sorted(type_line(queue, name)), seen = 0, of_type = true}
+      lines[#lines + 1] = {key = type_line(queue, name), seen = 0, of_type = true}
     end
     if call('SCARD', types_of(queue)) <= max_types then
       for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
@@ -317,9 +320,11 @@ local function claim(at)
   if #broken > 0 then may_move_to_quarantine(queue) end
   sorted(ending)
   if #parks > 0 then sorted(line('throttled', queue)) end
-  call('SCARD', types_of(queue))
   local entering, new_types = grouped(), {}
-  if #aside > 0 then has_work(queue) end  -- for who knows their types
+  if #aside > 0 then
+    has_work(queue)  -- for who knows their types
+    call('SCARD', types_of(queue))
+  end
   for _, a in ipairs(aside) do
     add_two(entering, sorted(type_line(queue, a[2])), int_text(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
     add_one(leaving, a[3], a[1])
