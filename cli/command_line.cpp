@@ -410,6 +410,18 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   enqueue->add_option("--retries", c.retries, "How often it is tried again when it fails (its queue says)");
   enqueue->add_option("--header", c.headers, "A header for its handler, as NAME=VALUE")->allow_extra_args(false);
   enqueue->add_option("--id", c.id, "The job's id (default: a new one)");
+  auto* after = enqueue->add_option("--after", c.parents, "Runs when these jobs have ended: ID,ID")->delimiter(',');
+  enqueue->add_option("--on", c.on, "How they have to end (succeeded); several: failed,deleted; finished: any")
+      ->delimiter(',')
+      ->check(one_of({"succeeded", "failed", "deleted", "finished"}))
+      ->needs(after);
+  enqueue->add_option("--need", c.need, "So many of them are enough (all)")->needs(after);
+  enqueue->add_option("--unless", c.unless, "What happens when too many end otherwise (delete)")
+      ->check(one_of({"delete", "run", "keep"}))
+      ->needs(after);
+  enqueue->add_option("--if-missing", c.missing, "What happens when one is not in the store (refuse)")
+      ->check(one_of({"refuse", "run", "delete"}))
+      ->needs(after);
   enqueue->add_flag("--bulk", c.bulk,
                     "Each line that is read is the arguments of a job of its own; with --id its number is added");
 

@@ -33,6 +33,10 @@ struct command {
   std::string schedule;                        // the name of one, or a part of it
   std::string sort = "name";                   // of schedules
   std::optional<std::uint32_t> retries;
+  std::vector<std::string> parents;  // ids
+  std::vector<std::string> on;       // how they have to end
+  std::string unless, missing;       // what happens otherwise
+  std::uint32_t need = 0;
   std::optional<unsigned> count;
   unsigned limit = 50;
   log_level log_from = log_level::info;

@@ -29,6 +29,25 @@ result<duration> delay_of(const command& c) {
   return *in;
 }
 
+run_after parents_of(const command& c) {
+  run_after after;
+  for (const auto& id : c.parents)
+    after.parents.emplace_back(id);
+  unsigned on = 0;
+  for (const auto& end : c.on)
+    on |= static_cast<unsigned>(end == "failed"     ? parent_end::failed
+                                : end == "deleted"  ? parent_end::deleted
+                                : end == "finished" ? parent_end::finished
+                                                    : parent_end::succeeded);
+  if (on != 0) after.on = static_cast<parent_end>(on);
+  after.need = c.need;
+  if (c.unless == "run") after.unless = when_unmet::run;
+  if (c.unless == "keep") after.unless = when_unmet::keep;
+  if (c.missing == "run") after.missing = when_missing::met;
+  if (c.missing == "delete") after.missing = when_missing::unmet;
+  return after;
+}
+
 result<new_job> job_of(const command& c) {
   new_job job;
   job.queue = queue_name(c.queue);
@@ -45,6 +64,7 @@ result<new_job> job_of(const command& c) {
   auto headers = headers_of(c);
   if (!headers) return headers.error();
   job.headers = std::move(*headers);
+  job.after = parents_of(c);
   return job;
 }
 

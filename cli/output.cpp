@@ -104,13 +104,13 @@ std::string operator_log_table(const std::vector<operator_action>& actions) {
 }
 
 std::string queues_table(const std::vector<queue_counts>& queues) {
-  table t({"QUEUE", "PAUSED", "ENQUEUED", "SCHEDULED", "THROTTLED", "PROCESSING", "SUCCEEDED", "FAILED", "DELETED",
-           "QUARANTINED", "OLDEST READY"});
+  table t({"QUEUE", "PAUSED", "ENQUEUED", "SCHEDULED", "AWAITING", "THROTTLED", "PROCESSING", "SUCCEEDED", "FAILED",
+           "DELETED", "QUARANTINED", "OLDEST READY"});
   for (const auto& q : queues)
     t.add({printable(q.queue.value), q.paused ? "yes" : "no", std::to_string(q.enqueued), std::to_string(q.scheduled),
-           std::to_string(q.throttled), std::to_string(q.processing), std::to_string(q.succeeded),
-           std::to_string(q.failed), std::to_string(q.deleted), std::to_string(q.quarantined),
-           q.oldest_ready ? ago(*q.oldest_ready) : ""});
+           std::to_string(q.awaiting), std::to_string(q.throttled), std::to_string(q.processing),
+           std::to_string(q.succeeded), std::to_string(q.failed), std::to_string(q.deleted),
+           std::to_string(q.quarantined), q.oldest_ready ? ago(*q.oldest_ready) : ""});
   return t.text();
 }
 

@@ -81,7 +81,7 @@ std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
     for (auto i = from; i < to; ++i) {
       auto& answer = results[place[i]];
       if (!stored) answer = stored.error();
-      else if (stored->each[i - from] != errc::none) answer = no_job(*answer, stored->each[i - from]);
+      else if (stored->each[i - from] != errc::none) answer = storage::why_not_stored(*answer, *stored, i - from);
     }
   }
   return results;
@@ -92,6 +92,12 @@ result<job> client::get(const job_id& id) {
   if (!got) return got.error();
   if (!got->found) return no_job(id, got->code);
   return std::move(*got->found);
+}
+
+result<std::vector<parent_state>> client::parents(const job_id& id) {
+  auto got = parts_->ask_for<storage::parents_answer>(storage::parents_request{id});
+  if (!got) return got.error();
+  return std::move(got->parents);
 }
 
 result<job> client::wait(const job_id& id, duration timeout) {

@@ -2,8 +2,8 @@
 # these name in turn, and nothing else, since a function costs a script time also when nobody calls it.
 #
 # A definition begins with `local` and one name at the beginning of a line, and ends before the next; it uses only those
-# before it (`check_order`). Where a script says throttling().NAME, what the LAZY files define under that name is made
-# when `throttling()` is first called. Constants that C++ has too are taken from its headers.
+# before it (`check_order`). Where a script says on_demand().NAME, what the LAZY files define under that name is made
+# when `on_demand()` is first called. Constants that C++ has too are taken from its headers.
 # What a script does before a line "-- All others." is given only what it names of FIRST files; whatever else the script
 # names is made behind it, for those calls that it has not answered.
 # The first line of a script says what it does: see `read_effect`.
@@ -11,7 +11,7 @@
 # What a text names: words that are no fields, outside of comments and texts.
 function(read_words text into)
   string(REGEX REPLACE "'[^'\n]*'" "" text "${text}")
-  string(REGEX REPLACE "throttling\\(\\)\\.([a-z_]+)" "throttling lazily_\\1" text "${text}")
+  string(REGEX REPLACE "on_demand\\(\\)\\.([a-z_]+)" "on_demand lazily_\\1" text "${text}")
   string(REPLACE ".." " " text "${text}")
   string(REGEX REPLACE "[.:][A-Za-z_][A-Za-z_0-9]*" " " text "${text}")
   string(REGEX MATCHALL "[A-Za-z_][A-Za-z_0-9]*" words "${text}")
@@ -107,7 +107,7 @@ function(check_order)
       list(APPEND behind ${name_${i}})
     endforeach()
     if(part STREQUAL "LAST")
-      list(APPEND behind throttling)
+      list(APPEND behind on_demand)
     endif()
   endforeach()
 endfunction()
@@ -172,13 +172,13 @@ function(link_lua_scripts header)
         string(APPEND names "${name_${i}} = ${name_${i}}, ")
       endif()
     endforeach()
-    if("throttling" IN_LIST words)
+    if("on_demand" IN_LIST words)
       string(PREPEND text "
-local throttling_made
-local function throttling()
-  if throttling_made then return throttling_made end${when_called}
-  throttling_made = {${names}}
-  return throttling_made
+local made_on_demand
+local function on_demand()
+  if made_on_demand then return made_on_demand end${when_called}
+  made_on_demand = {${names}}
+  return made_on_demand
 end")
     endif()
     string(PREPEND text "${at_once}")

@@ -12,6 +12,7 @@ constexpr std::array table{
     transition{enqueued, processing, "claim"},   transition{enqueued, deleted, "delete"},
     transition{scheduled, enqueued, "promote"},  transition{scheduled, deleted, "delete"},
     transition{awaiting, enqueued, "parent"},    transition{awaiting, deleted, "delete"},
+    transition{awaiting, scheduled, "parent"},   transition{deleted, awaiting, "requeue"},
     transition{throttled, enqueued, "wake"},     transition{throttled, deleted, "delete"},
     transition{processing, succeeded, "settle"}, transition{processing, failed, "settle"},
     transition{processing, deleted, "settle"},   transition{processing, scheduled, "settle"},

@@ -1,6 +1,7 @@
 #include "core/pipeline.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <sluice/handler.hpp>
 
@@ -40,6 +41,25 @@ result<void> check_limits(const new_job& job) {
   return {};
 }
 
+result<void> check_parents(const new_job& job) {
+  const auto& after = job.after;
+  if (after.parents.size() > max_parents)
+    return bad(cat("a job runs after at most ", max_parents, " others, and ", after.parents.size(), " are named"));
+  std::set<std::string_view> seen;
+  for (const auto& parent : after.parents) {
+    if (parent.empty()) return bad("the id of a parent is missing");
+    if (auto named = check_name("parent", parent.value); !named) return named;
+    if (parent == job.id) return bad(cat("job ", job.id.value, " cannot run after itself"));
+    if (!seen.insert(parent.value).second) return bad(cat("parent ", parent.value, " is named twice"));
+  }
+  if (after.need > after.parents.size())
+    return bad(cat("need is ", after.need, ", and there are ", after.parents.size(), " parents"));
+  const auto on = static_cast<unsigned>(after.on);
+  if (on == 0 || on > static_cast<unsigned>(parent_end::finished))
+    return bad("on must be succeeded, failed, deleted, or several of them");
+  return {};
+}
+
 }  // namespace
 
 outcome filter::around(job_context& context, const std::function<outcome(job_context&)>& next) { return next(context); }
@@ -70,8 +90,9 @@ result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) cons
   if (job.queue.empty()) job.queue = queue_of_type(types_, job.type);
   if (job.queue.empty()) job.queue = queue_name(std::string(default_queue));
   if (auto within = check_limits(job); !within) return within.error();
+  if (auto fine = check_parents(job); !fine) return fine.error();
 
-  prepared_job ready{job.id, job.queue, job.delay, {}};
+  prepared_job ready{job.id, job.queue, job.delay, {}, std::move(job.after)};
   ready.record = encode(job.id, job_content{std::move(job.type), std::move(job.queue), std::move(job.args),
                                             std::move(job.headers), job.retry, job.timeout, now});
   return ready;

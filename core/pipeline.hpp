@@ -19,6 +19,7 @@ inline constexpr std::size_t max_headers_bytes = 64 * 1024;
 inline constexpr std::size_t max_result_bytes = 1024 * 1024;
 inline constexpr std::size_t max_error_bytes = 16 * 1024;
 inline constexpr std::size_t max_progress_bytes = 1024;
+inline constexpr std::size_t max_parents = 64;
 
 // What is kept of what a handler says: a fraction, and a text of bounded size.
 progress_report bounded(progress_report said);
@@ -29,6 +30,7 @@ struct prepared_job {
   queue_name queue;
   duration delay{0};
   std::string record;  // encoded content
+  run_after after{};
 };
 
 // Filters in the order they run: by `order`, those registered first before others of the same.

@@ -36,12 +36,24 @@ namespace machine {
 struct edition;  // machine/script.hpp; null for this program's own
 }
 
-// Stores new jobs at the tail of their queues, or as scheduled. Per job: none, id_conflict.
+// Stores new jobs at the tail of their queues, as scheduled, or as awaiting the ends of others. Per job: none,
+// id_conflict, or not_found for a parent.
 struct enqueue_request {
   std::vector<prepared_job> jobs;
 };
 struct enqueue_answer {
   std::vector<errc> each;
+  std::map<std::size_t, job_id> missing{};  // by place: the parent that is not there
+};
+// Why one of them was not stored, in words.
+error why_not_stored(const job_id& id, const enqueue_answer& told, std::size_t place);
+
+// The parents of a job that has not ended, in the order in which they were named.
+struct parents_request {
+  job_id id;
+};
+struct parents_answer {
+  std::vector<parent_state> parents;
 };
 
 // A job whose run was lost may have killed its server, or was only there when it died. With its second loss it
@@ -309,7 +321,7 @@ class request
                           undefine_request, throttlers_request, throttler_request, reconcile_request, explain_request,
                           lock_request, schedules_request, schedule_request, due_request, update_schedule_request,
                           locks_request, quarantine_request, totals_request, log_action_request, operator_log_request,
-                          holders_request, waiters_request> {
+                          holders_request, waiters_request, parents_request> {
 public:
   using variant::variant;
   request() = default;
@@ -325,13 +337,13 @@ struct done_answer {};
 
 // An error means that the request as a whole was not carried out (unknown_outcome: may have been).
 class answer
-    : public std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer,
-                          promote_answer, expired_answer, reap_answer, prune_answer, change_answer, done_answer,
-                          heartbeat_answer, get_answer, list_answer, queues_answer, names_answer, servers_answer,
-                          acquire_permits_answer, read_limiter_answer, update_limiter_answer, define_answer,
-                          throttlers_answer, throttler_answer, reconcile_answer, explain_answer, lock_answer,
-                          schedules_answer, schedule_answer, due_answer, update_schedule_answer, locks_answer,
-                          quarantine_answer, totals_answer, operator_log_answer, holders_answer, waiters_answer> {
+    : public std::variant<
+          error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer, promote_answer,
+          expired_answer, reap_answer, prune_answer, change_answer, done_answer, heartbeat_answer, get_answer,
+          list_answer, queues_answer, names_answer, servers_answer, acquire_permits_answer, read_limiter_answer,
+          update_limiter_answer, define_answer, throttlers_answer, throttler_answer, reconcile_answer, explain_answer,
+          lock_answer, schedules_answer, schedule_answer, due_answer, update_schedule_answer, locks_answer,
+          quarantine_answer, totals_answer, operator_log_answer, holders_answer, waiters_answer, parents_answer> {
 public:
   using variant::variant;
   answer() = default;

@@ -121,6 +121,23 @@ explanation of_throttled(const storage::explain_answer& seen, time_point now) {
   return e;
 }
 
+explanation of_awaiting(const storage::explain_answer& seen) {
+  explanation e{awaiting};
+  const auto all = seen.open_parents.size();
+  if (all == 0) {
+    e.text = "its parents have ended otherwise than it wants, and it is kept; requeue or delete it";
+    return e;
+  }
+  std::vector<std::string> named;
+  for (const auto& parent : seen.open_parents) {
+    if (e.holders.size() < max_holders) e.holders.push_back(parent);
+    if (named.size() < (all > max_named ? max_named - 1 : max_named)) named.push_back(parent.value);
+  }
+  if (all > named.size()) named.push_back(cat(all - named.size(), " more"));
+  e.text = "awaits " + listed(named);
+  return e;
+}
+
 explanation of_enqueued(const storage::explain_answer& seen) {
   const auto& about = *seen.found;
   const auto& queue = about.queue.value;
@@ -143,7 +160,7 @@ explanation explain(const storage::explain_answer& seen, time_point now) {
   if (is_final(about.state)) return of_final(about);
   if (about.state == job_state::processing) return of_running(about);
   if (about.state == job_state::scheduled) return of_scheduled(seen, now);
-  if (about.state == job_state::awaiting) return {due, "waits for another job to end"};
+  if (about.state == job_state::awaiting) return of_awaiting(seen);
   if (seen.paused) return {paused, cat("its queue ", about.queue.value, " is paused")};
   if (!seen.served) return {unserved, cat("no server that is alive serves its queue ", about.queue.value)};
   return about.state == job_state::throttled ? of_throttled(seen, now) : of_enqueued(seen);
@@ -152,9 +169,9 @@ explanation explain(const storage::explain_answer& seen, time_point now) {
 }  // namespace throttling
 
 std::string_view name_of(explain_reason reason) noexcept {
-  constexpr std::array<std::string_view, 12> names{"running",        "final",         "paused",    "unserved",
-                                                   "unknown_type",   "queued_behind", "no_worker", "waits_for_permit",
-                                                   "waits_for_slot", "due",           "retry",     "deferred"};
+  constexpr std::array<std::string_view, 13> names{
+      "running",          "final",          "paused", "unserved", "unknown_type", "queued_behind", "no_worker",
+      "waits_for_permit", "waits_for_slot", "due",    "retry",    "deferred",     "awaiting"};
   const auto at = static_cast<std::size_t>(reason);
   return at < names.size() ? names[at] : "";
 }

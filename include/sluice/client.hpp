@@ -75,6 +75,9 @@ public:
   std::vector<result<job_id>> enqueue(std::vector<new_job> jobs);
 
   result<job> get(const job_id& id);
+  /// The parents of a job that has not ended, with their results; empty when it has none, or has ended. From a handler
+  /// too: they stay in the store until its job has ended.
+  result<std::vector<parent_state>> parents(const job_id& id);
   /// Waits until the job is final and answers it. For scripts and tests: it asks again and again,
   /// after 1 ms at first and 100 ms at last. timed_out, not_found, and what `get` says.
   result<job> wait(const job_id& id, duration timeout);
@@ -93,8 +96,8 @@ public:
   /// follows the change, which stands when it cannot be noted: that is logged as a warning.
   result<operator_log_page> operator_log(std::uint32_t limit = 50, const std::string& after = {});
 
-  /// Sees that a job waits in its queue to be run. A final or scheduled one is brought to the tail now; a final one
-  /// starts afresh, with no attempt and no loss. One that is enqueued already stays as it is. not_found,
+  /// Sees that a job waits in its queue to be run. A final, scheduled or awaiting one is brought to the tail now; a
+  /// final one starts afresh, with no attempt and no loss. One that is enqueued already stays as it is. not_found,
   /// illegal_transition (it runs, or a throttler has it wait). Its history says who did it. After an unknown outcome it
   /// is asked again until the deadline; a job that has failed anew by then is requeued once more.
   result<void> requeue(const job_id& id);

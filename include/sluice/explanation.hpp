@@ -24,6 +24,7 @@ enum class explain_reason : std::uint8_t {
   due,               ///< Its time has not come.
   retry,             ///< Nor has that of its next try.
   deferred,          ///< A throttler deferred it, and is asked again then.
+  awaiting,          ///< It runs after others, and they have not ended.
 };
 
 /// As written in JSON: running, final, paused and so on.
@@ -35,7 +36,7 @@ struct explanation {
   std::string resource{};            ///< Of the throttler, if it is one.
   std::optional<time_point> when{};  ///< When that ends, if it is known; running: since when; final: since when.
   std::uint64_t before = 0;          ///< Jobs of its line that go first; 10,001: more than 10,000.
-  std::vector<job_id> holders{};     ///< The first who have what it waits for.
+  std::vector<job_id> holders{};     ///< The first who have what it waits for, or that it runs after.
 };
 
 }  // namespace sluice

@@ -32,6 +32,40 @@ std::optional<job_state> parse_job_state(std::string_view name) noexcept;
 /// succeeded, failed, deleted: only a person (or the API) brings the job back.
 bool is_final(job_state state) noexcept;
 
+/// How a parent has to end for a job that runs after it.
+enum class parent_end : std::uint8_t {
+  succeeded = 1,
+  failed = 2,  ///< For good, or its record cannot be read.
+  deleted = 4,
+  finished = 7,  ///< Any of them.
+};
+constexpr parent_end operator|(parent_end a, parent_end b) noexcept {
+  return static_cast<parent_end>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+
+/// What becomes of a job when too many of its parents did not end as it wants.
+enum class when_unmet : std::uint8_t {
+  remove,  ///< It is deleted, with the reason.
+  run,     ///< It runs all the same.
+  keep,    ///< It waits until a person requeues or deletes it.
+};
+
+/// What becomes of a job when a parent is not in the store: it never was, or has been removed since it ended.
+enum class when_missing : std::uint8_t {
+  refuse,  ///< `not_found`; the job is not stored.
+  met,     ///< As if that parent had ended as is wanted.
+  unmet,   ///< As if it had not.
+};
+
+/// Has a job run after others, its parents. Until then it is `awaiting`. docs/continuations.md
+struct run_after {
+  std::vector<job_id> parents{};           ///< At most 64, each once. Stored before, or earlier in the same call.
+  parent_end on = parent_end::succeeded;   ///< How a parent has to end.
+  when_unmet unless = when_unmet::remove;  ///< What happens when it cannot be met any more.
+  std::uint32_t need = 0;                  ///< So many parents are enough; 0: all.
+  when_missing missing = when_missing::refuse;
+};
+
 /// What to run, said by the enqueuer. Limits: names 1 to 200 bytes of [A-Za-z0-9_.:-]; args are JSON
 /// text of at most 1 MiB and 64 levels; headers at most 64 KiB in all.
 struct new_job {
@@ -43,6 +77,16 @@ struct new_job {
   std::map<std::string, std::string> headers{};  ///< Yours; handed to the handler.
   retry_policy retry{};                          ///< What this job says itself; usually nothing.
   std::optional<duration> timeout{};             ///< How long one run may take. Default: the type's.
+  run_after after{};                             ///< No parents: it waits for nobody. A delay counts from its release.
+};
+
+/// A parent of a job, as a client tells it.
+struct parent_state {
+  job_id id;
+  std::optional<job_state> state{};  ///< None: it is not in the store any more.
+  std::string result{};              ///< What its handler returned, when it has succeeded.
+  bool left_out = false;             ///< The result is: those before it had 4 MiB together.
+  std::optional<bool> met{};         ///< Whether it ended as the job wants; none: it has not ended.
 };
 
 /// How args and results become C++ values. <sluice/json.hpp> defines it for every type that

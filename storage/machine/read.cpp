@@ -11,7 +11,7 @@
 namespace sluice::storage::machine {
 namespace {
 
-constexpr std::size_t values_a_queue = 11;
+constexpr std::size_t values_a_queue = 12;
 
 // Where a page of sorted sets ended: "SCORE-MEMBER". Any score: a page that began anew at one that nobody wrote would
 // never end.
@@ -251,11 +251,33 @@ void ask(steps& x, const queues_request&, answer& into) {
           q.failed = n(7);
           q.deleted = n(8);
           q.quarantined = n(9);
-          if (n(10) > 0) q.oldest_ready = from_micros(reply[i + 10].number());
+          q.awaiting = n(10);
+          if (n(11) > 0) q.oldest_ready = from_micros(reply[i + 11].number());
           filled->queues.push_back(std::move(q));
         }
         std::sort(filled->queues.begin(), filled->queues.end(),
                   [](const queue_counts& a, const queue_counts& b) { return a.queue.value < b.queue.value; });
+      },
+      fails(into));
+}
+
+void ask(steps& x, const parents_request& r, answer& into) {
+  into = parents_answer{};
+  call c(script::parents);
+  c.add(r.id.value);
+  x.send(
+      std::move(c),
+      [&into](const item& reply) {
+        auto* filled = filling<parents_answer>(into);
+        for (std::size_t i = 0; filled && i + 5 <= reply.size(); i += 5) {
+          parent_state one{job_id(std::string(reply[i].text()))};
+          const auto met = reply[i + 1].text();
+          if (met != "0") one.met = met == "1" || met == "3";
+          one.state = state_of(reply[i + 2].text());
+          one.result = reply[i + 3].text();
+          one.left_out = reply[i + 4].number() != 0;
+          filled->parents.push_back(std::move(one));
+        }
       },
       fails(into));
 }

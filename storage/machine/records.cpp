@@ -170,12 +170,12 @@ std::optional<known_wait> read_wait(std::string_view admission) {
   return in.good() ? std::optional(std::move(w)) : std::nullopt;
 }
 
+}  // namespace
+
 std::optional<job_state> state_of(std::string_view kind) {
   if (kind == "ready" || kind == "front" || kind == "suspect" || kind.starts_with("type:")) return job_state::enqueued;
   return parse_job_state(std::string(kind));
 }
-
-}  // namespace
 
 std::string counted(std::string_view text) { return std::to_string(text.size()).append(":").append(text); }
 

@@ -34,6 +34,9 @@ struct job_values {
 inline constexpr std::size_t job_values_size = 6;
 job_values job_values_at(const item& reply, std::size_t from);
 
+// The state of a job by the kind of its line; none: that is no line of a job.
+std::optional<job_state> state_of(std::string_view kind);
+
 struct stored_job {
   job about;
   std::uint32_t failures = 0;

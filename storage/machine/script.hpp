@@ -10,6 +10,7 @@ namespace sluice::storage::machine {
 enum class script : std::uint8_t {
   open,
   enqueue,
+  enqueue_after,
   claim,
   settle,
   renew,
@@ -24,6 +25,7 @@ enum class script : std::uint8_t {
   deregister,
   servers,
   get,
+  parents,
   list,
   queues,
   queue_names,

@@ -135,6 +135,8 @@ void ask(steps& x, const explain_request& r, answer& into) {
         filled->before = static_cast<std::uint64_t>(reply[3].number());
         filled->running = static_cast<std::uint64_t>(reply[4].number());
         read_throttler(reply[5], filled->waits_for);
+        for (std::size_t i = 0; i < reply[6].size(); ++i)
+          filled->open_parents.emplace_back(std::string(reply[6][i].text()));
       },
       fails(into));
 }

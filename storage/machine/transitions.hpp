@@ -40,6 +40,7 @@ void ask(steps& x, const quarantine_request& r, answer& into);   // read.cpp
 void ask(steps& x, const queues_request& r, answer& into);       // read.cpp
 void ask(steps& x, const queue_names_request& r, answer& into);  // read.cpp
 void ask(steps& x, const ready_request& r, answer& into);        // read.cpp
+void ask(steps& x, const parents_request& r, answer& into);      // read.cpp
 
 void ask(steps& x, const acquire_permits_request& r, answer& into);  // acquire_permits.cpp
 void ask(steps& x, const read_limiter_request& r, answer& into);     // limiters.cpp

@@ -13,8 +13,8 @@ namespace {
 
 const std::string window = "fixed_window:w";
 const names resources = {"mutex:m", "mutex:n", "mutex:c", "semaphore:s", window};
-const names stocked_ids = {"fired",    "done", "failed", "gone", "lost",  "alien", "holds", "waits",
-                           "windowed", "runs", "took",   "had",  "woken", "ready", "later", "broken"};
+const names stocked_ids = {"fired", "done", "failed", "gone",  "lost",  "alien", "holds",  "waits", "windowed",
+                           "runs",  "took", "had",    "woken", "ready", "later", "broken", "child"};
 
 const storage::log_action_request noted_pause{{"anna", "dashboard"}, "pause", {"idle"}, 1};
 
@@ -95,6 +95,9 @@ stock stocked(World& w) {
   w.command({"HSET", "jobs", "broken", ""});
   REQUIRE(look(w, "broken").code == errc::damaged_record);
   REQUIRE(put(w, {.id = "later", .delay = 1h}) == errc::none);
+  storage::enqueue_request child{{prepared({.id = "child"})}};
+  child.jobs[0].after.parents = {job_id("done"), job_id("later"), job_id("runs")};
+  REQUIRE(ask(w, child).each.at(0) == errc::none);
   for (const auto* id : {"o1", "o2", "o3"})
     REQUIRE(put(w, {.id = id, .queue = "other"}) == errc::none);
   s.other = claim_one(w, {.queue = "other"});
@@ -117,7 +120,9 @@ const std::vector<kind_of_key>& all_keys() {
       for (const auto& key : keys)
         found.push_back({command, key, members});
     };
-    add("HSET", {"jobs", "history", "runs", "admission", "quarantine"}, stocked_ids);
+    add("HSET", {"jobs", "history", "runs", "admission", "quarantine", "flow"}, stocked_ids);
+    add("ZADD", {"after:done", "after:later", "after:runs", "awaiting:default"}, stocked_ids);
+    add("ZADD", {"agenda"}, {"edges s done", "edges f runs", "again - done"});
     add("HSET", {"holders:mutex:n", "holders:mutex:m", "holders:semaphore:s"}, stocked_ids);
     add("HSET", {"claim_permits", "definitions", "limits", "configs", "limiters"}, resources);
     add("HSET", {"claims"}, {"0 7:defaults1"});
@@ -364,10 +369,10 @@ ON_HARMED_STORES("A claim that meets harmed holders takes nothing") {
 }
 
 ON_HARMED_STORES("Whatever key is of the wrong type everybody is answered") {
-  // What any claim reads, or any end.
-  const std::set<std::string> of_all = {"jobs",   "history",       "runs",        "claims",
-                                        "ending", "served",        "queues",      "paused",
-                                        "totals", "totals_before", "total_sizes", "minutes:494444"};
+  // What any claim reads, or any end while jobs wait for others.
+  const std::set<std::string> of_all = {"jobs",        "history",        "runs",   "claims", "ending",
+                                        "served",      "queues",         "paused", "totals", "totals_before",
+                                        "total_sizes", "minutes:494444", "flow",   "agenda"};
   for (const auto& k : all_keys()) {
     CAPTURE(k.key);
     TestType w;

@@ -40,6 +40,29 @@ void raise_by_hand(const std::string& file, int layout) {
 
 }  // namespace
 
+TEST_CASE("a job runs after those that it names, and explain says whom it waits for") {
+  work_world w;
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "first", "--in", "1h"}).exit_code == 0);
+  const auto stored = w.sluice({"enqueue", "default", "noop", "{}", "--id", "second", "--after", "first"});
+  REQUIRE(stored.exit_code == 0);
+  CHECK(json::parse(w.sluice({"show", "second", "--json"}).out).at("state") == "awaiting");
+  const auto why = w.sluice({"explain", "second"});
+  CHECK(why.out.find("awaits first") != std::string::npos);
+  CHECK(json::parse(w.sluice({"explain", "second", "--json"}).out).at("reason") == "awaiting");
+  const auto refused = w.sluice({"enqueue", "default", "noop", "{}", "--after", "first,nobody"});
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.err.find("its parent nobody is not in the store") != std::string::npos);
+  CHECK(w.sluice({"enqueue", "default", "noop", "{}", "--after", "first", "--on", "won"}).exit_code == 2);
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "third", "--after", "first,second", "--on",
+                    "failed,deleted", "--need", "1"})
+              .exit_code == 0);
+  REQUIRE(w.sluice({"delete", "first"}).exit_code == 0);
+  const auto gone = json::parse(w.sluice({"show", "second", "--json"}).out);
+  CHECK(gone.at("state") == "deleted");
+  CHECK(gone.at("reason") == "its parent first ended as deleted");
+  CHECK(json::parse(w.sluice({"show", "third", "--json"}).out).at("state") == "enqueued");
+}
+
 TEST_CASE("enqueue prints an id that show and jobs and queues know") {
   work_world w;
   const auto stored = w.sluice({"enqueue", "default", "noop", "{\"a\":1}", "--json"});

@@ -77,11 +77,12 @@ void says(const storage::explain_answer& s, explain_reason reason, const std::st
 
 TEST_CASE("each reason of an explanation is one word") {
   std::set<std::string> words;
-  for (int i = 0; i < 12; ++i)
+  for (int i = 0; i < 13; ++i)
     words.emplace(name_of(static_cast<explain_reason>(i)));
-  CHECK(words == std::set<std::string>{"deferred", "due", "final", "no_worker", "paused", "queued_behind", "retry",
-                                       "running", "unknown_type", "unserved", "waits_for_permit", "waits_for_slot"});
-  CHECK(name_of(static_cast<explain_reason>(12)).empty());
+  CHECK(words == std::set<std::string>{"awaiting", "deferred", "due", "final", "no_worker", "paused", "queued_behind",
+                                       "retry", "running", "unknown_type", "unserved", "waits_for_permit",
+                                       "waits_for_slot"});
+  CHECK(name_of(static_cast<explain_reason>(13)).empty());
 }
 
 TEST_CASE("a final job is explained by its reason") {
@@ -122,6 +123,19 @@ TEST_CASE("a scheduled job is explained by why it was scheduled") {
   const auto unnamed = scheduled(run_end::deferred, "deferred by permits");
   says(unnamed, explain_reason::deferred, "was deferred and is asked again at " + later_text + ": deferred by permits");
   CHECK(explain(unnamed, now).resource.empty());
+}
+
+TEST_CASE("an awaiting job is explained by its parents that have not ended") {
+  auto s = seen(job_state::awaiting);
+  s.paused = true;  // which does not matter yet
+  s.open_parents = {job_id("a")};
+  says(s, explain_reason::awaiting, "awaits a");
+  s.open_parents = {job_id("a"), job_id("b"), job_id("c"), job_id("d")};
+  says(s, explain_reason::awaiting, "awaits a, b and 2 more");
+  CHECK(explain(s, now).holders.size() == 4);
+  s.open_parents.clear();
+  says(s, explain_reason::awaiting,
+       "its parents have ended otherwise than it wants, and it is kept; requeue or delete it");
 }
 
 TEST_CASE("a queue that does not run explains whoever waits in it") {

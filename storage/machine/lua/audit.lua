@@ -93,7 +93,14 @@ local function check_state(id, queue, kind, score, losses)
       wrong('job ', id, ' is ', kind, ' and has to do with a throttler')
     end
   end
-  if kind == 'throttled' or is_enqueued(kind) then
+  local f = kind == 'awaiting' and flow_of(id)
+  if kind == 'awaiting' and not (f and f.parents and not f.is_unmet) then
+    wrong('job ', id, ' is awaiting and names no parents')
+  elseif f then
+    local is_met, is_unmet = verdict_on(f)
+    if is_met or is_unmet and f.unless ~= 'k' then wrong('job ', id, ' is awaiting, and its parents have ended') end
+  end
+  if kind == 'throttled' or kind == 'awaiting' or is_enqueued(kind) then
     if not is_place(score) then wrong('job ', id, ' has a place that was never drawn') end
   elseif not is_instant(score) then wrong('job ', id, ' is ', kind, ' at no instant') end
   if losses and is_suspect(losses) and (kind == 'ready' or kind == 'front') then
@@ -128,6 +135,49 @@ local function look_for_job(name, id)
 end
 function look.runs(id) look_for_job('a run', id) end
 function look.history(id) look_for_job('a history', id) end
+
+-- Whether a step owes this still.
+local function is_owed(what, id)
+  for _, letter in ipairs({'s', 'f', 'd', '-'}) do
+    if call('ZSCORE', agenda, what .. ' ' .. letter .. ' ' .. id) then return true end
+  end
+  return false
+end
+function look.flow(id, value)
+  local f = read_flow(value)
+  if not f or write_flow(f) ~= value then return wrong('what job ', id, ' has to do with others cannot be read') end
+  if not has_flow then wrong(flow_mark, ' is not there, and jobs wait for others') end
+  local how = end_of(id, {})
+  if how == 'missing' then return wrong('there is something of others for job ', id, ', which does not exist') end
+  if f.has_children and call('EXISTS', after(id)) == 0 then wrong('job ', id, ' is said to have children and has none') end
+  for _, parent in ipairs(f.parents or {}) do
+    local score = tonumber(call('ZSCORE', after(parent.id), id) or '-1')
+    local its_end = end_of(parent.id, {})
+    local wanted = parent.state == '0' and 0 or f.is_unmet and 2 or 1
+    -- Of an unmet child's the parent may be forgotten, and another job have its id.
+    local is_forgotten = parent.state >= '3' or its_end == 'missing' or f.is_unmet and score == -1
+    if not is_forgotten and score ~= wanted then
+      wrong('job ', id, ' is not among the children of ', parent.id, ' as it should be')
+    end
+    if parent.state == '0' and its_end ~= '' and not is_owed('edges', parent.id) then
+      wrong('job ', id, ' waits for ', parent.id, ', which has ended')
+    end
+  end
+end
+function look.after(child)
+  local parent = sub(key, #after('') + 1)
+  local f, its, names = flow_of(child), flow_of(parent), false
+  for _, one in ipairs(f and f.parents or {}) do names = names or one.id == parent end
+  if not names then wrong('job ', child, ' is among the children of ', parent, ' and does not name it') end
+  if not (its and its.has_children) then wrong('job ', parent, ' has children and is not said to have any') end
+end
+function look.agenda(member, at)
+  local what, id = match(member, '^(%l+) [sfd-] (.+)$')
+  if what ~= 'edges' and what ~= 'again' then wrong('what is still to be done of ', member, ' cannot be read')
+  elseif end_of(id, {}) == 'missing' then wrong('something is still to be done of job ', id, ', which does not exist')
+  elseif not is_instant(tonumber(at)) then wrong('what is to be done of job ', id, ' is to be done at no instant') end
+  if not has_flow then wrong(flow_mark, ' is not there, and something is still to be done') end
+end
 
 function look.admission(id, value)
   if not exists(id) then return look_for_job('an admission', id) end
@@ -385,21 +435,21 @@ function look.quarantine(id, bytes)
 end
 
 -- Keys of which there are many, by the word behind the prefix: as what each is looked at.
-local many_of = {holders = 'holders', wait = 'wait', waits = 'waits', type = 'line', quarantined = 'quarantined',
+local many_of = {after = 'after', holders = 'holders', wait = 'wait', waits = 'waits', type = 'line', quarantined = 'quarantined',
                  minutes = 'total_list', hours = 'total_list'}
 for _, kind in ipairs(line_kinds) do many_of[kind] = 'line' end
 
 -- Keys that there is one of, by what each is looked at, if it is.
-local hashes = {jobs = jobs, runs = runs, history = history, admission = admission, claim_permits = claim_permits, turns = turns,
+local hashes = {jobs = jobs, flow = flow, runs = runs, history = history, admission = admission, claim_permits = claim_permits, turns = turns,
                 locks = locks, places = even_places, schedules = schedules, limits = limits, configs = configs,
                 limiters = limiters, claims = claims, servers = servers, definitions = definitions,
                 quarantine = quarantine, totals = totals, totals_before = totals_before, total_sizes = total_sizes}
-local sorted_sets = {busy = busy, waiting = waiting, reserved = reserved, next_checks = next_checks,
+local sorted_sets = {agenda = agenda, busy = busy, waiting = waiting, reserved = reserved, next_checks = next_checks,
                      lock_ends = lock_ends, schedule_names = schedule_names, firing = firing, due = due, ending = ending,
                      served = served, operator_log = operator_log}
 local sets = {queues = queues, paused = paused}
 local function is_only_one(its)
-  for _, one in ipairs({hashes, sorted_sets, sets, {number_key, schema}}) do
+  for _, one in ipairs({hashes, sorted_sets, sets, {number_key, schema, flow_mark}}) do
     for _, known in pairs(one) do
       if its == known then return true end
     end
@@ -421,7 +471,7 @@ function look.keys(its)
   local kind, rest = match(its, '^(%l+):(.*)$', #P + 2)
   if many_of[kind or ''] then look_besides(many_of[kind], its) end
   -- What comes with a resource is looked at by itself.
-  if kind == 'holders' or kind == 'waits' then return end
+  if kind == 'holders' or kind == 'waits' or kind == 'after' then return end
   if not (kind and is_of_a_queue(kind, rest)) and not is_only_one(its) then wrong('key ', its, ' belongs to nobody') end
 end
 

@@ -26,11 +26,12 @@ if at.kind == 'deleted' and ARGV[3] == 'remove' or is_enqueued(at.kind) and ARGV
   return {'already', ''}  -- also when it is asked again what it has done
 end
 if ARGV[6] ~= '' and ARGV[6] ~= state then return {'is ' .. state, ''} end
+local is_final = state == 'succeeded' or state == 'failed' or state == 'deleted'
 local target, score, row
 if ARGV[3] == 'requeue' then
   if at.kind == 'processing' then return {at.kind, ''} end
   if at.kind == 'throttled' then
-    local a = throttling().admission_of(id) or throttling().no_admission
+    local a = on_demand().admission_of(id) or on_demand().no_admission
     return {'throttled ' .. a.at, ''}
   end
   remember(p, '0', 0, now_text, '', ARGV[7])
@@ -40,6 +41,7 @@ if ARGV[3] == 'requeue' then
   p.result = ''
   has_work(at.queue)
   target, score = sorted(tail(at.queue, p.losses)), int_text(draw(1))
+  if has_flow then on_demand().plan_requeue(id) end
 else
   row = at.kind == 'processing' and call('HGET', runs, id)
   local run = row and read_run(row)
@@ -50,10 +52,12 @@ else
     remember(p, '0', 0, now_text, '', ARGV[7])
   end
   count_jobs(at.queue, 'deleted', 1)
+  -- The first end of a final job is what counts for others.
+  if has_flow and not is_final then on_demand().plan_ends({{id, 'd'}}) end
   target, score = sorted(line('deleted', at.queue)), now_text
 end
-if row or at.kind == 'throttled' then throttling().check_throttlers() end
-if ARGV[3] == 'remove' then throttling().admission_of(id) end  -- looks at what forget_job touches
+if row or at.kind == 'throttled' then on_demand().check_throttlers() end
+if ARGV[3] == 'remove' then on_demand().admission_of(id) end  -- looks at what forget_job touches
 p.reason = ARGV[5]
 if at.kind == 'scheduled' then sorted(due) end
 call('HLEN', runs)
@@ -63,5 +67,6 @@ call('HDEL', runs, id)
 call('HSET', history, id, write_history(p))
 call('ZADD', target, score, id)
 if at.kind == 'scheduled' then refresh_due(at.queue) end
-if ARGV[3] == 'remove' then throttling().forget_job(id, row) end
+if has_flow then on_demand().carry_out_ends() end
+if ARGV[3] == 'remove' then on_demand().forget_job(id, row) end
 return {'done', finish()}

@@ -2,7 +2,7 @@
 -- What a job waits for. ARGV[3]: id; ARGV[4]: at most so many holders and waiters.
 -- Answer: the job as get tells it; then 1 when its queue is paused, 1 when it is served, how many go first (one more
 -- than max_counted: or more), how many of the queue run, and of a throttled job the resource it waits for, see
--- throttler_view.lua.
+-- throttler_view.lua, and of an awaiting one the parents that have not ended.
 local id = ARGV[3]
 local record = call('HGET', jobs, id)
 if not record then
@@ -28,8 +28,13 @@ elseif is_enqueued(at.kind) then
 elseif a.at ~= '' then
   for _, queue in ipairs(call('SMEMBERS', waits(a.at))) do count(wait_line(queue, a.at)) end
 end
+local open = {}
+local f = at.kind == 'awaiting' and flow_of(id)
+for _, parent in ipairs(f and f.parents or {}) do
+  if parent.state == '0' then open[#open + 1] = parent.id end
+end
 local until_ = tonumber(call('ZSCORE', served, at.queue) or '0')
 return {{id, at.kind, at.score, record, call('HGET', history, id) or '', run_told(id, at.kind)},
         call('SISMEMBER', paused, at.queue), until_ > now and 1 or 0, math.min(first, max_counted + 1),
         call('ZCARD', line('processing', at.queue)),
-        a.at ~= '' and throttler_view(a.at, tonumber(ARGV[4])) or {}}
+        a.at ~= '' and throttler_view(a.at, tonumber(ARGV[4])) or {}, open}

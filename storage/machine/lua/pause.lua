@@ -14,7 +14,7 @@ if ARGV[4] == '1' then
 else
   changed = call('SREM', paused, ARGV[3])
   for _, resource in ipairs(call('ZRANGE', waiting, 0, 99)) do
-    if call('SISMEMBER', waits(resource), ARGV[3]) == 1 then throttling().reconcile_line(resource) end
+    if call('SISMEMBER', waits(resource), ARGV[3]) == 1 then on_demand().reconcile_line(resource) end
   end
   has_work(ARGV[3])
   has_work('@')  -- lines of windows that stood still

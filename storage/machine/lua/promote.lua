@@ -5,6 +5,24 @@
 -- hint; the limiters with a line to look at; in how many microseconds the next schedule is due, or empty.
 -- Invariant: `due` names each queue that has scheduled jobs, with the earliest. Passes when memory is out.
 local max_open = 10000    -- lines looked at, those that stand still included
+local max_owing = 100     -- final jobs that are looked at again
+-- What steps before this one left undone. What was requeued comes first, in steps of its own: what they bring back has to
+-- be there before an end is told to it.
+local function go_on_with(owing)
+  local ended, unknown, any_again = {}, {}, false
+  for _, member in ipairs(owing) do
+    local what, letter, id = match(member, '^(%l+) (.) (.*)$')
+    if what == 'again' then
+      on_demand().go_on_again(id)
+      any_again = true
+    elseif what == 'edges' then ended[#ended + 1] = {id, letter}
+    else unknown[#unknown + 1] = member end
+  end
+  if not any_again then on_demand().plan_ends(ended) end
+  keep_totals(job_counts)
+  on_demand().carry_out_ends()
+  many('ZREM', agenda, unknown)
+end
 begin_freeing()
 local limit = tonumber(ARGV[3])
 -- Which lines may be looked at again. Those that stand still leave, whatever their number: they would stay in front of
@@ -94,6 +112,11 @@ for _, member in ipairs(lapsed) do
   end
 end
 many('ZREM', next_checks, still)
+local owing = has_flow and call('ZRANGE', agenda, '-inf', now_text, 'BYSCORE', 'LIMIT', 0, max_owing) or {}
+if #owing > 0 then
+  keep_number()  -- what is due was moved, whatever stands in the way of this
+  go_on_with(owing)
+end
 local hint = finish()
 
 local next_in
@@ -103,6 +126,8 @@ local first_due, first_reserved = first_of(due), first_of(reserved)
 if first_due then sooner(first_due) end
 if first_reserved then sooner(first_reserved + reservation_lasts) end
 if #still > 0 and read >= max_open then sooner(now) end  -- there may be more behind them
+local owed_next = has_flow and first_of(agenda)
+if owed_next then sooner(owed_next) end
 if #open > 0 then sooner(now + recheck_interval) end  -- a line that nobody looks at makes nobody run in circles
 local coming = call('ZRANGE', next_checks, '(' .. now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
 if coming[2] then sooner(tonumber(coming[2])) end

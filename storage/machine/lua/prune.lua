@@ -5,31 +5,55 @@
 -- (empty: none).
 -- Then for failed, succeeded and deleted: the age in microseconds and the number that are kept, each empty for any.
 -- Answer: how many were removed, and 1 when there is more to do.
+local max_looked = 20000  -- in all queues together
 for _, key in ipairs({jobs, history, locks, servers, claims, total_sizes}) do call('HLEN', key) end
 sorted(lock_ends)
+if has_flow then call('HLEN', flow) end
 begin_freeing()
 local limit, removed, more = tonumber(ARGV[3]), 0, 0
 local all = call('SMEMBERS', queues)
 for k, kind in ipairs(final_kinds) do
   local age, keep = tonumber(ARGV[3 + 2 * k]), tonumber(ARGV[4 + 2 * k])
   if age or keep then
-    local total, old = 0, {}
+    local total = 0
     for _, queue in ipairs(all) do total = total + call('ZCARD', line(kind, queue)) end
     local excess = keep and math.max(0, total - keep) or 0
     local oldest_kept = age and now - age or -math.huge
-    for _, queue in ipairs(all) do
-      local key = line(kind, queue)
-      local rows = excess > 0 and call('ZRANGE', key, 0, limit - 1, 'WITHSCORES')
-                   or call('ZRANGE', key, '-inf', '(' .. int_text(oldest_kept), 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-      for i = 1, #rows, 2 do old[#old + 1] = {id = rows[i], at = tonumber(rows[i + 1]), key = key} end
+    -- The oldest, up to so many of each queue, and whether there may be more.
+    local function oldest(slice)
+      local old, are_more = {}, false
+      for _, queue in ipairs(all) do
+        local key = line(kind, queue)
+        local rows = excess > 0 and call('ZRANGE', key, 0, slice - 1, 'WITHSCORES')
+                     or call('ZRANGE', key, '-inf', '(' .. int_text(oldest_kept), 'BYSCORE', 'LIMIT', 0, slice, 'WITHSCORES')
+        are_more = are_more or #rows == 2 * slice
+        for i = 1, #rows, 2 do old[#old + 1] = {id = rows[i], at = tonumber(rows[i + 1]), key = key} end
+      end
+      table.sort(old, function(a, b) return a.at < b.at end)
+      return old, are_more
     end
-    table.sort(old, function(a, b) return a.at < b.at end)
-    local ids, leaving = {}, grouped()
-    for i, o in ipairs(old) do
-      if i > limit or (i > excess and o.at >= oldest_kept) then break end
-      ids[i] = o.id
-      add_one(leaving, o.key, o.id)
-    end
+    local ids, leaving, slice = {}, grouped(), limit
+    repeat
+      local old, are_more = oldest(slice)
+      local has_passed = false  -- one behind which a child may still ask for a result
+      ids, leaving = {}, grouped()
+      if has_flow then
+        local names = {}
+        for i, o in ipairs(old) do names[i] = o.id end
+        on_demand().read_flows(names)
+      end
+      for i, o in ipairs(old) do
+        if #ids == limit or (i > excess and o.at >= oldest_kept) then break end
+        if has_flow and not on_demand().may_be_forgotten(o.id) then
+          has_passed = true
+        else
+          ids[#ids + 1] = o.id
+          add_one(leaving, o.key, o.id)
+        end
+      end
+      slice = slice * 4
+    until not (has_passed and are_more and #ids < limit and slice * #all <= max_looked)
+    if has_flow then on_demand().forget_flow(ids) end
     each_list(leaving, 'ZREM')
     many('HDEL', jobs, ids)
     many('HDEL', history, ids)

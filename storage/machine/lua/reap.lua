@@ -11,6 +11,7 @@ local ids, codes = {}, {}
 for i = 7, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
 local rows, histories = many('HMGET', runs, ids), many('HMGET', history, ids)
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
+local finals = has_flow and {}  -- jobs that end for good
 local done, is_final, inline_permits = {}, {}, {}  -- inline_permits: see give_back
 for i, id in ipairs(ids) do
   local run = rows[i] and not done[id] and read_run(rows[i])
@@ -34,6 +35,7 @@ for i, id in ipairs(ids) do
       if give_up then count_jobs(run.queue, 'failed', 1) end
       is_final[id] = give_up
       if give_up then codes[i] = '2' end
+      if give_up and finals then finals[#finals + 1] = {id, 'f'} end
       if run.permits ~= '' then inline_permits[#ended] = run.permits end
       changed[#changed + 1] = id
       changed[#changed + 1] = write_history(p)
@@ -45,12 +47,14 @@ for i, id in ipairs(ids) do
   end
 end
 local had = admissions_if_any(ended)
-if next(inline_permits) or #broken > 0 then throttling().check_throttlers() end
+if next(inline_permits) or #broken > 0 then on_demand().check_throttlers() end
+if finals then on_demand().plan_ends(finals) end
 keep_totals(job_counts)
 each_list(leaving, 'ZREM')
 many('HDEL', runs, ended)
 many('HSET', history, changed)
 each_list(entering, 'ZADD')
+if finals then on_demand().carry_out_ends() end
 for _, b in ipairs(broken) do move_to_quarantine(b.id, b.key, b.queue) end
 give_back_if_any(ended, had, inline_permits, is_final)
 return {table.concat(codes), finish()}

@@ -61,8 +61,9 @@ end
 if #history_ids == 0 then call('HLEN', history) end
 for k, value in ipairs(many('HMGET', history, history_ids)) do looked[history_ids[k]] = value end
 local plain = not next(has_admission)  -- nobody has more than what its claim took
-if some_inline then throttling().check_throttlers() end
+if some_inline then on_demand().check_throttlers() end
 local ended_commons = {}
+local finals = has_flow and {}  -- jobs that end for good
 
 local codes = {}
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
@@ -116,6 +117,7 @@ for _, group in ipairs(groups) do
           inline_permits[ends] = c.permits
         end
         ended[ends] = id
+        if finals and not group.goes_on then finals[#finals + 1] = {id, sub(how, 1, 1)} end
         c.ends[how] = (c.ends[how] or 0) + 1
         add_one(leaving, c.processing, id)
         if c.chain_permit and how == 'given_back' and not is_suspect(losses) then
@@ -154,6 +156,7 @@ if next(has_admission) then
   had = admissions_if_any(admitted)
 end
 if ARGV[at] then may_draw() end  -- for the claim
+if finals then on_demand().plan_ends(finals) end
 for _, c in pairs(common) do
   for how, n in pairs(c and c.ends or {}) do count_jobs(c.queue, how, n) end
 end
@@ -163,12 +166,13 @@ many('HDEL', runs, ended)
 many('HSET', history, changed)
 each_list(entering, 'ZADD')
 for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', int_text(instant), queue) end
+if finals then on_demand().carry_out_ends() end
 for _, b in ipairs(broken) do move_to_quarantine(b[1], b[2], b[3]) end
 for _, r in ipairs(returned) do
-  throttling().return_to_line(r.id, r.queue, r.resource, r.fence, had[r.id])
+  on_demand().return_to_line(r.id, r.queue, r.resource, r.fence, had[r.id])
   had[r.id] = nil
 end
-if some_inline and plain then throttling().end_alike(ended_commons) end
+if some_inline and plain then on_demand().end_alike(ended_commons) end
 local is_final = {}
 if next(had) then
   for _, group in ipairs(groups) do
@@ -180,7 +184,7 @@ if next(had) then
   end
 end
 give_back_if_any(ended, had, inline_permits, is_final)
-for _, r in ipairs(returned) do throttling().pass_on(r.resource) end  -- another permit of it may be free
+for _, r in ipairs(returned) do on_demand().pass_on(r.resource) end  -- another permit of it may be free
 
 local answer = {table.concat(codes), ''}
 if ARGV[at] then

@@ -14,11 +14,13 @@ local format = string.format
 local P = KEYS[1]
 local schema = P .. ':schema'      -- the layout of what is stored
 local number_key = P .. ':number'  -- the last fence or place that was drawn
+local flow_mark = P .. ':flow_mark'  -- there when jobs wait for others, so that those that do not pay nothing
 
 -- Every script begins with this look. A layout that we do not know is left as it is.
 local layout = '4'
-local stored = call('MGET', schema, number_key)
+local stored = call('MGET', schema, number_key, flow_mark)
 if stored[1] and stored[1] ~= layout then return {err = 'LAYOUT ' .. stored[1] .. ' ' .. layout} end
+local has_flow = stored[3]
 -- Of whoever puts something into a store that says no layout, since all was thrown away under a program that is
 -- connected: a newer version must not take that for its own.
 local function say_layout()

@@ -35,7 +35,7 @@ local function claimed_before(server, queue, op)
   local had = admissions_if_any(ids_found)
   for i, f in ipairs(found) do
     local n, a = #answer, had[f.id]
-    if a then has_already[#has_already + 1] = throttling().permits_told(i, a.held, a.slots) end
+    if a then has_already[#has_already + 1] = on_demand().permits_told(i, a.held, a.slots) end
     answer[n + 1], answer[n + 2], answer[n + 5] = f.id, f.until_, f.row
     answer[n + 3], answer[n + 4] = call('HGET', jobs, f.id) or '', call('HGET', history, f.id) or ''
   end
@@ -100,7 +100,7 @@ local function claim(at)
   local function rooms_for(plan)
     local found = {}
     for i, resource in ipairs(plan.wants) do
-      rooms[resource] = rooms[resource] or throttling().room_of(resource)
+      rooms[resource] = rooms[resource] or on_demand().room_of(resource)
       found[i] = rooms[resource]
       if not found[i].limit then return {} end  -- who claims it will be told so
     end
@@ -137,7 +137,7 @@ local function claim(at)
   -- Those who wait for the permit of a chain go with it, as far as they are of its type.
   local function take_followers(chain, plan, by)
     local resource = plan.wants[1]
-    local behind, admitted = throttling().followers(resource, queue, skipped[resource] or 0, by)
+    local behind, admitted = on_demand().followers(resource, queue, skipped[resource] or 0, by)
     local its_records, its_histories = many('HMGET', jobs, behind), many('HMGET', history, behind)
     for i, id in ipairs(behind) do
       local record, p = its_records[i], read_history(its_histories[i])
@@ -151,7 +151,7 @@ local function claim(at)
   end
   local function grow(plan, fence, by)
     local name = 'chain:' .. fence .. ':' .. plan.wants[1]
-    if not throttling().may_grow(name, queue, server) then return end
+    if not on_demand().may_grow(name, queue, server) then return end
     local chain = {name = name, places = {}}
     take_followers(chain, plan, by)
     if #chain.places > 0 then chains[#chains + 1] = chain end
@@ -182,7 +182,7 @@ local function claim(at)
     local waited = plan and had[id]
     if waited then roomy = false
     elseif plan and plan.roomy == 0 then busy, roomy = look_at(plan) end
-    if waited and plan.chain_size > 0 and throttling().is_left_to_another(queue, plan.wants[1], server) then
+    if waited and plan.chain_size > 0 and on_demand().is_left_to_another(queue, plan.wants[1], server) then
       is_left, plan.turn = true, 'left'
       return
     end
@@ -207,7 +207,7 @@ local function claim(at)
     first_key, first_id = first_key or from.key, first_id or id
     local n = take(id, record, before_it, attempt, from.key)
     if waited and plan.chain_size > 0 then plan.turn = 'taken' end
-    if waited and plan.chain_size > 1 and not suspect and throttling().has_reserved_alone(id, had[id], plan.wants[1]) then
+    if waited and plan.chain_size > 1 and not suspect and on_demand().has_reserved_alone(id, had[id], plan.wants[1]) then
       local chain = {resource = plan.wants[1], places = {n}}
       take_followers(chain, plan, plan.chain_size - 1)
       if #chain.places > 1 then chains[#chains + 1] = chain end
@@ -294,14 +294,14 @@ local function claim(at)
   local function change_turns()
     local has_it = {}  -- the server, of a type at least
     for _, plan in ipairs(in_order) do
-      if plan.turn == 'taken' then throttling().took_turn(queue, plan.wants[1], server)
-      elseif plan.turn == 'left' then throttling().leave_to_next(queue, plan.wants[1]) end
+      if plan.turn == 'taken' then on_demand().took_turn(queue, plan.wants[1], server)
+      elseif plan.turn == 'left' then on_demand().leave_to_next(queue, plan.wants[1]) end
       local has_some = plan.chain_size > 0 and not plan.wants_turn or plan.turn == 'taken' or plan.let_in > 0
       for _, resource in ipairs(has_some and plan.wants or {}) do has_it[resource] = true end
     end
     for _, plan in ipairs(used < free and in_order or {}) do
       if plan.wants_turn and known[plan.kind] and not has_it[plan.wants[1]] and plan.turn ~= 'left' then
-        throttling().wants_turn(queue, plan.wants[1], server)
+        on_demand().wants_turn(queue, plan.wants[1], server)
       end
     end
   end
@@ -313,7 +313,7 @@ local function claim(at)
   for _, a in pairs(had) do
     for _, resource in ipairs(a.held) do call('HLEN', holders(resource)) end  -- admit_claimed writes there
   end
-  if next(plans) then throttling().check_turns() end
+  if next(plans) then on_demand().check_turns() end
 
   -- Writing.
   local processing = sorted(line('processing', queue))
@@ -344,10 +344,10 @@ local function claim(at)
   woken = woken - own
   woken_in[queue] = (woken_in[queue] or 0) - own
   local fence = #ids > 0 and draw(#ids)  -- the first of theirs, before whoever is parked: a chain may come back to the line
-  if #parks > 0 then throttling().park_fresh(queue, parks) end
+  if #parks > 0 then on_demand().park_fresh(queue, parks) end
 
   change_turns()
-  for resource in pairs(skipped) do throttling().close_empty_line(resource, queue) end
+  for resource in pairs(skipped) do on_demand().close_empty_line(resource, queue) end
 
   local answer = {'', '', #parks, has_waiting_suspect(queue, passed_suspect), cut and 1 or 0, '', is_left and 1 or 0}
   local answered = #answer
@@ -376,15 +376,15 @@ local function claim(at)
     for _, plan in pairs(plans) do
       if plan.let_in > 0 then
         look_at(plan)
-        for _, resource in ipairs(plan.wants) do throttling().count_claimed(resource, plan.let_in) end
+        for _, resource in ipairs(plan.wants) do on_demand().count_claimed(resource, plan.let_in) end
       end
     end
     for _, c in ipairs(chains) do
       local its = {}
       for i, n in ipairs(c.places) do its[i] = ids[n] end
-      throttling().add_to_chain(c.name, its, had, c.is_new)
+      on_demand().add_to_chain(c.name, its, had, c.is_new)
     end
-    if next(had) then answer[2] = throttling().admit_claimed(ids, had, fence) end
+    if next(had) then answer[2] = on_demand().admit_claimed(ids, had, fence) end
   end
   -- Whoever would have been overtaken goes on now, if there is room.
   local overtaken = {}
@@ -392,6 +392,6 @@ local function claim(at)
     if room.limit and room.waited_for and room.held < room.limit then overtaken[#overtaken + 1] = resource end
   end
   if #overtaken > 0 then table.sort(overtaken, by_bytes) end
-  for _, resource in ipairs(overtaken) do throttling().pass_on(resource) end
+  for _, resource in ipairs(overtaken) do on_demand().pass_on(resource) end
   return answer
 end

@@ -23,6 +23,9 @@ local waiting = P .. ':waiting'          -- sorted set: resources with waiters, 
 local reserved = P .. ':reserved'        -- sorted set: resource, as "length:bytes", and id -> since when it is reserved
 local next_checks = P .. ':next_checks'  -- sorted set: a line's resource -> the instant at which to look at it again
 local served = P .. ':served'            -- sorted set: queue -> the instant until which it counts as served
+-- Jobs that run after others (continuations.lua).
+local flow = P .. ':flow'              -- hash: id -> what a job has to do with others
+local agenda = P .. ':agenda'          -- sorted set: what a step left undone -> the instant from which on it is to be done
 -- Locks.
 local locks = P .. ':locks'            -- hash: resource -> "fence lease ", the token as "length:bytes", and the holder
 local lock_ends = P .. ':lock_ends'    -- sorted set: resource -> the instant at which its lease is over
@@ -44,5 +47,7 @@ local function holders(resource) return P .. ':holders:' .. resource end
 -- Who waits for it: a sorted set of ids for each queue, by the number of their first parking; and the set of queues.
 local function wait_line(queue, resource) return P .. ':wait:' .. queue .. '/' .. resource end
 local function waits(resource) return P .. ':waits:' .. resource end
+-- The children of a job: a sorted set of ids.
+local function after(parent) return P .. ':after:' .. parent end
 -- Totals of a number of minutes, or hours, for each queue: of one hour since 1970, or of one day.
 local function total_list(kind, slot) return P .. ':' .. kind .. ':' .. int_text(slot) end

@@ -40,7 +40,7 @@ local function all_runs()
 end
 
 -- The kinds of lines that each queue may have, but for those of types.
-local line_kinds = {'processing', 'ready', 'front', 'suspect', 'scheduled', 'throttled', 'failed', 'succeeded',
+local line_kinds = {'processing', 'ready', 'front', 'suspect', 'scheduled', 'throttled', 'awaiting', 'failed', 'succeeded',
                     'deleted'}
 -- Every line that a queue may have now, with the names of its kinds; type lines as type:NAME.
 local function lines_of(queue)
