@@ -82,7 +82,11 @@ public:
     if (!store) throw std::runtime_error(to_string(store.error()));
     std::unique_ptr<storage::store> counted = std::make_unique<counting_store>(std::move(*store), asked);
     if (wrap) counted = wrap(std::move(counted));
-    shared_store_ = std::make_shared<storage::shared_store>(std::move(counted));
+    // Its last share may be let go on a thread of its own, as that of a store that was opened by its URL.
+    shared_store_.reset(new storage::shared_store(std::move(counted)), [](storage::shared_store* which) {
+      if (which->is_here()) std::thread([which] { delete which; }).detach();
+      else delete which;
+    });
     context_->use_store(shared_store_);
     context_->keeper = std::make_shared<execution::lease_keeper>(context_, [](const auto&, fence) {});
     if (prepare) prepare(*context_);
