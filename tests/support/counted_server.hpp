@@ -8,6 +8,7 @@
 #include "actors/own_system.hpp"
 #include "actors/server_context.hpp"
 #include "actors/spawn.hpp"
+#include "execution/dispatcher.hpp"
 #include "execution/lease_keeper.hpp"
 #include "support/passing_store.hpp"
 
@@ -96,6 +97,8 @@ public:
     context_->stopped = true;
     for (const auto& p : context_->queues.pools())
       p->workers.disable_callbacks();
+    for (const auto& d : context_->queues.dispatchers())
+      d->end();  // their steps ask the actors and the keeper
     caf::anon_send_exit(root_, caf::exit_reason::user_shutdown);
     root_ = nullptr;
     system_.reset();
