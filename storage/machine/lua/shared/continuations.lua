@@ -102,7 +102,7 @@ local function put_edges(id, f)
   resolved.n = resolved.n + #f.parents - 1
 end
 local words_of_ends = {s = 'succeeded', f = 'failed', d = 'deleted'}
--- It ends as deleted since a parent of it did not end as it wants. Nobody of `p` is to be read again.
+-- It ends as deleted since a parent of it did not end as it wants.
 local function enter_as_unmet(id, queue, f, parent, letter)
   local p = read_history(call('HGET', history, id)) or read_history(nil)
   p.reason = 'its parent ' .. parent .. (words_of_ends[letter] and ' ended as ' .. words_of_ends[letter] or ' is not there')
