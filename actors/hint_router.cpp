@@ -1,6 +1,7 @@
 #include "actors/hint_router.hpp"
 
 #include "execution/dispatcher.hpp"
+#include "execution/lease_keeper.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -11,8 +12,9 @@ constexpr std::size_t few_queues = 4;
 }  // namespace
 
 void hint_router::route(const storage::hint& one) {
-  if (one.all_queues) return look_everywhere();
   const auto of = context_.lock();
+  if (of && one.cancels && of->keeper) of->keeper->look_for_cancels();
+  if (one.all_queues) return look_everywhere();
   if (!of) return;
   for (const auto& queue : one.queues)
     if (const auto found = of->queues.dispatcher_of(queue)) found->claim_if_free();

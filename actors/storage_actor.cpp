@@ -54,6 +54,7 @@ struct storage_state {
         std::any_of(served.begin(), served.end(), [](const auto& q) { return q.first.find('*') != std::string::npos; });
     hints = e->store->subscribe([self, finds_queues, tray = tray, router = e->hints](const storage::hint& one) {
       router->route(one);
+      if (!one.has_work()) return;
       // Of jobs in queues that are served already the readers need to know only that there are some.
       const bool at_once = one.timers || one.all_queues || finds_queues;
       if (!tray->add(one, at_once)) return;

@@ -33,7 +33,7 @@ public:
                    std::vector<throttled_end>{{std::shared_ptr<const job>(run, &run->about), failed, ran}});
   }
   void call_filters() override { caf::anon_send(supervisor_, filters_atom::value); }
-  void wake_all_queues() override { e_->hints->route(storage::hint::for_everybody()); }
+  void wake_all_queues() override { e_->hints->route(storage::hint::of_any_work()); }
 
 private:
   const supervisor_actor supervisor_;

@@ -42,8 +42,8 @@ struct worker_state {
       }
       caf::message content;
       try {
-        content =
-            place.route->message_for(run_job(std::shared_ptr<const job>(run, &run->about), run->stop.get_token()));
+        content = place.route->message_for(run_job(std::shared_ptr<const job>(run, &run->about), run->stop.get_token(),
+                                                   std::shared_ptr<const std::atomic<stop_reason>>(run, &run->reason)));
       } catch (const std::exception& failed) {
         run = of.pool->workers.actor_answered(id, run, outcome::failed(message_of(failed)));
         continue;

@@ -1,4 +1,4 @@
-// Requeues and deletes jobs: some by id, or all for which something holds.
+// Requeues, deletes and cancels jobs: some by id, or all for which something holds.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -30,6 +30,7 @@ struct change {
 };
 constexpr change requeue{"requeue", "enqueued", &client::requeue, &client::requeue};
 constexpr change remove_jobs{"delete", "deleted", &client::remove, &client::remove};
+constexpr change cancel{"cancel", "cancelled", &client::cancel, &client::cancel};
 
 int change_some(client& store, const command& c, const change& how) {
   std::vector<job_id> ids(c.ids.begin(), c.ids.end());
@@ -138,7 +139,7 @@ int change_all(client& store, const command& c, const change& how) {
 }  // namespace
 
 int change_jobs(client& store, const command& c) {
-  const auto& how = c.name == "requeue" ? requeue : remove_jobs;
+  const auto& how = c.name == "requeue" ? requeue : c.name == "cancel" ? cancel : remove_jobs;
   if (c.all == !c.ids.empty())
     return usage_error(cat(c.name, " needs ids of jobs, or --all and what must hold for them"));
   return c.all ? change_all(store, c, how) : change_some(store, c, how);

@@ -174,14 +174,22 @@ constexpr const char* delete_help =
     "Ends jobs as deleted; a running one is asked to stop, e.g.\n"
     "  sluice delete --all --state enqueued --type mail";
 
+constexpr const char* cancel_help =
+    "Deletes jobs that do not run, and asks running ones to stop: these end by what their handler says, as succeeded "
+    "or\n"
+    "else as deleted, and keep what they hold until then, e.g.\n"
+    "  sluice cancel 6f1c\n"
+    "  sluice cancel --all --state processing --type report";
+
 constexpr const char* totals_help =
     "Counts how many jobs came and ended: since ever, and by hour for 90 days or by minute for 72 hours, e.g.\n"
     "  sluice totals\n"
     "  sluice totals orders --by minute --since 3h";
 
 constexpr const char* log_help =
-    "Lists who requeued, deleted, paused, resumed or set what, and through what, the newest first: by this command\n"
-    "and by every client that says who it is. The store keeps 1,000; what one does again within a minute is added.";
+    "Lists who requeued, deleted, cancelled, paused, resumed or set what, and through what, the newest first: by this\n"
+    "command and by every client that says who it is. The store keeps 1,000; what one does again within a minute is\n"
+    "added.";
 constexpr const char* completion_help =
     "Prints what completes the words of sluice in a shell, e.g.\n"
     "  source <(sluice completion bash)";
@@ -215,7 +223,8 @@ void add_jobs_commands(CLI::App& app, command& c) {
   errors->add_option("--since", c.since, "Only what failed within this time, as 2h, or at or after this instant");
   errors->add_option("--until", c.until, "Only what failed before that");
 
-  for (const auto& [name, help] : {std::pair("requeue", requeue_help), {"delete", delete_help}}) {
+  for (const auto& [name, help] :
+       {std::pair("requeue", requeue_help), {"delete", delete_help}, {"cancel", cancel_help}}) {
     auto* change = app.add_subcommand(name, help);
     change->add_option("ID", c.ids, "The jobs");
     change->add_flag("--all", c.all, "In place of ids: all for which the following holds; a state must be named");

@@ -129,7 +129,7 @@ int inspect(const command& c) {
   if (c.name == "queues") return show_all(c, queues(store, c), queues_table);
   if (c.name == "totals") return show_totals(store, c);
   if (c.name == "servers") return show_all(c, store.servers(), servers_table);
-  if (c.name == "requeue" || c.name == "delete") return change_jobs(store, c);
+  if (c.name == "requeue" || c.name == "delete" || c.name == "cancel") return change_jobs(store, c);
   if (c.name == "pause") return change(c, store.pause(queue_name(c.queue)), "paused");
   if (c.name == "resume") return change(c, store.resume(queue_name(c.queue)), "resumed");
   return usage_error(cat("unknown command ", c.name));

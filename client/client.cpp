@@ -163,17 +163,24 @@ result<std::vector<server_info>> client::servers() {
 
 result<void> client::requeue(const job_id& id) { return requeue(std::vector{id}).front(); }
 result<void> client::remove(const job_id& id) { return remove(std::vector{id}).front(); }
+result<void> client::cancel(const job_id& id) { return cancel(std::vector{id}).front(); }
 std::vector<result<void>> client::requeue(const std::vector<job_id>& ids) {
   return parts_->change_each<storage::requeue_request>("requeue", ids);
 }
 std::vector<result<void>> client::remove(const std::vector<job_id>& ids) {
   return parts_->change_each<storage::remove_request>("delete", ids);
 }
+std::vector<result<void>> client::cancel(const std::vector<job_id>& ids) {
+  return parts_->change_each<storage::cancel_request>("cancel", ids);
+}
 result<changed_page> client::requeue(const job_query& query) {
   return parts_->change<storage::requeue_request>("requeue", query);
 }
 result<changed_page> client::remove(const job_query& query) {
   return parts_->change<storage::remove_request>("delete", query);
+}
+result<changed_page> client::cancel(const job_query& query) {
+  return parts_->change<storage::cancel_request>("cancel", query);
 }
 
 result<void> client::parts::pause(const queue_name& queue, bool paused) {

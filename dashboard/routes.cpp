@@ -50,6 +50,7 @@ std::vector<route> all_of_api() {
       {"DELETE", "/api/v1/jobs/{id}", operate, store, {}, delete_job},
       {"GET", "/api/v1/jobs/{id}/explanation", view, reads, {}, explain_job},
       {"POST", "/api/v1/jobs/{id}/requeue", operate, store, {}, requeue_job},
+      {"POST", "/api/v1/jobs/{id}/cancel", operate, store, {}, cancel_job},
       {"GET", "/api/v1/jobs/{id}/args", view, reads, {}, show_args},
       {"GET", "/api/v1/jobs/{id}/result", view, reads, {}, show_result},
       {"GET", "/api/v1/errors", view, reads, {"queue", "type", "since", "until", "after"}, list_errors},

@@ -80,6 +80,7 @@ http_response enqueue_job(visit& v);
 http_response change_jobs(visit& v);
 http_response show_job(visit& v);
 http_response delete_job(visit& v);
+http_response cancel_job(visit& v);
 http_response requeue_job(visit& v);
 http_response explain_job(visit& v);
 http_response show_args(visit& v);

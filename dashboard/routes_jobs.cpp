@@ -87,7 +87,8 @@ struct action {
   result<changed_page> (client::*page)(const job_query&);
 };
 constexpr action actions[] = {{"requeue", "enqueued", &client::requeue, &client::requeue},
-                              {"delete", "deleted", &client::remove, &client::remove}};
+                              {"delete", "deleted", &client::remove, &client::remove},
+                              {"cancel", "cancelled", &client::cancel, &client::cancel}};
 
 http_response changes_answer(const changed_page& all) {
   // What is not told in full stands in the log, of many alike once.
@@ -281,7 +282,7 @@ http_response change_jobs(visit& v) {
   const auto name = body.text("action");
   const auto how = std::find_if(std::begin(actions), std::end(actions),
                                 [&](const action& one) { return name && one.name == *name; });
-  if (how == std::end(actions)) body.fault("action", "must be requeue or delete");
+  if (how == std::end(actions)) body.fault("action", "must be requeue, delete or cancel");
   const auto ids = body.texts("ids", max_ids);
   const auto filter = body.raw_text("filter");
   const auto expected = body.number("expected_count", std::numeric_limits<std::uint32_t>::max());
@@ -307,6 +308,7 @@ http_response show_job(visit& v) {
 }
 
 http_response delete_job(visit& v) { return changed(v, v.changing().remove(id_of(v)), "deleted"); }
+http_response cancel_job(visit& v) { return changed(v, v.changing().cancel(id_of(v)), "cancelled"); }
 http_response requeue_job(visit& v) { return changed(v, v.changing().requeue(id_of(v)), "enqueued"); }
 
 http_response explain_job(visit& v) {

@@ -1,6 +1,7 @@
 // One run of a job: from the claim that gave it to this server until the store has taken its end.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <stop_token>
 
@@ -11,9 +12,6 @@
 #include "storage/store.hpp"
 
 namespace sluice::execution {
-
-// Why a run was asked to stop.
-enum class stop_cause : std::uint8_t { none, shutdown, timeout, lost };
 
 // awaiting_admission: its throttlers have not let it in yet. queued: it waits for a worker of the pool.
 enum class run_phase : std::uint8_t { awaiting_admission, queued, running, ended };
@@ -35,7 +33,7 @@ struct run_state {
   steady_point began{};
   std::uint64_t actor = 0;  // the host's actor that was asked to run it
   struct {
-    stop_cause cause = stop_cause::none;
+    stop_reason cause = stop_reason::none;
     steady_point asked{};
     bool overdue_told = false;  // that its handler ignores the request
   } stop{};
@@ -57,6 +55,7 @@ struct claimed_run {
   bool by_actor = false;  // an actor of the host runs it: the worker's own actor asks it
   sluice::fence chain{};  // the first of its chain; 0: none
   std::stop_source stop{};
+  std::atomic<stop_reason> reason{stop_reason::none};  // of its first stop, set before it
 
 private:
   friend struct pool_core;

@@ -29,6 +29,12 @@ duration patience_with(const execution_context& of, const claimed_run& run) {
 
 using runs_of_pool = std::pair<std::shared_ptr<pool>, std::vector<run_ptr>>;
 
+void stop_cancelled(pool& p, const std::vector<storage::run_key>& cancelled) {
+  for (const auto& run : cancelled)
+    if (const auto held = p.watch.find(run.fence))
+      p.watch.ask_to_stop(held, stop_reason::cancelled, steady_clock::now());
+}
+
 void take_renewals(const std::vector<runs_of_pool>& due, steady_point lease_ends, execution_context* of,
                    const std::vector<storage::answer>& answers) {
   bool refused = false;
@@ -45,15 +51,16 @@ void take_renewals(const std::vector<runs_of_pool>& due, steady_point lease_ends
     for (std::size_t k = 0; k < runs.size(); ++k) {
       if (renewed->each[k] == errc::none) p->watch.renewed(runs[k], lease_ends);
       // Settled meanwhile, or taken away: then its handler works in vain.
-      else p->watch.ask_to_stop(runs[k], stop_cause::lost, steady_clock::now());
+      else p->watch.ask_to_stop(runs[k], stop_reason::lost, steady_clock::now());
     }
+    stop_cancelled(*p, renewed->cancelled);
   }
   if (of && refused) ++of->refused_renewals;
 }
 
 // Each queue by itself, in one commit: what is harmed of one must cost the others no lease.
 void renew(execution_context& of, const std::vector<runs_of_pool>& due, steady_point now,
-           const std::weak_ptr<execution_context>& weak) {
+           const std::weak_ptr<execution_context>& weak, const std::function<void()>& answered) {
   std::vector<storage::request> asked;
   for (const auto& [p, runs] : due) {
     storage::renew_request request{{}, of.options.lease};
@@ -63,8 +70,10 @@ void renew(execution_context& of, const std::vector<runs_of_pool>& due, steady_p
   }
   of.store->submit(
       std::move(asked),
-      [due, weak, lease_ends = now + of.options.lease](const std::vector<storage::answer>& answers) {
-        take_renewals(due, lease_ends, weak.lock().get(), answers);
+      [due, weak, answered, lease_ends = now + of.options.lease](const std::vector<storage::answer>& answers) {
+        const auto alive = weak.lock();
+        take_renewals(due, lease_ends, alive.get(), answers);
+        if (alive) answered();
       },
       storage::priority::urgent);
 }
@@ -93,6 +102,31 @@ void lease_keeper::notice(steady_point earliest_need) {
   changed_.notify_all();
 }
 
+void lease_keeper::look_for_cancels() {
+  {
+    const mutex_lock held(lock_);
+    cancels_asked_ = true;
+    if (looks_for_cancels_) return;
+  }
+  notice(steady_clock::now());
+}
+
+bool lease_keeper::take_cancels_asked() {
+  const mutex_lock held(lock_);
+  if (looks_for_cancels_ || !cancels_asked_) return false;
+  cancels_asked_ = false;
+  return looks_for_cancels_ = true;
+}
+
+void lease_keeper::renewal_answered() {
+  {
+    const mutex_lock held(lock_);
+    looks_for_cancels_ = false;
+    if (!cancels_asked_) return;
+  }
+  notice(steady_clock::now());
+}
+
 void lease_keeper::progress_waits() { notice(steady_clock::now() + progress_delay); }
 
 void lease_keeper::run() {
@@ -119,7 +153,8 @@ void lease_keeper::run() {
 
 steady_point lease_keeper::renew_due(execution_context& of, steady_point now) {
   const auto every = scheduler::renewal_interval(of.options);
-  const bool renewal_due = now >= last_renewal_ + every - 1ms;
+  const bool looks_for_cancels = take_cancels_asked();
+  const bool renewal_due = looks_for_cancels || now >= last_renewal_ + every - 1ms;
   auto next = steady_point::max();
   std::vector<runs_of_pool> due;
   for (const auto& p : of.queues.pools()) {
@@ -132,24 +167,29 @@ steady_point lease_keeper::renew_due(execution_context& of, steady_point now) {
     if (!its.empty()) due.emplace_back(p, std::move(its));
   }
   if (renewal_due) last_renewal_ = now;
-  if (!due.empty()) renew(of, due, now, context_);
+  if (!due.empty())
+    renew(of, due, now, context_, [this, looks_for_cancels] {
+      if (looks_for_cancels) renewal_answered();
+    });
+  else if (looks_for_cancels) renewal_answered();
   store_progress(of);
   return next;
 }
 
 steady_point lease_keeper::monitor_run(const execution_context& of, const std::shared_ptr<pool>& p, const run_ptr& run,
                                        const run_state& state, steady_point now) {
-  if (now > state.lease_ends) p->watch.ask_to_stop(run, stop_cause::lost, now);
+  if (now > state.lease_ends) p->watch.ask_to_stop(run, stop_reason::lost, now);
   auto next = steady_point::max();
   if (run->timeout && state.phase == run_phase::queued) next = now + *run->timeout;
   if (state.phase != run_phase::running) return next;
-  if (run->timeout && state.stop.cause == stop_cause::none) {
+  // Who was cancelled and goes on has his time still.
+  if (run->timeout && (state.stop.cause == stop_reason::none || state.stop.cause == stop_reason::cancelled)) {
     const auto ends = state.began + *run->timeout;
     if (now < ends) return std::min(next, ends);
-    p->watch.ask_to_stop(run, stop_cause::timeout, now);
+    p->watch.ask_to_stop(run, stop_reason::timeout, now);
     return std::min(next, now + patience_with(of, *run));
   }
-  if (state.stop.cause != stop_cause::timeout && state.stop.cause != stop_cause::lost) return next;
+  if (state.stop.cause != stop_reason::timeout && state.stop.cause != stop_reason::lost) return next;
   const auto replaced = state.stop.asked + patience_with(of, *run);
   if (now < replaced) return std::min(next, replaced);
   if (p->watch.tell_overdue_once(run))
@@ -161,16 +201,22 @@ steady_point lease_keeper::monitor_run(const execution_context& of, const std::s
 
 void lease_keeper::store_progress(execution_context& of) {
   storage::progress_request request;
+  std::vector<std::shared_ptr<pool>> pools;
   for (const auto& p : of.queues.pools()) {
     auto told = p->watch.take_progress();
+    if (!told.empty()) pools.push_back(p);
     std::move(told.begin(), told.end(), std::back_inserter(request.runs));
   }
   if (request.runs.empty()) return;
   std::vector<storage::request> asked;
   asked.emplace_back(std::move(request));
-  of.store->submit(std::move(asked), [](const std::vector<storage::answer>& answers) {
-    if (const auto* failed = std::get_if<error>(&answers.at(0)))
-      log::warn("progress could not be stored: ", to_string(*failed));
+  of.store->submit(std::move(asked), [pools = std::move(pools)](const std::vector<storage::answer>& answers) {
+    if (const auto* stored = std::get_if<storage::progress_answer>(&answers.at(0))) {
+      for (const auto& p : pools)
+        stop_cancelled(*p, stored->cancelled);
+    } else {
+      log::warn("progress could not be stored: ", to_string(std::get<error>(answers[0])));
+    }
   });
 }
 

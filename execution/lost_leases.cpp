@@ -38,6 +38,8 @@ void lost_leases::answered(const storage::reap_answer& reaped) {
       log::warn("job ", asked_.front()[n].run.id.value, ": its lease ran out; it is taken back");
   for (const auto& id : reaped.failed)
     log::error("job ", id.value, " has failed: its lease ran out ", of_.options.max_losses, " times");
+  for (const auto& id : reaped.cancelled)
+    log::warn("job ", id.value, " is deleted: it was asked to end, and its lease ran out");
   asked_.erase(asked_.begin());
 }
 

@@ -41,7 +41,7 @@ std::vector<run_ptr> run_exchange::admit(const std::vector<run_ptr>& runs) {
       continue;
     }
     --core_.runs.awaiting_admission;
-    if (state.stop.cause != stop_cause::none) {
+    if (state.stop.cause != stop_reason::none) {
       core_.file_never_begun(run, "lost before it began");
       over.push_back(run);
       continue;

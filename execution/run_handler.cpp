@@ -51,11 +51,11 @@ __attribute__((no_sanitize("null"))) outcome run_inside(const execution_config& 
 }  // namespace
 
 outcome run_handler(const execution_config& config, const job& about, const std::stop_token& stop,
-                    job_context::progress_sink progress) {
+                    job_context::progress_sink progress, const std::atomic<stop_reason>* reason) {
   const auto found = config.handlers.entries().find(about.type.value);
   if (found == config.handlers.entries().end())
     return outcome::give_back("this server knows no handler for type " + about.type.value);
-  job_context context(about, stop, std::move(progress));
+  job_context context(about, stop, std::move(progress), reason);
   auto ended = run_inside(config, about, found->second.run, context);
   ended.watched = context.take_watched();
   if (!ended.watched.empty()) log::info("job ", about.id.value, " (", about.type.value, "): ", in_words(ended.watched));

@@ -5,8 +5,8 @@
 
 namespace sluice::execution {
 
-// Never throws but when the thread itself is being ended (pthread_exit).
+// `reason` is why `stop` is set. Never throws but when the thread itself is being ended (pthread_exit).
 outcome run_handler(const execution_config& config, const job& about, const std::stop_token& stop,
-                    job_context::progress_sink progress);
+                    job_context::progress_sink progress, const std::atomic<stop_reason>* reason = nullptr);
 
 }  // namespace sluice::execution

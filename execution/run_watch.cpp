@@ -16,6 +16,12 @@ bool run_watch::holds(sluice::fence f) const {
   return core_.runs.held.contains(f);
 }
 
+run_ptr run_watch::find(sluice::fence f) const {
+  const mutex_lock held(core_.lock);
+  const auto found = core_.runs.held.find(f);
+  return found == core_.runs.held.end() ? nullptr : found->second;
+}
+
 void run_watch::renewed(const run_ptr& run, steady_point lease_ends) {
   const mutex_lock held(core_.lock);
   core_.state_of(*run).lease_ends = lease_ends;
@@ -38,12 +44,12 @@ std::vector<storage::progress_request::run_report> run_watch::take_progress() {
   return all;
 }
 
-void run_watch::ask_to_stop(const run_ptr& run, stop_cause cause, steady_point now) {
+void run_watch::ask_to_stop(const run_ptr& run, stop_reason cause, steady_point now) {
   {
     const pool_section section(core_);
     auto& state = core_.state_of(*run);
     // As a rule its throttler has parked it, and says so any moment. Let in by now, it does not begin.
-    if (state.phase == run_phase::awaiting_admission && cause == stop_cause::lost) {
+    if (state.phase == run_phase::awaiting_admission && cause == stop_reason::lost) {
       state.stop.cause = cause;
       return;
     }
@@ -53,7 +59,11 @@ void run_watch::ask_to_stop(const run_ptr& run, stop_cause cause, steady_point n
       core_.file_never_begun(run, "stopped before it began");
       return;
     }
-    if (state.phase != run_phase::running || state.stop.cause != stop_cause::none) return;
+    if (state.phase != run_phase::running) return;
+    const bool goes_on =
+        state.stop.cause == stop_reason::cancelled && (cause == stop_reason::timeout || cause == stop_reason::lost);
+    if (state.stop.cause != stop_reason::none && !goes_on) return;
+    if (!goes_on) run->reason = cause;  // before the token says so
     state.stop.cause = cause;
     state.stop.asked = now;
   }
@@ -62,7 +72,7 @@ void run_watch::ask_to_stop(const run_ptr& run, stop_cause cause, steady_point n
 
 bool run_watch::is_stopping(const run_ptr& run) const {
   const mutex_lock held(core_.lock);
-  return core_.state_of(*run).stop.cause != stop_cause::none;
+  return core_.state_of(*run).stop.cause != stop_reason::none;
 }
 
 void run_watch::drain(steady_point now) {
@@ -71,7 +81,7 @@ void run_watch::drain(steady_point now) {
     core_.runs.draining = true;
   }
   for (const auto& [run, state] : held())
-    ask_to_stop(run, stop_cause::shutdown, now);
+    ask_to_stop(run, stop_reason::shutdown, now);
 }
 
 void run_watch::give_back_queued_before(steady_point then) {

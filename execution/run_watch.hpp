@@ -11,14 +11,16 @@ public:
 
   std::vector<std::pair<run_ptr, run_state>> held() const;
   bool holds(sluice::fence f) const;
+  run_ptr find(sluice::fence f) const;  // null: it is not held
   void renewed(const run_ptr& run, steady_point lease_ends);
   // True the first time: it is told that the handler ignores its stop request.
   bool tell_overdue_once(const run_ptr& run);
   // What handlers have told of their progress since the last time.
   std::vector<storage::progress_request::run_report> take_progress();
 
-  // Asks the handler to stop; a run that has not begun is given back. The first cause stands.
-  void ask_to_stop(const run_ptr& run, stop_cause cause, steady_point now);
+  // Asks the handler to stop; a run that has not begun is given back. The first cause stands, but for one that was
+  // cancelled and goes on until it is late or lost.
+  void ask_to_stop(const run_ptr& run, stop_reason cause, steady_point now);
   // Perhaps before its token says so.
   bool is_stopping(const run_ptr& run) const;
 

@@ -13,21 +13,21 @@ namespace {
 using std::chrono::steady_clock;
 
 // What a stop request makes of an outcome.
-outcome as_stopped(outcome result, stop_cause cause) {
+outcome as_stopped(outcome result, stop_reason cause) {
   const bool unfinished = result.what == run_end::failed || result.what == run_end::given_back;
-  if (cause == stop_cause::timeout && unfinished) {
+  if (cause == stop_reason::timeout && unfinished) {
     result = outcome::failed("timed out: " + result.text);
     result.cause = "timed_out";
   }
   return result;
 }
 
-outcome retired_outcome(const claimed_run& run, stop_cause stopping, const std::string& why) {
+outcome retired_outcome(const claimed_run& run, stop_reason stopping, const std::string& why) {
   // Perhaps somebody else has it by now: then this end is refused. It is no failure of the job's.
-  if (stopping == stop_cause::lost) return outcome::give_back("its lease was lost");
-  const bool unanswered = run.by_actor && stopping == stop_cause::timeout;
+  if (stopping == stop_reason::lost) return outcome::give_back("its lease was lost");
+  const bool unanswered = run.by_actor && stopping == stop_reason::timeout;
   auto result = outcome::failed(unanswered ? "the actor that handles it gave no answer in time" : why);
-  result.cause = stopping == stop_cause::timeout ? "timed_out" : "worker_died";
+  result.cause = stopping == stop_reason::timeout ? "timed_out" : "worker_died";
   return result;
 }
 
@@ -96,8 +96,9 @@ void worker_threads::work(worker_id id) {
   } guard{*this, id};
 
   while (const auto run = next(id)) {
-    auto result = run_handler(*core_.config, run->about, run->stop.get_token(),
-                              [this, &run](progress_report told) { tell_progress(run, std::move(told)); });
+    auto result = run_handler(
+        *core_.config, run->about, run->stop.get_token(),
+        [this, &run](progress_report told) { tell_progress(run, std::move(told)); }, &run->reason);
     put(id, run, std::move(result));
   }
 }

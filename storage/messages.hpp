@@ -25,6 +25,10 @@ inline std::string hand_of(const author& by) {
 }
 inline std::string requeued(const author& by) { return cat("requeued by ", hand_of(by)); }
 inline std::string deleted(const author& by) { return cat("deleted by ", hand_of(by)); }
+inline std::string cancelled(const author& by) { return cat("cancelled by ", hand_of(by)); }
+// When the run has ended, the scripts make the other one of it (lua/shared/records.lua).
+inline constexpr std::string_view asked_to_end = "cancellation asked for by ";
+inline std::string cancel_asked(const author& by) { return cat(asked_to_end, hand_of(by)); }
 inline std::string deleted_running(const author& by) { return cat(deleted(by), " while it ran"); }
 
 inline std::string no_job(const job_id& id) { return cat("there is no job ", printable(id.value, 200)); }
@@ -37,6 +41,10 @@ inline std::string runs_still(const job_id& id) {
 
 inline std::string is_by_now(const job_id& id, std::string_view state) {
   return cat("job ", printable(id.value, 200), " is ", state, " by now, and was left so");
+}
+
+inline std::string has_ended(const job_id& id, std::string_view state) {
+  return cat("job ", printable(id.value, 200), " has already ended as ", state);
 }
 
 inline std::string waits_for(const std::string& resource) { return cat("waits for ", resource); }

@@ -170,6 +170,7 @@ struct renew_request {
 };
 struct renew_answer {
   std::vector<errc> each;
+  std::vector<run_key> cancelled{};  // of those that are held: who was asked to end
 };
 
 // What running handlers say about how far they are. Per run: none, stale_fence.
@@ -182,6 +183,7 @@ struct progress_request {
 };
 struct progress_answer {
   std::vector<errc> each;
+  std::vector<run_key> cancelled{};  // as for renew
 };
 
 // Moves due scheduled jobs to the tails of their queues, oldest first, and passes on what was reserved too long.
@@ -213,14 +215,15 @@ struct expired_answer {
 };
 
 // Takes runs away whose renewal count is still the one seen. Each goes back to its queue with one more loss or, at
-// `max_losses`, is failed with cause `lost`. Per run: none, stale_fence.
+// `max_losses`, is failed with cause `lost`; one that was asked to end is deleted. Per run: none, stale_fence.
 struct reap_request {
   std::vector<expired_lease> leases;
   std::uint32_t max_losses = 3;
 };
 struct reap_answer {
   std::vector<errc> each;
-  std::vector<job_id> failed{};  // of those, for good
+  std::vector<job_id> failed{};     // of those, for good
+  std::vector<job_id> cancelled{};  // of those, deleted
 };
 
 // Removes final jobs beyond their retention, oldest first, servers silent for `server_age`, and locks whose lease has
@@ -237,13 +240,20 @@ struct prune_answer {
 
 // A person's words about one job: that it waits in its queue to be run, or that it is deleted; its history tells of a
 // change. none (also when it is so already), not_found, damaged_record; a requeue is an illegal_transition for a job
-// that runs or is throttled.
+// that runs or is throttled. A cancel of one that runs asks it to end and takes nothing from it: unless it succeeds,
+// the end of its run is that of the job, as deleted. A cancel is an illegal_transition for a job that has succeeded or
+// failed.
 struct requeue_request {
   job_id id;
   std::optional<job_state> only_in{};  // illegal_transition in any other
   author by{};                         // as the job's reason says
 };
 struct remove_request {
+  job_id id;
+  std::optional<job_state> only_in{};
+  author by{};
+};
+struct cancel_request {
   job_id id;
   std::optional<job_state> only_in{};
   author by{};
@@ -321,7 +331,7 @@ class request
                           undefine_request, throttlers_request, throttler_request, reconcile_request, explain_request,
                           lock_request, schedules_request, schedule_request, due_request, update_schedule_request,
                           locks_request, quarantine_request, totals_request, log_action_request, operator_log_request,
-                          holders_request, waiters_request, parents_request> {
+                          holders_request, waiters_request, parents_request, cancel_request> {
 public:
   using variant::variant;
   request() = default;

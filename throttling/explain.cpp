@@ -5,6 +5,7 @@
 
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
+#include "storage/messages.hpp"
 
 namespace sluice {
 namespace throttling {
@@ -50,6 +51,7 @@ explanation of_running(const job& about) {
   e.text = "runs";
   if (e.when) e.text += " since " + format_time(*e.when);
   if (!about.server.empty()) e.text += " on " + about.server;
+  if (about.reason.starts_with(storage::messages::asked_to_end)) e.text += "; " + about.reason;
   return e;
 }
 

@@ -33,20 +33,24 @@ namespace sluice {
 class run_job {
 public:
   run_job() = default;
-  run_job(std::shared_ptr<const job> about, std::stop_token stop) : about_(std::move(about)), stop_(std::move(stop)) {}
+  run_job(std::shared_ptr<const job> about, std::stop_token stop,
+          std::shared_ptr<const std::atomic<sluice::stop_reason>> reason = {})
+      : about_(std::move(about)), stop_(std::move(stop)), reason_(std::move(reason)) {}
 
   const job& about() const { return *about_; }  ///< As it was claimed: args, headers, attempt, fence.
   const job_id& id() const { return about_->id; }
   const std::string& args() const { return about_->args; }  ///< JSON text; `args_of<T>(about())` reads it.
   std::uint32_t attempt() const { return about_->attempt; }
   sluice::fence fence() const { return about_->fence; }
-  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted. Ask it; a
+  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted or cancelled. Ask it; a
   /// callback on it would run on another thread than your actor.
   const std::stop_token& stop() const { return stop_; }
+  sluice::stop_reason stop_reason() const { return reason_ ? reason_->load() : sluice::stop_reason::none; }
 
 private:
   std::shared_ptr<const job> about_;
   std::stop_token stop_;
+  std::shared_ptr<const std::atomic<sluice::stop_reason>> reason_;
 };
 
 /// What an observer is sent when a job has reached a final state: the job as the store has it then,

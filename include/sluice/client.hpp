@@ -101,17 +101,25 @@ public:
   /// illegal_transition (it runs, or a throttler has it wait). Its history says who did it. After an unknown outcome it
   /// is asked again until the deadline; a job that has failed anew by then is requeued once more.
   result<void> requeue(const job_id& id);
-  /// Ends a job as deleted. A running one is asked to stop and its outcome is refused.
+  /// Ends a job as deleted, at once. A running one is asked to stop and its outcome is refused; what it held is
+  /// another's from then on, though its handler may still run.
   result<void> remove(const job_id& id);
+  /// Ends a job as deleted when it does not run. A running one is asked to stop, with stop_reason::cancelled, and ends
+  /// by what its handler says: succeeded, or else deleted, whatever it says, and not run again; so it does when its
+  /// server is lost. Until then it keeps what it holds. illegal_transition when it has succeeded or failed already.
+  /// Fine when it is cancelled or deleted already.
+  result<void> cancel(const job_id& id);
   /// Each at its place succeeds or fails alone. Up to 200 are changed in one round trip.
   std::vector<result<void>> requeue(const std::vector<job_id>& ids);
   std::vector<result<void>> remove(const std::vector<job_id>& ids);
+  std::vector<result<void>> cancel(const std::vector<job_id>& ids);
   /// The jobs of one page of a list, which must name a state; one that has left it by then is left alone, and told as
   /// an illegal_transition. For all that a query asks for, go on with `next` as with `list`: what fails anew
   /// meanwhile is not met again, for it stands before where the list has come to. Of the scheduled, which are listed by
   /// when they are due, one that was requeued and waits for a retry by then may be met again: `to` bounds them.
   result<changed_page> requeue(const job_query& query);
   result<changed_page> remove(const job_query& query);
+  result<changed_page> cancel(const job_query& query);
   /// A paused queue takes jobs and starts none; running ones go on. One that the store does not know yet may be paused,
   /// and not resumed: not_found.
   result<void> pause(const queue_name& queue);

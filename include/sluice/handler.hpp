@@ -2,7 +2,9 @@
 /// jobs too: <sluice/actors.hpp>.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <map>
@@ -39,8 +41,17 @@ struct outcome {
 };
 
 /// Thrown by `job_context::throw_if_stop_requested`. At shutdown the job goes back to its queue and
-/// no attempt is used; after its timeout it is a failed run.
+/// no attempt is used; after its timeout it is a failed run; one that was cancelled is deleted.
 struct stopped {};
+
+/// Why a run was asked to stop; the first reason stands.
+enum class stop_reason : std::uint8_t {
+  none,       ///< Nobody has asked.
+  shutdown,   ///< The server stops.
+  timeout,    ///< It ran too long.
+  lost,       ///< Its lease was lost, or its job deleted: its outcome is refused.
+  cancelled,  ///< `client::cancel`: unless it succeeds, its job is deleted.
+};
 
 /// Thrown by `job_context::end_as`: ends the run with this outcome from any depth of the handler. Neither
 /// is a std::exception, so that a handler's own `catch (const std::exception&)` lets them pass.
@@ -52,8 +63,10 @@ struct ended_early {
 class job_context {
 public:
   using progress_sink = std::function<void(progress_report)>;
-  job_context(const job& about, std::stop_token stop, progress_sink progress = {})
-      : job_(about), stop_(std::move(stop)), progress_(std::move(progress)) {}
+  /// `reason` says why `stop` was set, and is set before it; it outlives the context.
+  job_context(const job& about, std::stop_token stop, progress_sink progress = {},
+              const std::atomic<sluice::stop_reason>* reason = nullptr)
+      : job_(about), stop_(std::move(stop)), progress_(std::move(progress)), reason_(reason) {}
 
   const job_id& id() const { return job_.id; }
   const job_type& type() const { return job_.type; }
@@ -65,11 +78,12 @@ public:
   /// was believed dead cannot overwrite a newer one's work.
   sluice::fence fence() const { return job_.fence; }
 
-  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted. A callback
+  /// Set at shutdown, at the timeout, when the lease was lost and when the job was deleted or cancelled. A callback
   /// on it runs on a thread that its queue has for them alone: while one blocks no other job of the queue is told to
   /// stop, and no lease is lost by it.
   const std::stop_token& stop() const { return stop_; }
   bool stop_requested() const { return stop_.stop_requested(); }
+  sluice::stop_reason stop_reason() const { return reason_ ? reason_->load() : sluice::stop_reason::none; }
   void throw_if_stop_requested() const {
     if (stop_.stop_requested()) throw stopped{};
   }
@@ -121,6 +135,7 @@ private:
   const job& job_;
   std::stop_token stop_;
   progress_sink progress_;
+  const std::atomic<sluice::stop_reason>* reason_;
   std::string result_;
   std::mutex watching_;
   std::vector<watched_part> watched_;

@@ -136,10 +136,10 @@ enum class run_end : std::uint8_t {
 /// As in history: succeeded, failed (also when given up), retry, given_back, deleted, deferred.
 std::string_view name_of(run_end end) noexcept;
 
-/// How one run ended, or what a person did to the job: then the fence is 0, the cause requeued or deleted, and the
-/// error says who, through what. Causes: succeeded, failed, timed_out, lost, given_back, worker_died,
-/// deleted, retry, handler_died, throttled, rejected, requeued and the like are plain words for people; programs go by
-/// `end`.
+/// How one run ended, or what a person did to the job: then the fence is 0, the cause requeued, deleted, cancelled or
+/// cancel_asked, and the error says who, through what. Causes: succeeded, failed, timed_out, lost, given_back,
+/// worker_died, deleted, cancelled, retry, handler_died, throttled, rejected, requeued and the like are plain words for
+/// people; programs go by `end`, which is what the run itself said.
 struct run_record {
   sluice::fence fence;
   std::uint32_t attempt = 0;

@@ -23,7 +23,8 @@ struct operator_action {
   time_point at{};     ///< When it began, by the store's clock.
   time_point until{};  ///< When it was last done.
   author by{};
-  /// requeue, delete, pause, resume, set throttler, remove throttler; set, remove, pause, resume or trigger schedule.
+  /// requeue, delete, cancel, pause, resume, set throttler, remove throttler; set, remove, pause, resume or trigger
+  /// schedule.
   std::string what{};
   std::uint64_t count = 0;           ///< To how many it was done; to one twice is two.
   std::vector<std::string> about{};  ///< The first 20 ids or names of these, of each 200 bytes.

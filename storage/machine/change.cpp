@@ -1,4 +1,4 @@
-// What a person says about one job or queue: requeue, remove, pause; and the note of what was done.
+// What a person says about one job or queue: requeue, remove, cancel, pause; and the note of what was done.
 #include <algorithm>
 
 #include "core/text.hpp"
@@ -15,6 +15,8 @@ change_answer read_change(const job_id& id, std::string_view said) {
   if (said == "damaged") return {errc::damaged_record, messages::damaged_job(id)};
   constexpr std::string_view is = "is ";
   if (said.starts_with(is)) return {errc::illegal_transition, messages::is_by_now(id, said.substr(is.size()))};
+  constexpr std::string_view ended = "ended ";
+  if (said.starts_with(ended)) return {errc::illegal_transition, messages::has_ended(id, said.substr(ended.size()))};
   constexpr std::string_view throttled = "throttled ";
   if (said.starts_with(throttled))
     return {errc::illegal_transition, messages::waits_still(id, std::string(said.substr(throttled.size())))};
@@ -48,6 +50,15 @@ void ask(steps& x, const remove_request& r, answer& into) {
   c.add("remove").add(r.id.value).add(reason).add(r.only_in ? name_of(*r.only_in) : "");
   c.add(write_ended("deleted", reason, duration::zero()));
   c.add(write_ended("deleted", messages::deleted_running(r.by), duration::zero()));
+  send(x, std::move(c), r.id, into);
+}
+
+void ask(steps& x, const cancel_request& r, answer& into) {
+  call c(script::change);
+  const auto reason = messages::cancelled(r.by), asked = messages::cancel_asked(r.by);
+  c.add("cancel").add(r.id.value).add(reason).add(r.only_in ? name_of(*r.only_in) : "");
+  c.add(write_ended("cancelled", reason, duration::zero()));
+  c.add(asked).add(write_ended("cancel_asked", asked, duration::zero()));
   send(x, std::move(c), r.id, into);
 }
 

@@ -12,8 +12,10 @@ void ask(steps& x, const progress_request& r, answer& into) {
     }
     x.send(
         std::move(c),
-        [&into, from](const item& reply) {
-          if (auto* filled = filling<progress_answer>(into)) read_codes(reply.text(), filled->each, from);
+        [&r, &into, from](const item& reply) {
+          if (auto* filled = filling<progress_answer>(into))
+            read_held(
+                reply.text(), filled->each, from, [&r](auto i) { return r.runs[i].run; }, filled->cancelled);
         },
         fails(into));
   }

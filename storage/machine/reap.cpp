@@ -53,6 +53,7 @@ void ask(steps& x, const reap_request& r, answer& into) {
           read_codes(codes, filled->each, from);
           for (std::size_t i = 0; i < codes.size() && from + i < r.leases.size(); ++i)
             if (codes[i] == '2') filled->failed.push_back(r.leases[from + i].run.id);
+            else if (codes[i] == '3') filled->cancelled.push_back(r.leases[from + i].run.id);
         },
         fails(into));
   }

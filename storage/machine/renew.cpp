@@ -11,8 +11,10 @@ void ask(steps& x, const renew_request& r, answer& into) {
       c.add(r.runs[i].id.value).add(r.runs[i].fence.value);
     x.send(
         std::move(c),
-        [&into, from](const item& reply) {
-          if (auto* filled = filling<renew_answer>(into)) read_codes(reply.text(), filled->each, from);
+        [&r, &into, from](const item& reply) {
+          if (auto* filled = filling<renew_answer>(into))
+            read_held(
+                reply.text(), filled->each, from, [&r](auto i) { return r.runs[i]; }, filled->cancelled);
         },
         fails(into));
   }

@@ -30,6 +30,7 @@ void ask(steps& x, const reap_request& r, answer& into);         // reap.cpp
 void ask(steps& x, const prune_request& r, answer& into);        // prune.cpp
 void ask(steps& x, const requeue_request& r, answer& into);      // change.cpp
 void ask(steps& x, const remove_request& r, answer& into);       // change.cpp
+void ask(steps& x, const cancel_request& r, answer& into);       // change.cpp
 void ask(steps& x, const pause_request& r, answer& into);        // change.cpp
 void ask(steps& x, const heartbeat_request& r, answer& into);    // servers.cpp
 void ask(steps& x, const deregister_request& r, answer& into);   // servers.cpp
@@ -125,6 +126,13 @@ Answer* filling(answer& into) {
 inline void read_codes(std::string_view digits, std::vector<errc>& each, std::size_t from) {
   for (std::size_t i = 0; i < digits.size() && from + i < each.size(); ++i)
     each[from + i] = digits[i] == '1' ? errc::stale_fence : errc::none;
+}
+// The same of runs of which some, told by a 2, are asked to end.
+inline void read_held(std::string_view digits, std::vector<errc>& each, std::size_t from, auto run_at,
+                      std::vector<run_key>& cancelled) {
+  read_codes(digits, each, from);
+  for (std::size_t i = 0; i < digits.size() && from + i < each.size(); ++i)
+    if (digits[i] == '2') cancelled.push_back(run_at(from + i));
 }
 
 }  // namespace sluice::storage::machine

@@ -117,18 +117,28 @@ result<void> file_lock::acquire(duration timeout, const std::atomic<bool>& stop)
 
 void file_lock::release() noexcept { ::flock(lock_, LOCK_UN); }
 
-void file_lock::touch() noexcept {
-  std::int64_t all = 0;
-  if (::pread(lock_, &all, sizeof all, 0) < 0) all = 0;
-  ++all;
-  ++touches_;  // before it is written: who is told of it must find it to be ours
-  if (::pwrite(lock_, &all, sizeof all, 0) < 0) --touches_;  // a lost hint is found by the sweep
+file_lock::touches file_lock::counted() const noexcept {
+  touches all;
+  // Of one that was never told of a cancel there is the first number only, or nothing.
+  if (::pread(lock_, &all, sizeof all, 0) < 0) all = {};
+  return all;
 }
 
-std::int64_t file_lock::notified_by_others() const noexcept {
-  std::int64_t all = 0;
-  if (::pread(lock_, &all, sizeof all, 0) < 0) return 0;
-  return all - touches_;
+void file_lock::touch(bool cancels) noexcept {
+  auto all = counted();
+  const int more = cancels ? 1 : 0;
+  ++all.all;
+  all.cancels += more;
+  ++touches_;  // before it is written: who is told of it must find it to be ours
+  cancels_ += more;
+  if (::pwrite(lock_, &all, sizeof all, 0) >= 0) return;
+  --touches_;  // a lost hint is found by the sweep
+  cancels_ -= more;
+}
+
+file_lock::touches file_lock::notified_by_others() const noexcept {
+  const auto all = counted();
+  return {all.all - touches_, all.cancels - cancels_};
 }
 
 }  // namespace sluice::storage::sqlite

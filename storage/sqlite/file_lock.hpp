@@ -27,10 +27,15 @@ public:
   result<void> acquire(duration timeout, const std::atomic<bool>& stop);
   void release() noexcept;
 
-  // Tells the other processes that there may be work: FILE.lock counts how often anybody did. With the lock held.
-  void touch() noexcept;
+  // How often FILE.lock was written to, and for how many of that because somebody was asked to end.
+  struct touches {
+    std::int64_t all = 0;
+    std::int64_t cancels = 0;
+  };
+  // Tells the other processes that there may be work, or who is asked to end. With the lock held.
+  void touch(bool cancels) noexcept;
   // How often others did, or a little less while we do: then it is written to once more. Any thread.
-  std::int64_t notified_by_others() const noexcept;
+  touches notified_by_others() const noexcept;
 
   const std::string& path() const { return lock_path_; }
 
@@ -42,7 +47,10 @@ private:
   std::string turn_path_;
   int lock_ = -1;
   int turn_ = -1;
+  touches counted() const noexcept;
+
   std::atomic<std::int64_t> touches_{0};
+  std::atomic<std::int64_t> cancels_{0};
 };
 
 // True while `path` still names the file that `fd` is open on.

@@ -167,15 +167,18 @@ public:
     checkpoint();
   }
 
-  // Of what others wrote nothing is known but that they did. Where this process wrote too, it was told already.
+  // Of what others wrote nothing is known but that they did, and whether somebody is asked to end. Where this process
+  // wrote too, it was told already.
   std::unique_ptr<watch> watch_others(std::function<void(const hint&)> callback) override {
     if (!lock_) return nullptr;
     return watch_file(lock_->path(),
                       [this, callback = std::move(callback), heard = lock_->notified_by_others()]() mutable {
                         const auto now = lock_->notified_by_others();
-                        if (now <= heard) return;
+                        if (now.all <= heard.all) return;
+                        auto meant = hint::of_any_work();
+                        meant.cancels = now.cancels > heard.cancels;
                         heard = now;
-                        callback(hint::for_everybody());
+                        callback(meant);
                       });
   }
 
@@ -299,7 +302,7 @@ private:
         published = run(s, true) || published;
       keys_->flush();
     });
-    if (!wrong && published && lock_) lock_->touch();
+    if (!wrong && published && lock_) lock_->touch(x.made_work.cancels);
     return wrong;
   }
 

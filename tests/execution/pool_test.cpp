@@ -194,7 +194,7 @@ TEST_CASE("When one of a chain does not begin in its turn those behind it go bac
   w.accept({w.start("first")});
   w.wait_until_running("first");
   w.accept(chain);
-  w->watch.ask_to_stop(chain[0], stop_cause::lost, steady_clock::now());
+  w->watch.ask_to_stop(chain[0], stop_reason::lost, steady_clock::now());
   auto ends = ids(w.wait_for_ends(3));
   std::sort(ends.begin(), ends.end());
   CHECK(ends == names{"a given_back", "b given_back", "c given_back"});
@@ -205,7 +205,7 @@ TEST_CASE("One of a chain that is stopped as it waits is left out", "[pool]") {
   const auto chain = chain_of(w, {"a", "b", "c"});
   w.accept(chain);
   w.wait_until_running("a");
-  w->watch.ask_to_stop(chain[1], stop_cause::lost, steady_clock::now());
+  w->watch.ask_to_stop(chain[1], stop_reason::lost, steady_clock::now());
   w.end("a");
   w.wait_until_running("c");
   CHECK(ids(w.wait_for_ends(2)) == names{"b given_back", "a succeeded"});
@@ -246,8 +246,8 @@ TEST_CASE("A run is to stop although the callback of another keeps its token fro
   w.wait_until_running("blocks");
   w.wait_until_running("other");
   CHECK_FALSE(w->watch.is_stopping(other));
-  w->watch.ask_to_stop(blocks, stop_cause::timeout, steady_clock::now());
-  w->watch.ask_to_stop(other, stop_cause::timeout, steady_clock::now());
+  w->watch.ask_to_stop(blocks, stop_reason::timeout, steady_clock::now());
+  w->watch.ask_to_stop(other, stop_reason::timeout, steady_clock::now());
   CHECK(w->watch.is_stopping(other));
   CHECK_FALSE(other->stop.stop_requested());
   go = true;

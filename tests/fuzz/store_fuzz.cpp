@@ -175,7 +175,7 @@ private:
 
   request any_request(input& in) {
     now_ += in.byte() * 1'000'000;
-    switch (in.below(21)) {
+    switch (in.below(22)) {
       case 0: return enqueue_request{{prepared(std::string(in.bytes().substr(0, 50)) + "x", queues[in.below(2)], 0s)}};
       case 1:
       case 2: return claiming(queues[in.below(2)], static_cast<std::uint32_t>(in.below(4)), in.below(2) == 1);
@@ -219,6 +219,7 @@ private:
       case 17: return reconcile_request{};
       case 18: return explain_request{job_id(id(in))};
       case 19: return log_action_request{{id(in), std::string(in.bytes())}, "pause", {id(in)}, in.byte()};
+      case 20: return cancel_request{job_id(id(in))};
       default: return lock_request{static_cast<lock_request::verb>(in.below(4)), "lock", "holder", "other", {}, 30s};
     }
   }

@@ -223,6 +223,9 @@ inline storage::change_answer requeue(world& w, const std::string& id) {
 inline storage::change_answer remove(world& w, const std::string& id) {
   return w.ask<storage::change_answer>(storage::remove_request{job_id(id)});
 }
+inline storage::change_answer cancel(world& w, const std::string& id, const author& by = {}) {
+  return w.ask<storage::change_answer>(storage::cancel_request{job_id(id), {}, by});
+}
 // Whether it was otherwise before.
 inline bool pause(world& w, const std::string& queue, bool paused = true) {
   return w.ask<storage::change_answer>(storage::pause_request{queue_name(queue), paused}).changed;

@@ -12,6 +12,7 @@ namespace {
 // As scripts say it, in the order of names.
 std::string hinted(const storage::hint& of) {
   std::string words = of.timers ? "@" : "";
+  if (of.cancels) words += "!";
   if (of.all_queues) words += " *";
   for (const auto& queue : of.queues)
     words += " " + queue;
@@ -106,7 +107,7 @@ TEST_CASE("Another process on Redis hears which queues got work and of many that
   const auto watch = w.store().watch_others([&](const storage::hint& one) { heard.add(one); });
   REQUIRE(watch);
   REQUIRE(heard.becomes([](const auto& all) { return all.size() == 1; }));  // it listens
-  CHECK(heard.all.at(0) == "@ *");
+  CHECK(heard.all.at(0) == "@! *");
   world other(w.url());
   const auto hears = [&](std::size_t n) {  // what comes before it has looked is one hint
     return heard.becomes([n](const auto& all) { return all.size() == n; });
@@ -121,7 +122,11 @@ TEST_CASE("Another process on Redis hears which queues got work and of many that
     many.jobs.push_back(prepared({.id = "m" + std::to_string(i), .queue = "m" + std::to_string(i)}));
   ask(other, many);
   REQUIRE(hears(4));
-  CHECK(heard.all == names{"@ *", " q1", "@", "@ *"});
+  started(other, "runs", "q4");
+  REQUIRE(hears(5));
+  cancel(other, "runs");
+  REQUIRE(hears(6));
+  CHECK(heard.all == names{"@! *", " q1", "@", "@ *", " q4", "!"});
 }
 
 TEST_CASE("A process does not hear of its own commits to a file", "[sqlite]") {
@@ -138,4 +143,22 @@ TEST_CASE("A process does not hear of its own commits to a file", "[sqlite]") {
   put_all(other, {"b"});
   REQUIRE(heard.becomes([](const auto& all) { return all.size() >= 2; }));
   CHECK(heard.all == names{"@ *", "@ *"});
+}
+
+TEST_CASE("Another process on a file hears that somebody is asked to end and not of what it asked itself", "[sqlite]") {
+  sqlite_file_world w;
+  world other(w.url());
+  heard_hints heard;
+  const auto watch = w.store().watch_others([&](const storage::hint& one) { heard.add(one); });
+  REQUIRE(watch);
+  for (const std::string id : {"a", "b"}) {
+    REQUIRE(put(w, {.id = id}) == errc::none);
+    claim_one(w);
+  }
+  cancel(w, "a");
+  cancel(other, "b");
+  REQUIRE(heard.becomes([](const auto& all) { return all.size() == 1; }));
+  put_all(other, {"c"});
+  REQUIRE(heard.becomes([](const auto& all) { return all.size() == 2; }));
+  CHECK(heard.all == names{"@! *", "@ *"});
 }

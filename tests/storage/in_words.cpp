@@ -35,6 +35,12 @@ std::string listed(std::string_view before, const std::vector<job_id>& all) {
     text += cat(before, id.value);
   return text;
 }
+std::string listed(std::string_view before, const std::vector<storage::run_key>& all) {
+  std::string text;
+  for (const auto& run : all)
+    text += cat(before, run.id.value);
+  return text;
+}
 names sorted(names all) {
   std::sort(all.begin(), all.end());
   return all;
@@ -67,7 +73,13 @@ struct teller {
     return cat("next in ", test::said(e.next_in), listed("\n  ", sorted(leases)));
   }
   std::string operator()(const storage::reap_answer& r) const {
-    return test::said(r.each) + (in_full ? listed(", failed ", r.failed) : "");
+    return test::said(r.each) + (in_full ? listed(", failed ", r.failed) + listed(", cancelled ", r.cancelled) : "");
+  }
+  std::string operator()(const storage::renew_answer& r) const {
+    return test::said(r.each) + listed(", asked to end: ", r.cancelled);
+  }
+  std::string operator()(const storage::progress_answer& p) const {
+    return test::said(p.each) + listed(", asked to end: ", p.cancelled);
   }
   std::string operator()(const storage::prune_answer& p) const {
     return cat(p.removed, " removed", p.more ? ", more" : "");

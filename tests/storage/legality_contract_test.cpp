@@ -81,8 +81,9 @@ private:
         requeue(w_, any_id());
         return;
       case 15:
-        done_ = "remove";
-        remove(w_, any_id());
+        done_ = "remove or cancel";
+        if (below(2) == 0) remove(w_, any_id());
+        else cancel(w_, any_id());
         return;
       case 16: return pass_time();
       case 17: return tidy();

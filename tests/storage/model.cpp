@@ -46,7 +46,8 @@ storage::answer model::carry_out(const storage::request& asked, const storage::a
 
 bool model::made_work() {
   const auto ready = std::exchange(made_work_, {});
-  return std::exchange(moved_checks_, false) || std::any_of(ready.begin(), ready.end(), [&](const std::string& id) {
+  const bool cancels = std::exchange(cancels_, false);
+  return std::exchange(moved_checks_, false) || cancels || std::any_of(ready.begin(), ready.end(), [&](const std::string& id) {
            const auto* j = find(job_id(id));
            return j && (j->seen.state == enqueued || j->seen.state == scheduled);
          });
@@ -257,6 +258,7 @@ void model::start(stored_job& j, const storage::claim_request& r, sluice::fence 
   j.lease = r.lease;
   j.op = r.op;
   j.renewals = 0;
+  j.asked_to_end = false;
   for (const auto& resource : permits_of(j)) {
     auto& p = permits_[resource][j.seen.id.value];
     p.run = drawn;
@@ -280,12 +282,19 @@ errc model::settle_one(const storage::settlement& end) {
   auto* j = running(end.run);
   if (!j) return errc::stale_fence;
   const bool succeeded_now = end.end == how::succeeded;
-  remember(*j, end.cause, succeeded_now ? "" : end.text, end.waited);
+  const bool cancelled = j->asked_to_end && !succeeded_now;
+  remember(*j, cancelled ? "cancelled" : end.cause, succeeded_now ? "" : end.text, end.waited);
   j->settled = end.run.fence;
-  j->seen.reason = end.reason;
+  j->seen.reason = cancelled ? stores_words : end.reason;
   j->seen.result = succeeded_now ? end.text : "";
   if (end.progress) j->seen.progress = end.progress;
   if (end.failure) ++j->failures;
+  if (cancelled) {
+    if (end.end == how::deferred || end.end == how::given_back) j->seen.attempt -= 1;
+    move(*j, deleted);
+    give_back(*j);
+    return errc::none;
+  }
   switch (end.end) {
     case how::succeeded: move(*j, succeeded); break;
     case how::failed:
@@ -319,6 +328,7 @@ storage::renew_answer model::apply(const storage::renew_request& r) {
     j->seen.lease_until = clock_.now() + r.lease;
     j->lease = r.lease;
     ++j->renewals;
+    if (j->asked_to_end) answer.cancelled.push_back(held);
   }
   return answer;
 }
@@ -329,6 +339,7 @@ storage::progress_answer model::apply(const storage::progress_request& r) {
     auto* j = running(said.run);
     answer.each.push_back(j ? errc::none : errc::stale_fence);
     if (j) j->seen.progress = said.report;
+    if (j && j->asked_to_end) answer.cancelled.push_back(said.run);
   }
   return answer;
 }
@@ -383,11 +394,12 @@ storage::reap_answer model::apply(const storage::reap_request& r) {
 errc model::reap_one(const storage::expired_lease& seen, std::uint32_t max_losses) {
   auto* j = running(seen.run);
   if (!j || j->renewals != seen.renewals) return errc::stale_fence;
-  remember(*j, "lost", stores_words, duration::zero());
+  remember(*j, j->asked_to_end ? "cancelled" : "lost", stores_words, duration::zero());
   j->seen.reason = stores_words;
   j->seen.attempt -= 1;
   j->seen.losses += 1;
-  j->seen.losses >= max_losses ? move(*j, failed) : to_tail(*j);
+  if (j->asked_to_end) move(*j, deleted);
+  else j->seen.losses >= max_losses ? move(*j, failed) : to_tail(*j);
   give_back(*j);
   return errc::none;
 }
@@ -490,6 +502,35 @@ storage::change_answer model::apply(const storage::remove_request& r) {
   give_back(*j);
   pass_on_freed();
   return {};
+}
+
+storage::change_answer model::apply(const storage::cancel_request& r) {
+  auto* j = find(r.id);
+  if (!j) return {errc::not_found, ""};
+  if (j->seen.state == deleted) return {.changed = false};
+  if (is_final(j->seen.state)) return {errc::illegal_transition, ""};
+  if (j->seen.state == processing) {
+    if (std::exchange(j->asked_to_end, true)) return {.changed = false};
+    remember_hand(*j, "cancel_asked");
+    j->seen.reason = stores_words;
+    cancels_ = true;
+    return {};
+  }
+  remember_hand(*j, "cancelled");
+  j->seen.reason = stores_words;
+  move(*j, deleted);
+  give_back(*j);
+  pass_on_freed();
+  return {};
+}
+
+// Who was asked to end before its handler began.
+void model::end_before_begin(stored_job& j) {
+  remember(j, "cancelled", "", clock_.now() - *j.seen.started_at);
+  j.seen.reason = stores_words;
+  j.seen.attempt -= 1;
+  move(j, deleted);
+  give_back(j);
 }
 
 storage::change_answer model::apply(const storage::pause_request& r) {

@@ -52,6 +52,7 @@ private:
     sluice::fence settled;  // the last run that was settled
     std::uint64_t op = 0;   // the claim that took it
     std::uint64_t renewals = 0;
+    bool asked_to_end = false;  // its run
     duration lease{0};
     std::uint64_t place = 0;                  // in its line
     std::uint64_t first = 0;                  // its number in the lines of resources; 0: admitted since
@@ -85,6 +86,7 @@ private:
   storage::prune_answer apply(const storage::prune_request& r);
   storage::change_answer apply(const storage::requeue_request& r);
   storage::change_answer apply(const storage::remove_request& r);
+  storage::change_answer apply(const storage::cancel_request& r);
   storage::change_answer apply(const storage::pause_request& r);
   storage::acquire_permits_answer apply(const storage::acquire_permits_request& r);
   storage::define_answer apply(const storage::define_request& r);
@@ -139,6 +141,7 @@ private:
   void pass_on_lapsed(const storage::promote_request& r);
   std::uint64_t reconcile_lines(const std::function<bool(const stored_job&)>& is_one);
   void give_back(stored_job& j);  // its run ended
+  void end_before_begin(stored_job& j);
   void free_permit(const std::string& resource, const std::string& id);
   bool return_to_line(stored_job& j);  // as one of a chain that was given back
   void pass_on_freed();
@@ -181,6 +184,7 @@ private:
   std::uint64_t places_ = 0;
   sluice::fence last_fence_;
   std::set<std::string> made_work_;  // jobs that became ready or due
+  bool cancels_ = false;             // runs were asked to end
 };
 
 }  // namespace sluice::test

@@ -51,6 +51,9 @@ storage::update_limiter_answer model::apply(const storage::update_limiter_reques
     ++limiter.version;
     limiter.state = r.state;
     for (const auto& p : r.parks)
+      if (auto* j = running(p.run); j && j->asked_to_end) end_before_begin(*j);
+    pass_on_freed();
+    for (const auto& p : r.parks)
       answer.parked.push_back(park_one(p));
     for (const auto& run : r.let_in)
       answer.let_in.push_back(running(run) ? errc::none : errc::stale_fence);

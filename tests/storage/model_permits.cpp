@@ -41,6 +41,9 @@ std::uint64_t model::held(const std::string& resource) const {
 storage::acquire_permits_answer model::apply(const storage::acquire_permits_request& r) {
   storage::acquire_permits_answer answer;
   for (const auto& asked : r.runs)
+    if (auto* j = running(asked.key); j && j->asked_to_end) end_before_begin(*j);
+  pass_on_freed();
+  for (const auto& asked : r.runs)
     answer.each.push_back(take_one(asked));
   return answer;
 }

@@ -118,6 +118,7 @@ std::string words_for(const command& c) {
                  c.amount == 0 ? all_of_them : number(c.amount));
     case verb::requeue: return "requeue " + job;
     case verb::remove: return "remove " + job;
+    case verb::cancel: return "cancel " + job;
     case verb::pause: return cat(pauses(c) ? "pause " : "resume ", queue);
     case verb::take: {
       std::string wanted;
@@ -176,7 +177,7 @@ rc::Gen<program> any_program(int longest, int connections) {
   const auto what = rc::gen::weightedElement<verb>(
       {{6, verb::enqueue}, {8, verb::claim},        {7, verb::settle}, {2, verb::renew}, {1, verb::progress},
        {2, verb::promote}, {4, verb::find_expired}, {5, verb::reap},   {2, verb::prune}, {3, verb::requeue},
-       {2, verb::remove},  {4, verb::pause},        {8, verb::take},   {12, verb::ask},  {3, verb::update_limiter},
+       {2, verb::remove},  {3, verb::cancel}, {4, verb::pause},        {8, verb::take},   {12, verb::ask},  {3, verb::update_limiter},
        {4, verb::define},  {1, verb::reconcile},    {4, verb::lock},   {4, verb::wait},  {1, verb::set_back},
        {1, verb::reopen}});
   const auto seldom = [](int below) {
@@ -304,6 +305,7 @@ storage::request crowd::request(const command& c) {
     }
     case verb::requeue: return storage::requeue_request{job_id(job)};
     case verb::remove: return storage::remove_request{job_id(job)};
+    case verb::cancel: return storage::cancel_request{job_id(job)};
     case verb::take: {
       storage::acquire_permits_request r;
       for (const auto& id : both)

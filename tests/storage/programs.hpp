@@ -20,6 +20,7 @@ enum class verb {
   prune,
   requeue,
   remove,
+  cancel,
   pause,
   take,
   ask,             // a window

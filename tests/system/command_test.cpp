@@ -197,6 +197,32 @@ TEST_CASE("requeue and delete and pause and resume do what they say") {
   CHECK(eventually([&] { return w.counts().succeeded == 2; }));
 }
 
+TEST_CASE("cancel deletes what waits and asks what runs to end") {
+  work_world w;
+  w.enqueue({work_world::exec("sleep 60", "runs"), work_world::exec("exit 0", "ends")});
+  auto p = w.work();
+  REQUIRE(eventually([&] { return w.get("ends").state == job_state::succeeded && !w.get("runs").server.empty(); }));
+  const auto said = w.sluice({"cancel", "runs"});
+  CHECK(said.exit_code == 0);
+  CHECK(said.out == "runs cancelled\n");
+  CHECK(eventually([&] { return w.get("runs").state == job_state::deleted; }));  // long before its lease is renewed
+  CHECK(w.get("runs").reason.starts_with("cancelled by "));
+  CHECK(w.sluice({"cancel", "runs"}).exit_code == 0);
+  const auto late = w.sluice({"cancel", "ends"});
+  CHECK(late.exit_code == 1);
+  CHECK(late.err.find("has already ended as succeeded") != std::string::npos);
+  CHECK(w.sluice({"cancel", "nobody"}).exit_code == 1);
+}
+
+TEST_CASE("cancel with all for which something holds says how many") {
+  work_world w;
+  w.enqueue({work_world::exec("exit 0", "a"), work_world::exec("exit 0", "b")});
+  const auto said = w.sluice({"cancel", "--all", "--yes", "--state", "enqueued", "--type", "exec"});
+  CHECK(said.exit_code == 0);
+  CHECK(said.out == "2 cancelled\n");
+  CHECK(w.get("b").state == job_state::deleted);
+}
+
 TEST_CASE("check names every fault with its pointer and work starts nothing") {
   temp_dir folder;
   const auto file = folder.file("broken.json");

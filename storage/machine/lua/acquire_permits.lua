@@ -4,7 +4,7 @@
 -- may be parked, else 0; the number of resources, these; then for each run id, fence.
 -- Answer: a letter for each run (g granted, p parked, b busy, u undefined, s stale); the hint; for
 -- each that is p, b or u the resource.
--- Invariants: a run gets all or none; nobody gets what somebody waits for whose queue runs; who is parked leaves
+-- Invariants: who was asked to end before its handler began is deleted, and stale; a run gets all or none; nobody gets what somebody waits for whose queue runs; who is parked leaves
 -- `runs` and its lease, and its history stays as it was; a run of a chain gets no more than it has. Passes when memory
 -- is out.
 begin_freeing()
@@ -27,6 +27,11 @@ check_throttlers()
 may_draw()
 call('HLEN', admission)
 local rows, had = many('HMGET', runs, ids), admissions_of(ids)
+local asked = asked_among(rows, ids, fences)
+if #asked > 0 then
+  on_demand().end_before_begin(asked)
+  rows, had = many('HMGET', runs, ids), nil
+end
 
 -- Grants are written together, as late as others may look.
 local limit, room, first_served = {}, {}, {}
@@ -67,7 +72,7 @@ local function grant(id, fence, group, a, missing, run, row)
   if not marked[id] then
     local s = run or read_run(row)
     marked[id] = true
-    if s.has == '0' or s.has == '1' then s.has = s.has == '0' and '2' or '3' end
+    s.has = has_with_admission[s.has] or s.has
     moved_out[#moved_out + 1], moved_out[#moved_out + 2] = id, write_run(s)
   end
   if group.strict then

@@ -65,8 +65,11 @@ local function check_run(id, queue, row, has_history)
   end
   if run.queue ~= queue then wrong('job ', id, ' runs for queue ', run.queue, ' in the line of ', queue) end
   if not was_drawn(run.fence) then wrong('job ', id, ' has a fence that was never drawn') end
-  if has_history and (run.has == '0' or run.has == '2') then
+  if has_history and has_no_history(run) then
     wrong('job ', id, ' has a history that its run does not know of')
+  end
+  if is_asked_to_end(run) and not has_history then
+    wrong('job ', id, ' is asked to end, and no history says by whom')
   end
 end
 
@@ -186,7 +189,7 @@ function look.admission(id, value)
     return wrong('job ', id, ' has an admission that cannot be read')
   end
   local run = read_run(call('HGET', runs, id) or '')
-  if run and (run.has == '0' or run.has == '1') then
+  if run and has_no_admission(run) then
     wrong('job ', id, ' has an admission that its run does not know of')
   end
   for _, resource in ipairs(a.held) do

@@ -1,13 +1,13 @@
 -- Writes, and its answer is a promise.
 -- A person's word about one job.
--- ARGV[3]: requeue or remove. ARGV[4]: id. ARGV[5]: the reason. ARGV[6]: the only state in which it is done, or empty for
--- any. ARGV[7]: cause, error and time waited of the row that its history gets of this, as in a history; ARGV[8], for
--- remove: the same of a run that runs.
+-- ARGV[3]: requeue, remove or cancel. ARGV[4]: id. ARGV[5]: the reason. ARGV[6]: the only state in which it is done, or
+-- empty for any. ARGV[7]: cause, error and time waited of the row that its history gets of this, as in a history. Of a run
+-- that runs, for remove ARGV[8]: the same of that run; for cancel ARGV[8]: the reason, ARGV[9]: the row, as ARGV[7].
 -- Answer: done, already (nothing changed), not_found or damaged; or why its state does not allow that: processing,
--- "throttled RESOURCE", or "is STATE", which is not the only one. Then the hint.
+-- "throttled RESOURCE", "ended STATE", or "is STATE", which is not the only one. Then the hint.
 -- Invariants: the job moves from one line to one other, as docs/job_lifecycle.md draws it, or is where it should be and
--- nothing changes; who is deleted has no permits. Its history tells of the change by a row of fence 0, or of the run
--- that it ended.
+-- nothing changes; who is deleted has no permits; who runs is asked to end by a cancel, and keeps all that he has. Its
+-- history tells of the change by a row of fence 0, or of the run that it ended.
 begin_freeing()
 local id = ARGV[4]
 local record = call('HGET', jobs, id)
@@ -22,12 +22,24 @@ if not at or not p then
   return {'damaged', finish()}
 end
 local state = is_enqueued(at.kind) and 'enqueued' or at.kind
-if at.kind == 'deleted' and ARGV[3] == 'remove' or is_enqueued(at.kind) and ARGV[3] == 'requeue' then
+if at.kind == 'deleted' and ARGV[3] ~= 'requeue' or is_enqueued(at.kind) and ARGV[3] == 'requeue' then
   return {'already', ''}  -- also when it is asked again what it has done
 end
 if ARGV[6] ~= '' and ARGV[6] ~= state then return {'is ' .. state, ''} end
 local is_final = state == 'succeeded' or state == 'failed' or state == 'deleted'
-local target, score, row
+if is_final and ARGV[3] == 'cancel' then return {'ended ' .. state, ''} end
+local row = at.kind == 'processing' and call('HGET', runs, id)
+local run = row and read_run(row)
+if run and ARGV[3] == 'cancel' then
+  if is_asked_to_end(run) then return {'already', ''} end
+  remember(p, '0', 0, now_text, '', ARGV[9])
+  p.reason, run.has = ARGV[8], has_when_asked[run.has]
+  has_work('!')
+  call('HSET', history, id, write_history(p))
+  call('HSET', runs, id, write_run(run))
+  return {'done', finish()}
+end
+local target, score
 if ARGV[3] == 'requeue' then
   if at.kind == 'processing' then return {at.kind, ''} end
   if at.kind == 'throttled' then
@@ -43,8 +55,6 @@ if ARGV[3] == 'requeue' then
   target, score = sorted(tail(at.queue, p.losses)), int_text(draw(1))
   if has_flow then on_demand().plan_requeue(id) end
 else
-  row = at.kind == 'processing' and call('HGET', runs, id)
-  local run = row and read_run(row)
   if run then
     remember(p, run.fence, run.attempt, run.started, run.server, ARGV[8])
     p.attempt = run.attempt
@@ -57,7 +67,7 @@ else
   target, score = sorted(line('deleted', at.queue)), now_text
 end
 if row or at.kind == 'throttled' then on_demand().check_throttlers() end
-if ARGV[3] == 'remove' then on_demand().admission_of(id) end  -- looks at what forget_job touches
+if ARGV[3] ~= 'requeue' then on_demand().admission_of(id) end  -- looks at what forget_job touches
 p.reason = ARGV[5]
 if at.kind == 'scheduled' then sorted(due) end
 call('HLEN', runs)
@@ -68,5 +78,5 @@ call('HSET', history, id, write_history(p))
 call('ZADD', target, score, id)
 if at.kind == 'scheduled' then refresh_due(at.queue) end
 if has_flow then on_demand().carry_out_ends() end
-if ARGV[3] == 'remove' then on_demand().forget_job(id, row) end
+if ARGV[3] ~= 'requeue' then on_demand().forget_job(id, row) end
 return {'done', finish()}

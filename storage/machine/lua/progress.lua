@@ -1,7 +1,7 @@
 -- Writes.
 -- Keeps what running handlers say of how far they are.
 -- ARGV from 3, for each run: id, fence, report.
--- Answer: a digit for each run (0 kept, 1 stale).
+-- Answer: a digit for each run (0 kept, 1 stale, 2 kept, and it is asked to end).
 -- Invariant: nothing but the report changes, and the run says that there is a history.
 local ids, codes, changed, marked = {}, {}, {}, {}
 for i = 3, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
@@ -11,12 +11,12 @@ for i, id in ipairs(ids) do
   local p = read_history(histories[i])
   codes[i] = '1'
   if run and p and run.fence == ARGV[3 * i + 1] then
-    codes[i] = '0'
+    codes[i] = is_asked_to_end(run) and '2' or '0'
     p.reported = ARGV[3 * i + 2]
     changed[#changed + 1] = id
     changed[#changed + 1] = write_history(p)
-    if run.has == '0' or run.has == '2' then
-      run.has = run.has == '0' and '1' or '3'
+    if has_no_history(run) then
+      run.has = has_with_history[run.has]
       marked[#marked + 1] = id
       marked[#marked + 1] = write_run(run)
     end

@@ -3,9 +3,10 @@
 -- ARGV[3]: losses at which a job is failed. ARGV[4], ARGV[5]: the reason, with %d for the number: of the run when the
 -- job goes back, of the losses when it is failed. ARGV[6]: cause, error and time waited of the run, as in a history.
 -- From 7, for each run: id, fence, renewals.
--- Answer: a digit for each run (0 taken, 1 stale, 2 taken and failed for good); the hint.
--- Invariants: as for settle; the job waits in its queue again, from its second loss on as a suspect, or is failed; its
--- permits go back and on. Passes when memory is out.
+-- Answer: a digit for each run (0 taken, 1 stale, 2 taken and failed for good, 3 taken and deleted, as it was asked to
+-- end); the hint.
+-- Invariants: as for settle; the job waits in its queue again, from its second loss on as a suspect, or is failed or
+-- deleted; its permits go back and on. Passes when memory is out.
 begin_freeing()
 local ids, codes = {}, {}
 for i = 7, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
@@ -26,23 +27,26 @@ for i, id in ipairs(ids) do
       broken[#broken + 1] = {id = id, key = processing, queue = run.queue}
     else
       p.losses = p.losses + 1
-      local give_up = p.losses >= tonumber(ARGV[3])
-      remember(p, run.fence, run.attempt, run.started, run.server, ARGV[6])
-      p.reason = give_up and format(ARGV[5], p.losses) or format(ARGV[4], run.attempt)
+      local is_asked = is_asked_to_end(run)
+      local final = is_asked and 'deleted' or p.losses >= tonumber(ARGV[3]) and 'failed' or nil
+      remember(p, run.fence, run.attempt, run.started, run.server, is_asked and as_cancelled(ARGV[6]) or ARGV[6])
+      p.reason = is_asked and reason_of_cancelled(p) or final and format(ARGV[5], p.losses) or format(ARGV[4], run.attempt)
       p.attempt = run.attempt - 1
       ended[#ended + 1] = id
       count_jobs(run.queue, 'lost', 1)
-      if give_up then count_jobs(run.queue, 'failed', 1) end
-      is_final[id] = give_up
-      if give_up then codes[i] = '2' end
-      if give_up and finals then finals[#finals + 1] = {id, 'f'} end
+      if final then
+        count_jobs(run.queue, final, 1)
+        is_final[id] = true
+        codes[i] = is_asked and '3' or '2'
+        if finals then finals[#finals + 1] = {id, sub(final, 1, 1)} end
+      end
       if run.permits ~= '' then inline_permits[#ended] = run.permits end
       changed[#changed + 1] = id
       changed[#changed + 1] = write_history(p)
       add_one(leaving, sorted(processing), id)
-      if not give_up then has_work(run.queue) end
-      local target = give_up and line('failed', run.queue) or tail(run.queue, p.losses)
-      add_two(entering, sorted(target), int_text(give_up and now or draw(1)), id)
+      if not final then has_work(run.queue) end
+      local target = final and line(final, run.queue) or tail(run.queue, p.losses)
+      add_two(entering, sorted(target), int_text(final and now or draw(1)), id)
     end
   end
 end

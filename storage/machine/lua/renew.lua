@@ -1,7 +1,7 @@
 -- Writes.
 -- Holds runs for another lease.
 -- ARGV[3]: lease in microseconds; from 4, for each run: id, fence.
--- Answer: a digit for each run (0 held, 1 stale).
+-- Answer: a digit for each run (0 held, 1 stale, 2 held, and it is asked to end).
 -- Invariant: only a lease's end, length and number of renewals change. Passes when memory is out.
 begin_freeing()
 local ids, codes, rows, leases = {}, {}, {}, grouped()
@@ -13,7 +13,7 @@ for i, id in ipairs(ids) do
   run_of[id] = run  -- it may be named twice
   codes[i] = '1'
   if run and run.fence == ARGV[2 * i + 3] then
-    codes[i] = '0'
+    codes[i] = is_asked_to_end(run) and '2' or '0'
     run.lease, run.renewals = ARGV[3], int_text(run.renewals + 1)
     rows[#rows + 1] = id
     rows[#rows + 1] = write_run(run)

@@ -6,7 +6,8 @@
 -- if any, each as "length:bytes"; cause, error and time waited, as in a history. Then the claim, if any: see claim.lua.
 -- Answer: a digit for each run (0 ended, 1 stale, 2 had ended so before); the hint; then the rest of the claim's.
 -- Invariants: only the current run ends; it leaves `runs` and its lease, and its job enters one line, which for a run of
--- a chain that was given back is the line of its permit; what has ended changes no more; its permits go back and on.
+-- a chain that was given back is the line of its permit; what has ended changes no more; its permits go back and on. Who
+-- was asked to end and did not succeed is deleted, whatever his server says of what follows.
 -- Passes when memory is out.
 begin_freeing()
 local groups, ids, fences, said, ended_how = {}, {}, {}, {}, {}
@@ -47,7 +48,7 @@ local function common_of(rest)
 end
 
 -- Only a job with a history costs a look at it, and only one with an admission a look at that.
-local attempts, commons, history_ids, looked, has_admission = {}, {}, {}, {}, {}
+local attempts, commons, history_ids, looked, has_admission, is_asked = {}, {}, {}, {}, {}, {}
 for i = 1, n do
   local row, fence, has = rows[i], fences[i], nil
   commons[i] = false
@@ -56,14 +57,15 @@ for i = 1, n do
     if attempt then attempts[i], has, commons[i] = attempt, flag, common_of(rest) end
   end
   if has ~= '0' and has ~= '2' then history_ids[#history_ids + 1] = ids[i] end
-  if has == '2' or has == '3' then has_admission[ids[i]] = true end
+  if has == '2' or has == '3' or has == '7' then has_admission[ids[i]] = true end
+  if has == '5' or has == '7' then is_asked[i] = true end
 end
 if #history_ids == 0 then call('HLEN', history) end
 for k, value in ipairs(many('HMGET', history, history_ids)) do looked[history_ids[k]] = value end
 local plain = not next(has_admission)  -- nobody has more than what its claim took
 if some_inline then on_demand().check_throttlers() end
 local ended_commons = {}
-local finals = has_flow and {}  -- jobs that end for good
+local finals, is_final = has_flow and {}, {}  -- jobs that end for good; is_final: of those with an admission
 
 local codes = {}
 local ended, changed, leaving, entering, broken = {}, {}, grouped(), grouped(), {}
@@ -90,11 +92,10 @@ local function target_of(how, delay, losses, c)
 end
 
 for _, group in ipairs(groups) do
-  local how, failure = group.how, group.failure
-  local uncounted = how == 'given_back' or how == 'deferred'
-  group.goes_on = goes_on[how]
+  local failure = group.failure
+  local uncounted = group.how == 'given_back' or group.how == 'deferred'
   for i = group.from, group.to do
-    local id, fence, c = ids[i], fences[i], commons[i]
+    local id, fence, c, how = ids[i], fences[i], commons[i], group.how
     local before = looked[id]
     local p = before and read_history(before)
     if done[id] == fence or (p and p.settled == fence and fence ~= '0') then
@@ -109,6 +110,11 @@ for _, group in ipairs(groups) do
         broken[#broken + 1] = {id, c.processing, c.queue}
       else
         local losses, attempt = p and p.losses or 0, attempts[i]
+        if p and is_asked[i] and how ~= 'succeeded' then
+          how, ended_how[i] = 'deleted', as_cancelled(ended_how[i])
+          local _, behind = text_at(said[i], 1)
+          said[i] = text(reason_of_cancelled(p)) .. sub(said[i], behind)
+        end
         ends = ends + 1
         if plain then
           if c.ended == 0 then ended_commons[#ended_commons + 1] = c end
@@ -117,7 +123,10 @@ for _, group in ipairs(groups) do
           inline_permits[ends] = c.permits
         end
         ended[ends] = id
-        if finals and not group.goes_on then finals[#finals + 1] = {id, sub(how, 1, 1)} end
+        if not goes_on[how] then
+          if finals then finals[#finals + 1] = {id, sub(how, 1, 1)} end
+          if has_admission[id] then is_final[id] = true end
+        end
         c.ends[how] = (c.ends[how] or 0) + 1
         add_one(leaving, c.processing, id)
         if c.chain_permit and how == 'given_back' and not is_suspect(losses) then
@@ -173,16 +182,6 @@ for _, r in ipairs(returned) do
   had[r.id] = nil
 end
 if some_inline and plain then on_demand().end_alike(ended_commons) end
-local is_final = {}
-if next(had) then
-  for _, group in ipairs(groups) do
-    if not group.goes_on then
-      for i = group.from, group.to do
-        if codes[i] == '0' then is_final[ids[i]] = true end
-      end
-    end
-  end
-end
 give_back_if_any(ended, had, inline_permits, is_final)
 for _, r in ipairs(returned) do on_demand().pass_on(r.resource) end  -- another permit of it may be free
 

@@ -6,7 +6,8 @@
 -- those let in, each as id and fence; and the next checks, each as resource and instant, or empty for none.
 -- Answer: 1 when it was changed; how many were woken; the hint; for each park a letter (p
 -- parked, s stale) and the resource; for each let in a digit (1 stale); the limiter afterwards, see limiter_record.lua.
--- Invariants: all or nothing, by version and time; a run is parked as by take.
+-- Invariants: all or nothing, by version and time; a run is parked as by take; one that was asked to end is deleted
+-- instead, and stale.
 begin_freeing()
 local name, at = ARGV[3], 8
 check_throttlers()
@@ -34,6 +35,10 @@ local let_in = list_of(2, tonumber(ARGV[at - 1]))
 local moved = list_of(2, (#ARGV - at + 1) / 2)
 
 if #wakes + #parks > 0 then may_draw() end
+local ids, fences = {}, {}
+for i, one in ipairs(parks) do ids[i], fences[i] = one[1], one[2] end
+local asked = asked_among(many('HMGET', runs, ids), ids, fences)
+if #asked > 0 then on_demand().end_before_begin(asked) end
 say_layout()
 call('HSET', limiters, name, int_text(version + 1) .. ' ' .. text(ARGV[5]))
 local told_parks = {}

@@ -35,10 +35,10 @@ local function queue_of(record) return (queue_at(record)) end
 
 -- A run: "fence attempt has started lease renewals op ", then as "length:bytes" the queue and the permits that its
 -- claim took (each "length:bytes" again), then the server. has: 1 a history, 2 an admission, 3 both; 0 when surely
--- neither.
+-- neither; 4 more when it was asked to end: then there is a history, whose reason says by whom.
 local function read_run(row)
   local fence, attempt, has, started, lease, renewals, op, at =
-    match(row, '^(%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%d+) ()')
+    match(row, '^(%d+) (%d+) ([0-357]) (%d+) (%d+) (%d+) (%d+) ()')
   local queue, permits
   if fence then queue, at = text_at(row, at) end
   if queue then permits, at = text_at(row, at) end
@@ -50,6 +50,12 @@ local function write_run(s)
   return s.fence .. ' ' .. s.attempt .. ' ' .. s.has .. ' ' .. s.started .. ' ' .. s.lease .. ' ' ..
          s.renewals .. ' ' .. s.op .. ' ' .. text(s.queue) .. text(s.permits) .. s.server
 end
+local function has_no_history(run) return run.has == '0' or run.has == '2' end
+local function has_no_admission(run) return run.has == '0' or run.has == '1' or run.has == '5' end
+local function is_asked_to_end(run) return run.has == '5' or run.has == '7' end
+local has_with_history = {['0'] = '1', ['2'] = '3'}
+local has_with_admission = {['0'] = '2', ['1'] = '3', ['5'] = '7'}
+local has_when_asked = {['0'] = '5', ['1'] = '5', ['2'] = '7', ['3'] = '7'}
 
 -- The history: "attempt losses settled failures n ", then as "length:bytes" each the reason, the result, the reported
 -- progress, and the last n runs, oldest first. No history is that of a job that nothing has happened to.
@@ -88,6 +94,14 @@ local function remember(p, fence, attempt, claimed, server, how)
     p.ended_runs = behind and sub(p.ended_runs, behind) or ''
     p.n = p.n - 1
   end
+end
+
+-- Of a run that was asked to end, and did not succeed: the reason of its job (storage/messages.hpp), and how it ended as
+-- `remember` takes it.
+local function reason_of_cancelled(p) return (string.gsub(p.reason, '^cancellation asked for', 'cancelled')) end
+local function as_cancelled(how)
+  local _, behind = text_at(how, 1)
+  return text('cancelled') .. sub(how, behind)
 end
 
 -- A lock, or nothing when it cannot be read.

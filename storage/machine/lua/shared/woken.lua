@@ -4,7 +4,8 @@
 local woken = 0
 local woken_in = {}
 
--- Who should look: queues by name, and as @ the timers, when something may fall due sooner than they know.
+-- Who should look: queues by name, as @ the timers, when something may fall due sooner than they know, and as ! whoever
+-- runs jobs, when one of them is asked to end.
 local hinted = {}
 local hint_size = 0
 local max_named = 8  -- in one hint
