@@ -109,6 +109,15 @@ elected_end elect(const execution_config& config, const job& about, std::uint32_
   return made;
 }
 
+void end_as_cancelled(elected_end& made) {
+  auto& end = made.settlement;
+  if (end.end == run_end::succeeded) return;
+  end.end = made.elected.what = run_end::removed;
+  end.cause = made.elected.cause = "cancelled";
+  end.delay = made.elected.delay = duration(0);
+  end.reason = cat("cancelled: ", printable(made.elected.text, 200));
+}
+
 storage::settlement given_back(const storage::run_key& run, const std::string& why) {
   storage::settlement end;
   end.run = run;

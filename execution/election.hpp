@@ -18,6 +18,9 @@ elected_end elect(const execution_config& config, const job& about, std::uint32_
 // Makes the retry filter, which turns a failed run into another try or into the end that the narrowest policy names.
 std::shared_ptr<filter> make_retry_filter(const server_options& options);
 
+// What the store makes of the end of a run that was cancelled.
+void end_as_cancelled(elected_end& made);
+
 // The end of a run whose handler did not come to its end: no filter has a say.
 storage::settlement given_back(const storage::run_key& run, const std::string& why);
 

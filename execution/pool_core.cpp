@@ -136,6 +136,7 @@ void pool_core::file_never_begun(const run_ptr& run, const std::string& why) {
 
 void pool_core::end(const run_ptr& run, outcome result, duration ran) {
   auto elected = elect(*config, run->about, run->failures, std::move(result), ran);
+  if (run->reason == stop_reason::cancelled) end_as_cancelled(elected);
   const pool_section section(*this);
   file({run, std::move(elected.settlement), std::move(elected.elected)});
 }
