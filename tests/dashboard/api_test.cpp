@@ -280,6 +280,19 @@ TEST_CASE("a job is requeued, explained and deleted, in the name of who asked") 
   CHECK(actions[1].at("what") == "delete");
 }
 
+TEST_CASE("jobs are cancelled one by one and by what holds for them") {
+  dashboard_world w;
+  w.enqueue(some_jobs(3));
+  CHECK(w.ask("POST", "/api/v1/jobs/job-0/cancel", json::object()).body == "{\"id\":\"job-0\",\"done\":\"cancelled\"}");
+  CHECK(w.get("/api/v1/jobs/job-0").at("reason") == "cancelled by somebody at 127.0.0.1 through dashboard");
+  CHECK(w.ask("POST", "/api/v1/jobs/nothing/cancel", json::object()).status == 404);
+  const auto said = w.ask("POST", "/api/v1/jobs/actions",
+                          {{"action", "cancel"}, {"filter", {{"state", "enqueued"}}}, {"expected_count", 2}});
+  CHECK(json::parse(said.body).at("done") == 2);
+  CHECK(w.get("/api/v1/jobs/job-2").at("state") == "deleted");
+  CHECK(w.get("/api/v1/log").at("actions")[0].at("what") == "cancel");
+}
+
 TEST_CASE("names with slashes and odd letters are one segment of a path") {
   dashboard_world w;
   const std::string name = "a/b.c d%\xC3\xA9";

@@ -255,7 +255,8 @@ void check_steps(world& w, const stock& s) {
           storage::remove_request{job_id("waits")}, storage::pause_request{queue_name("default"), false},
           storage::heartbeat_request{serving("s1", {"default"})}, storage::promote_request{},
           storage::acquire_permits_request{{wanting(s.runs, {"mutex:n"}), wanting(s.inline_permits, {"semaphore:s"})}},
-          taking("printer"), storage::lock_request{storage::lock_request::verb::read, "printer"}, noted_pause});
+          storage::cancel_request{job_id("holds")}, storage::cancel_request{job_id("woken")}, taking("printer"),
+          storage::lock_request{storage::lock_request::verb::read, "printer"}, noted_pause});
   auto opened = changed_window(w);
   opened.wakes = {{window, 3}};
   opened.next_checks = {{window, w.clock.now() + 1s}};

@@ -47,7 +47,8 @@ storage::answer model::carry_out(const storage::request& asked, const storage::a
 bool model::made_work() {
   const auto ready = std::exchange(made_work_, {});
   const bool cancels = std::exchange(cancels_, false);
-  return std::exchange(moved_checks_, false) || cancels || std::any_of(ready.begin(), ready.end(), [&](const std::string& id) {
+  return std::exchange(moved_checks_, false) || cancels ||
+         std::any_of(ready.begin(), ready.end(), [&](const std::string& id) {
            const auto* j = find(job_id(id));
            return j && (j->seen.state == enqueued || j->seen.state == scheduled);
          });

@@ -175,11 +175,11 @@ rc::Gen<program> any_program(int longest, int connections) {
   using rc::gen::map;
   using rc::gen::set;
   const auto what = rc::gen::weightedElement<verb>(
-      {{6, verb::enqueue}, {8, verb::claim},        {7, verb::settle}, {2, verb::renew}, {1, verb::progress},
-       {2, verb::promote}, {4, verb::find_expired}, {5, verb::reap},   {2, verb::prune}, {3, verb::requeue},
-       {2, verb::remove},  {3, verb::cancel}, {4, verb::pause},        {8, verb::take},   {12, verb::ask},  {3, verb::update_limiter},
-       {4, verb::define},  {1, verb::reconcile},    {4, verb::lock},   {4, verb::wait},  {1, verb::set_back},
-       {1, verb::reopen}});
+      {{6, verb::enqueue},        {8, verb::claim},        {7, verb::settle},    {2, verb::renew}, {1, verb::progress},
+       {2, verb::promote},        {4, verb::find_expired}, {5, verb::reap},      {2, verb::prune}, {3, verb::requeue},
+       {2, verb::remove},         {3, verb::cancel},       {4, verb::pause},     {8, verb::take},  {12, verb::ask},
+       {3, verb::update_limiter}, {4, verb::define},       {1, verb::reconcile}, {4, verb::lock},  {4, verb::wait},
+       {1, verb::set_back},       {1, verb::reopen}});
   const auto seldom = [](int below) {
     return map(inRange(0, 3 * below), [below](int n) { return n < below ? n : 0; });
   };
