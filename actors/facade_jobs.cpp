@@ -27,8 +27,9 @@ caf::result<job_id> facade_jobs::enqueue(new_job job, const caf::actor& observer
                                               [this, id, observer, then](const result<storage::enqueue_answer>& got) {
                                                 result<job_id> came = id;
                                                 if (!got) came = got.error();
-                                                else if (got->each.at(0) != errc::none)
-                                                  came = storage::why_not_stored(id, *got, 0);
+                                                else if (auto told = storage::report_of(id, *got, 0); told)
+                                                  came = std::move(told->id);
+                                                else came = told.error();
                                                 if (observer) settle_watch(id, observer, !came.ok());
                                                 then(std::move(came));
                                               });

@@ -38,7 +38,7 @@ struct facade_body {
       : self(me),
         e(context),
         stop(std::move(stopping)),
-        pipeline(context->config->filters, context->options.jobs),
+        pipeline(context->config->filters, context->options.jobs, context->options.queues),
         store(me, context),
         jobs(store, context, pipeline),
         handlers(me, context) {}

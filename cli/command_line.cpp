@@ -233,6 +233,52 @@ void add_jobs_commands(CLI::App& app, command& c) {
   }
 }
 
+// What a new job has to do with others, and with time.
+void add_flow_options(CLI::App& enqueue, command& c) {
+  enqueue.add_option("--after", c.parents, "Runs when these jobs have ended: ID,ID")->delimiter(',');
+  enqueue.add_option("--after-group", c.after_groups, "Runs when these groups have ended, too")->delimiter(',');
+  enqueue
+      .add_option("--on", c.on,
+                  "How they have to end (succeeded); several: failed,deleted; finished: any; first-failure: as soon as "
+                  "a member of a group has failed")
+      ->delimiter(',')
+      ->check(one_of({"succeeded", "failed", "deleted", "finished", "first-failure"}));
+  enqueue.add_option("--need", c.need, "So many of them are enough (all)");
+  enqueue.add_option("--unless", c.unless, "What happens when too many end otherwise (delete)")
+      ->check(one_of({"delete", "run", "keep"}));
+  enqueue.add_option("--if-missing", c.missing, "What happens when one is not in the store (refuse)")
+      ->check(one_of({"refuse", "run", "delete"}));
+  enqueue.add_option("--group", c.group, "The group that it is a member of, made by `sluice group create`");
+  auto* by = enqueue.add_option("--unique-by", c.unique_by,
+                                "Its unique key: a template over the arguments, as '{customer_id}'; '' for all of them");
+  enqueue.add_option("--until", c.unique_until, "Until when it has its key (end): end, start, or a time, as 10m")
+      ->needs(by);
+  enqueue.add_option("--then", c.when_taken, "What is done when another has its key (skip)")
+      ->check(one_of({"skip", "refuse", "replace", "extend", "coalesce"}))
+      ->needs(by);
+  enqueue.add_flag("--per-queue", c.unique_per_queue, "Its key is of its queue alone")->needs(by);
+  enqueue.add_option("--start-within", c.start_within, "Deleted unless it starts within this time of being due, as 10s");
+  enqueue.add_option("--finish-within", c.finish_within, "Failed unless it is over within this time, as 1m");
+}
+
+void add_group_commands(CLI::App& app, command& c) {
+  add_page_options(*app.add_subcommand("groups", "Lists groups of jobs, by name"), c);
+  auto* one = app.add_subcommand("group", "Makes, seals, shows or cancels a group of jobs");
+  one->require_subcommand(1);
+  const auto verb = [&](const char* name, const char* help) {
+    auto* sub = one->add_subcommand(name, help);
+    sub->add_option("NAME", c.group, "The group")->required();
+    return sub;
+  };
+  auto* create = verb("create", "Makes a group; jobs come into it by `sluice enqueue --group`");
+  create->add_option("--in", c.group_in, "The group that it is a member of");
+  create->add_option("--seal-within", c.seal_within, "It is cancelled unless it is sealed within this time (24h)");
+  verb("seal", "No more may come, but from its own members; it ends with the last of them");
+  verb("show", "Shows how far a group is");
+  verb("cancel", "No member starts any more, those that run are asked to stop");
+  verb("requeue-failed", "Requeues all members that have failed");
+}
+
 void add_log_options(CLI::App& work, command& c) {
   static const std::map<std::string, log_level> levels{{"debug", log_level::debug},
                                                        {"info", log_level::info},
@@ -359,7 +405,7 @@ parsed refused(const std::string& name, const std::string& why) {
 }  // namespace
 
 open_mode mode_of(const command& c) {
-  static const std::set<std::string> makes{"work", "enqueue", "recurring set", "throttler set"};
+  static const std::set<std::string> makes{"work", "enqueue", "recurring set", "throttler set", "group create"};
   static const std::set<std::string> looks{"jobs",
                                            "errors",
                                            "show",
@@ -368,6 +414,8 @@ open_mode mode_of(const command& c) {
                                            "audit",
                                            "explain",
                                            "throttlers",
+                                           "groups",
+                                           "group show",
                                            "recurring list",
                                            "recurring show",
                                            "throttler show",
@@ -419,18 +467,7 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   enqueue->add_option("--retries", c.retries, "How often it is tried again when it fails (its queue says)");
   enqueue->add_option("--header", c.headers, "A header for its handler, as NAME=VALUE")->allow_extra_args(false);
   enqueue->add_option("--id", c.id, "The job's id (default: a new one)");
-  auto* after = enqueue->add_option("--after", c.parents, "Runs when these jobs have ended: ID,ID")->delimiter(',');
-  enqueue->add_option("--on", c.on, "How they have to end (succeeded); several: failed,deleted; finished: any")
-      ->delimiter(',')
-      ->check(one_of({"succeeded", "failed", "deleted", "finished"}))
-      ->needs(after);
-  enqueue->add_option("--need", c.need, "So many of them are enough (all)")->needs(after);
-  enqueue->add_option("--unless", c.unless, "What happens when too many end otherwise (delete)")
-      ->check(one_of({"delete", "run", "keep"}))
-      ->needs(after);
-  enqueue->add_option("--if-missing", c.missing, "What happens when one is not in the store (refuse)")
-      ->check(one_of({"refuse", "run", "delete"}))
-      ->needs(after);
+  add_flow_options(*enqueue, c);
   enqueue->add_flag("--bulk", c.bulk,
                     "Each line that is read is the arguments of a job of its own; with --id its number is added");
 
@@ -454,6 +491,7 @@ std::unique_ptr<CLI::App> make_app(command& c) {
 
   add_dashboard_command(app, c);
   add_throttler_commands(app, c);
+  add_group_commands(app, c);
   add_recurring_commands(app, c);
   add_cron_command(app, c);
 

@@ -37,6 +37,12 @@ struct command {
   std::vector<std::string> on;       // how they have to end
   std::string unless, missing;       // what happens otherwise
   std::uint32_t need = 0;
+  std::vector<std::string> after_groups;
+  std::string group, group_in, seal_within;  // whose member a job is; a group, and what it is in
+  std::optional<std::string> unique_by;
+  std::string unique_until, when_taken;
+  bool unique_per_queue = false;
+  std::string start_within, finish_within;
   std::optional<unsigned> count;
   unsigned limit = 50;
   log_level log_from = log_level::info;

@@ -29,16 +29,45 @@ result<duration> delay_of(const command& c) {
   return *in;
 }
 
+// A time that an option says, if it was given.
+result<void> read_time_of(const char* option, const std::string& text, std::optional<duration>& into) {
+  if (text.empty()) return {};
+  into = parse_duration(text);
+  if (!into) return web::bad_word(option, "a time of 0s to 3650d, as 30s (units: us ms s m h d)", text);
+  return {};
+}
+
+result<std::optional<unique_rule>> unique_of(const command& c) {
+  if (!c.unique_by) return std::optional<unique_rule>();
+  unique_rule rule;
+  rule.by = *c.unique_by;
+  rule.per_queue = c.unique_per_queue;
+  constexpr std::string_view rules[] = {"skip", "refuse", "replace", "extend", "coalesce"};
+  for (std::size_t i = 0; i < std::size(rules); ++i)
+    if (c.when_taken == rules[i]) rule.then = static_cast<when_taken>(i);
+  if (c.unique_until == "start") rule.until = unique_until::start;
+  else if (!c.unique_until.empty() && c.unique_until != "end") {
+    const auto period = parse_duration(c.unique_until);
+    if (!period) return web::bad_word("--until", "end, start, or a time, as 10m", c.unique_until);
+    rule.until = unique_until::period;
+    rule.period = *period;
+  }
+  return std::optional(std::move(rule));
+}
+
 run_after parents_of(const command& c) {
   run_after after;
   for (const auto& id : c.parents)
     after.parents.emplace_back(id);
+  for (const auto& name : c.after_groups)
+    after.groups.emplace_back(name);
   unsigned on = 0;
   for (const auto& end : c.on)
-    on |= static_cast<unsigned>(end == "failed"     ? parent_end::failed
-                                : end == "deleted"  ? parent_end::deleted
-                                : end == "finished" ? parent_end::finished
-                                                    : parent_end::succeeded);
+    on |= static_cast<unsigned>(end == "failed"          ? parent_end::failed
+                                : end == "deleted"       ? parent_end::deleted
+                                : end == "finished"      ? parent_end::finished
+                                : end == "first-failure" ? parent_end::first_failure
+                                                         : parent_end::succeeded);
   if (on != 0) after.on = static_cast<parent_end>(on);
   after.need = c.need;
   if (c.unless == "run") after.unless = when_unmet::run;
@@ -65,12 +94,23 @@ result<new_job> job_of(const command& c) {
   if (!headers) return headers.error();
   job.headers = std::move(*headers);
   job.after = parents_of(c);
+  job.group = group_name(c.group);
+  auto unique = unique_of(c);
+  if (!unique) return unique.error();
+  job.unique = std::move(*unique);
+  for (auto fine : {read_time_of("--start-within", c.start_within, job.start_within),
+                    read_time_of("--finish-within", c.finish_within, job.finish_within)})
+    if (!fine) return fine.error();
   return job;
 }
 
-int told(const result<job_id>& stored, const command& c) {
+int told(const result<enqueue_report>& stored, const command& c) {
   if (!stored) return failed(stored.error());
-  print_line(c.json ? web::json_of(*stored) : stored->value);
+  if (stored->what == enqueue_result::duplicate)
+    note(cat("job ", printable(stored->id.value, 200), " has its unique key and stands for it; nothing was stored"));
+  if (stored->what == enqueue_result::replaced)
+    note(cat("job ", printable(stored->replaced.value, 200), " was deleted: this one takes its place"));
+  print_line(c.json ? web::json_of(*stored) : stored->id.value);
   return 0;
 }
 
@@ -84,7 +124,7 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
     if (const auto delay = delay_of(c))  // until an instant it is less by now
       for (auto& job : some)
         job.delay = *delay;
-    const auto each = store.enqueue(std::exchange(some, {}));
+    const auto each = store.enqueue_reporting(std::exchange(some, {}));
     for (std::size_t i = 0; i < each.size(); ++i) {
       if (!each[i]) note(cat("line ", numbers[i], ":"));
       code = std::max(code, told(each[i], c));
@@ -123,7 +163,9 @@ int enqueue(client& store, const command& c) {
   if (c.bulk) return enqueue_lines(store, c, *job, in);
   job->args = is_source ? std::string(std::istreambuf_iterator<char>(in), {}) : c.args;
   if (is_source && job->args.ends_with('\n')) job->args.pop_back();
-  return told(store.enqueue(std::move(*job)), c);
+  std::vector<new_job> one;
+  one.push_back(std::move(*job));
+  return told(store.enqueue_reporting(std::move(one)).front(), c);
 }
 
 }  // namespace sluice::cli

@@ -88,6 +88,17 @@ std::string quarantine_table(const std::vector<quarantined_job>& jobs) {
   return t.text();
 }
 
+std::string groups_table(const std::vector<group_status>& groups) {
+  table t({"GROUP", "IN", "OPEN", "SUCCEEDED", "FAILED", "DELETED", "STATE", "CREATED", "FINISHED"});
+  for (const auto& g : groups) {
+    const auto* state = g.cancelled ? "cancelled" : g.sealed ? "sealed" : "open";
+    t.add({printable(g.name.value), g.in.empty() ? "-" : printable(g.in.value), cat(g.open), cat(g.succeeded),
+           cat(g.failed), cat(g.deleted), state, format_time(g.created_at),
+           g.finished_at ? format_time(*g.finished_at) : "-"});
+  }
+  return t.text();
+}
+
 std::string operator_log_table(const std::vector<operator_action>& actions) {
   constexpr std::size_t max_named = 3;
   table t({"WHEN", "WHO", "THROUGH", "WHAT", "COUNT", "ABOUT"});

@@ -33,6 +33,7 @@ std::string jobs_table(const std::vector<job>& jobs);
 std::string errors_table(const std::vector<web::error_group>& errors);
 std::string locks_table(const std::vector<lock_status>& locks);
 std::string quarantine_table(const std::vector<quarantined_job>& jobs);
+std::string groups_table(const std::vector<group_status>& groups);
 std::string operator_log_table(const std::vector<operator_action>& actions);
 std::string queues_table(const std::vector<queue_counts>& queues);
 std::string totals_table(const totals_report& report);

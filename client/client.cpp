@@ -23,6 +23,7 @@ client_options client_of(const server_options& options) {
   client_options made;
   made.storage = options.storage;
   made.jobs = options.jobs;
+  made.queues = options.queues;
   return made;
 }
 
@@ -34,7 +35,7 @@ client& client::operator=(client&&) noexcept = default;
 result<client> client::open(client_options options) {
   auto shared_store = storage::open_shared_store(options.storage, nullptr, options.mode);
   if (!shared_store) return shared_store.error();
-  enqueue_pipeline pipeline(options.filters, options.jobs);
+  enqueue_pipeline pipeline(options.filters, options.jobs, options.queues);
   return client(std::make_unique<parts>(std::move(options), std::move(pipeline), std::move(*shared_store)));
 }
 
@@ -51,7 +52,15 @@ result<job_id> client::enqueue(new_job job) {
 }
 
 std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
-  std::vector<result<job_id>> results;
+  std::vector<result<job_id>> ids;
+  ids.reserve(jobs.size());
+  for (auto& one : enqueue_reporting(std::move(jobs)))
+    ids.push_back(one ? result<job_id>(std::move(one->id)) : one.error());
+  return ids;
+}
+
+std::vector<result<enqueue_report>> client::enqueue_reporting(std::vector<new_job> jobs) {
+  std::vector<result<enqueue_report>> results;
   results.reserve(jobs.size());
   std::vector<prepared_job> ready;
   ready.reserve(jobs.size());
@@ -64,7 +73,7 @@ std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
       continue;
     }
     place.push_back(results.size());
-    results.emplace_back(one->id);
+    results.emplace_back(enqueue_report{one->id});
     ready.push_back(std::move(*one));
   }
   // In parts, so that renewals of this process pass between them.
@@ -81,7 +90,7 @@ std::vector<result<job_id>> client::enqueue(std::vector<new_job> jobs) {
     for (auto i = from; i < to; ++i) {
       auto& answer = results[place[i]];
       if (!stored) answer = stored.error();
-      else if (stored->each[i - from] != errc::none) answer = storage::why_not_stored(*answer, *stored, i - from);
+      else answer = storage::report_of(answer->id, *stored, i - from);
     }
   }
   return results;

@@ -138,6 +138,7 @@ struct client::parts {
     return std::move(*came);
   }
 
+  result<void> change_group(storage::change_group_request asked, std::string_view noted_as);
   result<recurring_page> schedules_by_name(const recurring_query& query);
   result<void> pause(const queue_name& queue, bool paused);
   result<void> change_schedule(std::string_view what, const std::string& name,

@@ -173,6 +173,17 @@ function(link_lua_scripts header)
       endif()
     endforeach()
     if("on_demand" IN_LIST words)
+      # A function of Lua names at most 60 variables of those around it. Keys never change, so it is given them as values.
+      set(its_keys "")
+      foreach(i IN LISTS FIRST)
+        if(file_${i} MATCHES "/keys.lua$" AND name_${i} IN_LIST words_when_called)
+          list(APPEND its_keys ${name_${i}})
+        endif()
+      endforeach()
+      string(REPLACE ";" ", " its_keys "${its_keys}")
+      if(its_keys)
+        string(PREPEND when_called "\n  local ${its_keys} = its_keys()")
+      endif()
       string(PREPEND text "
 local made_on_demand
 local function on_demand()
@@ -180,6 +191,9 @@ local function on_demand()
   made_on_demand = {${names}}
   return made_on_demand
 end")
+      if(its_keys)
+        string(PREPEND text "\nlocal function its_keys() return ${its_keys} end")
+      endif()
     endif()
     string(PREPEND text "${at_once}")
     list(APPEND words ${words_when_called})

@@ -8,6 +8,7 @@
 #include "config/throttlers.hpp"
 #include "core/queues.hpp"
 #include "core/text.hpp"
+#include "core/throttlers.hpp"
 
 namespace sluice::config {
 namespace {
@@ -67,8 +68,36 @@ void read_queues(reader& from, server_options& options) {
     keep(queue.prefetch, r.number("prefetch", ranges::prefetch));
     queue.retry = read_retry(r);
     keep(queue.timeout, r.time("timeout", ranges::timeout));
+    keep(queue.start_within, r.time("start_within", ranges::start_within));
+    keep(queue.finish_within, r.time("finish_within", ranges::start_within));
     options.queues[name] = queue;
   }
+}
+
+std::optional<unique_rule> read_unique(reader& from) {
+  const auto* at = from.any("unique");
+  if (!at) return std::nullopt;
+  unique_rule rule;
+  reader r(*at, from.pointer("unique"), from.faults());
+  if (const auto by = r.text("by")) {
+    rule.by = *by;
+    const auto parsed = parse_args_template(*by);
+    if (!by->empty() && !parsed) r.fault_at("by", parsed.error().message);
+  }
+  if (const auto until = r.text("until")) {
+    const auto period = parse_duration(*until);
+    if (*until == "start") rule.until = unique_until::start;
+    else if (period && ranges::unique_period.contains(*period)) {
+      rule.until = unique_until::period;
+      rule.period = *period;
+    } else if (*until != "end") r.fault_at("until", "must be start, end, or a period of 1ms to 3650d, as 10m");
+  }
+  keep(rule.then, r.choice("then", {"skip", "refuse", "replace", "extend", "coalesce"}));
+  keep(rule.per_queue, r.flag("per_queue"));
+  keep(rule.at_most, r.time("at_most", ranges::enqueue_delay));
+  if (rule.then == when_taken::coalesce && rule.until != unique_until::end)
+    r.fault_at("then", "coalesce needs a key that is held until the end");
+  return rule;
 }
 
 void read_jobs(reader& from, server_options& options) {
@@ -87,6 +116,9 @@ void read_jobs(reader& from, server_options& options) {
       job.queue = queue_name(*queue);
     job.retry = read_retry(r);
     keep(job.timeout, r.time("timeout", ranges::timeout));
+    keep(job.start_within, r.time("start_within", ranges::start_within));
+    keep(job.finish_within, r.time("finish_within", ranges::start_within));
+    job.unique = read_unique(r);
     read_throttling(r, type, job);
     options.jobs[type] = job;
   }

@@ -52,6 +52,16 @@ bool goes_on(run_end end) noexcept {
   return end == run_end::retry || end == run_end::given_back || end == run_end::deferred;
 }
 
+std::string_view name_of(enqueue_result what) noexcept {
+  switch (what) {
+    case enqueue_result::stored: return "stored";
+    case enqueue_result::same: return "same";
+    case enqueue_result::duplicate: return "duplicate";
+    case enqueue_result::replaced: return "replaced";
+  }
+  return "stored";
+}
+
 std::string_view name_of(run_end end) noexcept {
   switch (end) {
     case run_end::succeeded: return "succeeded";

@@ -1,6 +1,8 @@
 #include "core/pipeline.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <set>
 
 #include <sluice/handler.hpp>
@@ -9,9 +11,21 @@
 #include "core/queues.hpp"
 #include "core/ranges.hpp"
 #include "core/text.hpp"
+#include "core/throttlers.hpp"
 
 namespace sluice {
 namespace {
+
+constexpr std::size_t longest_key = 100;
+
+// Of what is too long for a key, or no text for one: 128 bits and its length.
+std::string hashed(std::string_view text) {
+  std::array<char, 64> all{};
+  const auto first = fnv1a(text), second = fnv1a(text, first ^ 0x9e3779b97f4a7c15ULL);
+  std::snprintf(all.data(), all.size(), "~%016llx%016llx%zx", static_cast<unsigned long long>(first),
+                static_cast<unsigned long long>(second), text.size());
+  return all.data();
+}
 
 error bad(std::string text) { return {errc::invalid_argument, std::move(text)}; }
 
@@ -43,8 +57,8 @@ result<void> check_limits(const new_job& job) {
 
 result<void> check_parents(const new_job& job) {
   const auto& after = job.after;
-  if (after.parents.size() > max_parents)
-    return bad(cat("a job runs after at most ", max_parents, " others, and ", after.parents.size(), " are named"));
+  const auto all = after.parents.size() + after.groups.size();
+  if (all > max_parents) return bad(cat("a job runs after at most ", max_parents, " others, and ", all, " are named"));
   std::set<std::string_view> seen;
   for (const auto& parent : after.parents) {
     if (parent.empty()) return bad("the id of a parent is missing");
@@ -52,12 +66,59 @@ result<void> check_parents(const new_job& job) {
     if (parent == job.id) return bad(cat("job ", job.id.value, " cannot run after itself"));
     if (!seen.insert(parent.value).second) return bad(cat("parent ", parent.value, " is named twice"));
   }
-  if (after.need > after.parents.size())
-    return bad(cat("need is ", after.need, ", and there are ", after.parents.size(), " parents"));
+  for (const auto& group : after.groups) {
+    if (group.empty()) return bad("the name of a group to run after is missing");
+    if (auto named = check_name("group", group.value); !named) return named;
+    if (group == job.group) return bad(cat("a job of group ", group.value, " cannot run after that group"));
+    if (!seen.insert(group.value).second && std::count(after.groups.begin(), after.groups.end(), group) > 1)
+      return bad(cat("group ", group.value, " is named twice"));
+  }
+  if (after.need > all) return bad(cat("need is ", after.need, ", and there are ", all, " parents"));
+  if (after.on == parent_end::first_failure)
+    return after.parents.empty() && all > 0 ? result<void>()
+                                            : bad("first_failure is of groups: name groups, and no jobs, to run after");
   const auto on = static_cast<unsigned>(after.on);
   if (on == 0 || on > static_cast<unsigned>(parent_end::finished))
-    return bad("on must be succeeded, failed, deleted, or several of them");
+    return bad("on must be succeeded, failed, deleted, or several of them, or first_failure alone");
   return {};
+}
+
+result<void> check_group(const new_job& job) {
+  if (job.group.empty()) return job.added_by.id.empty() ? result<void>() : bad("added_by is said without a group");
+  if (auto named = check_name("group", job.group.value); !named) return named;
+  return job.added_by.id.empty() ? result<void>() : check_name("added_by", job.added_by.id.value);
+}
+
+result<void> check_times(const new_job& job) {
+  for (const auto& [name, time] :
+       {std::pair("start_within", job.start_within), {"finish_within", job.finish_within}})
+    if (time && !ranges::start_within.contains(*time)) return bad(cat(name, " must be 0 to 10 years"));
+  return {};
+}
+
+// The key of a job, empty when it has none. The type is part of it.
+result<std::string> key_of(const new_job& job) {
+  if (!job.unique) return std::string();
+  const auto& rule = *job.unique;
+  if (rule.until == unique_until::period && !ranges::unique_period.contains(rule.period))
+    return bad("unique: the period must be 1 ms to 10 years");
+  if (rule.at_most < duration(0)) return bad("unique: at_most must not be negative");
+  if (rule.then == when_taken::coalesce && (rule.until != unique_until::end || !job.after.parents.empty() ||
+                                            !job.after.groups.empty()))
+    return bad("unique: coalesce needs a key that is held until the end, and a job that runs after no others");
+  auto key = job.type.value + "/";
+  if (rule.per_queue) key += job.queue.value + "/";
+  if (rule.by.empty()) return key + hashed(job.args);
+  const auto parsed = parse_args_template(rule.by);
+  if (!parsed) return bad(cat("unique.by ", parsed.error().message));
+  const auto filled = parsed->fill_exactly(job.args);
+  if (!filled) return bad(cat("unique.by '", printable(rule.by, 60), "': ", filled.error().message));
+  return key + (filled->size() <= longest_key ? *filled : hashed(*filled));
+}
+
+template <class T>
+void keep_first(std::optional<T>& said, const std::optional<T>& otherwise) {
+  if (!said) said = otherwise;
 }
 
 }  // namespace
@@ -90,9 +151,22 @@ result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) cons
   if (job.queue.empty()) job.queue = queue_of_type(types_, job.type);
   if (job.queue.empty()) job.queue = queue_name(std::string(default_queue));
   if (auto within = check_limits(job); !within) return within.error();
-  if (auto fine = check_parents(job); !fine) return fine.error();
+  if (const auto found = types_.find(job.type.value); found != types_.end()) {
+    keep_first(job.start_within, found->second.start_within);
+    keep_first(job.finish_within, found->second.finish_within);
+    keep_first(job.unique, found->second.unique);
+  }
+  if (const auto* its = options_for(queues_, job.queue.value)) {
+    keep_first(job.start_within, its->start_within);
+    keep_first(job.finish_within, its->finish_within);
+  }
+  for (const auto& check : {check_parents, check_group, check_times})
+    if (auto fine = check(job); !fine) return fine.error();
+  auto key = key_of(job);
+  if (!key) return key.error();
 
-  prepared_job ready{job.id, job.queue, job.delay, {}, std::move(job.after)};
+  prepared_job ready{job.id, job.queue, job.delay, {}, std::move(job.after), job.group, job.added_by, std::move(*key),
+                     job.unique.value_or(unique_rule{}), job.start_within, job.finish_within};
   ready.record = encode(job.id, job_content{std::move(job.type), std::move(job.queue), std::move(job.args),
                                             std::move(job.headers), job.retry, job.timeout, now});
   return ready;

@@ -20,6 +20,7 @@ inline constexpr std::size_t max_result_bytes = 1024 * 1024;
 inline constexpr std::size_t max_error_bytes = 16 * 1024;
 inline constexpr std::size_t max_progress_bytes = 1024;
 inline constexpr std::size_t max_parents = 64;
+inline constexpr std::size_t max_next = 100;  // jobs that an end carries
 
 // What is kept of what a handler says: a fraction, and a text of bounded size.
 progress_report bounded(progress_report said);
@@ -31,6 +32,17 @@ struct prepared_job {
   duration delay{0};
   std::string record;  // encoded content
   run_after after{};
+  group_name group{};
+  group_run added_by{};
+  std::string unique_key{};  // empty: none
+  unique_rule unique{};
+  std::optional<duration> start_within{}, finish_within{};
+
+  // Whether it has to do with other jobs, or with time, so that the store keeps more of it than a record.
+  bool is_plain() const {
+    return after.parents.empty() && after.groups.empty() && group.empty() && unique_key.empty() && !start_within &&
+           !finish_within;
+  }
 };
 
 // Filters in the order they run: by `order`, those registered first before others of the same.
@@ -38,8 +50,9 @@ filter_list in_order(filter_list filters);
 
 class enqueue_pipeline {
 public:
-  enqueue_pipeline(filter_list filters, std::map<std::string, type_options> types)
-      : filters_(in_order(std::move(filters))), types_(std::move(types)) {}
+  enqueue_pipeline(filter_list filters, std::map<std::string, type_options> types,
+                   std::map<std::string, queue_options> queues = {})
+      : filters_(in_order(std::move(filters))), types_(std::move(types)), queues_(std::move(queues)) {}
 
   // `now` is the enqueuer's clock; it stamps created_at and decides nothing.
   result<prepared_job> prepare(new_job job, time_point now) const;
@@ -47,6 +60,7 @@ public:
 private:
   filter_list filters_;
   std::map<std::string, type_options> types_;
+  std::map<std::string, queue_options> queues_;
 };
 
 }  // namespace sluice

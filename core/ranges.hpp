@@ -22,6 +22,9 @@ inline constexpr range<duration> timeout{1ms, 30 * day};
 inline constexpr range<duration> retry_delay{0s, 365 * day};
 inline constexpr range<duration> kept_for{1s, 10 * 365 * day};
 inline constexpr range<duration> enqueue_delay{0s, 10 * 365 * day};
+inline constexpr range<duration> start_within{0s, 10 * 365 * day};  // also finish_within
+inline constexpr range<duration> unique_period{1ms, 10 * 365 * day};
+inline constexpr range<duration> seal_within{1s, 10 * 365 * day};
 inline constexpr range<std::uint64_t> attempts{0, 1000};
 inline constexpr range<std::uint64_t> max_losses{1, 100};
 inline constexpr range<std::uint64_t> workers{1, 1000};

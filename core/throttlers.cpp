@@ -273,6 +273,11 @@ bool args_template::has_placeholders() const {
 }
 
 result<std::string> args_template::fill(const std::string& args_json) const {
+  auto whole = fill_exactly(args_json);
+  return whole ? as_name(std::move(*whole)) : whole;
+}
+
+result<std::string> args_template::fill_exactly(const std::string& args_json) const {
   std::vector<args_path> paths;
   for (const auto& p : pieces_)
     if (!p.path.empty()) paths.push_back(p.path);
@@ -295,7 +300,7 @@ result<std::string> args_template::fill(const std::string& args_json) const {
                      " the args; it must be a text, a whole number, true or false"));
     whole += got.text;
   }
-  return as_name(std::move(whole));
+  return whole;
 }
 
 result<args_template> parse_args_template(std::string_view text) {

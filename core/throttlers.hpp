@@ -69,6 +69,8 @@ public:
   // cannot be printed. More than 100 bytes become the first 60, "~" and a hash of them all. Args are not looked at
   // when there are no placeholders.
   result<std::string> fill(const std::string& args_json) const;
+  // The same as it is written: in capitals and small letters, of any length and any bytes.
+  result<std::string> fill_exactly(const std::string& args_json) const;
 
   const std::vector<piece>& pieces() const { return pieces_; }
   bool has_placeholders() const;

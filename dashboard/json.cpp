@@ -293,6 +293,21 @@ std::string json_of(const changed_page& c, std::uint64_t refused) {
 
 std::string json_of(const job_id& id) { return cat("{\"id\":", json_quoted(id.value), "}"); }
 
+std::string json_of(const enqueue_report& report) {
+  auto text = cat("{\"id\":", json_quoted(report.id.value));
+  if (report.what != enqueue_result::stored) text += cat(",\"came\":", json_quoted(name_of(report.what)));
+  if (!report.replaced.empty()) text += cat(",\"replaced\":", json_quoted(report.replaced.value));
+  return text + "}";
+}
+
+std::string json_of(const group_status& g) {
+  const auto instant = [](const std::optional<time_point>& at) { return at ? json_quoted(format_time(*at)) : "null"; };
+  return cat("{\"group\":", json_quoted(g.name.value), ",\"in\":", g.in.empty() ? "null" : json_quoted(g.in.value),
+             ",\"sealed\":", g.sealed ? "true" : "false", ",\"cancelled\":", g.cancelled ? "true" : "false",
+             ",\"open\":", g.open, ",\"succeeded\":", g.succeeded, ",\"failed\":", g.failed, ",\"deleted\":", g.deleted,
+             ",\"created_at\":", instant(g.created_at), ",\"finished_at\":", instant(g.finished_at), "}");
+}
+
 std::string json_done(std::string_view name, std::string_view what, std::string_view done) {
   return cat("{\"", name, "\":", json_quoted(what), ",\"done\":", json_quoted(done), "}");
 }

@@ -26,6 +26,9 @@ std::string json_page(const job& j, bool with_content = true);  // with its perm
 // `refused`: how many, of whom the page may have the first alone.
 std::string json_of(const changed_page& c, std::uint64_t refused);
 std::string json_of(const job_id& id);
+// {"id":...}, and what came of it where that is not "stored".
+std::string json_of(const enqueue_report& report);
+std::string json_of(const group_status& g);
 // What a change did to something: {"NAME":"WHAT","done":"DONE"}.
 std::string json_done(std::string_view name, std::string_view what, std::string_view done);
 std::string json_triggered(const std::string& name, const job_id& id);

@@ -12,7 +12,7 @@ namespace sluice::execution {
 class due_schedules {
 public:
   explicit due_schedules(const execution_context& of)
-      : store_(of.store), pipeline_(of.config->filters, of.options.jobs) {}
+      : store_(of.store), pipeline_(of.config->filters, of.options.jobs, of.options.queues) {}
 
   // The zone files by which schedules are planned now. Other ones than before: they run at other instants.
   void use_zones(const std::string& version);

@@ -54,6 +54,26 @@ void guarded(const char* what, const job& about, F&& call) {
   }
 }
 
+// The jobs that it is to store; one that cannot be makes it a failed run.
+std::vector<prepared_job> prepared_next(const execution_config& config, outcome& candidate) {
+  std::vector<prepared_job> all;
+  auto wanted = std::exchange(candidate.next, {});
+  if (candidate.what != run_end::succeeded) return all;
+  if (wanted.size() > max_next) {
+    candidate = outcome::failed(cat("an end carries at most ", max_next, " jobs, not ", wanted.size()));
+    return all;
+  }
+  for (auto& job : wanted) {
+    auto one = config.pipeline.prepare(std::move(job), system_clock().now());
+    if (!one) {
+      candidate = outcome::failed("a job that it was to store is refused: " + to_string(one.error()));
+      return {};
+    }
+    all.push_back(std::move(*one));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::shared_ptr<filter> make_retry_filter(const server_options& options) {
@@ -63,6 +83,7 @@ std::shared_ptr<filter> make_retry_filter(const server_options& options) {
 elected_end elect(const execution_config& config, const job& about, std::uint32_t failures, outcome candidate,
                   duration ran) {
   bool failure = false;
+  auto next = prepared_next(config, candidate);
   election e{about, failures, candidate};
   // Whoever makes a failure of it, the handler or a filter, makes it count.
   const auto count = [&] {
@@ -91,7 +112,7 @@ elected_end elect(const execution_config& config, const job& about, std::uint32_
   end.text = bounded_utf8(candidate.text, candidate.what == run_end::succeeded ? max_result_bytes : max_error_bytes);
   const auto why = printable(candidate.text, 200);
   switch (candidate.what) {
-    case run_end::succeeded: break;
+    case run_end::succeeded: end.next = std::move(next); break;
     case run_end::retry:
     case run_end::deferred:
       end.reason = failure ? cat("retry ", e.failures, " in ",

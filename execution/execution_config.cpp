@@ -22,6 +22,7 @@ std::shared_ptr<execution_config> make_execution_config(const handler_registry& 
   // A job that waits in a pool keeps its permits from others: only the store knows how scarce they are.
   for (const auto& [type, plan] : plans)
     if (!permits->contains(type) && !(plan.permits.empty() && plan.mutexes.empty())) no_prefetch->insert(type);
+  made->pipeline = enqueue_pipeline(filters, options.jobs, options.queues);
   filters.push_back({make_retry_filter(options), retry_order, {}});
   made->handlers = handlers;
   made->filters = in_order(std::move(filters));

@@ -7,6 +7,7 @@
 #include <sluice/handler.hpp>
 #include <sluice/options.hpp>
 
+#include "core/pipeline.hpp"
 #include "execution/throttle_plan.hpp"
 #include "storage/store.hpp"
 
@@ -17,6 +18,7 @@ using type_names = std::set<std::string, std::less<>>;
 struct execution_config {
   handler_registry handlers;
   filter_list filters;                                             // in order, retry among them
+  enqueue_pipeline pipeline{{}, {}};                               // of jobs that ends carry
   type_names by_actor;                                             // types that an actor of the host runs
   std::shared_ptr<const type_names> no_prefetch;                   // types never claimed ahead
   throttle_plans throttles;                                        // of the types that name a throttler

@@ -227,7 +227,8 @@ struct explain_answer {
   std::uint64_t before = 0;
   std::uint64_t running = 0;           // of its queue
   throttler_answer waits_for;          // throttled
-  std::vector<job_id> open_parents{};  // awaiting: those that have not ended
+  std::vector<job_id> open_parents{};  // awaiting: those that have not ended; a group as @NAME
+  std::optional<time_point> start_by{}, finish_by{};  // of a job that waits
 };
 
 }  // namespace sluice::storage

@@ -52,6 +52,14 @@ inline std::string waits_still(const job_id& id, const std::string& resource) {
   return cat("job ", printable(id.value, 200), " waits for ", printable(resource, 200),
              "; raise its limit, or delete the job");
 }
+inline std::string has_its_key(const job_id& id, const job_id& other) {
+  return cat("job ", printable(other.value, 200), " has the unique key of job ", printable(id.value, 200),
+             "; wait for its end, or delete it");
+}
+inline std::string in_cancelled_group(const job_id& id, std::string_view group) {
+  return cat("job ", printable(id.value, 200), " is in group ", printable(group, 200),
+             ", which was cancelled; enqueue it anew");
+}
 inline std::string in_use(const std::string& resource, std::uint64_t held, std::uint64_t waiting) {
   return cat(printable(resource, 200), " is held by ", held, held == 1 ? " job" : " jobs", " and ", waiting,
              waiting == 1 ? " waits" : " wait", " for it; set its mode to release and wait until it is drained");

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, std::variant_size_v<request::variant>> re
     "read_limiter", "update_limiter", "define",     "undefine",     "throttlers", "throttler",       "reconcile",
     "explain",      "lock",           "schedules",  "schedule",     "due",        "update_schedule", "locks",
     "quarantine",   "totals",         "log_action", "operator_log", "holders",    "waiters",         "parents",
-    "cancel"};
+    "change_group", "groups",         "failed_members", "cancel"};
 static_assert(!request_names.back().empty());
 
 void add(tally& to, std::uint64_t n) { to.fetch_add(n, std::memory_order_relaxed); }

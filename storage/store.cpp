@@ -16,11 +16,41 @@ answer& answer::operator=(const answer&) = default;
 answer& answer::operator=(answer&&) noexcept = default;
 answer::~answer() = default;
 
-error why_not_stored(const job_id& id, const enqueue_answer& told, std::size_t place) {
-  const auto missing = told.missing.find(place);
-  if (missing == told.missing.end()) return no_job(id, told.each[place]);
-  return {errc::not_found, cat("job ", printable(id.value, 200), " was not stored: its parent ",
-                               printable(missing->second.value, 200), " is not in the store")};
+namespace {
+
+// Why it was not stored.
+error why_not(const job_id& id, errc code, const enqueue_answer::note& note) {
+  using what = enqueue_answer::note::what;
+  const auto about = printable(note.about, 200);
+  const auto not_stored = cat("job ", printable(id.value, 200), " was not stored: ");
+  switch (note.is) {
+    case what::missing:
+      if (note.about.starts_with('@')) return {code, cat(not_stored, "there is no group ", about.substr(1))};
+      return {code, cat(not_stored, "its parent ", about, " is not in the store")};
+    case what::no_group: return {code, cat(not_stored, "there is no group ", about, "; make it first")};
+    case what::sealed: return {code, cat(not_stored, "group ", about, " is sealed")};
+    case what::cancelled: return {code, cat(not_stored, "group ", about, " was cancelled")};
+    case what::refused: return {code, cat(not_stored, "job ", about, " has its unique key")};
+    default: return no_job(id, code);
+  }
+}
+
+}  // namespace
+
+result<enqueue_report> report_of(const job_id& id, const enqueue_answer& told, std::size_t place) {
+  using what = enqueue_answer::note::what;
+  const auto note = told.notes.find(place);
+  if (note == told.notes.end()) {
+    if (told.each[place] != errc::none) return no_job(id, told.each[place]);
+    return enqueue_report{id};
+  }
+  if (told.each[place] != errc::none) return why_not(id, told.each[place], note->second);
+  const job_id other(note->second.about);
+  switch (note->second.is) {
+    case what::duplicate: return enqueue_report{other, enqueue_result::duplicate};
+    case what::replaced: return enqueue_report{id, enqueue_result::replaced, other};
+    default: return enqueue_report{id, enqueue_result::same};
+  }
 }
 
 }  // namespace sluice::storage

@@ -36,17 +36,45 @@ namespace machine {
 struct edition;  // machine/script.hpp; null for this program's own
 }
 
+inline constexpr std::uint32_t largest_page = 200;
+
 // Stores new jobs at the tail of their queues, as scheduled, or as awaiting the ends of others. Per job: none,
-// id_conflict, or not_found for a parent.
+// id_conflict, unique_conflict, group_closed, or not_found for a parent or a group.
 struct enqueue_request {
   std::vector<prepared_job> jobs;
 };
 struct enqueue_answer {
+  struct note {
+    enum class what : std::uint8_t { same, duplicate, replaced, missing, no_group, sealed, cancelled, refused };
+    what is = what::same;
+    std::string about;  // whose key it is, the parent, or the group
+  };
   std::vector<errc> each;
-  std::map<std::size_t, job_id> missing{};  // by place: the parent that is not there
+  std::map<std::size_t, note> notes{};  // by place, of those of which there is more to say
 };
-// Why one of them was not stored, in words.
-error why_not_stored(const job_id& id, const enqueue_answer& told, std::size_t place);
+// What came of one of them, or why it was not stored.
+result<enqueue_report> report_of(const job_id& id, const enqueue_answer& told, std::size_t place);
+
+// Groups. Answered by a change_answer: not_found, group_closed, illegal_transition.
+struct change_group_request {
+  enum class what : std::uint8_t { create, seal, cancel };
+  what change = what::create;
+  new_group group;  // of the others, its name
+};
+struct groups_request {
+  group_name only{};  // empty: a page
+  std::uint32_t limit = 50;
+  std::string after{};
+};
+struct groups_answer {
+  group_page page;
+};
+// Members of a group that have failed, those groups that are members left out.
+struct failed_members_request {
+  group_name group;
+  std::uint64_t skip = 0;
+  std::uint32_t limit = largest_page;
+};
 
 // The parents of a job that has not ended, in the order in which they were named.
 struct parents_request {
@@ -60,8 +88,6 @@ struct parents_answer {
 // becomes a suspect: a server runs one of them at a time, so that the one that kills takes few along.
 inline constexpr std::uint32_t suspect_after_losses = 2;
 inline constexpr bool is_suspect(std::uint32_t losses) { return losses >= suspect_after_losses; }
-
-inline constexpr std::uint32_t largest_page = 200;
 
 // Takes the first ready jobs of a queue, `max_answer_bytes` of them: its front line, then its others by age.
 //
@@ -123,6 +149,7 @@ struct claimed_job {
   // What it has: permits that the claim took, were reserved for it or are its own, and slots that have not lapsed.
   std::vector<std::string> admitted{};
   sluice::fence chain{};  // the first of its chain; 0 when it is in none
+  std::optional<duration> finish_in{};  // what is left of finish_within
 };
 struct claim_answer {
   std::vector<claimed_job> jobs;
@@ -147,9 +174,17 @@ struct settlement {
   duration waited{0};                         // from the claim until the handler began, or the end when it never did
   std::optional<progress_report> progress{};  // the last that it said: what was sent of it may come too late
   std::vector<watched_part> watched{};
+  // Stored in the same step when it ends as succeeded; what came of those that could not be stands in the reason. For
+  // these the end is refused when the store is full.
+  std::vector<prepared_job> next{};
 };
 // Of its texts.
-inline std::size_t bytes_of(const settlement& end) { return end.text.size() + end.reason.size(); }
+inline std::size_t bytes_of(const settlement& end) {
+  auto size = end.text.size() + end.reason.size();
+  for (const auto& job : end.next)
+    size += job.record.size();
+  return size;
+}
 struct settle_request {
   std::vector<settlement> runs;
   std::optional<claim_request> next;  // in the same step
@@ -331,7 +366,8 @@ class request
                           undefine_request, throttlers_request, throttler_request, reconcile_request, explain_request,
                           lock_request, schedules_request, schedule_request, due_request, update_schedule_request,
                           locks_request, quarantine_request, totals_request, log_action_request, operator_log_request,
-                          holders_request, waiters_request, parents_request, cancel_request> {
+                          holders_request, waiters_request, parents_request, change_group_request, groups_request,
+                          failed_members_request, cancel_request> {
 public:
   using variant::variant;
   request() = default;
@@ -353,7 +389,8 @@ class answer
           list_answer, queues_answer, names_answer, servers_answer, acquire_permits_answer, read_limiter_answer,
           update_limiter_answer, define_answer, throttlers_answer, throttler_answer, reconcile_answer, explain_answer,
           lock_answer, schedules_answer, schedule_answer, due_answer, update_schedule_answer, locks_answer,
-          quarantine_answer, totals_answer, operator_log_answer, holders_answer, waiters_answer, parents_answer> {
+          quarantine_answer, totals_answer, operator_log_answer, holders_answer, waiters_answer, parents_answer,
+          groups_answer> {
 public:
   using variant::variant;
   answer() = default;

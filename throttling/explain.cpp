@@ -132,8 +132,9 @@ explanation of_awaiting(const storage::explain_answer& seen) {
   }
   std::vector<std::string> named;
   for (const auto& parent : seen.open_parents) {
-    if (e.holders.size() < max_holders) e.holders.push_back(parent);
-    if (named.size() < (all > max_named ? max_named - 1 : max_named)) named.push_back(parent.value);
+    if (e.holders.size() < max_holders && !parent.value.starts_with('@')) e.holders.push_back(parent);
+    if (named.size() >= (all > max_named ? max_named - 1 : max_named)) continue;
+    named.push_back(parent.value.starts_with('@') ? "group " + parent.value.substr(1) : parent.value);
   }
   if (all > named.size()) named.push_back(cat(all - named.size(), " more"));
   e.text = "awaits " + listed(named);
@@ -155,9 +156,7 @@ explanation of_enqueued(const storage::explain_answer& seen) {
   return e;
 }
 
-}  // namespace
-
-explanation explain(const storage::explain_answer& seen, time_point now) {
+explanation of_state(const storage::explain_answer& seen, time_point now) {
   const auto& about = *seen.found;
   if (is_final(about.state)) return of_final(about);
   if (about.state == job_state::processing) return of_running(about);
@@ -166,6 +165,15 @@ explanation explain(const storage::explain_answer& seen, time_point now) {
   if (seen.paused) return {paused, cat("its queue ", about.queue.value, " is paused")};
   if (!seen.served) return {unserved, cat("no server that is alive serves its queue ", about.queue.value)};
   return about.state == job_state::throttled ? of_throttled(seen, now) : of_enqueued(seen);
+}
+
+}  // namespace
+
+explanation explain(const storage::explain_answer& seen, time_point now) {
+  auto e = of_state(seen, now);
+  if (seen.start_by) e.text += "; it is deleted unless it starts by " + format_time(*seen.start_by);
+  if (seen.finish_by) e.text += "; it has failed unless it is over by " + format_time(*seen.finish_by);
+  return e;
 }
 
 }  // namespace throttling

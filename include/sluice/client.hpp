@@ -28,6 +28,7 @@ struct client_options {
   duration deadline = 10s;                     ///< For every call, waiting for other processes included.
   filter_list filters{};                       ///< Their `on_enqueue` is called here.
   std::map<std::string, type_options> jobs{};  ///< As a server has them: which queue a type's jobs go to.
+  std::map<std::string, queue_options> queues{};  ///< As a server has them: `start_within` and `finish_within` of each.
   open_mode mode = open_mode::may_make;        ///< Whether a store that is not there is made, or one is only looked at.
   author by{};  ///< Noted with what is changed (`operator_log`), and in the reasons of jobs.
 };
@@ -42,8 +43,8 @@ public:
   static result<client> open(client_options options);
   /// As `client_of` says, with the filters that are given here: pass the server's list where its rules shall hold. Jobs
   /// of a type go to the queue that these options name for it; a client that is told only of a store sends all that
-  /// name none to `default`. Of the rest of a type's options a client takes nothing: the server that runs a job
-  /// decides.
+  /// name none to `default`. So it is with unique keys and with the times to start and to finish. Of the rest of a type's
+  /// options a client takes nothing: the server that runs a job decides.
   template <std::same_as<server_options> Options>
   static result<client> open(const Options& options, filter_list filters = {}) {
     auto all = client_of(options);
@@ -65,6 +66,7 @@ public:
   /// Ok: stored, and it will be started at least once while the store keeps what it acknowledged.
   /// Any error but unknown_outcome: certainly not stored by this call. unknown_outcome: ask again
   /// with the same id and content, which never makes a second job.
+  /// The id is the job's own, or that of the job which has its unique key.
   result<job_id> enqueue(new_job job);
   /// `enqueue("send_email", send_email{...})`: needs <sluice/json.hpp>.
   template <class Args>
@@ -73,6 +75,24 @@ public:
   }
   /// All in one round trip, or one for each 4 MiB; each succeeds or fails alone, in order.
   std::vector<result<job_id>> enqueue(std::vector<new_job> jobs);
+  /// The same, and what came of each. Also unique_conflict, group_closed, and not_found for a parent or a group.
+  std::vector<result<enqueue_report>> enqueue_reporting(std::vector<new_job> jobs);
+
+  /// Makes a group, and then again: fine, when it is in the same one. illegal_transition when it is not. group_closed,
+  /// not_found for the group that it is to be in. docs/groups.md
+  result<void> create_group(const new_group& group);
+  /// No more may be added, but by its own members while they run. It ends with the last of them. not_found;
+  /// illegal_transition when it was cancelled.
+  result<void> seal_group(const group_name& name);
+  /// None of its members starts from now on; those that run are asked to stop. It ends with the last of these. not_found;
+  /// illegal_transition when it has ended.
+  result<void> cancel_group(const group_name& name);
+  result<group_status> group(const group_name& name);
+  /// By name. `limit` is 1 to 200.
+  result<group_page> groups(std::uint32_t limit = 50, const std::string& after = {});
+  /// Requeues its failed members, in parts; those of groups in it are left alone. Answers how many. not_found;
+  /// illegal_transition when it was cancelled.
+  result<std::uint64_t> requeue_failed(const group_name& name);
 
   result<job> get(const job_id& id);
   /// The parents of a job that has not ended, with their results; empty when it has none, or has ended. From a handler

@@ -21,7 +21,9 @@ enum class errc : std::uint8_t {
   too_large,            ///< A size limit was exceeded; nothing was stored.
   refused,              ///< An enqueue filter refused the job; nothing was stored.
   id_conflict,          ///< A job with this id and other content exists; nothing was changed.
-  not_found,            ///< No such job, queue, throttler or store.
+  unique_conflict,      ///< Another job has the unique key of this one; nothing was changed.
+  group_closed,         ///< The group was sealed or cancelled; nothing was stored.
+  not_found,            ///< No such job, queue, group, throttler or store.
   illegal_transition,   ///< The job's state does not allow that; nothing was changed.
   stale_fence,          ///< Somebody else holds this job or lock now; nothing was changed.
   lock_held,            ///< Another holds the lock; the message says who and until when. Waiting may help.

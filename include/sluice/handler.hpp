@@ -32,11 +32,18 @@ struct outcome {
   std::string cause;                    ///< One word for the history; empty: the end's own.
   duration delay{0};                    ///< retry, deferred: run again after this.
   std::vector<watched_part> watched{};  ///< Filled in by Sluice when the run has ended, for filters to see.
+  std::vector<new_job> next{};          ///< succeeded: stored in the step that records this end, so once.
 
   static outcome succeeded(std::string result = {}) { return {run_end::succeeded, std::move(result), {}, {}}; }
   static outcome failed(std::string why) { return {run_end::failed, std::move(why), {}, {}}; }
   static outcome do_not_retry(std::string why) { return {run_end::given_up, std::move(why), {}, {}}; }
   static outcome retry_in(duration delay, std::string why) { return {run_end::retry, std::move(why), {}, delay}; }
+  /// `return outcome::succeeded(text).then(job)`: see `next`. A job that cannot be stored (its id is taken, its key, its
+  /// group is closed) leaves this end as it is, and the job's reason tells of it; one that breaks a limit of `new_job`
+  /// fails the run.
+  outcome& then(new_job job) & { return next.push_back(std::move(job)), *this; }
+  outcome&& then(new_job job) && { return std::move(then(std::move(job))); }
+
   static outcome give_back(std::string why) { return {run_end::given_back, std::move(why), {}, {}}; }
 };
 

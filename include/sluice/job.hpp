@@ -11,6 +11,7 @@
 #include <sluice/error.hpp>
 #include <sluice/retry.hpp>
 #include <sluice/types.hpp>
+#include <sluice/unique.hpp>
 
 namespace sluice {
 
@@ -32,12 +33,14 @@ std::optional<job_state> parse_job_state(std::string_view name) noexcept;
 /// succeeded, failed, deleted: only a person (or the API) brings the job back.
 bool is_final(job_state state) noexcept;
 
-/// How a parent has to end for a job that runs after it.
+/// How a parent has to end for a job that runs after it. A group has ended when it was sealed or cancelled and all its
+/// members have: as failed when one of them has, else as deleted when one was or it was cancelled, else as succeeded.
 enum class parent_end : std::uint8_t {
   succeeded = 1,
   failed = 2,  ///< For good, or its record cannot be read.
   deleted = 4,
   finished = 7,  ///< Any of them.
+  first_failure = 8,  ///< Of groups only, and not with others: as soon as a member has failed for good.
 };
 constexpr parent_end operator|(parent_end a, parent_end b) noexcept {
   return static_cast<parent_end>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -57,13 +60,20 @@ enum class when_missing : std::uint8_t {
   unmet,   ///< As if it had not.
 };
 
-/// Has a job run after others, its parents. Until then it is `awaiting`. docs/continuations.md
+/// Has a job run after others, its parents: jobs and groups. Until then it is `awaiting`. docs/continuations.md
 struct run_after {
   std::vector<job_id> parents{};           ///< At most 64, each once. Stored before, or earlier in the same call.
   parent_end on = parent_end::succeeded;   ///< How a parent has to end.
   when_unmet unless = when_unmet::remove;  ///< What happens when it cannot be met any more.
   std::uint32_t need = 0;                  ///< So many parents are enough; 0: all.
   when_missing missing = when_missing::refuse;
+  std::vector<group_name> groups{};  ///< Parents, too: 64 in all.
+};
+
+/// A run of a member of a group, which may add jobs to that group after it was sealed: `{context.id(), context.fence()}`.
+struct group_run {
+  job_id id{};
+  sluice::fence fence{};
 };
 
 /// What to run, said by the enqueuer. Limits: names 1 to 200 bytes of [A-Za-z0-9_.:-]; args are JSON
@@ -78,15 +88,59 @@ struct new_job {
   retry_policy retry{};                          ///< What this job says itself; usually nothing.
   std::optional<duration> timeout{};             ///< How long one run may take. Default: the type's.
   run_after after{};                             ///< No parents: it waits for nobody. A delay counts from its release.
+  group_name group{};                            ///< Whose member it is; made before. docs/groups.md
+  group_run added_by{};                          ///< Which run of a member of the group adds it, if one does.
+  std::optional<unique_rule> unique{};           ///< Default: the type's.
+  /// Deleted, as expired, when it has not been started so long after it was due or released. Default: the type's, then
+  /// the queue's. 0 to 10 years, also below.
+  std::optional<duration> start_within{};
+  /// So long after its enqueue it has ended: runs are given what is left of it, and no retry is made that would begin
+  /// later. It has failed then, with the cause `deadline`.
+  std::optional<duration> finish_within{};
+};
+
+/// What came of enqueueing a job.
+enum class enqueue_result : std::uint8_t {
+  stored,
+  same,       ///< It was stored before, by its id.
+  duplicate,  ///< It was not stored: another has its unique key.
+  replaced,   ///< It was stored, and took the place of another.
+};
+std::string_view name_of(enqueue_result what) noexcept;
+struct enqueue_report {
+  job_id id;  ///< Its own; of a duplicate, of the job that stands for it.
+  enqueue_result what = enqueue_result::stored;
+  job_id replaced{};  ///< Whose place it took.
+};
+
+/// A group, for whoever makes it.
+struct new_group {
+  group_name name{};
+  group_name in{};             ///< It counts as a member of this group, which is not sealed yet.
+  duration seal_within = std::chrono::hours(24);  ///< It is cancelled unless it was sealed within this time. 1 s to 10 years.
+};
+/// How far a group is. open + succeeded + failed + deleted are all that were added.
+struct group_status {
+  group_name name;
+  group_name in{};
+  bool sealed = false, cancelled = false;
+  std::uint64_t open = 0, succeeded = 0, failed = 0, deleted = 0;
+  time_point created_at;
+  std::optional<time_point> finished_at{};  ///< Since when it has ended.
+};
+struct group_page {
+  std::vector<group_status> groups;
+  std::string next;  ///< Empty: this was the last page.
 };
 
 /// A parent of a job, as a client tells it.
 struct parent_state {
-  job_id id;
-  std::optional<job_state> state{};  ///< None: it is not in the store any more.
+  job_id id;  ///< Empty, when it is a group.
+  std::optional<job_state> state{};  ///< None: it is not in the store any more. Of a group: processing until it ends.
   std::string result{};              ///< What its handler returned, when it has succeeded.
   bool left_out = false;             ///< The result is: those before it had 4 MiB together.
   std::optional<bool> met{};         ///< Whether it ended as the job wants; none: it has not ended.
+  group_name group{};
 };
 
 /// How args and results become C++ values. <sluice/json.hpp> defines it for every type that

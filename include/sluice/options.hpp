@@ -12,6 +12,7 @@
 #include <sluice/retry.hpp>
 #include <sluice/throttling.hpp>
 #include <sluice/types.hpp>
+#include <sluice/unique.hpp>
 
 namespace sluice {
 
@@ -29,12 +30,15 @@ struct queue_options {
   std::uint32_t prefetch = 256;  ///< 0 to 1000: most claimed ahead of free workers.
   retry_policy retry{};
   std::optional<duration> timeout{};
+  std::optional<duration> start_within{}, finish_within{};  ///< As `new_job` has them, for jobs that say none.
 };
 
 struct type_options {
   queue_name queue{};  ///< Where jobs of this type go when the enqueuer names no queue.
   retry_policy retry{};
   std::optional<duration> timeout{};
+  std::optional<duration> start_within{}, finish_within{};  ///< As `new_job` has them, for jobs that say none.
+  std::optional<unique_rule> unique{};                      ///< The same.
   /// All of these must let a job in: `KIND:NAME`, where a mutex's name may be a template over args, as
   /// `mutex:order:{order_id}`. At most 8.
   std::vector<std::string> throttle{};

@@ -50,7 +50,8 @@ struct strong_text {
   strong_text(T&&) {
     static_assert(
         !text_variable<T>,
-        "say what this text is: write sluice::queue_name(text), job_type(text), job_id(text) or server_id(text)");
+        "say what this text is: write sluice::queue_name(text), job_type(text), job_id(text), group_name(text) or "
+        "server_id(text)");
   }
 
   bool empty() const noexcept { return value.empty(); }
@@ -61,8 +62,9 @@ using job_id = strong_text<struct job_id_tag>;          ///< One job. Chosen by 
 using job_type = strong_text<struct job_type_tag>;      ///< The name a handler is registered under.
 using queue_name = strong_text<struct queue_name_tag>;  ///< A named line of ready jobs.
 using server_id = strong_text<struct server_id_tag>;    ///< One start of one server process.
+using group_name = strong_text<struct group_name_tag>;  ///< Jobs that are counted together. Chosen by whoever makes it.
 
-/// `"slow"_queue`, `"report"_type`, `"order-7"_id`. One that is no name does not compile.
+/// `"slow"_queue`, `"report"_type`, `"order-7"_id`, `"pages"_group`. One that is no name does not compile.
 inline namespace literals {
 
 template <std::size_t N>
@@ -88,6 +90,11 @@ job_type operator""_type() {
 template <literal_name Name>
 job_id operator""_id() {
   static_assert(Name.valid(), "the id of a job must be 1 to 200 characters of A-Z a-z 0-9 _ . : -");
+  return Name.text;
+}
+template <literal_name Name>
+group_name operator""_group() {
+  static_assert(Name.valid(), "the name of a group must be 1 to 200 characters of A-Z a-z 0-9 _ . : -");
   return Name.text;
 }
 

@@ -17,6 +17,12 @@ change_answer read_change(const job_id& id, std::string_view said) {
   if (said.starts_with(is)) return {errc::illegal_transition, messages::is_by_now(id, said.substr(is.size()))};
   constexpr std::string_view ended = "ended ";
   if (said.starts_with(ended)) return {errc::illegal_transition, messages::has_ended(id, said.substr(ended.size()))};
+  constexpr std::string_view unique = "unique ";
+  if (said.starts_with(unique))
+    return {errc::unique_conflict, messages::has_its_key(id, job_id(std::string(said.substr(unique.size()))))};
+  constexpr std::string_view cancelled = "cancelled ";
+  if (said.starts_with(cancelled))
+    return {errc::illegal_transition, messages::in_cancelled_group(id, said.substr(cancelled.size()))};
   constexpr std::string_view throttled = "throttled ";
   if (said.starts_with(throttled))
     return {errc::illegal_transition, messages::waits_still(id, std::string(said.substr(throttled.size())))};

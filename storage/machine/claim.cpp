@@ -1,3 +1,5 @@
+#include <charconv>
+
 #include "storage/machine/transitions.hpp"
 
 namespace sluice::storage::machine {
@@ -26,6 +28,23 @@ void add_permits(call& c, const claim_request& r) {
   }
 }
 
+// Pairs of numbers, each behind a space.
+std::map<std::size_t, std::int64_t> read_times(std::string_view text) {
+  std::map<std::size_t, std::int64_t> times;
+  const auto next = [&text] {
+    std::uint64_t n = 0;
+    text.remove_prefix(std::min<std::size_t>(1, text.size()));
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), n).ptr;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return n;
+  };
+  while (!text.empty()) {
+    const auto place = next();
+    times[place] = static_cast<std::int64_t>(next());
+  }
+  return times;
+}
+
 }  // namespace
 
 void add(call& c, const claim_request& r) {
@@ -39,7 +58,7 @@ void add(call& c, const claim_request& r) {
 void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& into) {
   if (from >= reply.size()) return;
   x.made_work.add_encoded(reply[from].text());
-  constexpr std::size_t before_jobs = 7;
+  constexpr std::size_t before_jobs = 8;
   if (from + before_jobs > reply.size()) return;
   const auto admitted = read_admitted(reply[from + 1].text());
   into.parked = static_cast<std::uint32_t>(reply[from + 2].number());
@@ -47,6 +66,7 @@ void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& int
   into.cut = reply[from + 4].number() > 0;
   if (!reply[from + 5].text().empty()) into.longest_wait_in_queue = duration(reply[from + 5].number());
   into.left_to_another = reply[from + 6].number() > 0;
+  const auto left = read_times(reply[from + 7].text());
   from += before_jobs;
   const auto first = from;
   constexpr std::size_t values = 5;
@@ -63,6 +83,8 @@ void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& int
     auto all = has == admitted.end() ? std::move(known->inline_permits)
                                      : all_of(std::move(known->inline_permits), has->second);
     into.jobs.push_back({std::move(known->about), known->failures, std::move(all), known->chain});
+    if (const auto found = left.find((from - first) / values + 1); found != left.end())
+      into.jobs.back().finish_in = duration(found->second);
   }
 }
 

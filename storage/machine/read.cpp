@@ -270,7 +270,10 @@ void ask(steps& x, const parents_request& r, answer& into) {
       [&into](const item& reply) {
         auto* filled = filling<parents_answer>(into);
         for (std::size_t i = 0; filled && i + 5 <= reply.size(); i += 5) {
-          parent_state one{job_id(std::string(reply[i].text()))};
+          parent_state one;
+          if (const auto named = reply[i].text(); named.starts_with('@'))
+            one.group = group_name(std::string(named.substr(1)));
+          else one.id = job_id(std::string(named));
           const auto met = reply[i + 1].text();
           if (met != "0") one.met = met == "1" || met == "3";
           one.state = state_of(reply[i + 2].text());

@@ -10,7 +10,7 @@ namespace sluice::storage::machine {
 enum class script : std::uint8_t {
   open,
   enqueue,
-  enqueue_after,
+  enqueue_flow,
   claim,
   settle,
   renew,
@@ -26,6 +26,9 @@ enum class script : std::uint8_t {
   servers,
   get,
   parents,
+  change_group,
+  groups,
+  members,
   list,
   queues,
   queue_names,

@@ -28,7 +28,8 @@ void add_run(call& c, const settlement& end) {
 // How many from there are one call: of a number and of bytes.
 std::size_t part_of(const std::vector<settlement>& all, std::size_t from) {
   std::size_t n = 0, bytes = 0;
-  for (; from + n < all.size() && n < jobs_a_script; ++n) {
+  if (!all.empty() && !all[from].next.empty()) return 1;  // by itself: it may be refused for want of room
+  for (; from + n < all.size() && n < jobs_a_script && all[from + n].next.empty(); ++n) {
     bytes += bytes_of(all[from + n]);
     if (n > 0 && bytes > bytes_a_script) break;
   }
@@ -48,6 +49,16 @@ void add(call& c, const settlement* from, const settlement* to) {
     for (std::size_t i = 0; i < size; ++i)
       add_run(c, first[i]);
   }
+  const auto carried = [&](const auto& visit) {
+    for (const auto* end = from; end != to; ++end)
+      if (end->end == run_end::succeeded)
+        for (const auto& job : end->next)
+          visit(static_cast<std::uint64_t>(end - from) + 1, job);
+  };
+  std::uint64_t count = 0;
+  carried([&](std::uint64_t, const prepared_job&) { ++count; });
+  c.add(count);
+  carried([&](std::uint64_t run, const prepared_job& job) { add_flow_job(c.add(run), job); });
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ void ask(steps& x, const explain_request& r, answer& into) {
         if (!filled || reply.size() == 0) return;
         std::optional<stored_job> known;
         filled->code = read_one(x, reply[0], known);
-        if (!known || reply.size() < 6) return;
+        if (!known || reply.size() < 9) return;
         filled->found = std::move(known->about);
         filled->failures = known->failures;
         filled->paused = reply[1].number() != 0;
@@ -137,6 +137,8 @@ void ask(steps& x, const explain_request& r, answer& into) {
         read_throttler(reply[5], filled->waits_for);
         for (std::size_t i = 0; i < reply[6].size(); ++i)
           filled->open_parents.emplace_back(std::string(reply[6][i].text()));
+        if (reply[7].number() > 0) filled->start_by = from_micros(reply[7].number());
+        if (reply[8].number() > 0) filled->finish_by = from_micros(reply[8].number());
       },
       fails(into));
 }

@@ -43,6 +43,10 @@ void ask(steps& x, const queue_names_request& r, answer& into);  // read.cpp
 void ask(steps& x, const ready_request& r, answer& into);        // read.cpp
 void ask(steps& x, const parents_request& r, answer& into);      // read.cpp
 
+void ask(steps& x, const change_group_request& r, answer& into);    // groups.cpp
+void ask(steps& x, const groups_request& r, answer& into);          // groups.cpp
+void ask(steps& x, const failed_members_request& r, answer& into);  // groups.cpp
+
 void ask(steps& x, const acquire_permits_request& r, answer& into);  // acquire_permits.cpp
 void ask(steps& x, const read_limiter_request& r, answer& into);     // limiters.cpp
 void ask(steps& x, const update_limiter_request& r, answer& into);   // limiters.cpp
@@ -97,6 +101,9 @@ raising read_raising(const item& reply, std::uint64_t known);  // raise.cpp
 
 // Reads what the scripts tell of one job, as `get` does. not_found, damaged_record.
 errc read_one(steps& x, const item& reply, std::optional<stored_job>& into);  // read.cpp
+
+// Writes a new job as lua/shared/flow_jobs.lua has it.
+void add_flow_job(call& c, const prepared_job& job);  // enqueue.cpp
 
 // Writes a claim's arguments, and reads its answer from `from` on.
 void add(call& c, const claim_request& r);                                           // claim.cpp

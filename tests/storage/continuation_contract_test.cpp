@@ -1,5 +1,5 @@
 // Jobs that run after others. The names of the scenarios begin with the corner cases that they are about.
-#include "storage/contract.hpp"
+#include "storage/flow_words.hpp"
 #include "storage/raw_store.hpp"
 
 using namespace sluice;
@@ -33,7 +33,6 @@ void put_child(world& w, const std::string& id, const after_words& after) {
   REQUIRE(put_after(w, {.id = id}, after).each.at(0) == errc::none);
 }
 
-job_state state(world& w, const std::string& id) { return get(w, id).state; }
 std::vector<parent_state> parents(world& w, const std::string& id) {
   return w.ask<storage::parents_answer>(storage::parents_request{job_id(id)}).parents;
 }
@@ -42,28 +41,6 @@ names awaited(world& w, const std::string& id) {
   for (const auto& parent : w.ask<storage::explain_answer>(storage::explain_request{job_id(id)}).open_parents)
     open.push_back(parent.value);
   return open;
-}
-
-// A job that waits, is started and ends so; the child is settled by the same step.
-void end(world& w, const std::string& id, how by = how::succeeded) {
-  for (auto one = claim(w, {.free = 1}); one.jobs.size() == 1; one = claim(w, {.free = 1})) {
-    const auto& found = one.jobs[0].job;
-    if (found.id.value != id) {
-      REQUIRE(settle(w, found, how::given_back) == errc::none);
-      FAIL("job " << found.id.value << " goes before " << id);
-    }
-    REQUIRE(settle(w, found, by) == errc::none);
-    return;
-  }
-  FAIL("job " << id << " cannot be claimed");
-}
-
-// Until nothing is owed any more; answers in how many steps.
-int work_off(world& w) {
-  int steps = 0;
-  while (promote(w).next_in == std::optional(duration(0)))
-    REQUIRE(++steps < 1000);
-  return steps + 1;
 }
 
 }  // namespace
@@ -205,7 +182,7 @@ ON_EACH_STORE("con-6 A parent that is not there refuses the child, or counts as 
   put_all(w, {"p"});
   const auto refused = put_after(w, {.id = "c"}, {.parents = {"p", "nobody"}});
   CHECK(refused.each.at(0) == errc::not_found);
-  CHECK(refused.missing.at(0).value == "nobody");
+  CHECK(refused.notes.at(0).about == "nobody");
   CHECK(look(w, "c").code == errc::not_found);
   REQUIRE(put_after(w, {.id = "runs"}, {.parents = {"nobody"}, .missing = when_missing::met}).each.at(0) == errc::none);
   CHECK(state(w, "runs") == job_state::enqueued);

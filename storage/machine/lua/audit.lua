@@ -141,10 +141,40 @@ function look.history(id) look_for_job('a history', id) end
 
 -- Whether a step owes this still.
 local function is_owed(what, id)
-  for _, letter in ipairs({'s', 'f', 'd', '-'}) do
+  for _, letter in ipairs(ways_to_end) do
     if call('ZSCORE', agenda, what .. ' ' .. letter .. ' ' .. id) then return true end
   end
   return false
+end
+local function stands_in_agenda(what, id) return call('ZSCORE', agenda, what .. ' - ' .. id) end
+
+-- How a job or a group counts in the group that it is in.
+local function check_member(id, f, how)
+  local score = call('ZSCORE', members(f.group), id)
+  if not group_of(f.group) then return wrong('job ', id, ' is in group ', f.group, ', which does not exist') end
+  local is_open = f.counted == '-'
+  if not score or (is_open and score ~= '0' and score ~= '4') or (not is_open and score ~= member_scores[f.counted]) then
+    wrong('job ', id, ' is not among the members of ', f.group, ' as it should be')
+  end
+  if is_open and how ~= '' and not is_owed('edges', id) then wrong('job ', id, ' has ended and counts as open in ', f.group)
+  elseif not is_open and how == '' then wrong('job ', id, ' has not ended and does not count as open in ', f.group) end
+end
+-- That the key of a job is its own until the job's end, and nobody's behind it.
+local function check_its_key(id, f, how)
+  local k = key_of(f.key)
+  local is_its = k and (k.owner == id or k.next_one == id)
+  if f.point == 'e' and how == '' and not is_its then wrong('job ', id, ' does not have its key ', f.key)
+  elseif f.point ~= 'p' and how ~= '' and is_its and not is_owed('edges', id) then
+    wrong('job ', id, ' has ended and has its key ', f.key)
+  end
+end
+-- That somebody looks at its times.
+local function check_clock(id, f, how)
+  local p = read_history(call('HGET', history, id))
+  if how ~= '' or not p or call('HEXISTS', runs, id) == 1 then return end
+  if next_over(f.clock, has_begun(p)) and not stands_in_agenda('expire', id) then
+    wrong('job ', id, ' has a time to be over, and nobody looks at it')
+  end
 end
 function look.flow(id, value)
   local f = read_flow(value)
@@ -153,12 +183,15 @@ function look.flow(id, value)
   local how = end_of(id, {})
   if how == 'missing' then return wrong('there is something of others for job ', id, ', which does not exist') end
   if f.has_children and call('EXISTS', after(id)) == 0 then wrong('job ', id, ' is said to have children and has none') end
+  if f.group then check_member(id, f, how) end
+  if f.key then check_its_key(id, f, how) end
+  if f.clock then check_clock(id, f, how) end
   for _, parent in ipairs(f.parents or {}) do
-    local score = tonumber(call('ZSCORE', after(parent.id), id) or '-1')
+    local score = tonumber(call('ZSCORE', after(parent.id), id) or '-2')
     local its_end = end_of(parent.id, {})
-    local wanted = parent.state == '0' and 0 or f.is_unmet and 2 or 1
+    local wanted = tonumber(edge_score(f, parent))
     -- Of an unmet child's the parent may be forgotten, and another job have its id.
-    local is_forgotten = parent.state >= '3' or its_end == 'missing' or f.is_unmet and score == -1
+    local is_forgotten = parent.state >= '3' or its_end == 'missing' or f.is_unmet and score == -2
     if not is_forgotten and score ~= wanted then
       wrong('job ', id, ' is not among the children of ', parent.id, ' as it should be')
     end
@@ -174,12 +207,45 @@ function look.after(child)
   if not names then wrong('job ', child, ' is among the children of ', parent, ' and does not name it') end
   if not (its and its.has_children) then wrong('job ', parent, ' has children and is not said to have any') end
 end
+local agenda_words = {edges = true, again = true, expire = true, key = true, seal = true, cancel = true, forget = true}
 function look.agenda(member, at)
-  local what, id = match(member, '^(%l+) [sfd-] (.+)$')
-  if what ~= 'edges' and what ~= 'again' then wrong('what is still to be done of ', member, ' cannot be read')
+  local what, id = match(member, '^(%l+) [sfde-] (.+)$')
+  local k = what == 'key' and key_of(id)
+  if not (what and agenda_words[what]) then wrong('what is still to be done of ', member, ' cannot be read')
+  elseif what == 'key' then
+    if not (k and k.point == 'p') then wrong('the end of a period is to be looked at of key ', id, ', which has none') end
   elseif end_of(id, {}) == 'missing' then wrong('something is still to be done of job ', id, ', which does not exist')
   elseif not is_instant(tonumber(at)) then wrong('what is to be done of job ', id, ' is to be done at no instant') end
   if not has_flow then wrong(flow_mark, ' is not there, and something is still to be done') end
+end
+
+function look.held_keys(key_text, value)
+  local k = key_of(key_text)
+  if not k or write_key(k) ~= value then return wrong('who has key ', key_text, ' cannot be read') end
+  if k.point == 'p' then
+    if not stands_in_agenda('key', key_text) then wrong('key ', key_text, ' is held for a period, and nobody looks at its end') end
+    return
+  end
+  for _, id in ipairs(k.next_one ~= '' and {k.owner, k.next_one} or {k.owner}) do
+    local f, how = flow_of(id), end_of(id, {})
+    if not f or f.key ~= key_text then wrong('job ', id, ' has key ', key_text, ' and does not know of it')
+    elseif how ~= '' and not is_owed('edges', id) then wrong('job ', id, ' has key ', key_text, ', and has ended') end
+  end
+end
+function look.groups(name, value)
+  local g = group_of(name)
+  if not g or write_group(g) ~= value then return wrong('group ', name, ' cannot be read') end
+  local function count(score) return call('ZCOUNT', members(name), score, score) end
+  if g.open ~= count(0) + count(4) then wrong('group ', name, ' has ', count(0) + count(4), ' open members and counts ', g.open) end
+  if g.s < count(1) or g.f < count(2) or g.d < count(3) then wrong('group ', name, ' has more members than it counts') end
+  if is_finished(g) ~= (g.ended > 0) then wrong('group ', name, ' does not say rightly whether it has ended') end
+  if g.state == 'o' and not stands_in_agenda('seal', node_of(name)) then wrong('group ', name, ' is not sealed, and nobody looks at that')
+  elseif is_finished(g) and not stands_in_agenda('forget', node_of(name)) then wrong('group ', name, ' has ended, and nobody forgets it') end
+end
+function look.members(id)
+  local name = sub(key, #members('') + 1)
+  local f = flow_of(id)
+  if not (f and f.group == name) then wrong('job ', id, ' is among the members of ', name, ' and does not know of it') end
 end
 
 function look.admission(id, value)
@@ -438,12 +504,12 @@ function look.quarantine(id, bytes)
 end
 
 -- Keys of which there are many, by the word behind the prefix: as what each is looked at.
-local many_of = {after = 'after', holders = 'holders', wait = 'wait', waits = 'waits', type = 'line', quarantined = 'quarantined',
+local many_of = {after = 'after', members = 'members', holders = 'holders', wait = 'wait', waits = 'waits', type = 'line', quarantined = 'quarantined',
                  minutes = 'total_list', hours = 'total_list'}
 for _, kind in ipairs(line_kinds) do many_of[kind] = 'line' end
 
 -- Keys that there is one of, by what each is looked at, if it is.
-local hashes = {jobs = jobs, flow = flow, runs = runs, history = history, admission = admission, claim_permits = claim_permits, turns = turns,
+local hashes = {jobs = jobs, flow = flow, held_keys = held_keys, groups = group_counts, runs = runs, history = history, admission = admission, claim_permits = claim_permits, turns = turns,
                 locks = locks, places = even_places, schedules = schedules, limits = limits, configs = configs,
                 limiters = limiters, claims = claims, servers = servers, definitions = definitions,
                 quarantine = quarantine, totals = totals, totals_before = totals_before, total_sizes = total_sizes}
@@ -474,7 +540,7 @@ function look.keys(its)
   local kind, rest = match(its, '^(%l+):(.*)$', #P + 2)
   if many_of[kind or ''] then look_besides(many_of[kind], its) end
   -- What comes with a resource is looked at by itself.
-  if kind == 'holders' or kind == 'waits' or kind == 'after' then return end
+  if kind == 'holders' or kind == 'waits' or kind == 'after' or kind == 'members' then return end
   if not (kind and is_of_a_queue(kind, rest)) and not is_only_one(its) then wrong('key ', its, ' belongs to nobody') end
 end
 

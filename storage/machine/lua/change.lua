@@ -53,7 +53,8 @@ if ARGV[3] == 'requeue' then
   p.result = ''
   has_work(at.queue)
   target, score = sorted(tail(at.queue, p.losses)), int_text(draw(1))
-  if has_flow then on_demand().plan_requeue(id) end
+  local refused = has_flow and on_demand().plan_requeue(id)
+  if refused then return {refused, ''} end
 else
   if run then
     remember(p, run.fence, run.attempt, run.started, run.server, ARGV[8])

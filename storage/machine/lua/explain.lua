@@ -2,7 +2,8 @@
 -- What a job waits for. ARGV[3]: id; ARGV[4]: at most so many holders and waiters.
 -- Answer: the job as get tells it; then 1 when its queue is paused, 1 when it is served, how many go first (one more
 -- than max_counted: or more), how many of the queue run, and of a throttled job the resource it waits for, see
--- throttler_view.lua, and of an awaiting one the parents that have not ended.
+-- throttler_view.lua, of an awaiting one the parents that have not ended, and the instants by which one that waits must
+-- have begun and ended, 0 for none.
 local id = ARGV[3]
 local record = call('HGET', jobs, id)
 if not record then
@@ -29,12 +30,14 @@ elseif a.at ~= '' then
   for _, queue in ipairs(call('SMEMBERS', waits(a.at))) do count(wait_line(queue, a.at)) end
 end
 local open = {}
-local f = at.kind == 'awaiting' and flow_of(id)
-for _, parent in ipairs(f and f.parents or {}) do
+local f = flow_of(id)
+for _, parent in ipairs(at.kind == 'awaiting' and f and f.parents or {}) do
   if parent.state == '0' then open[#open + 1] = parent.id end
 end
+local waits = f and f.clock and (is_enqueued(at.kind) or a.at ~= '' or at.kind == 'scheduled' or at.kind == 'awaiting')
 local until_ = tonumber(call('ZSCORE', served, at.queue) or '0')
 return {{id, at.kind, at.score, record, call('HGET', history, id) or '', run_told(id, at.kind)},
         call('SISMEMBER', paused, at.queue), until_ > now and 1 or 0, math.min(first, max_counted + 1),
         call('ZCARD', line('processing', at.queue)),
-        a.at ~= '' and throttler_view(a.at, tonumber(ARGV[4])) or {}, open}
+        a.at ~= '' and throttler_view(a.at, tonumber(ARGV[4])) or {}, open,
+        int_text(waits and f.clock.start_by or 0), int_text(waits and f.clock.finish_by or 0)}

@@ -1,18 +1,21 @@
 -- Reads.
 -- The parents of a job that has not ended. ARGV[3]: its id.
--- Answer, for each parent: its id; 0 when it has not ended, 1 or 3 when it did as the job wants, 2 or 4 when otherwise;
--- its line, empty when it is not there; its result; and 1 when that was left out, beyond max_answer_bytes in all.
+-- Answer, for each parent: its id, or a group as @NAME; 0 when it has not ended, 1 or 3 when it did as the job wants, 2 or
+-- 4 when otherwise; its line, empty when it is not there (of a group: as what it has ended, or processing); its result;
+-- and 1 when that was left out, beyond max_answer_bytes in all.
 local answer, bytes = {}, 0
 local f = flow_of(ARGV[3])
 for _, parent in ipairs(f and f.parents or {}) do
-  local record = call('HGET', jobs, parent.id)
+  local g = group_in(parent.id) and group_of(group_in(parent.id))
+  local record = not g and call('HGET', jobs, parent.id)
   local at = record and place_of(parent.id, record)
+  local kind = g and (words_of_ends[end_of_group(g)] or 'processing') or at and at.kind or ''
   local p = read_history(call('HGET', history, parent.id))
   local n = #answer
   answer[n + 1], answer[n + 2] = parent.id, parent.state
   local result = p and p.result or ''
   bytes = bytes + #result
   local is_cut = bytes > max_answer_bytes
-  answer[n + 3], answer[n + 4], answer[n + 5] = at and at.kind or '', is_cut and '' or result, is_cut and 1 or 0
+  answer[n + 3], answer[n + 4], answer[n + 5] = kind, is_cut and '' or result, is_cut and 1 or 0
 end
 return answer

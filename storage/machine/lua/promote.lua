@@ -5,19 +5,31 @@
 -- hint; the limiters with a line to look at; in how many microseconds the next schedule is due, or empty.
 -- Invariant: `due` names each queue that has scheduled jobs, with the earliest. Passes when memory is out.
 local max_open = 10000    -- lines looked at, those that stand still included
-local max_owing = 100     -- final jobs that are looked at again
--- What steps before this one left undone. What was requeued comes first, in steps of its own: what they bring back has to
--- be there before an end is told to it.
+local max_owing = 250     -- of the agenda
+-- What stands in the agenda and is due. What was requeued comes first, in steps of its own: what they bring back has to be
+-- there before an end is told to it.
 local function go_on_with(owing)
-  local ended, unknown, any_again = {}, {}, false
-  for _, member in ipairs(owing) do
+  local ended, expired, unknown, any_again = {}, {}, {}, false
+  local words = {}
+  for i, member in ipairs(owing) do
     local what, letter, id = match(member, '^(%l+) (.) (.*)$')
+    words[i] = {what or '', letter, id}
     if what == 'again' then
       on_demand().go_on_again(id)
       any_again = true
-    elseif what == 'edges' then ended[#ended + 1] = {id, letter}
-    else unknown[#unknown + 1] = member end
+    end
   end
+  for i, word in ipairs(any_again and {} or words) do
+    local what, letter, id = unpack(word)
+    if what == 'edges' then ended[#ended + 1] = {id, letter}
+    elseif what == 'expire' then expired[#expired + 1] = id
+    elseif what == 'key' then on_demand().sweep_key(id)
+    elseif what == 'seal' then on_demand().cancel_group(sub(id, 2), ended)
+    elseif what == 'cancel' then on_demand().cancel_members(sub(id, 2), ended)
+    elseif what == 'forget' then on_demand().forget_group(sub(id, 2), on_demand().may_be_forgotten(id))
+    else unknown[#unknown + 1] = owing[i] end
+  end
+  if #expired > 0 then on_demand().plan_expiry(expired, ended) end
   if not any_again then on_demand().plan_ends(ended) end
   keep_totals(job_counts)
   on_demand().carry_out_ends()

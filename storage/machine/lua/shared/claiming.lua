@@ -5,7 +5,8 @@
 -- a turn, the number of its chains that may grow, of each the fence and by how many, the number of its resources, these.
 -- Answer: a place for the hint; what claimed jobs have of throttlers already, see `permits_told`; how many were parked;
 -- 1 when a suspect waits still; 1 when more may be claimed at once, as it was cut at its bytes; how long the first had
--- been ready, or empty; 1 when a woken job was left to another server for a moment; then for each job id, end of its
+-- been ready, or empty; 1 when a woken job was left to another server for a moment; of the jobs that must be over by an
+-- instant, the place of each and how many microseconds are left, each behind a space; then for each job id, end of its
 -- lease, record, history or empty, run.
 -- Invariants: what is claimed leaves its line and has a run and a lease in the same step; a job of an unknown type
 -- moves to its type's line; no suspect stays in the front or the main line; the runs of a chain have fences that grow in
@@ -30,7 +31,7 @@ local function claimed_before(server, queue, op)
     end
   end
   table.sort(found, function(a, b) return a.fence < b.fence end)
-  local answer, ids_found, has_already = {'', '', 0, has_waiting_suspect(queue), 0, '', 0}, {}, {}
+  local answer, ids_found, has_already = {'', '', 0, has_waiting_suspect(queue), 0, '', 0, ''}, {}, {}
   for i, f in ipairs(found) do ids_found[i] = f.id end
   local had = admissions_if_any(ids_found)
   for i, f in ipairs(found) do
@@ -40,6 +41,7 @@ local function claimed_before(server, queue, op)
     answer[n + 3], answer[n + 4] = call('HGET', jobs, f.id) or '', call('HGET', history, f.id) or ''
   end
   answer[2] = table.concat(has_already)
+  if has_flow then answer[8] = on_demand().times_left(ids_found) end
   return answer
 end
 
@@ -86,6 +88,7 @@ local function claim(at)
 
   -- Looking: what is taken, what is moved aside, what cannot be read. Of jobs, nothing is written before all is known.
   local ids, records, histories, attempts, permits, has = {}, {}, {}, {}, {}, {}  -- of those taken
+  local over = {}  -- those that end in place of their start
   local leaving, aside, broken, strays, parks, full, looked = grouped(), {}, {}, {}, {}, false, 0
   local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
   local passed_suspect = false
@@ -139,9 +142,11 @@ local function claim(at)
     local resource = plan.wants[1]
     local behind, admitted = on_demand().followers(resource, queue, skipped[resource] or 0, by)
     local its_records, its_histories = many('HMGET', jobs, behind), many('HMGET', history, behind)
+    if has_flow then on_demand().read_flows(behind) end
     for i, id in ipairs(behind) do
       local record, p = its_records[i], read_history(its_histories[i])
       if not record or type_of(record) ~= plan.kind or not p or is_suspect(p.losses) then return end
+      if has_flow and on_demand().must_not_start(id, p, over) then return end
       if not has_space_for(record, its_histories[i]) then return end
       had[id] = admitted[id]
       table.insert(chain.places, take(id, record, its_histories[i], p.attempt, wait_line(queue, resource)))
@@ -167,6 +172,7 @@ local function claim(at)
       broken[#broken + 1] = {id, from.key}
       return
     end
+    if has_flow and on_demand().must_not_start(id, {attempt = attempt, losses = losses}, over) then return end
     local suspect = is_suspect(losses)
     if suspect and not allow_suspect then
       passed_suspect = true
@@ -258,6 +264,7 @@ local function claim(at)
         if found_histories[i] or not from[i].of_new then may_have[#may_have + 1] = id end
       end
       for id, a in pairs(admissions_if_any(may_have)) do had[id] = a end
+      if has_flow then on_demand().read_flows(found) end
       for i, id in ipairs(found) do
         if full then return end
         from[i].seen = from[i].seen + 1
@@ -305,9 +312,9 @@ local function claim(at)
       end
     end
   end
-  if #ids + #aside + #broken + #strays + #parks == 0 then
+  if #ids + #aside + #broken + #strays + #parks + #over == 0 then
     change_turns()
-    return {'', '', 0, has_waiting_suspect(queue, passed_suspect), 0, '', is_left and 1 or 0}
+    return {'', '', 0, has_waiting_suspect(queue, passed_suspect), 0, '', is_left and 1 or 0, ''}
   end
 
   for _, a in pairs(had) do
@@ -335,10 +342,16 @@ local function claim(at)
     add_one(leaving, s[2], s[1])
   end
   local ready_at = first_id and tonumber(call('ZSCORE', first_key, first_id))
+  if has_flow then
+    on_demand().plan_ends(over)
+    on_demand().plan_starts(ids)
+    keep_totals(job_counts)
+  end
   each_list(leaving, 'ZREM')
   each_list(entering, 'ZADD')
   many('SADD', types_of(queue), new_types)
   for _, b in ipairs(broken) do move_to_quarantine(b[1], b[2], queue) end
+  if has_flow then on_demand().carry_out_ends() end
 
   local own = math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
   woken = woken - own
@@ -349,7 +362,8 @@ local function claim(at)
   change_turns()
   for resource in pairs(skipped) do on_demand().close_empty_line(resource, queue) end
 
-  local answer = {'', '', #parks, has_waiting_suspect(queue, passed_suspect), cut and 1 or 0, '', is_left and 1 or 0}
+  local answer = {'', '', #parks, has_waiting_suspect(queue, passed_suspect), cut and 1 or 0, '', is_left and 1 or 0,
+                  has_flow and on_demand().times_left(ids) or ''}
   local answered = #answer
   if ready_at then answer[6] = int_text(math.max(0, math.min(now - ready_at, longest))) end
   if #ids > 0 then

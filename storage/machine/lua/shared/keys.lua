@@ -23,8 +23,10 @@ local waiting = P .. ':waiting'          -- sorted set: resources with waiters, 
 local reserved = P .. ':reserved'        -- sorted set: resource, as "length:bytes", and id -> since when it is reserved
 local next_checks = P .. ':next_checks'  -- sorted set: a line's resource -> the instant at which to look at it again
 local served = P .. ':served'            -- sorted set: queue -> the instant until which it counts as served
--- Jobs that run after others (continuations.lua).
+-- What jobs have to do with others, and with time (flow_rows.lua).
 local flow = P .. ':flow'              -- hash: id -> what a job has to do with others
+local held_keys = P .. ':keys'         -- hash: unique key -> who has it (unique_keys.lua)
+local group_counts = P .. ':groups'    -- hash: group -> how many of its members have ended (groups.lua)
 local agenda = P .. ':agenda'          -- sorted set: what a step left undone -> the instant from which on it is to be done
 -- Locks.
 local locks = P .. ':locks'            -- hash: resource -> "fence lease ", the token as "length:bytes", and the holder
@@ -47,7 +49,8 @@ local function holders(resource) return P .. ':holders:' .. resource end
 -- Who waits for it: a sorted set of ids for each queue, by the number of their first parking; and the set of queues.
 local function wait_line(queue, resource) return P .. ':wait:' .. queue .. '/' .. resource end
 local function waits(resource) return P .. ':waits:' .. resource end
--- The children of a job: a sorted set of ids.
+-- The children of a job or a group, and the members of a group: sorted sets of ids.
 local function after(parent) return P .. ':after:' .. parent end
+local function members(group) return P .. ':members:' .. group end
 -- Totals of a number of minutes, or hours, for each queue: of one hour since 1970, or of one day.
 local function total_list(kind, slot) return P .. ':' .. kind .. ':' .. int_text(slot) end

@@ -96,13 +96,13 @@ local function remember(p, fence, attempt, claimed, server, how)
   end
 end
 
--- Of a run that was asked to end, and did not succeed: the reason of its job (storage/messages.hpp), and how it ended as
--- `remember` takes it.
-local function reason_of_cancelled(p) return (string.gsub(p.reason, '^cancellation asked for', 'cancelled')) end
-local function as_cancelled(how)
+-- How a run ended, as `remember` takes it, with another cause.
+local function with_cause(cause, how)
   local _, behind = text_at(how, 1)
-  return text('cancelled') .. sub(how, behind)
+  return text(cause) .. sub(how, behind)
 end
+-- Of a run that was asked to end, and did not succeed: the reason of its job (storage/messages.hpp).
+local function reason_of_cancelled(p) return (string.gsub(p.reason, '^cancellation asked for', 'cancelled')) end
 
 -- A lock, or nothing when it cannot be read.
 local function read_lock(value)

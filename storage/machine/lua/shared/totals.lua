@@ -144,4 +144,5 @@ local function keep_totals(counted)
   if over then end_minutes(over, now_minute) end
   many('HSET', totals_before, anew)
   many('HSET', totals, changed)
+  for queue in pairs(counted) do counted[queue] = nil end  -- a step may count again
 end

@@ -1,0 +1,73 @@
+#include "client/parts.hpp"
+#include "core/ranges.hpp"
+
+namespace sluice {
+namespace {
+
+using what = storage::change_group_request::what;
+
+result<void> check_name(const group_name& name) {
+  if (valid_name(name.value)) return {};
+  return error{errc::invalid_argument, cat("'", printable(name.value, 60), "' is no name of a group: it must be 1 to 200 "
+                                           "characters of A-Z a-z 0-9 _ . : -")};
+}
+
+}  // namespace
+
+result<void> client::parts::change_group(storage::change_group_request asked, std::string_view noted_as) {
+  const auto name = asked.group.name;
+  if (auto named = check_name(name); !named) return named;
+  auto told = change({std::move(asked)}).front();
+  if (!told) return told.error();
+  if (*told) note(noted_as, {name.value});
+  return {};
+}
+
+result<void> client::create_group(const new_group& group) {
+  if (!group.in.empty())
+    if (auto named = check_name(group.in); !named) return named;
+  if (!ranges::seal_within.contains(group.seal_within))
+    return error{errc::invalid_argument, "seal_within must be 1 s to 10 years"};
+  return parts_->change_group({what::create, group}, "make group");
+}
+result<void> client::seal_group(const group_name& name) { return parts_->change_group({what::seal, {name}}, "seal group"); }
+result<void> client::cancel_group(const group_name& name) {
+  return parts_->change_group({what::cancel, {name}}, "cancel group");
+}
+
+result<group_status> client::group(const group_name& name) {
+  if (auto named = check_name(name); !named) return named.error();
+  auto got = parts_->ask_for<storage::groups_answer>(storage::groups_request{name, 1});
+  if (!got) return got.error();
+  if (got->page.groups.empty()) return error{errc::not_found, cat("there is no group ", name.value)};
+  return std::move(got->page.groups.front());
+}
+
+result<group_page> client::groups(std::uint32_t limit, const std::string& after) {
+  if (auto fine = check_limit(limit); !fine) return fine.error();
+  auto got = parts_->ask_for<storage::groups_answer>(storage::groups_request{{}, limit, after});
+  if (!got) return got.error();
+  return std::move(got->page);
+}
+
+result<std::uint64_t> client::requeue_failed(const group_name& name) {
+  const auto known = group(name);
+  if (!known) return known.error();
+  if (known->cancelled) return error{errc::illegal_transition, cat("group ", name.value, " was cancelled")};
+  std::uint64_t requeued = 0;
+  for (std::uint64_t skip = 0;;) {
+    const auto some = parts_->ask_for<storage::names_answer>(storage::failed_members_request{name, skip});
+    if (!some) return some.error();
+    std::vector<job_id> ids;
+    for (const auto& member : some->names)
+      if (!member.starts_with('@')) ids.emplace_back(member);
+    std::uint64_t done = 0;
+    for (const auto& one : parts_->change<storage::requeue_request>("requeue", ids, job_state::failed))
+      done += one && *one;
+    requeued += done;
+    skip += some->names.size() - done;  // those stay among the failed
+    if (some->names.size() < storage::largest_page) return requeued;
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,394 @@
+// Groups of jobs. The names of the scenarios begin with the corner cases that they are about.
+#include "storage/flow_words.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+// A group with three ways to be told of its end.
+void with_callbacks(world& w, const std::string& name) {
+  REQUIRE(create(w, name).code == errc::none);
+  const auto told = put(w, {behind("on-finished", name, parent_end::finished),
+                            behind("on-succeeded", name, parent_end::succeeded),
+                            behind("on-first-failure", name, parent_end::first_failure)});
+  for (const auto code : told.each)
+    REQUIRE(code == errc::none);
+}
+std::string callbacks(world& w) {
+  std::string all;
+  for (const auto* id : {"on-finished", "on-succeeded", "on-first-failure"})
+    all += cat(all.empty() ? "" : " ", name_of(state(w, id)));
+  return all;
+}
+// Ends what runs, whatever it is.
+void end_all(world& w, const names& failing = {}) {
+  for (auto some = claim(w, {.free = 100}); !some.jobs.empty(); some = claim(w, {.free = 100}))
+    for (const auto& one : some.jobs) {
+      const bool fails = std::find(failing.begin(), failing.end(), one.job.id.value) != failing.end();
+      REQUIRE(settle(w, one.job, fails ? how::failed : how::succeeded) == errc::none);
+    }
+}
+
+}  // namespace
+
+ON_EACH_STORE("bat: a group counts its members and releases who waits for it with the last of them") {
+  with_callbacks(w, "pages");
+  put_members(w, "pages", {"a", "b"});
+  CHECK(group_in_words(w, "pages") == "2 open, 0 succeeded, 0 failed, 0 deleted");
+  audit(w);
+  end(w, "a");
+  REQUIRE(seal(w, "pages").code == errc::none);
+  CHECK(group_in_words(w, "pages") == "1 open, 1 succeeded, 0 failed, 0 deleted, sealed");
+  CHECK(callbacks(w) == "awaiting awaiting awaiting");
+  CHECK(explain(w, "on-finished").open_parents.at(0).value == "@pages");
+  audit(w);
+  end(w, "b");
+  CHECK(w.store().made_work().queues.contains("default"));
+  CHECK(group_in_words(w, "pages") == "0 open, 2 succeeded, 0 failed, 0 deleted, sealed, finished");
+  CHECK(callbacks(w) == "enqueued enqueued deleted");
+  CHECK(get(w, "on-first-failure").reason == "its group pages ended as succeeded");
+  const auto parents = w.ask<storage::parents_answer>(storage::parents_request{job_id("on-finished")}).parents;
+  REQUIRE(parents.size() == 1);
+  CHECK(parents[0].group.value == "pages");
+  CHECK(parents[0].state == job_state::succeeded);
+  CHECK(parents[0].met == true);
+  audit(w);
+}
+
+ON_EACH_STORE("bat-1 A job that is stored already or is refused is not counted") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"a"});
+  CHECK(report(put(w, {member("a", "g")})) == "same");
+  auto orphan = member("b", "g");
+  orphan.after.parents = {job_id("nobody")};
+  CHECK(report(put(w, {orphan})) == "not_found");
+  put_all(w, {"plain"});
+  CHECK(report(put(w, {member("plain", "g")})) == "same");  // it was stored without a group, and stays so
+  auto twin = changed({.id = "t1"}, [](prepared_job& j) { j.group = group_name("g"), j.unique_key = "work/k"; });
+  CHECK(report(put(w, {twin})) == "stored");
+  auto second = changed({.id = "t2"}, [](prepared_job& j) { j.group = group_name("g"), j.unique_key = "work/k"; });
+  CHECK(report(put(w, {second})) == "duplicate t1");
+  CHECK(group_in_words(w, "g") == "2 open, 0 succeeded, 0 failed, 0 deleted");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-2 Members run before the seal, and nobody is told of an end before it") {
+  with_callbacks(w, "g");
+  for (int part = 0; part < 3; ++part) {
+    names ids;
+    for (int i = 0; i < 120; ++i)
+      ids.push_back(cat("m", part, "-", i));
+    put_members(w, "g", ids);
+    end_all(w);
+    CHECK(callbacks(w) == "awaiting awaiting awaiting");
+  }
+  CHECK(group_in_words(w, "g") == "0 open, 360 succeeded, 0 failed, 0 deleted");
+  audit(w);
+  REQUIRE(seal(w, "g").code == errc::none);
+  CHECK(callbacks(w) == "enqueued enqueued deleted");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-3 A group that is not sealed in time is cancelled") {
+  REQUIRE(change_group(w, storage::change_group_request::what::create, {"g"_group, {}, 10min}).code == errc::none);
+  put_members(w, "g", {"a"});
+  REQUIRE(put(w, {behind("told", "g", parent_end::deleted)}).each.at(0) == errc::none);
+  CHECK(promote(w).next_in == std::optional<duration>(10min));
+  w.clock.advance(10min);
+  work_off(w);
+  CHECK(state(w, "a") == job_state::deleted);
+  CHECK(get(w, "a").reason == "its group g was cancelled");
+  CHECK(state(w, "told") == job_state::enqueued);
+  CHECK(group_in_words(w, "g") == "0 open, 0 succeeded, 0 failed, 1 deleted, cancelled, finished");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-4 An empty group ends with its seal, and so for the group that it is in") {
+  with_callbacks(w, "outer");
+  REQUIRE(create(w, "inner", "outer").code == errc::none);
+  CHECK(group_in_words(w, "outer") == "1 open, 0 succeeded, 0 failed, 0 deleted");
+  REQUIRE(seal(w, "outer").code == errc::none);
+  CHECK(callbacks(w) == "awaiting awaiting awaiting");
+  audit(w);
+  REQUIRE(seal(w, "inner").code == errc::none);
+  CHECK(seal(w, "inner").changed == false);
+  CHECK(group_in_words(w, "inner") == "0 open, 0 succeeded, 0 failed, 0 deleted, sealed, finished");
+  CHECK(group_in_words(w, "outer") == "0 open, 1 succeeded, 0 failed, 0 deleted, sealed, finished");
+  CHECK(callbacks(w) == "enqueued enqueued deleted");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-5 Of the last two members and the seal in one batch, in any order, each is told once") {
+  with_callbacks(w, "g");
+  put_members(w, "g", {"a", "b"});
+  const auto both = claim(w, {.free = 2});
+  REQUIRE(both.jobs.size() == 2);
+  std::vector<storage::request> batch{
+      storage::settle_request{{ended(both.jobs[0].job, how::succeeded)}, {}},
+      storage::change_group_request{storage::change_group_request::what::seal, {"g"_group}},
+      storage::settle_request{{ended(both.jobs[1].job, how::succeeded)}, {}}};
+  std::rotate(batch.begin(), batch.begin() + GENERATE(0, 1, 2), batch.end());
+  for (const auto& answer : w.store().apply(batch))
+    REQUIRE(code_of(answer) == errc::none);
+  CHECK(callbacks(w) == "enqueued enqueued deleted");
+  CHECK(get(w, "on-finished").history.empty());
+  audit(w);
+}
+
+ON_EACH_STORE("bat-6 A member that is retried, deferred, given back or lost is open still") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"a"});
+  REQUIRE(seal(w, "g").code == errc::none);
+  for (const auto by : {how::retry, how::deferred, how::given_back}) {
+    REQUIRE(settle(w, claim_one(w), by) == errc::none);
+    CHECK(group_in_words(w, "g") == "1 open, 0 succeeded, 0 failed, 0 deleted, sealed");
+  }
+  (void)claim_one(w);
+  lose_all(w);
+  CHECK(group_in_words(w, "g") == "1 open, 0 succeeded, 0 failed, 0 deleted, sealed");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-7 A lost run that is settled late counts nothing") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"a"});
+  const auto lost = claim_one(w);
+  lose_all(w);
+  CHECK(settle(w, lost) == errc::stale_fence);
+  CHECK(group_in_words(w, "g") == "1 open, 0 succeeded, 0 failed, 0 deleted");
+  end(w, "a");
+  CHECK(settle(w, lost) == errc::stale_fence);
+  CHECK(group_in_words(w, "g") == "0 open, 1 succeeded, 0 failed, 0 deleted");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-8 A failed member that is requeued while the group is open is open again") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"a", "b"});
+  end(w, "a", how::failed);
+  CHECK(group_in_words(w, "g") == "1 open, 0 succeeded, 1 failed, 0 deleted");
+  REQUIRE(requeue(w, "a").code == errc::none);
+  CHECK(group_in_words(w, "g") == "2 open, 0 succeeded, 0 failed, 0 deleted");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-8 After its end a group goes on with a requeued member, and success is told then, once") {
+  with_callbacks(w, "g");
+  put_members(w, "g", {"a", "b"});
+  REQUIRE(seal(w, "g").code == errc::none);
+  end(w, "a", how::failed);
+  CHECK(callbacks(w) == "awaiting awaiting enqueued");
+  for (auto some = claim(w, {.free = 9}); !some.jobs.empty(); some = claim(w, {.free = 9}))
+    for (const auto& one : some.jobs)
+      REQUIRE(settle(w, one.job) == errc::none);
+  CHECK(callbacks(w) == "succeeded deleted succeeded");
+  CHECK(get(w, "on-succeeded").reason == "its group g ended as failed");
+  audit(w);
+  REQUIRE(requeue(w, "a").code == errc::none);
+  CHECK(group_in_words(w, "g") == "1 open, 1 succeeded, 0 failed, 0 deleted, sealed");
+  CHECK(callbacks(w) == "succeeded awaiting succeeded");
+  audit(w);
+  end(w, "a");
+  CHECK(callbacks(w) == "succeeded enqueued succeeded");
+  CHECK(group_in_words(w, "g") == "0 open, 2 succeeded, 0 failed, 0 deleted, sealed, finished");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-9 A running member adds members behind the seal, and nobody else does") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"a"});
+  REQUIRE(seal(w, "g").code == errc::none);
+  CHECK(report(put(w, {member("late", "g")})) == "group_closed");
+  const auto a = claim_one(w);
+  const auto by = [](const job& run, const std::string& id) {
+    auto made = member(id, "g");
+    made.added_by = {run.id, run.fence};
+    return made;
+  };
+  CHECK(report(put(w, {by(a, "b")})) == "stored");
+  CHECK(report(put(w, {by(a, "b")})) == "same");
+  put_all(w, {"stranger"});
+  const auto stranger = claim(w, {.free = 2}).jobs.at(1).job;
+  CHECK(report(put(w, {by(stranger, "c")})) == "group_closed");
+  REQUIRE(settle(w, a) == errc::none);
+  CHECK(report(put(w, {by(a, "d")})) == "group_closed");
+  CHECK(group_in_words(w, "g") == "1 open, 1 succeeded, 0 failed, 0 deleted, sealed");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-10 No member of a cancelled group starts, those that wait are deleted, and its end is told") {
+  with_callbacks(w, "g");
+  put_members(w, "g", {"a", "b", "c"});
+  auto later = member("later", "g");
+  later.delay = 1h;
+  REQUIRE(put(w, {later}).each.at(0) == errc::none);
+  const auto a = claim_one(w);
+  REQUIRE(cancel_group(w, "g").code == errc::none);
+  CHECK(cancel_group(w, "g").changed == false);
+  CHECK(claim(w, {.free = 9}).jobs.empty());  // before promote has come to them
+  CHECK(state(w, "b") == job_state::deleted);
+  CHECK(report(put(w, {member("d", "g")})) == "group_closed");
+  work_off(w);
+  CHECK(state(w, "c") == job_state::deleted);
+  CHECK(state(w, "later") == job_state::deleted);
+  CHECK(callbacks(w) == "awaiting awaiting awaiting");
+  audit(w);
+  REQUIRE(settle(w, a) == errc::none);
+  CHECK(callbacks(w) == "enqueued deleted deleted");
+  CHECK(requeue(w, "b").code == errc::illegal_transition);
+  CHECK(seal(w, "g").code == errc::illegal_transition);
+  audit(w);
+}
+
+ON_EACH_STORE("bat-10 A group in a cancelled one is cancelled, and a cancelled one in it leaves the outer as it is") {
+  REQUIRE(create(w, "outer").code == errc::none);
+  REQUIRE(create(w, "left", "outer").code == errc::none);
+  REQUIRE(create(w, "right", "outer").code == errc::none);
+  put_members(w, "left", {"l"});
+  put_members(w, "right", {"r"});
+  put_members(w, "outer", {"o"});
+  REQUIRE(cancel_group(w, "left").code == errc::none);
+  work_off(w);
+  CHECK(state(w, "l") == job_state::deleted);
+  CHECK(group_in_words(w, "outer") == "2 open, 0 succeeded, 0 failed, 1 deleted");
+  audit(w);
+  REQUIRE(cancel_group(w, "outer").code == errc::none);
+  CHECK(report(put(w, {member("r2", "right")})) == "group_closed");
+  CHECK(claim(w, {.free = 9}).jobs.empty());
+  work_off(w);
+  CHECK(state(w, "r") == job_state::deleted);
+  CHECK(group_in_words(w, "right") == "0 open, 0 succeeded, 0 failed, 1 deleted, cancelled, finished");
+  CHECK(group_in_words(w, "outer") == "0 open, 0 succeeded, 0 failed, 3 deleted, cancelled, finished");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-11 Of a cancel and the last end, in either order, each is told once") {
+  with_callbacks(w, "g");
+  put_members(w, "g", {"a"});
+  REQUIRE(seal(w, "g").code == errc::none);
+  const auto a = claim_one(w);
+  std::vector<storage::request> batch{
+      storage::settle_request{{ended(a, how::succeeded)}, {}},
+      storage::change_group_request{storage::change_group_request::what::cancel, {"g"_group}}};
+  const bool cancel_first = GENERATE(true, false);
+  if (cancel_first) std::swap(batch[0], batch[1]);
+  w.store().apply(batch);
+  work_off(w);
+  CHECK(callbacks(w) == (cancel_first ? "enqueued deleted deleted" : "enqueued enqueued deleted"));
+  audit(w);
+}
+
+ON_EACH_STORE("bat-12 A group stays until nobody who was in it or waits for it is stored") {
+  with_callbacks(w, "g");
+  put_members(w, "g", {"a"});
+  REQUIRE(seal(w, "g").code == errc::none);
+  end(w, "a");
+  REQUIRE(settle(w, claim_one(w), how::retry, 100h) == errc::none);  // one of its callbacks
+  end_all(w);
+  w.clock.advance(25h);
+  work_off(w);
+  CHECK(group_now(w, "g").has_value());
+  retention_options soon;
+  soon.succeeded.age = soon.failed.age = soon.deleted.age = 1s;
+  ask(w, storage::prune_request{soon});
+  w.clock.advance(25h);
+  work_off(w);
+  CHECK(group_now(w, "g").has_value());  // the callback is not final
+  audit(w);
+  w.clock.advance(100h);
+  work_off(w);
+  end_all(w);
+  w.clock.advance(25h);
+  ask(w, storage::prune_request{soon});
+  work_off(w);
+  w.clock.advance(25h);
+  work_off(w);
+  CHECK_FALSE(group_now(w, "g").has_value());
+  audit(w);
+}
+
+ON_EACH_STORE("bat-13 A pruned or deleted member keeps its count") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"a", "b", "c"});
+  end(w, "a");
+  REQUIRE(remove(w, "b").code == errc::none);
+  retention_options soon;
+  soon.succeeded.age = soon.deleted.age = 1s;
+  w.clock.advance(1min);
+  CHECK(ask(w, storage::prune_request{soon}).removed == 2);
+  CHECK(group_in_words(w, "g") == "1 open, 1 succeeded, 0 failed, 1 deleted");
+  audit(w);
+}
+
+ON_EACH_STORE("bat-14 Success may wait for the job that is told of the end") {
+  with_callbacks(w, "g");
+  put_members(w, "g", {"a"});
+  auto last = behind("last", "g", parent_end::succeeded);
+  last.after.parents = {job_id("on-finished")};
+  REQUIRE(put(w, {last}).each.at(0) == errc::none);
+  REQUIRE(seal(w, "g").code == errc::none);
+  end(w, "a");
+  CHECK(state(w, "last") == job_state::awaiting);
+  end_all(w);
+  CHECK(state(w, "last") == job_state::succeeded);
+  audit(w);
+}
+
+ON_EACH_STORE("dag-4 Between two steps an empty group lets the join run") {
+  put_all(w, {"first"});
+  REQUIRE(create(w, "fan").code == errc::none);
+  auto join = behind("join", "fan", parent_end::succeeded);
+  join.after.parents = {job_id("first")};
+  REQUIRE(put(w, {join}).each.at(0) == errc::none);
+  REQUIRE(seal(w, "fan").code == errc::none);
+  end(w, "first");
+  CHECK(state(w, "join") == job_state::enqueued);
+  audit(w);
+}
+
+ON_EACH_STORE("dag-5 Many gather by the counts of a group, whose last end is one short step") {
+  REQUIRE(create(w, "g").code == errc::none);
+  for (int part = 0; part < 20; ++part) {
+    names ids;
+    for (int i = 0; i < 100; ++i)
+      ids.push_back(cat(part, "-", i));
+    put_members(w, "g", ids);
+  }
+  REQUIRE(put(w, {behind("join", "g", parent_end::succeeded)}).each.at(0) == errc::none);
+  REQUIRE(seal(w, "g").code == errc::none);
+  end_all(w);
+  CHECK(state(w, "join") == job_state::succeeded);
+  CHECK(group_in_words(w, "g") == "0 open, 2000 succeeded, 0 failed, 0 deleted, sealed, finished");
+}
+
+ON_EACH_STORE("A group has one name, and what cannot be made of it is said") {
+  REQUIRE(create(w, "g").code == errc::none);
+  CHECK(create(w, "g").changed == false);
+  REQUIRE(create(w, "outer").code == errc::none);
+  CHECK(create(w, "g", "outer").code == errc::illegal_transition);
+  CHECK(create(w, "h", "nowhere").code == errc::not_found);
+  CHECK(seal(w, "nowhere").code == errc::not_found);
+  CHECK(report(put(w, {member("a", "nowhere")})) == "not_found");
+  CHECK(report(put(w, {behind("b", "nowhere", parent_end::finished)})) == "not_found");
+  REQUIRE(seal(w, "outer").code == errc::none);
+  CHECK(create(w, "h", "outer").code == errc::group_closed);
+  CHECK(cancel_group(w, "outer").code == errc::illegal_transition);
+  CHECK(w.ask<storage::groups_answer>(storage::groups_request{{}, 1}).page.next == "g");
+  CHECK(w.ask<storage::groups_answer>(storage::groups_request{{}, 1, "g"}).page.groups.at(0).name.value == "outer");
+  audit(w);
+}
+
+ON_EACH_STORE("Who waits for a group that has ended is told in its own step") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"a"});
+  end(w, "a", how::failed);
+  CHECK(put(w, {behind("at-once", "g", parent_end::first_failure)}).each.at(0) == errc::none);
+  CHECK(state(w, "at-once") == job_state::enqueued);
+  REQUIRE(seal(w, "g").code == errc::none);
+  CHECK(put(w, {behind("then", "g", parent_end::failed)}).each.at(0) == errc::none);
+  CHECK(state(w, "then") == job_state::enqueued);
+  CHECK(put(w, {behind("never", "g", parent_end::succeeded)}).each.at(0) == errc::none);
+  CHECK(state(w, "never") == job_state::deleted);
+  audit(w);
+}

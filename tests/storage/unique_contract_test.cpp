@@ -1,0 +1,259 @@
+// Unique keys. The names of the scenarios begin with the corner cases that they are about.
+#include "storage/flow_words.hpp"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+struct key_words {
+  unique_until until = unique_until::end;
+  when_taken then = when_taken::skip;
+  duration period{0};
+  duration at_most{0};
+  duration delay{0};
+  std::string key = "work/k";
+};
+prepared_job keyed(const std::string& id, const key_words& words = {}) {
+  return changed({.id = id, .delay = words.delay}, [&](prepared_job& j) {
+    j.unique_key = words.key;
+    j.unique.until = words.until;
+    j.unique.then = words.then;
+    j.unique.period = words.period;
+    j.unique.at_most = words.at_most;
+  });
+}
+std::string put_key(world& w, const std::string& id, const key_words& words = {}) {
+  return report(put(w, {keyed(id, words)}));
+}
+
+}  // namespace
+
+ON_EACH_STORE("uni: one job at a time has a key, until its end") {
+  CHECK(put_key(w, "a") == "stored");
+  CHECK(put_key(w, "b") == "duplicate a");
+  CHECK_FALSE(look(w, "b").found.has_value());
+  CHECK(put_key(w, "other", {.key = "work/o"}) == "stored");
+  audit(w);
+  end(w, "a");
+  CHECK(put_key(w, "b") == "stored");
+  audit(w);
+  CHECK(put_key(w, "c", {.then = when_taken::refuse}) == "unique_conflict");
+  CHECK_FALSE(look(w, "c").found.has_value());
+}
+
+ON_EACH_STORE("uni-1 Of two in one call, and of two calls in one batch, one is stored") {
+  const auto told = put(w, {keyed("a"), keyed("b")});
+  CHECK(report(told, 0) == "stored");
+  CHECK(report(told, 1) == "duplicate a");
+  const std::vector<storage::request> batch{storage::enqueue_request{{keyed("c", {.key = "work/2"})}},
+                                            storage::enqueue_request{{keyed("d", {.key = "work/2"})}}};
+  const auto answers = w.store().apply(batch);
+  CHECK(report(std::get<storage::enqueue_answer>(answers[0])) == "stored");
+  CHECK(report(std::get<storage::enqueue_answer>(answers[1])) == "duplicate c");
+  audit(w);
+}
+
+ON_EACH_STORE("uni-2 An enqueue that is repeated is the same job, and no conflict with itself") {
+  for (const auto rule : {when_taken::skip, when_taken::refuse, when_taken::replace, when_taken::extend,
+                          when_taken::coalesce}) {
+    const auto id = cat("a", static_cast<int>(rule));
+    CHECK(put_key(w, id, {.then = rule, .key = id}) == "stored");
+    CHECK(put_key(w, id, {.then = rule, .key = id}) == "same");
+  }
+  audit(w);
+}
+
+ON_EACH_STORE("uni-3 The key stays through losses and retries, and each end for good frees it in its step") {
+  CHECK(put_key(w, "a") == "stored");
+  for (const auto by : {how::retry, how::deferred, how::given_back}) {
+    REQUIRE(settle(w, claim_one(w), by) == errc::none);
+    CHECK(put_key(w, "b") == "duplicate a");
+  }
+  (void)claim_one(w);
+  lose_all(w);
+  CHECK(put_key(w, "b") == "duplicate a");
+  audit(w);
+  (void)claim_one(w, {.allow_suspect = true});
+  lose_all(w, 30s, 1);  // failed by its losses
+  CHECK(put_key(w, "b") == "stored");
+  REQUIRE(remove(w, "b").code == errc::none);
+  CHECK(put_key(w, "c") == "stored");
+  end(w, "c", how::failed);
+  CHECK(put_key(w, "d") == "stored");
+  REQUIRE(remove(w, "d").code == errc::none);
+  auto orphan = keyed("e");
+  orphan.after.parents = {job_id("c")};
+  CHECK(report(put(w, {orphan})) == "stored");  // and ends at once as unmet
+  CHECK(state(w, "e") == job_state::deleted);
+  CHECK(put_key(w, "f") == "stored");
+  audit(w);
+}
+
+ON_EACH_STORE("uni-4 An old job that is removed or requeued does not free the key of a newer one") {
+  CHECK(put_key(w, "old") == "stored");
+  end(w, "old", how::failed);
+  CHECK(put_key(w, "new") == "stored");
+  REQUIRE(remove(w, "old").code == errc::none);
+  CHECK(put_key(w, "third") == "duplicate new");
+  retention_options soon;
+  soon.deleted.age = 1s;
+  w.clock.advance(1min);
+  ask(w, storage::prune_request{soon});
+  CHECK(put_key(w, "third") == "duplicate new");
+  audit(w);
+}
+
+ON_EACH_STORE("uni-5 A key until the start is free from the claim on, and taken again when that start was none") {
+  const key_words until_start{.until = unique_until::start};
+  CHECK(put_key(w, "a", until_start) == "stored");
+  CHECK(put_key(w, "b", until_start) == "duplicate a");
+  const auto a = claim_one(w);
+  audit(w);
+  REQUIRE(settle(w, a, how::given_back) == errc::none);
+  CHECK(put_key(w, "b", until_start) == "duplicate a");
+  audit(w);
+  const auto again = claim_one(w);
+  CHECK(put_key(w, "b", until_start) == "stored");
+  REQUIRE(settle(w, again, how::given_back) == errc::none);  // another has it by now: two wait
+  CHECK(put_key(w, "c", until_start) == "duplicate b");
+  audit(w);
+  end(w, "a");
+  CHECK(put_key(w, "c", until_start) == "duplicate b");
+  end(w, "b");
+  CHECK(put_key(w, "c", until_start) == "stored");
+  audit(w);
+}
+
+ON_EACH_STORE("uni-6 A period counts from the enqueue by the store's clock, whatever becomes of the job") {
+  const key_words period{.until = unique_until::period, .period = 10min};
+  CHECK(put_key(w, "a", period) == "stored");
+  end(w, "a");
+  CHECK(put_key(w, "b", period) == "duplicate a");
+  audit(w);
+  w.clock.advance(-5min);
+  CHECK(put_key(w, "b", period) == "duplicate a");
+  w.clock.advance(15min - 1us);
+  CHECK(put_key(w, "b", period) == "duplicate a");
+  w.clock.advance(1us);
+  SECTION("It is taken over when nobody has looked at it yet") {
+    CHECK(put_key(w, "b", period) == "stored");
+    audit(w);
+  }
+  SECTION("Nothing is left of it when somebody has") {
+    work_off(w);
+    audit(w);
+    CHECK(put_key(w, "b", period) == "stored");
+  }
+}
+
+ON_EACH_STORE("uni-7 A job whose key another has cannot be requeued; else it has its key again") {
+  CHECK(put_key(w, "a") == "stored");
+  end(w, "a", how::failed);
+  CHECK(put_key(w, "b") == "stored");
+  const auto refused = requeue(w, "a");
+  CHECK(refused.code == errc::unique_conflict);
+  CHECK(refused.message.find("b") != std::string::npos);
+  CHECK(state(w, "a") == job_state::failed);
+  audit(w);
+  end(w, "b");
+  REQUIRE(requeue(w, "a").code == errc::none);
+  CHECK(put_key(w, "c") == "duplicate a");
+  audit(w);
+}
+
+ON_EACH_STORE("uni-8 A waiting job is replaced in the step that stores the other; a running one is not") {
+  const key_words replaces{.then = when_taken::replace};
+  CHECK(put_key(w, "a") == "stored");
+  CHECK(put_key(w, "b", {.then = when_taken::replace, .delay = 1h}) == "replaced a");
+  CHECK(state(w, "a") == job_state::deleted);
+  CHECK(get(w, "a").reason == "replaced by b");
+  CHECK(get(w, "a").history.at(0).cause == "replaced");
+  CHECK(state(w, "b") == job_state::scheduled);
+  audit(w);
+  CHECK(put_key(w, "c", replaces) == "replaced b");
+  audit(w);
+  const auto c = claim_one(w);
+  CHECK(put_key(w, "d", replaces) == "duplicate c");
+  REQUIRE(settle(w, c) == errc::none);
+  CHECK(put_key(w, "d", replaces) == "stored");
+  audit(w);
+}
+
+ON_EACH_STORE("uni-8 Who waits for a throttler is replaced with its place, and who awaits it is told") {
+  REQUIRE(define(w, "semaphore:s", 1) == defined::added);
+  (void)holding(w, "holder", {"semaphore:s"});
+  CHECK(put_key(w, "a") == "stored");
+  REQUIRE(take(w, claim_one(w), {"semaphore:s"}).starts_with("parked "));
+  auto child = changed({.id = "child"}, [](prepared_job& j) { j.after.parents = {job_id("a")}; });
+  REQUIRE(put(w, {child}).each.at(0) == errc::none);
+  CHECK(put_key(w, "b", {.then = when_taken::replace}) == "replaced a");
+  CHECK(waiters(w, "semaphore:s") == names{});
+  CHECK(state(w, "child") == job_state::deleted);
+  audit(w);
+}
+
+ON_EACH_STORE("uni-9 A scheduled job is due later by whoever extends it, and no later than at most") {
+  const key_words extends{.then = when_taken::extend, .at_most = 25min, .delay = 10min};
+  const auto due_in = [&] { return *get(w, "a").due_at - w.clock.now(); };
+  CHECK(put_key(w, "a", extends) == "stored");
+  w.clock.advance(9min);
+  CHECK(put_key(w, "b", extends) == "duplicate a");
+  CHECK(due_in() == 10min);
+  audit(w);
+  w.clock.advance(9min);
+  CHECK(put_key(w, "b", extends) == "duplicate a");
+  CHECK(due_in() == 7min);
+  w.clock.advance(7min);
+  promote(w);
+  CHECK(state(w, "a") == job_state::enqueued);
+  CHECK(put_key(w, "b", extends) == "duplicate a");
+  CHECK(state(w, "a") == job_state::enqueued);
+  audit(w);
+}
+
+ON_EACH_STORE("uni-10 While one runs the last of those that come waits for its end") {
+  const key_words joins{.then = when_taken::coalesce};
+  CHECK(put_key(w, "a", joins) == "stored");
+  CHECK(put_key(w, "b", joins) == "duplicate a");
+  const auto a = claim_one(w);
+  CHECK(put_key(w, "b", joins) == "stored");
+  CHECK(state(w, "b") == job_state::awaiting);
+  CHECK(explain(w, "b").open_parents.at(0).value == "a");
+  audit(w);
+  CHECK(put_key(w, "c", joins) == "replaced b");
+  CHECK(state(w, "b") == job_state::deleted);
+  audit(w);
+  REQUIRE(settle(w, a, how::retry) == errc::none);  // a retry delays it
+  CHECK(state(w, "c") == job_state::awaiting);
+  CHECK(put_key(w, "d", joins) == "duplicate a");
+  end(w, "a", how::failed);
+  CHECK(state(w, "c") == job_state::enqueued);
+  CHECK(put_key(w, "d", joins) == "duplicate c");
+  audit(w);
+  end(w, "c");
+  CHECK(put_key(w, "d", joins) == "stored");
+  audit(w);
+}
+
+ON_EACH_STORE("uni-10 Who was to be next and is deleted leaves the key to its owner") {
+  const key_words joins{.then = when_taken::coalesce};
+  CHECK(put_key(w, "a", joins) == "stored");
+  const auto a = claim_one(w);
+  CHECK(put_key(w, "b", joins) == "stored");
+  REQUIRE(remove(w, "b").code == errc::none);
+  audit(w);
+  CHECK(put_key(w, "c", joins) == "stored");
+  REQUIRE(settle(w, a) == errc::none);
+  CHECK(state(w, "c") == job_state::enqueued);
+  audit(w);
+}
+
+ON_EACH_STORE("uni-12 A child that awaits has its key already") {
+  put_all(w, {"p"});
+  auto child = keyed("c");
+  child.after.parents = {job_id("p")};
+  CHECK(report(put(w, {child})) == "stored");
+  CHECK(put_key(w, "d") == "duplicate c");
+  audit(w);
+}
