@@ -8,7 +8,8 @@ using what = storage::change_group_request::what;
 
 result<void> check_name(const group_name& name) {
   if (valid_name(name.value)) return {};
-  return error{errc::invalid_argument, cat("'", printable(name.value, 60), "' is no name of a group: it must be 1 to 200 "
+  return error{errc::invalid_argument, cat("'", printable(name.value, 60),
+                                           "' is no name of a group: it must be 1 to 200 "
                                            "characters of A-Z a-z 0-9 _ . : -")};
 }
 
@@ -30,7 +31,9 @@ result<void> client::create_group(const new_group& group) {
     return error{errc::invalid_argument, "seal_within must be 1 s to 10 years"};
   return parts_->change_group({what::create, group}, "make group");
 }
-result<void> client::seal_group(const group_name& name) { return parts_->change_group({what::seal, {name}}, "seal group"); }
+result<void> client::seal_group(const group_name& name) {
+  return parts_->change_group({what::seal, {name}}, "seal group");
+}
 result<void> client::cancel_group(const group_name& name) {
   return parts_->change_group({what::cancel, {name}}, "cancel group");
 }

@@ -20,6 +20,8 @@ constexpr std::array table{
     transition{enqueued, throttled, "lapse"},    transition{succeeded, enqueued, "requeue"},
     transition{failed, enqueued, "requeue"},     transition{deleted, enqueued, "requeue"},
     transition{succeeded, deleted, "delete"},    transition{failed, deleted, "delete"},
+    transition{enqueued, failed, "deadline"},    transition{scheduled, failed, "deadline"},
+    transition{awaiting, failed, "deadline"},    transition{throttled, failed, "deadline"},
 };
 
 constexpr std::array<std::string_view, 9> names{"",           "enqueued",  "scheduled", "awaiting", "throttled",

@@ -90,8 +90,7 @@ result<void> check_group(const new_job& job) {
 }
 
 result<void> check_times(const new_job& job) {
-  for (const auto& [name, time] :
-       {std::pair("start_within", job.start_within), {"finish_within", job.finish_within}})
+  for (const auto& [name, time] : {std::pair("start_within", job.start_within), {"finish_within", job.finish_within}})
     if (time && !ranges::start_within.contains(*time)) return bad(cat(name, " must be 0 to 10 years"));
   return {};
 }
@@ -103,8 +102,8 @@ result<std::string> key_of(const new_job& job) {
   if (rule.until == unique_until::period && !ranges::unique_period.contains(rule.period))
     return bad("unique: the period must be 1 ms to 10 years");
   if (rule.at_most < duration(0)) return bad("unique: at_most must not be negative");
-  if (rule.then == when_taken::coalesce && (rule.until != unique_until::end || !job.after.parents.empty() ||
-                                            !job.after.groups.empty()))
+  if (rule.then == when_taken::coalesce &&
+      (rule.until != unique_until::end || !job.after.parents.empty() || !job.after.groups.empty()))
     return bad("unique: coalesce needs a key that is held until the end, and a job that runs after no others");
   auto key = job.type.value + "/";
   if (rule.per_queue) key += job.queue.value + "/";
@@ -165,8 +164,17 @@ result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) cons
   auto key = key_of(job);
   if (!key) return key.error();
 
-  prepared_job ready{job.id, job.queue, job.delay, {}, std::move(job.after), job.group, job.added_by, std::move(*key),
-                     job.unique.value_or(unique_rule{}), job.start_within, job.finish_within};
+  prepared_job ready{job.id,
+                     job.queue,
+                     job.delay,
+                     {},
+                     std::move(job.after),
+                     job.group,
+                     job.added_by,
+                     std::move(*key),
+                     job.unique.value_or(unique_rule{}),
+                     job.start_within,
+                     job.finish_within};
   ready.record = encode(job.id, job_content{std::move(job.type), std::move(job.queue), std::move(job.args),
                                             std::move(job.headers), job.retry, job.timeout, now});
   return ready;

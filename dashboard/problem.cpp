@@ -52,7 +52,7 @@ bool is_for_clients(errc code) {
   }
 }
 
-http_response made(unsigned status, std::string fields) {
+http_response made(unsigned status, const std::string& fields) {
   http_response said;
   said.status = status;
   said.type = "application/problem+json";

@@ -40,6 +40,7 @@ http_response no_kind(const visit& v) {
 
 http_response faults_of(const std::vector<config::fault>& all) {
   std::vector<body_fault> faults;
+  faults.reserve(all.size());
   for (const auto& f : all)
     faults.push_back({f.pointer, f.problem});
   return wrong_body(faults);

@@ -148,6 +148,7 @@ http_response change_slice(visit& v, const action& how, job_query query, std::ui
 
 std::vector<std::string> items_of(const visit& v, const std::vector<job>& jobs) {
   std::vector<std::string> all;
+  all.reserve(jobs.size());
   for (const auto& one : jobs)
     all.push_back(json_of(one, !v.on.options.hide_args));
   return all;

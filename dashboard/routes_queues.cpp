@@ -98,7 +98,7 @@ http_response resume_queue(visit& v) { return changed(v, v.changing().resume(que
 
 http_response show_totals(visit& v) {
   const auto by = v.parameter("by"), queue = v.parameter("queue");
-  if (by != "" && by != "hour" && by != "minute") return problem(bad_word("by", "hour or minute", by));
+  if (!by.empty() && by != "hour" && by != "minute") return problem(bad_word("by", "hour or minute", by));
   totals_query query;
   query.step = by == "minute" ? totals_step::minute : totals_step::hour;
   if (!queue.empty()) query.queue = queue_name(queue);

@@ -58,10 +58,10 @@ double jobs_between(const std::vector<queue_counts>& before, const std::vector<q
 
 // Adds a page; when it was the last, answers all.
 template <class Rolling, class Row>
-bool add_page(Rolling& to, std::vector<Row> page, std::string next, std::vector<Row>& into) {
+bool add_page(Rolling& to, std::vector<Row> page, const std::string& next, std::vector<Row>& into) {
   for (auto& row : page)
     to.so_far.push_back(std::move(row));
-  to.after = std::move(next);
+  to.after = next;
   if (to.after.empty()) into = std::exchange(to.so_far, {});
   return to.after.empty();
 }

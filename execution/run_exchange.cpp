@@ -4,9 +4,9 @@ namespace sluice::execution {
 
 using std::chrono::steady_clock;
 
-void run_exchange::accept(std::vector<run_ptr> runs) {
+void run_exchange::accept(const std::vector<run_ptr>& runs) {
   const pool_section section(core_);
-  for (auto& run : runs) {
+  for (const auto& run : runs) {
     if (!core_.hold(run)) continue;
     const bool waits = run->chain.value > 0 && !core_.runs.chains.add(run, steady_clock::now());
     if (!waits) core_.enqueue(run);

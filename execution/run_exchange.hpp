@@ -11,7 +11,7 @@ public:
   explicit run_exchange(pool_core& core) : core_(core) {}
 
   // Takes over claimed runs; workers begin them at once. Those of an answer that came before are left out.
-  void accept(std::vector<run_ptr> runs);
+  void accept(const std::vector<run_ptr>& runs);
   // The same of runs that throttlers must let in first: they are held, and begin once they are admitted. Answers those
   // that were not held before.
   std::vector<run_ptr> hold(std::vector<run_ptr> runs);

@@ -225,9 +225,9 @@ struct explain_answer {
   bool served = false;         // its queue, by a server that is alive
   // enqueued: those of its queue that go first. throttled: those of its line. Above `max_counted`: more than that.
   std::uint64_t before = 0;
-  std::uint64_t running = 0;           // of its queue
-  throttler_answer waits_for;          // throttled
-  std::vector<job_id> open_parents{};  // awaiting: those that have not ended; a group as @NAME
+  std::uint64_t running = 0;                          // of its queue
+  throttler_answer waits_for;                         // throttled
+  std::vector<job_id> open_parents{};                 // awaiting: those that have not ended; a group as @NAME
   std::optional<time_point> start_by{}, finish_by{};  // of a job that waits
 };
 

@@ -148,7 +148,7 @@ struct claimed_job {
   std::uint32_t failures = 0;  // failed runs so far
   // What it has: permits that the claim took, were reserved for it or are its own, and slots that have not lapsed.
   std::vector<std::string> admitted{};
-  sluice::fence chain{};  // the first of its chain; 0 when it is in none
+  sluice::fence chain{};                // the first of its chain; 0 when it is in none
   std::optional<duration> finish_in{};  // what is left of finish_within
 };
 struct claim_answer {
@@ -382,15 +382,14 @@ public:
 struct done_answer {};
 
 // An error means that the request as a whole was not carried out (unknown_outcome: may have been).
-class answer
-    : public std::variant<
-          error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer, promote_answer,
-          expired_answer, reap_answer, prune_answer, change_answer, done_answer, heartbeat_answer, get_answer,
-          list_answer, queues_answer, names_answer, servers_answer, acquire_permits_answer, read_limiter_answer,
-          update_limiter_answer, define_answer, throttlers_answer, throttler_answer, reconcile_answer, explain_answer,
-          lock_answer, schedules_answer, schedule_answer, due_answer, update_schedule_answer, locks_answer,
-          quarantine_answer, totals_answer, operator_log_answer, holders_answer, waiters_answer, parents_answer,
-          groups_answer> {
+class answer : public std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer,
+                                   promote_answer, expired_answer, reap_answer, prune_answer, change_answer,
+                                   done_answer, heartbeat_answer, get_answer, list_answer, queues_answer, names_answer,
+                                   servers_answer, acquire_permits_answer, read_limiter_answer, update_limiter_answer,
+                                   define_answer, throttlers_answer, throttler_answer, reconcile_answer, explain_answer,
+                                   lock_answer, schedules_answer, schedule_answer, due_answer, update_schedule_answer,
+                                   locks_answer, quarantine_answer, totals_answer, operator_log_answer, holders_answer,
+                                   waiters_answer, parents_answer, groups_answer> {
 public:
   using variant::variant;
   answer() = default;

@@ -25,12 +25,12 @@ namespace sluice {
 
 struct client_options {
   std::string storage = "sqlite:sluice.db";
-  duration deadline = 10s;                     ///< For every call, waiting for other processes included.
-  filter_list filters{};                       ///< Their `on_enqueue` is called here.
-  std::map<std::string, type_options> jobs{};  ///< As a server has them: which queue a type's jobs go to.
+  duration deadline = 10s;                        ///< For every call, waiting for other processes included.
+  filter_list filters{};                          ///< Their `on_enqueue` is called here.
+  std::map<std::string, type_options> jobs{};     ///< As a server has them: which queue a type's jobs go to.
   std::map<std::string, queue_options> queues{};  ///< As a server has them: `start_within` and `finish_within` of each.
-  open_mode mode = open_mode::may_make;        ///< Whether a store that is not there is made, or one is only looked at.
-  author by{};  ///< Noted with what is changed (`operator_log`), and in the reasons of jobs.
+  open_mode mode = open_mode::may_make;  ///< Whether a store that is not there is made, or one is only looked at.
+  author by{};                           ///< Noted with what is changed (`operator_log`), and in the reasons of jobs.
 };
 
 /// How a client reaches what a server of these options serves: the same store, and the same queues for jobs that name
@@ -43,10 +43,11 @@ public:
   static result<client> open(client_options options);
   /// As `client_of` says, with the filters that are given here: pass the server's list where its rules shall hold. Jobs
   /// of a type go to the queue that these options name for it; a client that is told only of a store sends all that
-  /// name none to `default`. So it is with unique keys and with the times to start and to finish. Of the rest of a type's
-  /// options a client takes nothing: the server that runs a job decides.
+  /// name none to `default`. So it is with unique keys and with the times to start and to finish. Of the rest of a
+  /// type's options a client takes nothing: the server that runs a job decides.
   template <std::same_as<server_options> Options>
-  static result<client> open(const Options& options, filter_list filters = {}) {
+  static result<client> open(const Options& options,
+                             filter_list filters = {}) {  // NOLINT(performance-unnecessary-value-param): it is moved
     auto all = client_of(options);
     all.filters = std::move(filters);
     return open(std::move(all));
@@ -84,8 +85,8 @@ public:
   /// No more may be added, but by its own members while they run. It ends with the last of them. not_found;
   /// illegal_transition when it was cancelled.
   result<void> seal_group(const group_name& name);
-  /// None of its members starts from now on; those that run are asked to stop. It ends with the last of these. not_found;
-  /// illegal_transition when it has ended.
+  /// None of its members starts from now on; those that run are asked to stop. It ends with the last of these.
+  /// not_found; illegal_transition when it has ended.
   result<void> cancel_group(const group_name& name);
   result<group_status> group(const group_name& name);
   /// By name. `limit` is 1 to 200.

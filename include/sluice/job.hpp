@@ -39,7 +39,7 @@ enum class parent_end : std::uint8_t {
   succeeded = 1,
   failed = 2,  ///< For good, or its record cannot be read.
   deleted = 4,
-  finished = 7,  ///< Any of them.
+  finished = 7,       ///< Any of them.
   first_failure = 8,  ///< Of groups only, and not with others: as soon as a member has failed for good.
 };
 constexpr parent_end operator|(parent_end a, parent_end b) noexcept {
@@ -70,7 +70,8 @@ struct run_after {
   std::vector<group_name> groups{};  ///< Parents, too: 64 in all.
 };
 
-/// A run of a member of a group, which may add jobs to that group after it was sealed: `{context.id(), context.fence()}`.
+/// A run of a member of a group, which may add jobs to that group after it was sealed: `{context.id(),
+/// context.fence()}`.
 struct group_run {
   job_id id{};
   sluice::fence fence{};
@@ -116,8 +117,9 @@ struct enqueue_report {
 /// A group, for whoever makes it.
 struct new_group {
   group_name name{};
-  group_name in{};             ///< It counts as a member of this group, which is not sealed yet.
-  duration seal_within = std::chrono::hours(24);  ///< It is cancelled unless it was sealed within this time. 1 s to 10 years.
+  group_name in{};  ///< It counts as a member of this group, which is not sealed yet.
+  duration seal_within =
+      std::chrono::hours(24);  ///< It is cancelled unless it was sealed within this time. 1 s to 10 years.
 };
 /// How far a group is. open + succeeded + failed + deleted are all that were added.
 struct group_status {
@@ -135,7 +137,7 @@ struct group_page {
 
 /// A parent of a job, as a client tells it.
 struct parent_state {
-  job_id id;  ///< Empty, when it is a group.
+  job_id id;                         ///< Empty, when it is a group.
   std::optional<job_state> state{};  ///< None: it is not in the store any more. Of a group: processing until it ends.
   std::string result{};              ///< What its handler returned, when it has succeeded.
   bool left_out = false;             ///< The result is: those before it had 4 MiB together.

@@ -44,10 +44,10 @@ struct strong_text {
   template <std::size_t N>
   strong_text(const char (&literal)[N]) : value(literal) {}
   template <named_text_variable T>
-  explicit strong_text(T&& text) : value(std::string_view(text)) {}
+  explicit strong_text(T&& text) : value(std::string_view(text)) {}  // NOLINT(bugprone-forwarding-reference-overload)
   /// Meets only those who leave out the meaning: no explicit constructor counts for them.
   template <text_variable T>
-  strong_text(T&&) {
+  strong_text(T&&) {  // NOLINT(bugprone-forwarding-reference-overload): neither takes what is no text
     static_assert(
         !text_variable<T>,
         "say what this text is: write sluice::queue_name(text), job_type(text), job_id(text), group_name(text) or "

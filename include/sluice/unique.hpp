@@ -22,8 +22,8 @@ enum class when_taken : std::uint8_t {
   extend,    ///< As skip, and a scheduled other is due this one's delay from now.
   coalesce,  ///< As skip while the other waits. While it runs, this one waits for its end, in place of whoever did so.
 };
-/// Of all jobs of a type with one key, one at a time is stored. It is no mutex: of two with `until` start, both may run.
-/// `type_options::without_overlap` has them run one at a time. docs/unique.md
+/// Of all jobs of a type with one key, one at a time is stored. It is no mutex: of two with `until` start, both may
+/// run. `type_options::without_overlap` has them run one at a time. docs/unique.md
 struct unique_rule {
   /// A template over args, as "{customer_id}": who is alike by it has one key. Empty: all args, byte by byte.
   std::string by{};

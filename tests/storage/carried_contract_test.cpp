@@ -46,11 +46,13 @@ ON_EACH_STORE("A carried job that cannot be stored leaves the end as it is, and 
   put_all(w, {"a", "taken"});
   const auto a = claim_one(w);
   auto orphan = changed({.id = "orphan"}, [](prepared_job& j) { j.after.parents = {job_id("nobody")}; });
-  REQUIRE(settle(w, carrying(a, {prepared({.id = "taken", .args = "[]"}), orphan, prepared({.id = "b"})})) == errc::none);
+  REQUIRE(settle(w, carrying(a, {prepared({.id = "taken", .args = "[]"}), orphan, prepared({.id = "b"})})) ==
+          errc::none);
   CHECK(state(w, "a") == job_state::succeeded);
   CHECK(get(w, "a").result == "42");
-  CHECK(get(w, "a").reason == "job taken, which it carried, was not stored: another has its id; job orphan, which it "
-                              "carried, was not stored: its parent is not in the store: nobody");
+  CHECK(get(w, "a").reason ==
+        "job taken, which it carried, was not stored: another has its id; job orphan, which it "
+        "carried, was not stored: its parent is not in the store: nobody");
   CHECK(state(w, "b") == job_state::enqueued);
   audit(w);
 }

@@ -76,7 +76,8 @@ ON_EACH_STORE("exp-1 A start that came to nothing does not stop the time to star
   audit(w);
 }
 
-ON_EACH_STORE("exp-2 What waits ends wherever it does: in a paused queue, behind others, at a throttler, by a reserved permit") {
+ON_EACH_STORE(
+    "exp-2 What waits ends wherever it does: in a paused queue, behind others, at a throttler, by a reserved permit") {
   REQUIRE(define(w, "semaphore:s", 1) == defined::added);
   const auto holder = holding(w, "holder", {"semaphore:s"});
   put_timed(w, "parked", {.start = 1min});
@@ -132,7 +133,8 @@ ON_EACH_STORE("exp-3 A claim starts none whose time is over, when nobody has loo
   audit(w);
 }
 
-ON_EACH_STORE("exp-4 What is left of the time to finish is told with the claim, and a retry that is too late is not made") {
+ON_EACH_STORE(
+    "exp-4 What is left of the time to finish is told with the claim, and a retry that is too late is not made") {
   put_timed(w, "a", {.finish = 10min});
   w.clock.advance(4min);
   const auto got = claim(w, {.free = 1, .op = 77});

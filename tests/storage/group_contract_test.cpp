@@ -9,9 +9,9 @@ namespace {
 // A group with three ways to be told of its end.
 void with_callbacks(world& w, const std::string& name) {
   REQUIRE(create(w, name).code == errc::none);
-  const auto told = put(w, {behind("on-finished", name, parent_end::finished),
-                            behind("on-succeeded", name, parent_end::succeeded),
-                            behind("on-first-failure", name, parent_end::first_failure)});
+  const auto told =
+      put(w, {behind("on-finished", name, parent_end::finished), behind("on-succeeded", name, parent_end::succeeded),
+              behind("on-first-failure", name, parent_end::first_failure)});
   for (const auto code : told.each)
     REQUIRE(code == errc::none);
 }

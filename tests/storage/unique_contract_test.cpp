@@ -55,8 +55,8 @@ ON_EACH_STORE("uni-1 Of two in one call, and of two calls in one batch, one is s
 }
 
 ON_EACH_STORE("uni-2 An enqueue that is repeated is the same job, and no conflict with itself") {
-  for (const auto rule : {when_taken::skip, when_taken::refuse, when_taken::replace, when_taken::extend,
-                          when_taken::coalesce}) {
+  for (const auto rule :
+       {when_taken::skip, when_taken::refuse, when_taken::replace, when_taken::extend, when_taken::coalesce}) {
     const auto id = cat("a", static_cast<int>(rule));
     CHECK(put_key(w, id, {.then = rule, .key = id}) == "stored");
     CHECK(put_key(w, id, {.then = rule, .key = id}) == "same");
