@@ -70,6 +70,7 @@ public:
   caf::result<job_id> enqueue(new_job job, const caf::actor& observer);  // who may be null
   caf::result<job> find(const job_id& id);
   caf::result<explanation> explain(const job_id& id);
+  caf::result<job_id> cancel(const job_id& id);
   void watch(const job_id& id, const caf::actor& observer);
 
   // Whoever has ended of these, its observers are told.
@@ -98,6 +99,12 @@ private:
   job_id checked_until_;
   std::size_t checks_ = 0;  // not answered yet
 };
+
+namespace facade_groups {
+caf::result<group_status> change(facade_store& store, storage::change_group_request::what change,
+                                 const new_group& group);
+caf::result<group_status> describe(facade_store& store, const group_name& name);
+}  // namespace facade_groups
 
 namespace facade_locks {
 caf::result<lock_verdict> take(facade_store& store, take_lock wish);

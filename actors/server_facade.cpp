@@ -20,6 +20,8 @@ error error_of(const caf::error& e) {
 namespace actors {
 namespace {
 
+using change_group = storage::change_group_request::what;
+
 // All of a facade. It begins when its actor does.
 struct facade_body {
   facade_actor::pointer self;
@@ -117,6 +119,15 @@ facade_actor::behavior_type facade(facade_actor::stateful_pointer<facade_state> 
       [d](watch_atom, const job_id& id, const caf::actor& observer) { d->jobs.watch(id, observer); },
       [d](find_atom, const job_id& id) { return d->jobs.find(id); },
       [d](explain_atom, const job_id& id) { return d->jobs.explain(id); },
+      [d](cancel_atom, const job_id& id) { return d->jobs.cancel(id); },
+      [d](group_atom, const new_group& group) { return facade_groups::change(d->store, change_group::create, group); },
+      [d](group_atom, const group_name& name) { return facade_groups::describe(d->store, name); },
+      [d](seal_group_atom, const group_name& name) {
+        return facade_groups::change(d->store, change_group::seal, {name});
+      },
+      [d](cancel_group_atom, const group_name& name) {
+        return facade_groups::change(d->store, change_group::cancel, {name});
+      },
       [d](set_handler_atom, const job_type& type, const caf::actor& actor) { d->handlers.name(type, actor); },
       [d](set_throttler_actor_atom, const std::string& custom, const throttler_actor& actor) {
         d->name_throttler(custom, actor);

@@ -6,18 +6,11 @@ namespace {
 
 using what = storage::change_group_request::what;
 
-result<void> check_name(const group_name& name) {
-  if (valid_name(name.value)) return {};
-  return error{errc::invalid_argument, cat("'", printable(name.value, 60),
-                                           "' is no name of a group: it must be 1 to 200 "
-                                           "characters of A-Z a-z 0-9 _ . : -")};
-}
-
 }  // namespace
 
 result<void> client::parts::change_group(storage::change_group_request asked, std::string_view noted_as) {
   const auto name = asked.group.name;
-  if (auto named = check_name(name); !named) return named;
+  if (auto fine = check(asked.group); !fine) return fine;
   auto told = change({std::move(asked)}).front();
   if (!told) return told.error();
   if (*told) note(noted_as, {name.value});
@@ -25,10 +18,6 @@ result<void> client::parts::change_group(storage::change_group_request asked, st
 }
 
 result<void> client::create_group(const new_group& group) {
-  if (!group.in.empty())
-    if (auto named = check_name(group.in); !named) return named;
-  if (!ranges::seal_within.contains(group.seal_within))
-    return error{errc::invalid_argument, "seal_within must be 1 s to 10 years"};
   return parts_->change_group({what::create, group}, "make group");
 }
 result<void> client::seal_group(const group_name& name) {
@@ -39,7 +28,7 @@ result<void> client::cancel_group(const group_name& name) {
 }
 
 result<group_status> client::group(const group_name& name) {
-  if (auto named = check_name(name); !named) return named.error();
+  if (auto fine = check(new_group{name}); !fine) return fine.error();
   auto got = parts_->ask_for<storage::groups_answer>(storage::groups_request{name, 1});
   if (!got) return got.error();
   if (got->page.groups.empty()) return error{errc::not_found, cat("there is no group ", name.value)};

@@ -32,6 +32,13 @@ result<void> all_of(const std::vector<result<void>>& checks) {
   return wrong.empty() ? result<void>() : bad(std::move(wrong));
 }
 
+// start_within and finish_within, of a queue or a type.
+template <class Options>
+result<void> check_times(const Options& o, const std::string& where) {
+  return all_of({within(ranges::start_within, o.start_within.value_or(0s), where + "start_within"),
+                 within(ranges::start_within, o.finish_within.value_or(0s), where + "finish_within")});
+}
+
 result<void> check_queue(const std::string& name, const queue_options& q) {
   std::string plain = name;
   std::replace(plain.begin(), plain.end(), '*', 'x');
@@ -39,13 +46,13 @@ result<void> check_queue(const std::string& name, const queue_options& q) {
   const auto where = cat("queue ", name, ": ");
   return all_of({q.workers == 0 ? result<void>() : within(ranges::workers, q.workers, where + "workers"),
                  within(ranges::prefetch, q.prefetch, where + "prefetch"), check(q.retry, where + "retry"),
-                 check_timeout(q.timeout, where + "timeout")});
+                 check_timeout(q.timeout, where + "timeout"), check_times(q, where)});
 }
 
 result<void> check_type(const std::string& type, const type_options& t) {
   const auto where = cat("jobs.", type, ".");
   std::vector<result<void>> checks{
-      check(t.retry, where + "retry"), check_timeout(t.timeout, where + "timeout"),
+      check(t.retry, where + "retry"), check_timeout(t.timeout, where + "timeout"), check_times(t, where),
       within(ranges::throttlers_of_type, t.throttle.size(), where + "throttle: their number"),
       within(ranges::throttle_delay, t.throttle_delay, where + "throttle_delay")};
   throttle_list list;
@@ -131,6 +138,14 @@ result<void> check(const retry_policy& retry, const std::string& where) {
 
 result<void> check_timeout(const std::optional<duration>& timeout, const std::string& where) {
   return timeout ? within(ranges::timeout, *timeout, where) : result<void>();
+}
+
+result<void> check(const new_group& group) {
+  for (const auto* name : {&group.name, &group.in})
+    if (!(name == &group.in && name->empty()) && !valid_name(name->value))
+      return bad(cat("'", printable(name->value, 60),
+                     "' is no name of a group: it must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
+  return within(ranges::seal_within, group.seal_within, "seal_within");
 }
 
 result<void> check(const server_options& o) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/error.hpp>
+#include <sluice/job.hpp>
 #include <sluice/options.hpp>
 
 namespace sluice::ranges {
@@ -46,6 +47,7 @@ namespace sluice {
 // invalid_argument names what is out of its range, as `where` calls it.
 result<void> check(const retry_policy& retry, const std::string& where);
 result<void> check_timeout(const std::optional<duration>& timeout, const std::string& where);
+result<void> check(const new_group& group);
 result<void> check(const server_options& options);
 
 }  // namespace sluice

@@ -45,6 +45,8 @@ bool is_for_clients(errc code) {
     case errc::illegal_transition:
     case errc::stale_fence:
     case errc::lock_held:
+    case errc::unique_conflict:
+    case errc::group_closed:
     case errc::damaged_record:
     case errc::overloaded:
     case errc::timed_out: return true;
@@ -78,7 +80,9 @@ unsigned status_of(errc code) {
     case errc::id_conflict:
     case errc::illegal_transition:
     case errc::stale_fence:
-    case errc::lock_held: return 409;
+    case errc::lock_held:
+    case errc::unique_conflict:
+    case errc::group_closed: return 409;
     case errc::too_large: return 413;
     case errc::refused: return 422;
     case errc::overloaded: return 429;

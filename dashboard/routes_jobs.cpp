@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <span>
 
 #include "core/clock.hpp"
 #include "core/instant.hpp"
 #include "core/log.hpp"
+#include "core/pipeline.hpp"
 #include "core/text.hpp"
 #include "dashboard/body.hpp"
 #include "dashboard/json.hpp"
@@ -163,6 +165,66 @@ std::size_t fitting(const std::vector<std::string>& told, std::size_t bytes) {
 }
 
 // What a body says of a new job; faults are noted.
+// A word of a list as the value of its place.
+template <class Value>
+void read_word(body_reader& body, const char* key, std::span<const std::string_view> words, Value& into) {
+  const auto said = body.text(key);
+  if (!said) return;
+  const auto found = std::find(words.begin(), words.end(), *said);
+  if (found != words.end()) return void(into = static_cast<Value>(found - words.begin()));
+  std::string all;
+  for (const auto word : words)
+    all += cat(all.empty() ? "" : ", ", word);
+  body.fault(key, cat("must be one of ", all));
+}
+
+void read_unique(body_reader& body, new_job& job) {
+  const auto by = body.text("unique_by");
+  unique_rule rule;
+  constexpr std::string_view until[] = {"end", "start", "period"};
+  constexpr std::string_view then[] = {"skip", "refuse", "replace", "extend", "coalesce"};
+  read_word(body, "until", until, rule.until);
+  read_word(body, "then", then, rule.then);
+  if (const auto period = body.number("period_ms", longest_ms)) rule.period = std::chrono::milliseconds(*period);
+  if (!by) return;
+  rule.by = *by;
+  job.unique = std::move(rule);
+}
+
+// What a new job has to do with others, and with time, by the words of `sluice enqueue`.
+void read_flow(body_reader& body, new_job& job) {
+  for (auto& id : body.texts("after", max_parents).value_or(std::vector<std::string>()))
+    job.after.parents.emplace_back(std::move(id));
+  for (auto& name : body.texts("after_groups", max_parents).value_or(std::vector<std::string>()))
+    job.after.groups.emplace_back(std::move(name));
+  constexpr std::pair<std::string_view, parent_end> ends[] = {{"succeeded", parent_end::succeeded},
+                                                              {"failed", parent_end::failed},
+                                                              {"deleted", parent_end::deleted},
+                                                              {"finished", parent_end::finished},
+                                                              {"first-failure", parent_end::first_failure}};
+  if (const auto on = body.texts("on", std::size(ends))) {
+    auto wanted = static_cast<parent_end>(0);
+    for (const auto& word : *on) {
+      const auto* found =
+          std::find_if(std::begin(ends), std::end(ends), [&](const auto& end) { return end.first == word; });
+      if (found == std::end(ends))
+        body.fault("on", "must be of succeeded, failed, deleted, finished and first-failure");
+      else wanted = wanted | found->second;
+    }
+    job.after.on = wanted;
+  }
+  job.after.need = static_cast<std::uint32_t>(body.number("need", max_parents).value_or(0));
+  constexpr std::string_view unless[] = {"delete", "run", "keep"}, missing[] = {"refuse", "run", "delete"};
+  read_word(body, "unless", unless, job.after.unless);
+  read_word(body, "if_missing", missing, job.after.missing);
+  job.group = group_name(body.text("group").value_or(""));
+  read_unique(body, job);
+  if (const auto within = body.number("start_within_ms", longest_ms))
+    job.start_within = std::chrono::milliseconds(*within);
+  if (const auto within = body.number("finish_within_ms", longest_ms))
+    job.finish_within = std::chrono::milliseconds(*within);
+}
+
 new_job read_new_job(body_reader& body) {
   new_job job;
   job.queue = queue_name(body.text("queue").value_or(""));
@@ -188,6 +250,7 @@ new_job read_new_job(body_reader& body) {
   if (const auto timeout = body.number("timeout_ms", longest_ms)) job.timeout = std::chrono::milliseconds(*timeout);
   if (const auto retries = body.number("retries", std::numeric_limits<std::uint32_t>::max()))
     job.retry.attempts = static_cast<std::uint32_t>(*retries);
+  read_flow(body, job);
   return job;
 }
 
@@ -263,18 +326,14 @@ http_response enqueue_job(visit& v) {
   body_reader body(v.request.body);
   auto job = read_new_job(body);
   if (auto wrong = body.wrong()) return *wrong;
-  bool was_there = false;
-  if (!job.id.empty()) {
-    const auto known = v.on.store.get(job.id);
-    if (!known && known.error().code != errc::not_found) return problem(known.error());
-    was_there = known.ok();
-  }
-  auto store = v.changing();
-  const auto id = store.enqueue(std::move(job));
-  if (!id) return problem(id.error());
-  v.about = {id->value};
-  auto said = json_answer(json_of(*id), was_there ? 200 : 201);
-  said.headers.emplace_back("Location", "/api/v1/jobs/" + path_segment(id->value));
+  std::vector<new_job> one;
+  one.push_back(std::move(job));
+  const auto came = v.changing().enqueue_reporting(std::move(one)).front();
+  if (!came) return problem(came.error());
+  v.about = {came->id.value};
+  const bool is_new = came->what == enqueue_result::stored || came->what == enqueue_result::replaced;
+  auto said = json_answer(json_of(*came), is_new ? 201 : 200);
+  said.headers.emplace_back("Location", "/api/v1/jobs/" + path_segment(came->id.value));
   return said;
 }
 

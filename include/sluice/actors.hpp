@@ -132,6 +132,9 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::throttler_name)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::throttler_status)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttler_status>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::explanation)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::group_name)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::new_group)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::group_status)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttle_request>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttle_verdict>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttled_end>)
@@ -141,6 +144,10 @@ namespace sluice {
 
 using enqueue_atom = caf::atom_constant<caf::atom("sl_enqueue")>;
 using find_atom = caf::atom_constant<caf::atom("sl_find")>;
+using cancel_atom = caf::atom_constant<caf::atom("sl_cancel")>;
+using group_atom = caf::atom_constant<caf::atom("sl_group")>;
+using seal_group_atom = caf::atom_constant<caf::atom("sl_sealgr")>;
+using cancel_group_atom = caf::atom_constant<caf::atom("sl_cancelg")>;
 using watch_atom = caf::atom_constant<caf::atom("sl_watch")>;
 using set_handler_atom = caf::atom_constant<caf::atom("sl_handler")>;
 using lock_atom = caf::atom_constant<caf::atom("sl_lock")>;
@@ -185,6 +192,15 @@ using server_actor = caf::typed_actor<
     caf::reacts_to<watch_atom, job_id, caf::actor>,
     /// The job as the store has it now.
     caf::replies_to<find_atom, job_id>::with<job>,
+    /// Ends a job, or asks it to end when it runs, as client::cancel; the answer is its id.
+    caf::replies_to<cancel_atom, job_id>::with<job_id>,
+    /// Makes a group, as client::create_group; the answer is how it stands then, also below.
+    caf::replies_to<group_atom, new_group>::with<group_status>,
+    caf::replies_to<group_atom, group_name>::with<group_status>,
+    /// Seals a group, as client::seal_group.
+    caf::replies_to<seal_group_atom, group_name>::with<group_status>,
+    /// Cancels a group, as client::cancel_group.
+    caf::replies_to<cancel_group_atom, group_name>::with<group_status>,
     /// From now on this actor handles jobs of a type that `handle_by_actor` named: the word of a host
     /// that has respawned it. Until then, with its actor dead, the type is not claimed.
     caf::reacts_to<set_handler_atom, job_type, caf::actor>,

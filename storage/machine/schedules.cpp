@@ -131,11 +131,14 @@ void ask(steps& x, const update_schedule_request& r, answer& into) {
   r.next_at ? c.add(micros(*r.next_at)) : c.add("");
   c.add(write_place(r.place));
   r.expected_last_place ? c.add(*r.expected_last_place) : c.add("");
-  c.add(name_of(r.overlap)).add(static_cast<std::uint64_t>(r.enqueue.size()));
+  const bool plain = std::all_of(r.enqueue.begin(), r.enqueue.end(), [](const auto& o) { return o.job.is_plain(); });
+  c.add(name_of(r.overlap)).add(static_cast<std::uint64_t>(r.enqueue.size())).add(plain ? "0" : "1");
   for (const auto& o : r.enqueue)
     c.add(micros(o.at));
-  for (const auto& o : r.enqueue)
-    c.add(o.job.id.value).add(o.job.queue.value).add(o.job.delay.count()).add(o.job.record);
+  for (const auto& o : r.enqueue) {
+    if (plain) c.add(o.job.id.value).add(o.job.queue.value).add(o.job.delay.count()).add(o.job.record);
+    else add_flow_job(c, o.job);
+  }
   x.send(
       std::move(c),
       [&](const item& reply) {

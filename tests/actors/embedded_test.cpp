@@ -101,6 +101,43 @@ TEST_CASE("a job is found by message") {
   CHECK(refused.code == errc::not_found);
 }
 
+TEST_CASE("groups are made, filled, sealed and cancelled, and jobs cancelled, by message") {
+  host_world w;
+  w.start();
+  caf::scoped_actor self{w.system};
+  error refused;
+  const auto fail = [&](caf::error& e) { refused = error_of(e); };
+  group_status seen;
+  const auto keep = [&](const group_status& g) { seen = g; };
+  const auto& server = w.embedded->handle();
+  self->request(server, 10s, group_atom::value, new_group{"pages"}).receive(keep, fail);
+  CHECK(seen.name.value == "pages");
+  job_id id;
+  new_job member;
+  member.type = "nobody_knows_it";
+  member.group = "pages";
+  member.start_within = 1h;
+  member.unique = unique_rule{};
+  for (int i = 0; i < 2; ++i)
+    self->request(server, 10s, enqueue_atom::value, member).receive([&](const job_id& told) { id = told; }, fail);
+  self->request(server, 10s, seal_group_atom::value, group_name("pages")).receive(keep, fail);
+  CHECK(seen.sealed);
+  CHECK(seen.open == 1);  // the second has the same unique key
+  self->request(server, 10s, enqueue_atom::value, new_job{.type = "work", .group = "pages"})
+      .receive([](const job_id&) {}, fail);
+  CHECK(refused.code == errc::group_closed);
+  job_id cancelled;
+  self->request(server, 10s, cancel_atom::value, id).receive([&](const job_id& told) { cancelled = told; }, fail);
+  CHECK(cancelled == id);
+  self->request(server, 10s, group_atom::value, group_name("pages")).receive(keep, fail);
+  CHECK(seen.deleted == 1);
+  CHECK(seen.finished_at);
+  self->request(server, 10s, cancel_group_atom::value, group_name("pages")).receive(keep, fail);
+  CHECK(refused.code == errc::illegal_transition);
+  self->request(server, 10s, group_atom::value, new_group{"no name"}).receive(keep, fail);
+  CHECK(refused.code == errc::invalid_argument);
+}
+
 TEST_CASE("locks are taken and renewed and released by message") {
   host_world w;
   w.start();

@@ -245,6 +245,17 @@ TEST_CASE("each broken throttler tells where and what") {
       {"overlap that is too long",
        one_job(R"("without_overlap": ")" + std::string(191, 'x') + "\""),
        {{"/jobs/t/without_overlap", "at most 200 bytes"}}},
+      {"a key until nothing",
+       one_job(R"("unique": {"until": "never"})"),
+       {{"/jobs/t/unique/until", "must be start, end, or a period"}}},
+      {"a key with a fault", one_job(R"("unique": {"by": "{a"})"), {{"/jobs/t/unique/by", "brace"}}},
+      {"a key that is done nothing with",
+       one_job(R"("unique": {"then": "drop"})"),
+       {{"/jobs/t/unique/then", "coalesce"}}},
+      {"a coalescing key until the start",
+       one_job(R"("unique": {"until": "start", "then": "coalesce"})"),
+       {{"/jobs/t/unique/then", "until the end"}}},
+      {"a time to start that is no time", one_job(R"("start_within": 5)"), {{"/jobs/t/start_within", "time"}}},
       {"an unknown key of a type", one_job(R"("throtle": [])"), {{"/jobs/t/throtle", "did you mean 'throttle'"}}},
   };
   for (const auto& file : files)

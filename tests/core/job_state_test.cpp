@@ -110,10 +110,10 @@ TEST_CASE("a final job leaves only by a word from outside") {
     if (is_final(t.from)) CHECK((t.verb == "requeue" || t.verb == "delete"));
 }
 
-TEST_CASE("only a run succeeds or fails") {
+TEST_CASE("only a run succeeds, and who is final fails no more") {
   for (const auto state : all_states()) {
     CHECK(may_become(state, job_state::succeeded) == (state == job_state::processing));
-    CHECK(may_become(state, job_state::failed) == (state == job_state::processing));
+    CHECK(may_become(state, job_state::failed) == !is_final(state));
   }
 }
 

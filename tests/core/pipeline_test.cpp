@@ -117,6 +117,67 @@ TEST_CASE("the queue is the word of the enqueuer before that of the type") {
   CHECK(pipeline.prepare(make("unknown"), now)->queue == queue_name("default"));
 }
 
+TEST_CASE("a unique key is made of the type and of what a template finds in the args, letter by letter") {
+  const auto key_of = [](const std::string& args, const unique_rule& rule) {
+    auto job = make("mail");
+    job.args = args;
+    job.unique = rule;
+    const auto ready = enqueue_pipeline({}, {}).prepare(job, now);
+    return ready ? ready->unique_key : to_string(ready.error());
+  };
+  CHECK(key_of(R"({"a":1,"b":"X"})", {.by = "{a}-{b}"}) == "mail/1-X");
+  CHECK(key_of(R"({"b":"X","a":1})", {.by = "{a}-{b}"}) == "mail/1-X");
+  CHECK(key_of(R"({"b":"x","a":1})", {.by = "{a}-{b}"}) == "mail/1-x");
+  CHECK(key_of(R"({"a":1})", {.by = "{a}", .per_queue = true}) == "mail/default/1");
+  CHECK(key_of("[1]", {}) == key_of("[1]", {}));
+  CHECK(key_of("[1]", {}) != key_of("[2]", {}));
+  CHECK(key_of("[1]", {}) != key_of("[1 ]", {}));
+  const std::string text(200, 'a');
+  CHECK(key_of(R"({"a":")" + text + R"("})", {.by = "{a}"}).size() < 60);
+  CHECK(key_of("{}", {.by = "{a}"}).find("unique.by '{a}': the placeholder {a}") != std::string::npos);
+  CHECK(key_of("{}", {.by = "{a"}).find("brace") != std::string::npos);
+  CHECK(key_of("{}", {.until = unique_until::period}).find("1 ms to 10 years") != std::string::npos);
+  CHECK(key_of("{}", {.until = unique_until::start, .then = when_taken::coalesce}).find("coalesce") !=
+        std::string::npos);
+}
+
+TEST_CASE("times and keys come from the job, then from its type, then from its queue") {
+  std::map<std::string, type_options> types;
+  types["mail"].start_within = 2s;
+  types["mail"].unique = unique_rule{};
+  std::map<std::string, queue_options> queues;
+  queues["*"].start_within = 3s;
+  queues["*"].finish_within = 4s;
+  const enqueue_pipeline pipeline({}, types, queues);
+  auto own = make("mail");
+  own.start_within = 1s;
+  CHECK(pipeline.prepare(own, now)->start_within == duration(1s));
+  CHECK(pipeline.prepare(make("mail"), now)->start_within == duration(2s));
+  CHECK_FALSE(pipeline.prepare(make("mail"), now)->unique_key.empty());
+  CHECK(pipeline.prepare(make("other"), now)->start_within == duration(3s));
+  CHECK(pipeline.prepare(make("other"), now)->finish_within == duration(4s));
+  CHECK_FALSE(pipeline.prepare(make("other"), now)->is_plain());
+}
+
+TEST_CASE("what cannot be said of groups and times is refused with the reason") {
+  const auto refusal = [](const std::function<void(new_job&)>& change) {
+    auto job = make();
+    change(job);
+    const auto ready = enqueue_pipeline({}, {}).prepare(job, now);
+    return ready ? std::string() : ready.error().message;
+  };
+  CHECK(refusal([](new_job& j) { j.group = group_name("no name"); }).find("group 'no name'") == 0);
+  CHECK(refusal([](new_job& j) { j.added_by.id = "a"; }) == "added_by is said without a group");
+  CHECK(refusal([](new_job& j) { j.group = "g", j.after.groups = {"g"}; }) ==
+        "a job of group g cannot run after that group");
+  CHECK(refusal([](new_job& j) { j.after.groups = {"g", "g"}; }) == "group g is named twice");
+  CHECK(refusal([](new_job& j) {
+          j.after.parents = {"p"}, j.after.on = parent_end::first_failure;
+        }).find("first_failure is of groups") == 0);
+  CHECK(refusal([](new_job& j) { j.start_within = -1s; }) == "start_within must be 0 to 10 years");
+  CHECK(refusal([](new_job& j) { j.after.parents = {"a"}, j.after.groups = {"a"}; }).empty());  // a job, and a group
+}
+
 TEST_CASE("filters run by their order and then as they were registered") {
   std::string trace;
   const auto note = [&trace](std::string name) {

@@ -3,9 +3,11 @@
 -- ARGV[3]: name; [4]: the version that was read, 0 for none; [5]: the record, empty to remove it; [6]: the instant at
 -- which it is due next, or empty; [7]: its place as "offset span number", or empty; [8]: empty, or the largest number
 -- of all places, for which this one was chosen: then it is given a number of its own; [9]: allow, skip or queue_one;
--- [10]: how many jobs, then the instant of each, and then each as enqueue.lua has them.
+-- [10]: how many jobs; [11]: 1 when they have to do with others, or with time; then the instant of each, and then each as
+-- enqueue.lua has them, or flow_jobs.lua.
 -- Answer: 1 when it was changed; now; 1 when the schedule is there; how it stands, see schedule_view.lua; for each job
--- e (enqueued), t (its id was there) or o (it would overlap).
+-- e (enqueued), t (its id was there) or o (it would overlap, or is not stored for another reason, as that its unique key
+-- is held).
 -- Invariants: a name is in `schedule_names` with its schedule, in `firing` and `places` only with one. Of an occurrence
 -- that is enqueued, the schedule has moved on in the same step.
 local name, version, record, next_at, place, among, rule =
@@ -54,18 +56,22 @@ if rule ~= 'allow' then
   end
 end
 
-local count, codes, at, chosen = tonumber(ARGV[10]), {}, {}, {}
+local count, is_flow, codes, at, chosen = tonumber(ARGV[10]), ARGV[11] == '1', {}, {}, {}
+local behind = 12 + count
 for n = 1, count do
-  local from = 11 + count + (n - 1) * 4
+  local from = behind
+  behind = is_flow and on_demand().behind_new(from) or from + 4
   if chosen[ARGV[from]] or call('HEXISTS', jobs, ARGV[from]) == 1 then
     codes[n] = 't'
   elseif (rule == 'skip' and going_on) or (rule == 'queue_one' and waits_now) then
+    codes[n] = 'o'
+  elseif is_flow and on_demand().plan_new(from) ~= 'stored' then
     codes[n] = 'o'
   else
     codes[n] = 'e'
     chosen[ARGV[from]] = true
     at[#at + 1] = from
-    runs, made = runs .. text(ARGV[from]) .. ARGV[10 + n] .. ' ', made + 1
+    runs, made = runs .. text(ARGV[from]) .. ARGV[11 + n] .. ' ', made + 1
     occupy('ready')
   end
 end
@@ -76,7 +82,15 @@ end
 
 may_draw()
 say_layout()
-local _, stored = store_new(at)
+local stored = #at > 0
+if is_flow then
+  on_demand().plan_new_ends()
+  keep_totals(job_counts)
+  on_demand().write_new()
+  on_demand().carry_out_ends()
+else
+  store_new(at)
+end
 call('HSET', schedules, name, int_text(draw(1)) .. ' ' .. int_text(made) .. ' ' .. text(record) .. runs)
 call('ZADD', schedule_names, 0, name)
 if next_at ~= '' then call('ZADD', firing, next_at, name) else call('ZREM', firing, name) end
