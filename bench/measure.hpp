@@ -46,6 +46,10 @@ T must(sluice::result<T> r) {
   return std::move(*r);
 }
 
+inline void must(const sluice::result<void>& r) {
+  if (!r) die(sluice::to_string(r.error()));
+}
+
 inline std::string fresh(const fs::path& dir, const char* name) {
   fs::create_directories(dir);
   for (const char* end : {"", "-wal", "-shm", ".lock", ".turn"})

@@ -257,6 +257,8 @@ void add_flow_options(CLI::App& enqueue, command& c) {
   enqueue.add_option("--then", c.when_taken, "What is done when another has its key (skip)")
       ->check(one_of({"skip", "refuse", "replace", "extend", "coalesce"}))
       ->needs(by);
+  enqueue.add_option("--at-most", c.at_most, "With --then extend: due no later than this time after its own enqueue")
+      ->needs(by);
   enqueue.add_flag("--per-queue", c.unique_per_queue, "Its key is of its queue alone")->needs(by);
   enqueue.add_option("--start-within", c.start_within,
                      "Deleted unless it starts within this time of being due, as 10s");

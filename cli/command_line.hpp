@@ -40,7 +40,7 @@ struct command {
   std::vector<std::string> after_groups;
   std::string group, group_in, seal_within;  // whose member a job is; a group, and what it is in
   std::optional<std::string> unique_by;
-  std::string unique_until, when_taken;
+  std::string unique_until, when_taken, at_most;
   bool unique_per_queue = false;
   std::string start_within, finish_within;
   std::optional<unsigned> count;

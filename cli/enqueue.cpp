@@ -37,6 +37,12 @@ result<void> read_time_of(const char* option, const std::string& text, std::opti
   return {};
 }
 
+// Words about parents, without any.
+bool lacks_parents(const command& c) {
+  const bool says = !c.on.empty() || !c.unless.empty() || !c.missing.empty() || c.need > 0;
+  return says && c.parents.empty() && c.after_groups.empty();
+}
+
 result<std::optional<unique_rule>> unique_of(const command& c) {
   if (!c.unique_by) return std::optional<unique_rule>();
   unique_rule rule;
@@ -52,6 +58,9 @@ result<std::optional<unique_rule>> unique_of(const command& c) {
     rule.until = unique_until::period;
     rule.period = *period;
   }
+  std::optional<duration> at_most;
+  if (auto fine = read_time_of("--at-most", c.at_most, at_most); !fine) return fine.error();
+  rule.at_most = at_most.value_or(duration(0));
   return std::optional(std::move(rule));
 }
 
@@ -93,6 +102,9 @@ result<new_job> job_of(const command& c) {
   auto headers = headers_of(c);
   if (!headers) return headers.error();
   job.headers = std::move(*headers);
+  if (lacks_parents(c))
+    return error{errc::invalid_argument,
+                 "--on, --need, --unless and --if-missing are about parents: name them by --after or --after-group"};
   job.after = parents_of(c);
   job.group = group_name(c.group);
   auto unique = unique_of(c);

@@ -52,8 +52,9 @@ struct claimed_run {
   job about;
   std::uint32_t failures = 0;  // failed runs before this one
   std::optional<duration> timeout{};
-  bool by_actor = false;  // an actor of the host runs it: the worker's own actor asks it
-  sluice::fence chain{};  // the first of its chain; 0: none
+  steady_point finish_by = steady_point::max();  // also when it begins late
+  bool by_actor = false;                         // an actor of the host runs it: the worker's own actor asks it
+  sluice::fence chain{};                         // the first of its chain; 0: none
   std::stop_source stop{};
   std::atomic<stop_reason> reason{stop_reason::none};  // of its first stop, set before it
 

@@ -23,7 +23,10 @@ run_ptr run_of(const execution_context& of, storage::claimed_job& one, steady_po
   run->by_actor = of.config->by_actor.contains(run->about.type.value);
   run->chain = one.chain;
   if (run->by_actor && !run->timeout) run->timeout = answer_timeout;
-  if (one.finish_in) run->timeout = std::min(run->timeout.value_or(*one.finish_in), *one.finish_in);
+  if (one.finish_in) {
+    run->timeout = std::min(run->timeout.value_or(*one.finish_in), *one.finish_in);
+    run->finish_by = steady_clock::now() + *one.finish_in;
+  }
   return run;
 }
 

@@ -54,23 +54,24 @@ void guarded(const char* what, const job& about, F&& call) {
   }
 }
 
-// The jobs that it is to store; one that cannot be makes it a failed run.
-std::vector<prepared_job> prepared_next(const execution_config& config, outcome& candidate) {
+constexpr std::size_t max_next_bytes = 4 * 1024 * 1024, max_next_parents = 500;
+
+// The jobs that an end is to store, or why they cannot be.
+result<std::vector<prepared_job>> prepared_next(const execution_config& config, std::vector<new_job> wanted) {
+  const auto bad = [](std::string why) { return error{errc::invalid_argument, std::move(why)}; };
+  if (wanted.size() > max_next) return bad(cat("an end carries at most ", max_next, " jobs, not ", wanted.size()));
   std::vector<prepared_job> all;
-  auto wanted = std::exchange(candidate.next, {});
-  if (candidate.what != run_end::succeeded) return all;
-  if (wanted.size() > max_next) {
-    candidate = outcome::failed(cat("an end carries at most ", max_next, " jobs, not ", wanted.size()));
-    return all;
-  }
+  std::size_t bytes = 0, parents = 0;
   for (auto& job : wanted) {
     auto one = config.pipeline.prepare(std::move(job), system_clock().now());
-    if (!one) {
-      candidate = outcome::failed("a job that it was to store is refused: " + to_string(one.error()));
-      return {};
-    }
+    if (!one) return error{one.error().code, "a job that it carries is refused: " + one.error().message};
+    bytes += one->record.size();
+    parents += one->after.parents.size() + one->after.groups.size();
     all.push_back(std::move(*one));
   }
+  if (bytes > max_next_bytes) return bad(cat("the jobs that an end carries have 4 MiB at most, not ", bytes, " bytes"));
+  if (parents > max_next_parents)
+    return bad(cat("the jobs that an end carries name at most ", max_next_parents, " parents, not ", parents));
   return all;
 }
 
@@ -83,7 +84,6 @@ std::shared_ptr<filter> make_retry_filter(const server_options& options) {
 elected_end elect(const execution_config& config, const job& about, std::uint32_t failures, outcome candidate,
                   duration ran) {
   bool failure = false;
-  auto next = prepared_next(config, candidate);
   election e{about, failures, candidate};
   // Whoever makes a failure of it, the handler or a filter, makes it count.
   const auto count = [&] {
@@ -94,6 +94,15 @@ elected_end elect(const execution_config& config, const job& about, std::uint32_
   for (const auto& entry : config.filters) {
     if (concerns(entry, about)) guarded("elect", about, [&] { entry.filter->elect(e); });
     count();
+  }
+  std::vector<prepared_job> next;
+  if (candidate.what == run_end::succeeded && !candidate.next.empty()) {
+    if (auto prepared = prepared_next(config, std::exchange(candidate.next, {})); prepared) next = std::move(*prepared);
+    else {  // it would be so each time
+      candidate.what = run_end::given_up;
+      candidate.text = prepared.error().message;
+      count();
+    }
   }
   failure = failure && candidate.what != run_end::succeeded;
 

@@ -184,7 +184,7 @@ steady_point lease_keeper::monitor_run(const execution_context& of, const std::s
   if (state.phase != run_phase::running) return next;
   // Who was cancelled and goes on has his time still.
   if (run->timeout && (state.stop.cause == stop_reason::none || state.stop.cause == stop_reason::cancelled)) {
-    const auto ends = state.began + *run->timeout;
+    const auto ends = std::min(state.began + *run->timeout, run->finish_by);
     if (now < ends) return std::min(next, ends);
     p->watch.ask_to_stop(run, stop_reason::timeout, now);
     return std::min(next, now + patience_with(of, *run));

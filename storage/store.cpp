@@ -30,6 +30,8 @@ error why_not(const job_id& id, errc code, const enqueue_answer::note& note) {
     case what::no_group: return {code, cat(not_stored, "there is no group ", about, "; make it first")};
     case what::sealed: return {code, cat(not_stored, "group ", about, " is sealed")};
     case what::cancelled: return {code, cat(not_stored, "group ", about, " was cancelled")};
+    case what::circle:
+      return {code, cat(not_stored, "it would wait for itself, since it is of group ", about, " and waits for it")};
     case what::refused: return {code, cat(not_stored, "job ", about, " has its unique key")};
     default: return no_job(id, code);
   }

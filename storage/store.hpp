@@ -45,7 +45,7 @@ struct enqueue_request {
 };
 struct enqueue_answer {
   struct note {
-    enum class what : std::uint8_t { same, duplicate, replaced, missing, no_group, sealed, cancelled, refused };
+    enum class what : std::uint8_t { same, duplicate, replaced, missing, no_group, sealed, cancelled, circle, refused };
     what is = what::same;
     std::string about;  // whose key it is, the parent, or the group
   };

@@ -77,10 +77,10 @@ struct flow_word {
 };
 using what = enqueue_answer::note::what;
 constexpr flow_word flow_words[] = {
-    {"missing", errc::not_found, what::missing},  {"no_group", errc::not_found, what::no_group},
-    {"sealed", errc::group_closed, what::sealed}, {"cancelled", errc::group_closed, what::cancelled},
-    {"duplicate", errc::none, what::duplicate},   {"refused", errc::unique_conflict, what::refused},
-    {"stored", errc::none, what::replaced}};
+    {"missing", errc::not_found, what::missing},      {"no_group", errc::not_found, what::no_group},
+    {"sealed", errc::group_closed, what::sealed},     {"cancelled", errc::group_closed, what::cancelled},
+    {"duplicate", errc::none, what::duplicate},       {"refused", errc::unique_conflict, what::refused},
+    {"circle", errc::invalid_argument, what::circle}, {"stored", errc::none, what::replaced}};
 
 // The same of jobs that have to do with others, or with time.
 void read_stored_flow(steps& x, const places& some, const item& reply) {

@@ -17,6 +17,8 @@ change_answer read_group_change(const change_group_request& r, std::string_view 
     return {errc::illegal_transition, about.empty() ? cat("group ", name, " is there, and in no other group")
                                                     : cat("group ", name, " is there, in group ", about)};
   if (word == "no_group") return {errc::not_found, cat("there is no group ", about, " that ", name, " could be in")};
+  if (word == "too_deep")
+    return {errc::invalid_argument, cat("groups are in each other 16 deep at most, and ", about, " is the 16th")};
   if (word == "sealed") return {errc::group_closed, cat("group ", about, " is sealed: ", name, " cannot be in it")};
   if (word == "cancelled")
     return {errc::group_closed, cat("group ", about, " was cancelled: ", name, " cannot be in it")};

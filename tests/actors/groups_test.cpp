@@ -122,7 +122,7 @@ TEST_CASE("the cancel of a group reaches the members that run") {
   const auto ended = w.client->wait("slow", 20s);
   REQUIRE(ended);
   CHECK(ended->state == job_state::deleted);
-  CHECK(ended->reason == "its group g was cancelled");
+  CHECK(ended->reason == "cancelled: its group g was cancelled");
 }
 
 }  // namespace sluice::test

@@ -91,3 +91,30 @@ ON_EACH_STORE("Ends that carry jobs and others come in one request, and each is 
   CHECK(state(w, "c") == job_state::failed);
   audit(w);
 }
+
+ON_EACH_STORE("A carried job may have the unique key of its carrier") {
+  const auto keyed = [](const std::string& id) {
+    return changed({.id = id}, [](prepared_job& j) { j.unique_key = "work/k"; });
+  };
+  REQUIRE(put(w, {keyed("a")}).each.at(0) == errc::none);
+  REQUIRE(settle(w, carrying(claim_one(w), {keyed("b")})) == errc::none);
+  CHECK(state(w, "b") == job_state::enqueued);
+  CHECK(report(put(w, {keyed("c")})) == "duplicate b");
+  audit(w);
+}
+
+ON_EACH_STORE("A job that is carried into an empty store and claimed by the same step has its times and its key") {
+  put_all(w, {"a"});
+  auto b = changed({.id = "b"}, [](prepared_job& j) {
+    j.finish_within = 1min;
+    j.unique_key = "work/k";
+    j.unique.until = unique_until::start;
+  });
+  storage::settle_request ends{{carrying(claim_one(w), {b})}, claiming({.free = 1})};
+  const auto told = ask(w, ends);
+  REQUIRE(told.next.jobs.size() == 1);
+  CHECK(told.next.jobs[0].finish_in == std::optional<duration>(1min));
+  auto c = changed({.id = "c"}, [](prepared_job& j) { j.unique_key = "work/k"; });
+  CHECK(report(put(w, {c})) == "stored");
+  audit(w);
+}

@@ -615,3 +615,19 @@ ON_EACH_STORE("Every way to end does the same to every child") {
         }
   audit(w);
 }
+
+ON_EACH_STORE("What an end owes to children that have gone meanwhile is not owed for ever") {
+  put_all(w, {"p"});
+  for (int part = 0; part < 3; ++part) {
+    std::vector<prepared_job> some;
+    for (int i = 0; i < 100; ++i)
+      some.push_back(child({.id = cat("c", part, "-", i)}, {.parents = {"p"}, .on = parent_end::finished}));
+    put(w, some);
+  }
+  end(w, "p");  // 250 of them are released
+  for (const auto& j : list(w))
+    if (j.id.value != "p") REQUIRE(remove(w, j.id.value).code == errc::none);
+  work_off(w);
+  CHECK(promote(w).next_in == std::nullopt);
+  audit(w);
+}

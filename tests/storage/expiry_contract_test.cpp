@@ -150,6 +150,7 @@ ON_EACH_STORE(
   REQUIRE(settle(w, again, how::retry, 5min) == errc::none);
   CHECK(how_it_ended(w, "a") == "failed, deadline");
   CHECK(get(w, "a").history.back().error == "it broke");
+  CHECK(get(w, "a").reason == "failed: a retry would begin later than 600 s after its enqueue");
   audit(w);
 
   put_timed(w, "waits", {.finish = 10min, .delay = 9min});
@@ -223,5 +224,19 @@ ON_EACH_STORE("exp: many at one instant end in short steps, and none of them sta
   const auto steps = work_off(w);
   CHECK(steps >= 4);
   CHECK(counts(w).deleted == 1000);
+  audit(w);
+}
+
+ON_EACH_STORE("exp-2 A job that was claimed when its time was over and is parked then ends") {
+  REQUIRE(define(w, "semaphore:s", 1) == defined::added);
+  (void)holding(w, "holder", {"semaphore:s"});
+  put_timed(w, "a", {.start = 10s});
+  const auto a = claim_one(w);
+  pass(w, 11s);
+  CHECK(state(w, "a") == job_state::processing);
+  REQUIRE(take(w, a, {"semaphore:s"}).starts_with("parked "));
+  audit(w);
+  work_off(w);
+  CHECK(how_it_ended(w, "a") == "deleted, expired");
   audit(w);
 }

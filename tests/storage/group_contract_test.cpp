@@ -392,3 +392,55 @@ ON_EACH_STORE("Who waits for a group that has ended is told in its own step") {
   CHECK(state(w, "never") == job_state::deleted);
   audit(w);
 }
+
+ON_EACH_STORE("bat-10 A member that is released by the step that would claim it does not start in a cancelled group") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_all(w, {"p"});
+  auto c = member("c", "g");
+  c.after.parents = {job_id("p")};
+  REQUIRE(put(w, {c}).each.at(0) == errc::none);
+  const auto p = claim_one(w);
+  REQUIRE(cancel_group(w, "g").code == errc::none);
+  const auto told = ask(w, storage::settle_request{{ended(p, how::succeeded)}, claiming({.free = 1})});
+  CHECK(told.next.jobs.empty());
+  CHECK(state(w, "c") == job_state::deleted);
+  work_off(w);
+  audit(w);
+}
+
+ON_EACH_STORE("Nobody waits for the group that it is in, also by way of others") {
+  REQUIRE(create(w, "outer").code == errc::none);
+  REQUIRE(create(w, "inner", "outer").code == errc::none);
+  auto in_inner = behind("a", "outer", parent_end::finished);
+  in_inner.group = "inner"_group;
+  CHECK(report(put(w, {in_inner})) == "invalid_argument");
+  REQUIRE(put(w, {behind("x", "outer", parent_end::finished)}).each.at(0) == errc::none);
+  auto by_way = member("y", "outer");
+  by_way.after.parents = {job_id("x")};
+  CHECK(report(put(w, {by_way})) == "invalid_argument");
+  CHECK(group_in_words(w, "outer") == "1 open, 0 succeeded, 0 failed, 0 deleted");
+  audit(w);
+}
+
+ON_EACH_STORE("Groups are in each other sixteen deep at most") {
+  REQUIRE(create(w, "g0").code == errc::none);
+  for (int i = 1; i < 16; ++i)
+    REQUIRE(create(w, cat("g", i), cat("g", i - 1)).code == errc::none);
+  CHECK(create(w, "g16", "g15").code == errc::invalid_argument);
+  audit(w);
+}
+
+ON_EACH_STORE("A parent that runs again does not bring back the members of a cancelled group") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_all(w, {"p"});
+  auto c = member("c", "g");
+  c.after.parents = {job_id("p")};
+  REQUIRE(put(w, {c}).each.at(0) == errc::none);
+  end(w, "p", how::failed);
+  CHECK(state(w, "c") == job_state::deleted);
+  REQUIRE(cancel_group(w, "g").code == errc::none);
+  REQUIRE(requeue(w, "p").code == errc::none);
+  CHECK(state(w, "c") == job_state::deleted);
+  CHECK(group_in_words(w, "g") == "0 open, 0 succeeded, 0 failed, 1 deleted, cancelled, finished");
+  audit(w);
+}

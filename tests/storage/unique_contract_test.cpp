@@ -257,3 +257,45 @@ ON_EACH_STORE("uni-12 A child that awaits has its key already") {
   CHECK(put_key(w, "d") == "duplicate c");
   audit(w);
 }
+
+ON_EACH_STORE("uni-10 An owner that waits for its retry and is requeued leaves the key to the next one at its end") {
+  const key_words joins{.then = when_taken::coalesce};
+  CHECK(put_key(w, "a", joins) == "stored");
+  const auto a = claim_one(w);
+  CHECK(put_key(w, "b", joins) == "stored");
+  REQUIRE(settle(w, a, how::retry, 1h) == errc::none);
+  REQUIRE(requeue(w, "b").code == errc::none);  // a person has it run at once
+  REQUIRE(requeue(w, "a").code == errc::none);
+  audit(w);
+  CHECK(put_key(w, "c", joins) == "duplicate a");
+}
+
+ON_EACH_STORE("uni-8 Whoever replaces an owner replaces the one that waits for its end, too") {
+  CHECK(put_key(w, "a", {.then = when_taken::coalesce}) == "stored");
+  const auto a = claim_one(w);
+  CHECK(put_key(w, "b", {.then = when_taken::coalesce}) == "stored");
+  REQUIRE(settle(w, a, how::retry, 1h) == errc::none);
+  CHECK(put_key(w, "c", {.then = when_taken::replace}) == "replaced a");
+  CHECK(state(w, "a") == job_state::deleted);
+  CHECK(state(w, "b") == job_state::deleted);
+  audit(w);
+}
+
+ON_EACH_STORE("uni-5 A job that is parked has its key again") {
+  REQUIRE(define(w, "semaphore:s", 1) == defined::added);
+  (void)holding(w, "holder", {"semaphore:s"});
+  CHECK(put_key(w, "a", {.until = unique_until::start}) == "stored");
+  REQUIRE(take(w, claim_one(w), {"semaphore:s"}).starts_with("parked "));
+  CHECK(put_key(w, "b", {.until = unique_until::start}) == "duplicate a");
+  audit(w);
+}
+
+ON_EACH_STORE("A key that was held for a period and then until the end is nobody's period any more") {
+  CHECK(put_key(w, "a", {.until = unique_until::period, .period = 10min}) == "stored");
+  CHECK(put_key(w, "b", {.then = when_taken::replace}) == "replaced a");
+  audit(w);
+  w.clock.advance(11min);
+  work_off(w);
+  CHECK(put_key(w, "c") == "duplicate b");
+  audit(w);
+}

@@ -130,6 +130,7 @@ local function decide(id, fence, group, row)
       if not parting then return 's' end
       if spilled[id] then parting.permits = '' end
       write_grants()
+      if has_flow then on_demand().go_on_parked(id, parting) end
       park_run(id, parting, a, resource, {unpack(missing, 1, i - 1)})
       parked[id] = true
       had, room, first_served = nil, {}, {}

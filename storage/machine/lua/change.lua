@@ -53,7 +53,7 @@ if ARGV[3] == 'requeue' then
   p.result = ''
   has_work(at.queue)
   target, score = sorted(tail(at.queue, p.losses)), int_text(draw(1))
-  local refused = has_flow and on_demand().plan_requeue(id)
+  local refused = has_flow and on_demand().plan_requeue(id, is_final)
   if refused then return {refused, ''} end
 else
   if run then

@@ -5,6 +5,7 @@
 -- "no_group GROUP", "sealed GROUP" or "cancelled GROUP" of the one that it is to be in, "is cancelled" or "is finished".
 -- Then the hint.
 -- Invariants: see groups.lua. No group is in itself, since the one that it is in is there before it.
+if ARGV[3] == 'cancel' then begin_freeing() end
 call('HLEN', flow)
 call('HLEN', group_counts)
 local ended = {}

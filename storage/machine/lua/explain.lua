@@ -34,10 +34,11 @@ local f = flow_of(id)
 for _, parent in ipairs(at.kind == 'awaiting' and f and f.parents or {}) do
   if parent.state == '0' then open[#open + 1] = parent.id end
 end
+local p = read_history(call('HGET', history, id))
 local waits = f and f.clock and (is_enqueued(at.kind) or a.at ~= '' or at.kind == 'scheduled' or at.kind == 'awaiting')
 local until_ = tonumber(call('ZSCORE', served, at.queue) or '0')
 return {{id, at.kind, at.score, record, call('HGET', history, id) or '', run_told(id, at.kind)},
         call('SISMEMBER', paused, at.queue), until_ > now and 1 or 0, math.min(first, max_counted + 1),
         call('ZCARD', line('processing', at.queue)),
         a.at ~= '' and throttler_view(a.at, tonumber(ARGV[4])) or {}, open,
-        int_text(waits and f.clock.start_by or 0), int_text(waits and f.clock.finish_by or 0)}
+        int_text(waits and not (p and has_begun(p)) and f.clock.start_by or 0), int_text(waits and f.clock.finish_by or 0)}

@@ -21,16 +21,21 @@ local function go_on_with(owing)
   end
   for i, word in ipairs(any_again and {} or words) do
     local what, letter, id = unpack(word)
-    if what == 'edges' then ended[#ended + 1] = {id, letter}
+    if what == 'edges' then
+      on_demand().owes_no_more(owing[i])  -- nobody may wait for it any more
+      ended[#ended + 1] = {id, letter}
     elseif what == 'expire' then expired[#expired + 1] = id
     elseif what == 'key' then on_demand().sweep_key(id)
-    elseif what == 'seal' then on_demand().cancel_group(sub(id, 2), ended)
+    elseif what == 'seal' then on_demand().cancel_unsealed(sub(id, 2), ended)
     elseif what == 'cancel' then on_demand().cancel_members(sub(id, 2), ended)
     elseif what == 'forget' then on_demand().forget_group(sub(id, 2), on_demand().may_be_forgotten(id))
     else unknown[#unknown + 1] = owing[i] end
   end
   if #expired > 0 then on_demand().plan_expiry(expired, ended) end
-  if not any_again then on_demand().plan_ends(ended) end
+  if not any_again then
+    on_demand().plan_ends(ended)
+    on_demand().reduce_quarantined(ended)
+  end
   keep_totals(job_counts)
   on_demand().carry_out_ends()
   many('ZREM', agenda, unknown)

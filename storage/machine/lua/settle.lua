@@ -129,12 +129,16 @@ local function settle_one(i, group)
     how, ended_so = 'deleted', with_cause('cancelled', ended_so)
     local _, behind = text_at(said[i], 1)
     said[i] = text(reason_of_cancelled(p)) .. sub(said[i], behind)
-  elseif has_flow and how == 'retry' and on_demand().is_too_late(id, now + group.delay) then
+  end
+  local too_late = has_flow and how == 'retry' and on_demand().is_too_late(id, now + group.delay)
+  if too_late then
     how, ended_so = 'failed', with_cause('deadline', ended_so)
+    local _, behind = text_at(said[i], 1)
+    said[i] = text(too_late) .. sub(said[i], behind)
   end
   if next_of[i] and how == 'succeeded' then
     local told = {}
-    for _, begins in ipairs(next_of[i]) do told[#told + 1] = on_demand().plan_next(begins) end
+    for _, begins in ipairs(next_of[i]) do told[#told + 1] = on_demand().plan_next(begins, id) end
     if #told > 0 then
       local _, behind = text_at(said[i], 1)
       said[i] = text(table.concat(told, '; ')) .. sub(said[i], behind)

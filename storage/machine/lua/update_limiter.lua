@@ -50,6 +50,7 @@ for i, asked in ipairs(parks) do
   if fence == '0' then resource = ''
   elseif run and run.fence == fence then
     letter = 'p'
+    if has_flow then on_demand().go_on_parked(id, run) end
     park_run(id, run, a, resource, {})
   elseif not row and a.at ~= '' and a.fence == fence then letter, resource = 'p', a.at
   else resource = '' end

@@ -322,6 +322,8 @@ local function claim(at)
   end
   if next(plans) then on_demand().check_turns() end
 
+  if #over > 0 and looked - #ids >= max_moved then has_work(queue) end  -- more may stand behind these
+
   -- Writing.
   local processing = sorted(line('processing', queue))
   if #broken > 0 then may_move_to_quarantine(queue) end

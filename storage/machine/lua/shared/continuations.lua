@@ -168,6 +168,20 @@ local function plan_ends(ended)
   end
 end
 
+-- Leaves what it had of its group, its key and its times; who waits for it stays.
+local function reduce_row(id, f)
+  if f.group then add_one(flow_plan.dropped, sorted(members(f.group)), id) end
+  f.group, f.key, f.clock, f.parents = nil, nil, nil, nil
+  change_flow(id, f)
+end
+-- Of jobs in quarantine nothing is left but who waits for them: their ids may come again.
+local function reduce_quarantined(ended)
+  for _, one in ipairs(ended) do
+    local f = flow_of(one[1])
+    if f and not group_in(one[1]) and call('HEXISTS', jobs, one[1]) == 0 then reduce_row(one[1], f) end
+  end
+end
+
 -- A child of one that runs again, which was deleted as unmet.
 local function await_again(id, child, again)
   local f = flow_of(child)
@@ -178,10 +192,13 @@ local function await_again(id, child, again)
     if one.id == id then one.state = '0' end
   end
   local _, is_unmet = verdict_on(f)
-  if not is_unmet and call('ZSCORE', line('deleted', queue), child) and not key_taken_by(child, f) then
+  local comes_back = not is_unmet and not (f.group and is_cancelled(f.group)) and
+                     call('ZSCORE', line('deleted', queue), child) and not key_taken_by(child, f)
+  if comes_back then
     f.is_unmet = false
     take_back_end(child)
     count_again(child, f, again)
+    finish_clock_again(child, f)
     add_one(flow_plan.leaving, sorted(line('deleted', queue)), child)
     add_two(flow_plan.entering, sorted(line('awaiting', queue)), int_text(draw(1)), child)
     local p = read_history(call('HGET', history, child)) or read_history(nil)
@@ -223,11 +240,11 @@ local function go_on_again(id)
 end
 -- A person has it run. Answers why that cannot be, and plans nothing then: unique, and who has its key; cancelled, and
 -- its group.
-local function plan_requeue(id)
+local function plan_requeue(id, was_final)
   look_at_agenda()
   local f, again = flow_of(id), {}
   if f and f.group and f.counted ~= '-' and is_cancelled(f.group) then return 'cancelled ' .. f.group end
-  local taken_by = f and key_taken_by(id, f)
+  local taken_by = f and was_final and key_taken_by(id, f)
   if taken_by then return 'unique ' .. taken_by end
   take_back_end(id)
   again[1] = id
@@ -271,12 +288,13 @@ local function times_left(ids)
   end
   return table.concat(told)
 end
--- Jobs whose start has ended go on; `uncounted`: it was none, and they have not begun by it. Answers whether one was to
--- be over before it goes on at this instant.
+-- Why a job that would go on at this instant has failed: it was to be over before. Nothing when it may.
 local function is_too_late(id, at)
   local f = flow_of(id)
-  return f and f.clock and f.clock.finish_by > 0 and at >= f.clock.finish_by or false
+  if not (f and f.clock and f.clock.finish_by > 0 and at >= f.clock.finish_by) then return nil end
+  return 'failed: a retry would begin later than ' .. in_words(f.clock.finish_within) .. ' after its enqueue'
 end
+-- A job goes on behind a start; `uncounted`: that was none. `begun`: one before was.
 local function plan_going_on(id, uncounted, begun)
   local f = flow_of(id)
   if not f then return end
@@ -318,6 +336,11 @@ local function forget_flow(ids)
     end
   end
   many('HDEL', flow, gone)
+  for _, id in ipairs(call('EXISTS', agenda) == 1 and gone or {}) do
+    for _, word in ipairs({'edges s ', 'edges f ', 'edges d ', 'edges e ', 'again - ', 'expire - '}) do
+      call('ZREM', agenda, word .. id)
+    end
+  end
   if #gone > 0 and call('HLEN', flow) == 0 and call('EXISTS', agenda) == 0 then call('DEL', flow_mark) end
 end
 
@@ -326,6 +349,7 @@ local function carry_out_ends()
   local plan = {}
   for what, its in pairs(flow_plan) do plan[what] = its end
   begin_flow_plan()
+  flow_moved, first_of_agenda = {}, nil
   each_list(plan.leaving, 'ZREM')
   many('HSET', history, plan.histories)
   many('HSET', runs, plan.runs)
@@ -335,8 +359,8 @@ local function carry_out_ends()
   each_list(plan.edges, 'ZADD')
   each_list(plan.dropped, 'ZREM')
   for _, key in ipairs(plan.dropped.order) do
-    local parent = sub(key, #after('') + 1)
-    local f = flow_of(parent)
+    local parent = sub(key, 1, #after('')) == after('') and sub(key, #after('') + 1)
+    local f = parent and flow_of(parent)
     if f and f.has_children and call('EXISTS', key) == 0 then
       f.has_children = false
       change_flow(parent, f)
@@ -365,7 +389,10 @@ local function carry_out_ends()
       call('ZREM', agenda, member)
     end
   end
-  if is_used then call('SET', flow_mark, '1') end
+  if is_used then
+    call('SET', flow_mark, '1')
+    has_flow = '1'  -- for what this step does yet
+  end
   for _, name in ipairs(groups_gone) do
     call('HDEL', group_counts, name)
     forget_flow({node_of(name)})

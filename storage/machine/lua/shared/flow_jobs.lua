@@ -9,6 +9,31 @@ local new_jobs = {records = {}, queues = {}, is_known = {}, mine = {}, ends = {}
 
 local function behind_new(at) return at + flow_job_values + tonumber(ARGV[at + flow_job_values - 1]) end
 
+-- Whether one of these parents, or one that such a parent awaits, is the group or one that it is in: then nobody of them
+-- would ever end. Members of other groups are not followed.
+local max_followed = 1000
+local function awaits_group(parents, group)
+  local around, name = {}, group
+  while name do
+    around[node_of(name)] = true
+    local its = flow_of(node_of(name))
+    name = its and its.group
+  end
+  local open, seen, n = {}, {}, 0
+  for i, parent in ipairs(parents) do open[i] = parent.id end
+  while #open > 0 and n < max_followed do
+    local id = table.remove(open)
+    n = n + 1
+    if around[id] then return true end
+    local f = not seen[id] and not group_in(id) and flow_of(id)
+    seen[id] = true
+    for _, parent in ipairs(f and f.parents or {}) do
+      if parent.state == '0' then open[#open + 1] = parent.id end
+    end
+  end
+  return false
+end
+
 -- How a parent has ended for a child that wants `on`.
 local function end_for(parent, on)
   local name = group_in(parent)
@@ -23,8 +48,8 @@ local function end_for(parent, on)
 end
 
 -- Plans one; answers what came of it and about whom, or what, and the place behind it: stored, and whom it replaced;
--- there, and the record that stands under its id already; missing, and the parent; no_group, sealed or cancelled, and the
--- group; duplicate or refused, and who has its key.
+-- there, and the record that stands under its id already; missing, and the parent; no_group, sealed, cancelled or circle
+-- (it would wait for itself), and the group; duplicate or refused, and who has its key.
 local function plan_new(at)
   local id, queue, delay, record = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3]
   local f = {on = ARGV[at + 4], unless = ARGV[at + 5], need = tonumber(ARGV[at + 6]), delay = delay, is_unmet = false,
@@ -34,6 +59,13 @@ local function plan_new(at)
   local behind = behind_new(at)
   local there = new_jobs.mine[id] or call('HGET', jobs, id)
   if there then return 'there', there, behind end
+  call('SCARD', queues)
+  local earlier = flow_of(id)  -- of a life that ended in quarantine
+  if earlier then
+    let_go(id, earlier, 'f', new_jobs.ended)
+    take_back_end(id)
+    reduce_row(id, earlier)
+  end
 
   local unmet, letter_of_unmet = nil, nil
   for i = 1, count do
@@ -46,6 +78,7 @@ local function plan_new(at)
     if state == '2' or state == '4' then unmet, letter_of_unmet = parent, letter end
     f.parents[i] = {id = parent, state = state}
   end
+  if group ~= '' and awaits_group(f.parents, group) then return 'circle', group, behind end
   local closed = group ~= '' and why_closed(group, ARGV[at + 9], ARGV[at + 10])
   if closed then return closed, group, behind end
   local replaced = ''
@@ -65,7 +98,7 @@ local function plan_new(at)
     new_jobs.is_known[queue], new_jobs.queues[#new_jobs.queues + 1] = true, queue
   end
   count_jobs(queue, 'enqueued', 1)
-  f.has_children = (flow_of(id) or f).has_children  -- from an earlier life, that ended in quarantine
+  f.has_children = earlier and earlier.has_children
   if group ~= '' then
     f.group, f.counted = group, '-'
     add_member(group, id)
@@ -107,9 +140,11 @@ local function plan_new(at)
 end
 -- One that the end of another carries: nothing, or why it was not stored.
 local why_not_stored = {there = 'another has its id', missing = 'its parent is not in the store: ', no_group = 'there is no group ',
-                        sealed = 'this group is sealed: ', cancelled = 'this group was cancelled: ',
+                        circle = 'it would wait for itself, by its group ', sealed = 'this group is sealed: ', cancelled = 'this group was cancelled: ',
                         duplicate = 'its unique key is held by ', refused = 'its unique key is held by '}
-local function plan_next(at)
+local function plan_next(at, carrier)
+  local f = flow_of(carrier)
+  if f then free_key(carrier, f) end  -- it has ended: the next may have its key
   local what, whom = plan_new(at)
   if what == 'stored' then return nil end
   return 'job ' .. ARGV[at] .. ', which it carried, was not stored: ' .. why_not_stored[what] .. (what == 'there' and '' or whom)

@@ -119,7 +119,8 @@ local function owes_no_more(member)
   if first_of_agenda or flow_plan.owed[member] then flow_plan.owed[member] = false end
 end
 local ways_to_end = {'s', 'f', 'd', 'e'}
--- Of a final job or a finished group that goes on: what its end still owes is for its next end.
+-- Of a final job or a finished group that goes on: what its end still owes is for its next end. That a member has failed
+-- stays so.
 local function take_back_end(id)
-  for _, letter in ipairs(ways_to_end) do owes_no_more('edges ' .. letter .. ' ' .. id) end
+  for _, letter in ipairs({'s', 'f', 'd'}) do owes_no_more('edges ' .. letter .. ' ' .. id) end
 end

@@ -99,10 +99,10 @@ end
 
 local function cancel_group(name, ended)
   local g = group_of(name)
+  owes_no_more('seal - ' .. node_of(name))
   if not g or g.state == 'c' or is_finished(g) then return false end
   g.state = 'c'
   change_group(name, g)
-  owes_no_more('seal - ' .. node_of(name))
   if g.open > 0 then owes('cancel - ' .. node_of(name)) else finish_group(name, g, ended) end
   return true
 end
@@ -110,16 +110,23 @@ end
 local function ask_to_end(id, reason)
   local run, p = read_run(call('HGET', runs, id) or ''), read_history(call('HGET', history, id))
   if not run or not p or is_asked_to_end(run) then return end
-  remember(p, '0', 0, now_text, '', text('cancelled') .. text(reason) .. '0')
-  p.reason, run.has = reason, has_when_asked[run.has]
+  remember(p, '0', 0, now_text, '', text('cancel_asked') .. text(reason) .. '0')
+  p.reason, run.has = 'cancellation asked for: ' .. reason, has_when_asked[run.has]
   local histories, its_runs = flow_plan.histories, flow_plan.runs
   histories[#histories + 1], histories[#histories + 2] = id, write_history(p)
   its_runs[#its_runs + 1], its_runs[#its_runs + 2] = id, write_run(run)
   has_work('!')
 end
--- Some members of a cancelled group are ended, or asked to stop.
+local function cancel_unsealed(name, ended)
+  local g = group_of(name)
+  if not g or g.state == 'o' then cancel_group(name, ended) else owes_no_more('seal - ' .. node_of(name)) end
+end
+-- Some members of a cancelled group are ended, or asked to stop: so many in one step, of all groups together.
+local max_cancelled = 250
+local cancelled_now = 0
 local function cancel_members(name, ended)
-  local slice = 250
+  local slice = max_cancelled - cancelled_now
+  if slice <= 0 then return end
   owes_no_more('cancel - ' .. node_of(name))
   local ids = call('ZRANGE', members(name), 0, 0, 'BYSCORE', 'LIMIT', 0, slice)
   read_flows(ids)
@@ -133,6 +140,7 @@ local function cancel_members(name, ended)
       if not nested then ask_to_end(id, 'its group ' .. name .. ' was cancelled') end
     end
   end
+  cancelled_now = cancelled_now + #ids
   if #ids == slice then owes('cancel - ' .. node_of(name)) end
 end
 -- A group that has finished is removed once nobody who was in it or waits for it is stored.
@@ -147,6 +155,16 @@ local function forget_group(name, may_go)
   end
 end
 
+-- How many groups a group is in, itself among them.
+local max_depth = 16
+local function depth_of(name)
+  local depth = 0
+  while name ~= '' and depth < max_depth do
+    local f = flow_of(node_of(name))
+    depth, name = depth + 1, f and f.group or ''
+  end
+  return depth
+end
 -- What a person or a program says of a group; see change_group.lua. `parent` and `seal_within` are of create.
 local function plan_group_change(what, name, parent, seal_within, ended)
   local g, node = group_of(name), node_of(name)
@@ -155,6 +173,7 @@ local function plan_group_change(what, name, parent, seal_within, ended)
     if g then return (f and f.group or '') == parent and 'already' or 'other ' .. (f and f.group or '') end
     local closed = parent ~= '' and why_closed(parent, '', '')
     if closed then return closed .. ' ' .. parent end
+    if depth_of(parent) >= max_depth then return 'too_deep ' .. parent end
     if parent ~= '' then
       change_flow(node, {has_children = false, group = parent, counted = '-'})
       add_member(parent, node)

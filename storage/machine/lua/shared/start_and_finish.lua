@@ -23,10 +23,16 @@ local function stop_clock(id, f)
   if not f.clock then return end
   owes_no_more('expire - ' .. id)
 end
--- A person has it run, from this instant on.
-local function begin_clock_again(id, f)
+-- It begins anew: awaits others again, or is had to run by a person.
+local function finish_clock_again(id, f)
   if not f.clock then return end
   if f.clock.finish_within > 0 then f.clock.finish_by = math.min(now + f.clock.finish_within, longest) end
+  f.clock.start_by = 0
+  change_flow(id, f)
+  watch_clock(id, f, false)
+end
+local function begin_clock_again(id, f)
+  finish_clock_again(id, f)
   start_clock(id, f, now)
 end
 

@@ -23,7 +23,7 @@ local function change_key(key, k) key_rows[key], keys_changed[key] = k, true end
 local function take_key(key, id, point, period)
   local until_ = point == 'p' and math.min(now + period, longest) or 0
   change_key(key, {point = point, since = now, until_ = until_, owner = id, next_one = ''})
-  if point == 'p' then owes_at('key - ' .. key, until_) end
+  if point == 'p' then owes_at('key - ' .. key, until_) else owes_no_more('key - ' .. key) end
 end
 -- A job lets go: it has ended, or begun where that is the point.
 local function free_key(id, f)
@@ -45,7 +45,7 @@ end
 local function key_taken_by(id, f)
   local k = f.key and key_of(f.key)
   if k and k.owner ~= id and not (k.point == 'p' and now >= k.until_) then return k.owner end
-  if f.key and f.point ~= 'p' then take_key(f.key, id, f.point, 0) end
+  if f.key and f.point ~= 'p' and not k then take_key(f.key, id, f.point, 0) end
 end
 local function sweep_key(key)
   local k = key_of(key)
@@ -67,7 +67,8 @@ local function ask_for_key(id, its, mine, ended)
   end
   if its.rule == 'refuse' then return 'refused', owner end
   if mine[owner] then return 'duplicate', owner end
-  if its.rule == 'replace' and end_waiting(owner, 'd', 'replaced by ' .. id, 'replaced', ended) then
+  if its.rule == 'replace' and not mine[k.next_one] and end_waiting(owner, 'd', 'replaced by ' .. id, 'replaced', ended) then
+    if k.next_one ~= '' then end_waiting(k.next_one, 'd', 'replaced by ' .. id, 'replaced', ended) end
     take_key(its.key, id, its.point, its.period)
     return 'stored', owner
   end
