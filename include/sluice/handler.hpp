@@ -40,7 +40,7 @@ struct outcome {
   static outcome retry_in(duration delay, std::string why) { return {run_end::retry, std::move(why), {}, delay}; }
   /// `return outcome::succeeded(text).then(job)`: see `next`. A job that cannot be stored (its id is taken, its key,
   /// its group is closed) leaves this end as it is, and the job's reason tells of it; one that breaks a limit of
-  /// `new_job` fails the run for good. At most 100 of 4 MiB together.
+  /// `new_job` fails the run for good. At most 100, of 4 MiB together: a run adds more by a client.
   outcome& then(new_job job) & { return next.push_back(std::move(job)), *this; }
   outcome&& then(new_job job) && { return std::move(then(std::move(job))); }
 

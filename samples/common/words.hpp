@@ -1,4 +1,4 @@
-// The command line of the small samples: --store URL, --unthrottled, --help, and numbers of their own.
+// The command line of the small samples: --store URL, --help, and options of their own.
 #pragma once
 
 #include <charconv>
@@ -11,11 +11,16 @@
 
 namespace sample {
 
+// By option, as "--orders"; who calls puts the defaults.
 struct words {
   std::string store = "sqlite::memory:";
-  bool unthrottled = false;  // the same work without throttlers: what they are for is seen, and promises are broken
-  std::map<std::string, unsigned> numbers;  // by option, as "--orders"; who calls puts the defaults
+  std::map<std::string, bool> switches{};
+  std::map<std::string, unsigned> numbers{};
+  std::map<std::string, std::string> texts{};
 };
+
+// The same work without throttlers: what they are for is seen, and promises are broken.
+inline const std::map<std::string, bool> may_be_unthrottled{{"--unthrottled", false}};
 
 [[noreturn]] inline void die(const std::string& what, int code = 1) {
   std::fprintf(stderr, "%s\n", what.c_str());
@@ -29,23 +34,23 @@ T must(sluice::result<T> r) {
   if constexpr (!std::is_void_v<T>) return std::move(*r);
 }
 
-inline words read_words(int argc, char** argv, const char* usage, std::map<std::string, unsigned> numbers = {}) {
-  words read;
-  read.numbers = std::move(numbers);
+inline words read_words(int argc, char** argv, const char* usage, words read = {}) {
   const auto refuse = [&](const std::string& why) { die(why + "\n\n" + usage, 2); };
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--help" || option == "-h") std::exit(std::printf("%s", usage) < 0 ? 1 : 0);
-    if (option == "--unthrottled") {
-      read.unthrottled = true;
+    if (read.switches.contains(option)) {
+      read.switches[option] = true;
       continue;
     }
     const auto number = read.numbers.find(option);
-    if (option != "--store" && number == read.numbers.end()) refuse("unknown option " + option);
+    const auto text = read.texts.find(option);
+    if (option != "--store" && number == read.numbers.end() && text == read.texts.end())
+      refuse("unknown option " + option);
     if (++i == argc) refuse(option + " needs a value");
     const std::string value = argv[i];
-    if (option == "--store") {
-      read.store = value;
+    if (number == read.numbers.end()) {
+      (option == "--store" ? read.store : text->second) = value;
       continue;
     }
     const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), number->second);

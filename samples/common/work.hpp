@@ -1,4 +1,4 @@
-// What the jobs of the small samples do, who was inside at once, and how to wait for the end.
+// What the jobs of the small samples do, who was inside at once, and how to wait for what is seen.
 #pragma once
 
 #include <algorithm>
@@ -55,18 +55,26 @@ private:
   unsigned now_ = 0, peak_ = 0;
 };
 
-// Until every job of the store is final. A job that enqueues others does so before it ends, so nothing is missed.
-inline bool wait_for_all(sluice::client& client, std::chrono::seconds timeout) {
+// Looks again and again, for so long at most. Answers whether it came true.
+template <class F>
+bool until(F&& true_now, std::chrono::seconds timeout) {
   const auto last = std::chrono::steady_clock::now() + timeout;
-  while (std::chrono::steady_clock::now() < last) {
-    const auto queues = must(client.queues());
-    const bool idle = std::all_of(queues.begin(), queues.end(), [](const sluice::queue_counts& q) {
-      return q.enqueued + q.scheduled + q.awaiting + q.throttled + q.processing == 0;
-    });
-    if (idle) return true;
+  while (!true_now()) {
+    if (std::chrono::steady_clock::now() >= last) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  return false;
+  return true;
+}
+
+// Until every job of the store is final. A job that enqueues others does so before it ends, so nothing is missed.
+inline bool wait_for_all(sluice::client& client, std::chrono::seconds timeout) {
+  const auto is_idle = [&] {
+    const auto queues = must(client.queues());
+    return std::all_of(queues.begin(), queues.end(), [](const sluice::queue_counts& q) {
+      return q.enqueued + q.scheduled + q.awaiting + q.throttled + q.processing == 0;
+    });
+  };
+  return until(is_idle, timeout);
 }
 
 }  // namespace sample

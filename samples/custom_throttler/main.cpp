@@ -64,7 +64,7 @@ sluice::server_options options_of(const sample::words& words) {
   transfer.retry.delay = 50ms;
   options.jobs["statement"].throttle = {"custom:bucket", "semaphore:bank"};
   options.jobs["roll_call"].throttle = {"semaphore:bank"};
-  if (words.unthrottled)
+  if (words.switches.at("--unthrottled"))
     for (auto& [type, how] : options.jobs)
       how.throttle.clear();
   return options;
@@ -154,7 +154,9 @@ unsigned max_in_a_second(std::vector<sluice::time_point> times) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto words = sample::read_words(argc, argv, usage, {{"--transfers", 150}, {"--statements", 60}});
+  const auto words = sample::read_words(
+      argc, argv, usage,
+      {.switches = sample::may_be_unthrottled, .numbers = {{"--transfers", 150}, {"--statements", 60}}});
   sluice::set_log_level(sluice::log_level::warn);
 
   sample::bank bank;

@@ -63,7 +63,7 @@ sluice::server_options options_of(const sample::words& words) {
   options.storage = words.store;
   options.queues["default"].workers = 4;
   options.throttlers = {the_window()};
-  if (!words.unthrottled) options.jobs["send_mail"].throttle = {"dynamic_window:newsletter"};
+  if (!words.switches.at("--unthrottled")) options.jobs["send_mail"].throttle = {"dynamic_window:newsletter"};
   return options;
 }
 
@@ -85,7 +85,7 @@ bool has_window(const std::vector<sample::second_row>& rows, const sample::tally
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto words = sample::read_words(argc, argv, usage);
+  const auto words = sample::read_words(argc, argv, usage, {.switches = sample::may_be_unthrottled});
   sluice::set_log_level(sluice::log_level::warn);
   const auto options = options_of(words);
   sample::post post;

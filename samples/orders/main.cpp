@@ -54,7 +54,7 @@ sluice::server_options options_of(const sample::words& words) {
   cancel.throttle = {"mutex:order:{order_id}"};  // the same mutex, so the two types exclude each other
   cancel.when_throttled = sluice::throttle_action::remove;
 
-  if (words.unthrottled)
+  if (words.switches.at("--unthrottled"))
     for (auto& [type, how] : options.jobs)
       how.throttle.clear();
   return options;
@@ -172,7 +172,8 @@ cancels count_cancels(sluice::client& client, const office& clerks, sample::shop
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto words = sample::read_words(argc, argv, usage, {{"--orders", 40}});
+  const auto words =
+      sample::read_words(argc, argv, usage, {.switches = sample::may_be_unthrottled, .numbers = {{"--orders", 40}}});
   const auto orders = words.numbers.at("--orders");
   sluice::set_log_level(sluice::log_level::warn);  // retries are expected here
 

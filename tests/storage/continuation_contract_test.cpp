@@ -616,6 +616,34 @@ ON_EACH_STORE("Every way to end does the same to every child") {
   audit(w);
 }
 
+ON_EACH_STORE("con-11 An unmet child of two in one call is told of once, and nothing is owed of it") {
+  put_all(w, {"p"});
+  REQUIRE(put_after(w, {.id = "a"}, {.parents = {"p"}}).each.at(0) == errc::none);
+  REQUIRE(put_after(w, {.id = "b"}, {.parents = {"a", "p"}}).each.at(0) == errc::none);
+  REQUIRE(remove(w, "p").code == errc::none);
+  w.clock.advance(1min);
+  storage::prune_request prune;
+  prune.retention.deleted.age = 1s;
+  ask(w, prune);
+  audit(w);
+  CHECK_FALSE(promote(w).next_in.has_value());
+}
+
+ON_EACH_STORE("con-11 What is stored later under the id of a removed parent is nothing to its unmet child") {
+  put_all(w, {"p"});
+  put_child(w, "c", {.parents = {"p"}});
+  end(w, "p", how::failed);
+  w.clock.advance(48h);
+  storage::prune_request prune;
+  prune.retention.failed.age = 24h;
+  prune.retention.deleted.age.reset();
+  prune.retention.deleted.count.reset();
+  CHECK(ask(w, prune).removed == 1);
+  put_all(w, {"p"});
+  REQUIRE(requeue(w, "c").code == errc::none);
+  audit(w);
+}
+
 ON_EACH_STORE("What an end owes to children that have gone meanwhile is not owed for ever") {
   put_all(w, {"p"});
   for (int part = 0; part < 3; ++part) {

@@ -227,6 +227,52 @@ ON_EACH_STORE("exp: many at one instant end in short steps, and none of them sta
   audit(w);
 }
 
+ON_EACH_STORE("exp-1 The time to start goes on when it is over while a throttler does not let the job in") {
+  REQUIRE(define(w, "semaphore:s", 1) == defined::added);
+  (void)holding(w, "holder", {"semaphore:s"});
+  put_timed(w, "a", {.start = 1min});
+  const auto a = claim_one(w);
+  pass(w, 1min);
+  REQUIRE(take(w, a, {"semaphore:s"}).starts_with("parked "));
+  audit(w);
+  work_off(w);
+  CHECK(how_it_ended(w, "a") == "deleted, expired");
+  audit(w);
+}
+
+ON_EACH_STORE(
+    "exp-3 A job that is released by the end of a run does not start by the claim in its step, when its time is over") {
+  put_all(w, {"p"});
+  put_timed(w, "c", {.finish = 1min, .after = {"p"}});
+  const auto p = claim_one(w);
+  w.clock.advance(1min);
+  const auto told = ask(w, storage::settle_request{{ended(p, how::succeeded)}, claiming({.free = 1})});
+  CHECK(told.next.jobs.empty());
+  CHECK(how_it_ended(w, "c") == "failed, deadline");
+  audit(w);
+}
+
+ON_EACH_STORE("exp-4 The time to finish of a child goes on when it awaits its parent again") {
+  put_all(w, {"p"});
+  put_timed(w, "c", {.finish = 1h, .after = {"p"}});
+  end(w, "p", how::failed);
+  CHECK(state(w, "c") == job_state::deleted);
+  REQUIRE(requeue(w, "p").code == errc::none);
+  CHECK(state(w, "c") == job_state::awaiting);
+  audit(w);
+  pass(w, 1h);
+  CHECK(how_it_ended(w, "c") == "failed, deadline");
+}
+
+ON_EACH_STORE("exp-5 A child that must start at once ends when nobody does that at its release") {
+  put_all(w, {"p"});
+  put_timed(w, "c", {.start = 0s, .after = {"p"}});
+  end(w, "p");
+  pass(w, 1us);
+  CHECK(how_it_ended(w, "c") == "deleted, expired");
+  audit(w);
+}
+
 ON_EACH_STORE("exp-2 A job that was claimed when its time was over and is parked then ends") {
   REQUIRE(define(w, "semaphore:s", 1) == defined::added);
   (void)holding(w, "holder", {"semaphore:s"});

@@ -393,6 +393,51 @@ ON_EACH_STORE("Who waits for a group that has ended is told in its own step") {
   audit(w);
 }
 
+ON_EACH_STORE("bat-10 Of members of a cancelled group none is given the permit of another") {
+  REQUIRE(define(w, "semaphore:s", 1) == defined::added);
+  REQUIRE(create(w, "g").code == errc::none);
+  const auto holder = holding(w, "holder", {"semaphore:s"});
+  put_members(w, "g", {"a", "b"});
+  for (int i = 0; i < 2; ++i)
+    REQUIRE(take(w, claim_one(w), {"semaphore:s"}).starts_with("parked "));
+  REQUIRE(settle(w, holder) == errc::none);  // the permit is reserved for one of them now
+  REQUIRE(cancel_group(w, "g").code == errc::none);
+  work_off(w);
+  CHECK(state(w, "a") == job_state::deleted);
+  CHECK(state(w, "b") == job_state::deleted);
+  CHECK(holders(w, "semaphore:s").empty());
+  audit(w);
+}
+
+ON_EACH_STORE("bat-10 A member of a cancelled group that was deleted as unmet does not await its parent again") {
+  put_all(w, {"p"});
+  REQUIRE(create(w, "g").code == errc::none);
+  auto child = member("c", "g");
+  child.after.parents = {job_id("p")};
+  REQUIRE(put(w, {child, member("open", "g")}).each == std::vector<errc>(2, errc::none));
+  end(w, "p", how::failed);
+  REQUIRE(cancel_group(w, "g").code == errc::none);
+  REQUIRE(requeue(w, "p").code == errc::none);
+  CHECK(state(w, "c") == job_state::deleted);
+  audit(w);
+}
+
+ON_EACH_STORE("bat-10 Who comes to a permit that a cancelled member has had goes on") {
+  REQUIRE(define(w, "semaphore:s", 1) == defined::added);
+  REQUIRE(create(w, "g").code == errc::none);
+  const auto holder = holding(w, "holder", {"semaphore:s"});
+  put_members(w, "g", {"a"});
+  REQUIRE(take(w, claim_one(w), {"semaphore:s"}).starts_with("parked "));
+  REQUIRE(settle(w, holder) == errc::none);
+  put_all(w, {"new"});
+  REQUIRE(cancel_group(w, "g").code == errc::none);
+  const claim_words words{.free = 2, .permits = {{"work", {{"semaphore:s"}, true}}}};
+  CHECK(ids(claim(w, words)) == names{});  // it looks while that one has the permit still
+  CHECK(state(w, "a") == job_state::deleted);
+  CHECK(ids(claim(w, words)) == names{"new"});
+  audit(w);
+}
+
 ON_EACH_STORE("bat-10 A member that is released by the step that would claim it does not start in a cancelled group") {
   REQUIRE(create(w, "g").code == errc::none);
   put_all(w, {"p"});

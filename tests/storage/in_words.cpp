@@ -50,11 +50,18 @@ struct teller {
   bool in_full;
 
   std::string operator()(const error& e) const { return "error " + to_string(e); }
+  std::string operator()(const storage::enqueue_answer& e) const {
+    auto text = test::said(e.each);
+    for (const auto& [place, note] : e.notes)
+      text += cat(", of ", place, ": ", static_cast<int>(note.is), ' ', note.about);
+    return text;
+  }
   std::string operator()(const storage::claim_answer& c) const {
     auto text = cat(c.jobs.size(), " jobs");
     if (in_full) text += cat(", ", c.parked, " parked", c.has_waiting_suspect ? ", a suspect waits" : "");
     for (const auto& one : c.jobs)
-      text += cat("\n  ", said(one.job), " failures ", one.failures, listed(" has ", one.admitted));
+      text += cat("\n  ", said(one.job), " failures ", one.failures, listed(" has ", one.admitted), " ends in ",
+                  test::said(one.finish_in));
     return text;
   }
   std::string operator()(const storage::settle_answer& s) const {
@@ -133,6 +140,13 @@ struct teller {
       text += cat("\n  from ", micros(row.begins), ": ", said(row.in_it));
     return text;
   }
+  std::string operator()(const storage::groups_answer& a) const {
+    auto text = cat("groups before ", a.page.next);
+    for (const auto& g : a.page.groups)
+      text += "\n  " + in_words(g);
+    return text;
+  }
+  std::string operator()(const storage::parents_answer& p) const { return in_words(p.parents); }
   std::string operator()(const storage::operator_log_answer& a) const {
     auto text = cat("acts before ", a.page.next);
     for (const auto& one : a.page.actions)
@@ -226,6 +240,23 @@ std::string face(job j) {
   for (auto& h : j.history)
     forget_words(h.error);
   return portrait(j);
+}
+
+std::string in_words(const group_status& g) {
+  return cat("group ", g.name.value, " in ", g.in.value, ": ", g.open, " open, ", g.succeeded, " succeeded, ", g.failed,
+             " failed, ", g.deleted, " deleted",
+             g.cancelled ? ", cancelled"
+             : g.sealed  ? ", sealed"
+                         : "",
+             g.finished_at ? ", finished" : "");
+}
+std::string in_words(const std::vector<parent_state>& parents) {
+  std::string text;
+  for (const auto& p : parents)
+    text += cat(p.group.empty() ? p.id.value : "@" + p.group.value, !p.met   ? " is open; "
+                                                                    : *p.met ? " has ended as wanted; "
+                                                                             : " has ended otherwise; ");
+  return text;
 }
 
 std::string in_words(const storage::limiter_record& c) {

@@ -26,6 +26,8 @@ std::string portrait(const job& j);
 std::string face(job j);
 
 std::string in_words(const storage::limiter_record& c);
+std::string in_words(const group_status& g);
+std::string in_words(const std::vector<parent_state>& parents);
 std::string in_words(const std::optional<lock_holder>& held);
 // Permits: "granted", "stale", or "parked", "busy" and "undefined" with a resource.
 std::string in_words(const storage::acquire_permits_answer::verdict& one);

@@ -33,6 +33,9 @@ storage::answer model::carry_out(const storage::request& asked, const storage::a
                         [&](const storage::lock_request& r) {
                           return storage::answer(apply(r, std::get<storage::lock_answer>(told)));
                         },
+                        [&](const storage::promote_request& r) {
+                          return storage::answer(apply(r, std::get<storage::promote_answer>(told)));
+                        },
                         [&](const storage::settle_request& r) {
                           return storage::answer(apply(r, std::get<storage::settle_answer>(told)));
                         },
@@ -52,30 +55,6 @@ bool model::made_work() {
            const auto* j = find(job_id(id));
            return j && (j->seen.state == enqueued || j->seen.state == scheduled);
          });
-}
-storage::enqueue_answer model::apply(const storage::enqueue_request& r) {
-  storage::enqueue_answer answer;
-  for (const auto& j : r.jobs)
-    answer.each.push_back(enqueue_one(j));
-  return answer;
-}
-
-errc model::enqueue_one(const prepared_job& wanted) {
-  const auto content = decode_content(wanted.id, wanted.record).value();
-  if (const auto* stored = find(wanted.id)) return stored->content.same_job(content) ? errc::none : errc::id_conflict;
-  auto& j = jobs_[wanted.id.value];
-  j.content = content;
-  j.seen.id = wanted.id;
-  j.seen.type = content.type;
-  j.seen.queue = content.queue;
-  j.seen.args = content.args;
-  if (wanted.delay > duration::zero()) {
-    move(j, scheduled);
-    j.seen.due_at = clock_.now() + wanted.delay;
-  } else {
-    to_tail(j);
-  }
-  return errc::none;
 }
 
 // The woken line, then all others together by age. Jobs that were put aside are met by those who know their type.
@@ -103,6 +82,9 @@ model::known_jobs model::followers(const storage::claim_request& r, const std::s
   };
   line.erase(std::find_if_not(line.begin(), line.end(), alike), line.end());
   line.resize(std::min<std::size_t>(line.size(), std::min<std::uint64_t>(by, share - 1)));
+  const auto late = std::find_if(line.begin(), line.end(), [&](auto* j) { return why_not_start(*j).has_value(); });
+  if (late != line.end()) met_too_late_.push_back(*late);
+  line.erase(late, line.end());
   return line;
 }
 
@@ -115,7 +97,10 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
       if (permits_[resource][j.seen.id.value].chain.value > 0) chain = permits_[resource][j.seen.id.value].chain;
     return chain;
   };
-  const auto give = [&](const stored_job& j) { answer.jobs.push_back({j.seen, j.failures, admitted(j), chain_of(j)}); };
+  const auto give = [&](const stored_job& j) {
+    answer.jobs.push_back({j.seen, j.failures, admitted(j), chain_of(j)});
+    if (j.finish_by) answer.jobs.back().finish_in = std::max(duration(1), *j.finish_by - clock_.now());
+  };
   const auto most = r.free + r.ahead;
   if (most == 0) return answer;
   auto& last_op = last_op_[{r.server, r.queue, r.slot}];
@@ -130,6 +115,7 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
   }
   if (paused_.contains(r.queue.value)) return answer;
 
+  begin_step();
   bool allow_suspect = r.allow_suspect;
   std::set<std::string> records_read, taken_of, left_of, fresh_of;  // the last three by type
   std::uint32_t used = 0;
@@ -165,6 +151,10 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
     const auto& type = j->seen.type.value;
     const bool suspect = is_suspect(j->seen);
     if (suspect && !allow_suspect) continue;
+    if (why_not_start(*j)) {
+      met_too_late_.push_back(j);
+      continue;
+    }
     if (!knows(r, type)) {
       j->seen.line = "type:" + type;        // it keeps its place
       made_work_.insert(j->seen.id.value);  // for a server that knows it
@@ -206,6 +196,10 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
     for (const auto& resource : found.plan->resources)
       grant(*j, resource, {j->seen.fence});
   }
+  end_those_met();
+  for (auto* j : taken)
+    if (j->key_until == unique_until::start) free_key(*j);
+  tell_ends();
   for (const auto* j : taken)
     give(*j);
   std::set<std::string> has;  // permits, of some type
@@ -234,6 +228,7 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
     });
     if (!waits.empty() && used < r.free) turns_.try_emplace({r.queue.value, resource}, turn{{}, r.server.value});
   });
+  pass_on_freed();
   for (const auto& resource : records_read)
     pass_on(resource);
   if (!answer.jobs.empty()) last_op = r.op;
@@ -270,9 +265,13 @@ void model::start(stored_job& j, const storage::claim_request& r, sluice::fence 
 
 storage::settle_answer model::apply(const storage::settle_request& r, const storage::settle_answer& told) {
   storage::settle_answer answer;
-  for (const auto& end : r.runs)
-    answer.each.push_back(settle_one(end));
-  pass_on_freed();
+  for (std::size_t i = 0; i < r.runs.size(); ++i) {
+    const bool is_step = i == 0 || !r.runs[i].next.empty() || !r.runs[i - 1].next.empty();
+    if (is_step && i > 0) end_step();
+    if (is_step) begin_step();
+    answer.each.push_back(settle_one(r.runs[i]));
+  }
+  end_step();
   if (r.next) answer.next = apply(*r.next, told.next);
   return answer;
 }
@@ -284,18 +283,26 @@ errc model::settle_one(const storage::settlement& end) {
   if (!j) return errc::stale_fence;
   const bool succeeded_now = end.end == how::succeeded;
   const bool cancelled = j->asked_to_end && !succeeded_now;
-  remember(*j, cancelled ? "cancelled" : end.cause, succeeded_now ? "" : end.text, end.waited);
+  const bool is_late = !cancelled && end.end == how::retry && j->finish_by && clock_.now() + end.delay >= *j->finish_by;
+  remember(*j, cancelled ? "cancelled" : is_late ? "deadline" : end.cause, succeeded_now ? "" : end.text, end.waited);
   j->settled = end.run.fence;
-  j->seen.reason = cancelled ? stores_words : end.reason;
+  j->seen.reason = cancelled || is_late ? stores_words : end.reason;
   j->seen.result = succeeded_now ? end.text : "";
   if (end.progress) j->seen.progress = end.progress;
   if (end.failure) ++j->failures;
-  if (cancelled) {
-    if (end.end == how::deferred || end.end == how::given_back) j->seen.attempt -= 1;
-    move(*j, deleted);
+  if (succeeded_now)
+    for (const auto& next : end.next)
+      if (const auto came = enqueue_one(next);
+          came.first != errc::none || (came.second && came.second->is != note::what::replaced))
+        j->seen.reason = stores_words;
+  if (cancelled || is_late) {
+    if (cancelled && (end.end == how::deferred || end.end == how::given_back)) j->seen.attempt -= 1;
+    move(*j, cancelled ? deleted : failed);
     give_back(*j);
+    ended_runs_.emplace_back(j->seen.id.value, j->seen.state);
     return errc::none;
   }
+  if (end.end == how::deferred || end.end == how::given_back) take_key_again(*j);
   switch (end.end) {
     case how::succeeded: move(*j, succeeded); break;
     case how::failed:
@@ -317,6 +324,7 @@ errc model::settle_one(const storage::settlement& end) {
       break;
   }
   give_back(*j);
+  if (is_final(j->seen.state)) ended_runs_.emplace_back(j->seen.id.value, j->seen.state);
   return errc::none;
 }
 
@@ -345,7 +353,7 @@ storage::progress_answer model::apply(const storage::progress_request& r) {
   return answer;
 }
 
-storage::promote_answer model::apply(const storage::promote_request& r) {
+storage::promote_answer model::apply(const storage::promote_request& r, const storage::promote_answer& told) {
   storage::promote_answer answer;
   const auto sooner = [&](duration left) {
     left = std::max(duration(0), left);
@@ -354,21 +362,25 @@ storage::promote_answer model::apply(const storage::promote_request& r) {
   auto waiting = where([](const stored_job& j) { return j.seen.state == scheduled; });
   std::sort(waiting.begin(), waiting.end(), [](auto* a, auto* b) { return a->seen.due_at < b->seen.due_at; });
   for (auto* j : waiting) {
-    if (*j->seen.due_at > clock_.now() || answer.moved == r.limit) {
-      sooner(*j->seen.due_at - clock_.now());
-      break;
-    }
+    if (*j->seen.due_at > clock_.now() || answer.moved == r.limit) break;
     to_tail(*j);
     ++answer.moved;
   }
   pass_on_lapsed(r);
+  answer.open = open_limiters(r);
+  work_off();
+  for (const auto* j : where([](const stored_job& j) { return j.seen.state == scheduled; }))
+    sooner(*j->seen.due_at - clock_.now());
   for (const auto& [resource, holders] : permits_)
     for (const auto& [id, p] : holders)
       if (p.reserved) sooner(p.since + r.reservation - clock_.now());
-  answer.open = open_limiters(r);
   if (!answer.open.empty()) sooner(storage::recheck_interval);
   for (const auto& [line, at] : next_checks_)
     if (at > clock_.now()) sooner(at - clock_.now());
+  if (const auto at = next_of_flow()) sooner(*at - clock_.now());
+  // A store may look sooner at what has to do with others, or with time.
+  if (births_ > 0 && told.next_in && (!answer.next_in || *told.next_in < *answer.next_in))
+    answer.next_in = told.next_in;
   return answer;
 }
 storage::expired_answer model::apply(const storage::expired_request&) const {
@@ -386,9 +398,10 @@ storage::expired_answer model::apply(const storage::expired_request&) const {
 
 storage::reap_answer model::apply(const storage::reap_request& r) {
   storage::reap_answer answer;
+  begin_step();
   for (const auto& seen : r.leases)
     answer.each.push_back(reap_one(seen, r.max_losses));
-  pass_on_freed();
+  end_step();
   return answer;
 }
 
@@ -402,6 +415,8 @@ errc model::reap_one(const storage::expired_lease& seen, std::uint32_t max_losse
   if (j->asked_to_end) move(*j, deleted);
   else j->seen.losses >= max_losses ? move(*j, failed) : to_tail(*j);
   give_back(*j);
+  if (is_final(j->seen.state)) ended_runs_.emplace_back(j->seen.id.value, j->seen.state);
+  else take_key_again(*j);
   return errc::none;
 }
 
@@ -461,14 +476,18 @@ storage::lock_answer model::apply(const storage::lock_request& r, const storage:
 std::uint32_t model::prune_state(job_state state, const retention_rule& rule, std::uint32_t limit) {
   auto oldest = where([&](const stored_job& j) { return j.seen.state == state; });
   std::sort(oldest.begin(), oldest.end(), [&](auto* a, auto* b) {
-    const auto key = [&](const stored_job* j) { return std::pair(*j->seen.finished_at, kept_(j->seen.id.value)); };
+    const auto key = [&](const stored_job* j) {
+      return std::tuple(*j->seen.finished_at, kept_(j->seen.id.value), !is_parent_of_some(j->seen.id.value));
+    };
     return key(a) < key(b);
   });
   const auto too_many = rule.count && oldest.size() > *rule.count ? oldest.size() - *rule.count : 0;
-  std::uint32_t removed = 0;
+  std::uint32_t removed = 0, looked = 0;
   for (auto* j : oldest) {
     const bool too_old = rule.age && *j->seen.finished_at < clock_.now() - *rule.age;
-    if (removed == limit || (removed >= too_many && !too_old)) break;
+    if (removed == limit || (looked >= too_many && !too_old)) break;
+    ++looked;
+    if (is_parent_of_some(j->seen.id.value)) continue;
     ++removed;
     jobs_.erase(std::string(j->seen.id.value));
   }
@@ -480,6 +499,8 @@ storage::change_answer model::apply(const storage::requeue_request& r) {
   if (!j) return {errc::not_found, ""};
   if (j->seen.state == enqueued) return {.changed = false};
   if (j->seen.state == processing || j->seen.state == throttled) return {errc::illegal_transition, ""};
+  begin_step();
+  if (const auto refused = go_on(*j)) return {*refused, ""};
   remember_hand(*j, "requeued");
   if (is_final(j->seen.state)) {  // afresh, with all its attempts
     j->failures = 0;
@@ -498,10 +519,12 @@ storage::change_answer model::apply(const storage::remove_request& r) {
   if (j->seen.state == deleted) return {.changed = false};
   if (j->seen.state == processing) remember(*j, "deleted", stores_words, duration::zero());
   else remember_hand(*j, "deleted");
+  begin_step();
+  if (!is_final(j->seen.state)) ended_runs_.emplace_back(j->seen.id.value, deleted);  // the first end is what counts
   j->seen.reason = stores_words;
   move(*j, deleted);
   give_back(*j);
-  pass_on_freed();
+  end_step();
   return {};
 }
 
@@ -518,10 +541,12 @@ storage::change_answer model::apply(const storage::cancel_request& r) {
     return {};
   }
   remember_hand(*j, "cancelled");
+  begin_step();
+  ended_runs_.emplace_back(j->seen.id.value, deleted);
   j->seen.reason = stores_words;
   move(*j, deleted);
   give_back(*j);
-  pass_on_freed();
+  end_step();
   return {};
 }
 
@@ -532,6 +557,7 @@ void model::end_before_begin(stored_job& j) {
   j.seen.attempt -= 1;
   move(j, deleted);
   give_back(j);
+  ended_runs_.emplace_back(j.seen.id.value, deleted);
 }
 
 storage::change_answer model::apply(const storage::pause_request& r) {

@@ -3,8 +3,9 @@
 //
 // It leaves open what the contract leaves open: fences are taken from the store's answers, of jobs that ended in the
 // same instant the store says which it pruned, and the store's own words (reasons, errors) only have to be there. Every
-// queue is served. Jobs and locks are in model.cpp, permits in model_permits.cpp, limiters and windows in
-// model_limiters.cpp, what is compared in model_look.cpp and in_words.cpp.
+// queue is served. Jobs and locks are in model.cpp, what jobs have to do with others and with time in model_flow.cpp,
+// permits in model_permits.cpp, limiters and windows in model_limiters.cpp, what is compared in model_look.cpp and
+// in_words.cpp.
 #pragma once
 
 #include <functional>
@@ -21,6 +22,9 @@ inline const names limiter_names = {"fixed_window:f", "sliding_window:v", "dynam
 // The lines in which jobs wait for them: a dynamic window has one for each key.
 inline const names limiter_lines = {"fixed_window:f", "sliding_window:v", "dynamic_window:d/x", "dynamic_window:d/y",
                                     "custom:door"};
+
+// The groups that programs make.
+inline const names group_names = {"g", "h"};
 
 // Where a job waits for a limiter.
 std::string line_for(const std::string& limiter, const job_id& id);
@@ -45,6 +49,14 @@ public:
   static std::string look(world& w);
 
 private:
+  // A parent of a job: another, or a group as @NAME.
+  struct parent_link {
+    std::string name;
+    std::uint64_t birth = 0;  // which one of that name; 0: it was not there
+    std::optional<bool> met;  // none: its end is open
+  };
+  // Of a job, or of a group as @NAME; without a state: the first failure in a group.
+  using ending = std::pair<std::string, std::optional<job_state>>;
   struct stored_job {
     job seen;  // as the store should show it
     job_content content;
@@ -58,6 +70,35 @@ private:
     std::uint64_t first = 0;                  // its number in the lines of resources; 0: admitted since
     std::uint32_t failed_wakeups = 0;         // wakes that ended in parking again
     std::map<std::string, time_point> slots;  // by resource: good until then
+    // What it has to do with others, and with time.
+    std::uint64_t birth = 0;           // no other job has it, also under the same id
+    std::uint64_t step = 0;            // in which it was stored
+    std::vector<parent_link> parents;  // none: it waits for nobody, and will not again
+    run_after after;
+    duration delay{0};      // from its release on
+    bool is_unmet = false;  // it was deleted since too many parents ended otherwise
+    std::string group;
+    std::optional<job_state> counted;  // in its group, as what it has ended
+    std::string key;
+    unique_until key_until = unique_until::end;
+    std::optional<duration> start_within, finish_within;
+    std::optional<time_point> start_by, finish_by;
+  };
+  struct known_group {
+    std::uint64_t birth = 0;
+    std::string in;
+    std::optional<job_state> counted;  // in that one
+    bool sealed = false, cancelled = false;
+    std::map<job_state, std::uint64_t> ended;
+    std::uint64_t open = 0;
+    std::set<std::string> left_alone;  // members that run, and were asked to end with it
+    time_point seal_by{}, forget_at{};
+    bool finished = false;
+  };
+  struct unique_key {
+    std::string owner, next;  // next: who waits for the end of the owner
+    unique_until until = unique_until::end;
+    time_point since{}, over{};
   };
   using known_jobs = std::vector<stored_job*>;
   struct permit {
@@ -76,11 +117,12 @@ private:
   };
 
   storage::enqueue_answer apply(const storage::enqueue_request& r);
+  storage::change_answer apply(const storage::change_group_request& r);
   storage::claim_answer apply(const storage::claim_request& r, const storage::claim_answer& told);
   storage::settle_answer apply(const storage::settle_request& r, const storage::settle_answer& told);
   storage::renew_answer apply(const storage::renew_request& r);
   storage::progress_answer apply(const storage::progress_request& r);
-  storage::promote_answer apply(const storage::promote_request& r);
+  storage::promote_answer apply(const storage::promote_request& r, const storage::promote_answer& told);
   storage::expired_answer apply(const storage::expired_request& r) const;
   storage::reap_answer apply(const storage::reap_request& r);
   storage::prune_answer apply(const storage::prune_request& r);
@@ -96,8 +138,56 @@ private:
   storage::update_limiter_answer apply(const storage::update_limiter_request& r);
   storage::lock_answer apply(const storage::lock_request& r, const storage::lock_answer& told);
 
-  errc enqueue_one(const prepared_job& wanted);
+  using note = storage::enqueue_answer::note;
+  // Its code, and what more there is to say of it.
+  std::pair<errc, std::optional<note>> enqueue_one(const prepared_job& wanted);
+  struct key_answer {
+    bool stored = true;
+    note::what what{};
+    std::string about;
+  };
+  key_answer ask_for_key(const prepared_job& wanted);
   errc settle_one(const storage::settlement& end);
+
+  // Flow.
+  void begin_step();
+  void end_step();
+  void tell_ends();  // of all that ended in this step
+  void let_go(const std::string& name, job_state as);
+  void tell_children(const ending& end);
+  bool place_child(stored_job& j);  // whether it goes on or ends
+  void release(stored_job& j);
+  bool is_met(const stored_job& j) const;
+  bool is_hopeless(const stored_job& j) const;  // whether too many parents ended otherwise
+  std::uint64_t birth_of(const std::string& name) const;
+  std::optional<job_state> end_of(const std::string& name) const;  // none: it has not ended
+  bool is_parent_of_some(const std::string& name) const;           // who has not ended
+  bool end_waiting(stored_job& j, job_state as, const std::string& cause);
+  using way = std::pair<job_state, std::string>;  // to end, and the cause
+  std::optional<way> over_for(const stored_job& j) const;
+  std::optional<way> why_not_start(const stored_job& j) const;
+  void end_those_met();
+  static bool has_begun(const stored_job& j) { return j.seen.attempt > 0 || j.seen.losses > 0; }
+  std::optional<time_point> next_over(const stored_job& j) const;
+  void start_clock(stored_job& j, time_point from);
+  void take_key(const std::string& key, const std::string& id, unique_until until, duration period);
+  void free_key(stored_job& j);
+  void take_key_again(stored_job& j);
+  const unique_key* held_by_another(const stored_job& j) const;
+  bool is_over(const unique_key& k) const { return k.until == unique_until::period && clock_.now() >= k.over; }
+  std::optional<errc> go_on(stored_job& j);  // by a person; why that cannot be
+  void await_again(std::vector<std::string> parents);
+  void count_again(std::optional<job_state>& counted, const std::string& group, std::vector<std::string>& again);
+  bool is_cancelled(const std::string& group) const;
+  // Whether one of these, or one that such a parent awaits, is the group or one that it is in.
+  bool awaits_group(const std::vector<parent_link>& parents, const std::string& group) const;
+  bool is_finished(const known_group& g) const { return (g.sealed || g.cancelled) && g.open == 0; }
+  std::optional<errc> why_closed(const std::string& group, const group_run& by);
+  void finish(const std::string& group);
+  bool cancel_group(const std::string& group);
+  void cancel_members(const std::string& group);
+  void work_off();  // what is owed, or is over
+  std::optional<time_point> next_of_flow() const;
   errc reap_one(const storage::expired_lease& seen, std::uint32_t max_losses);
   storage::acquire_permits_answer::verdict take_one(const storage::acquire_permits_request::run& asked);
   std::uint32_t prune_state(job_state state, const retention_rule& rule, std::uint32_t limit);
@@ -185,6 +275,18 @@ private:
   sluice::fence last_fence_;
   std::set<std::string> made_work_;  // jobs that became ready or due
   bool cancels_ = false;             // runs were asked to end
+
+  std::map<std::string, known_group> groups_;
+  std::map<std::string, unique_key> keys_;
+  std::uint64_t births_ = 0, steps_ = 0;
+  std::vector<ending> ended_;           // by this step, and not told yet
+  std::vector<ending> ended_runs_;      // as ended_; they are told behind the others
+  std::set<std::string> ending_;        // to those that this step stores they have not ended
+  std::set<std::string> named_;         // by this step as new
+  known_jobs met_too_late_;             // by this claim
+  std::vector<ending> owed_;            // ends that are told by the next promote
+  std::set<std::string> owed_cancels_;  // of groups
+  names freed_with_others_;             // by those that ended without a run of their own
 };
 
 }  // namespace sluice::test

@@ -50,9 +50,10 @@ storage::update_limiter_answer model::apply(const storage::update_limiter_reques
     count(r);
     ++limiter.version;
     limiter.state = r.state;
+    begin_step();
     for (const auto& p : r.parks)
       if (auto* j = running(p.run); j && j->asked_to_end) end_before_begin(*j);
-    pass_on_freed();
+    end_step();
     for (const auto& p : r.parks)
       answer.parked.push_back(park_one(p));
     for (const auto& run : r.let_in)

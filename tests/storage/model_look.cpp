@@ -16,6 +16,8 @@ struct overview {
   std::map<std::string, std::string> throttlers;
   std::map<std::string, std::string> locks;
   std::map<std::string, std::string> limiters;  // and when their lines open
+  std::map<std::string, std::string> parents;   // by job
+  names groups;
 };
 
 // Who has a permit, and of which run.
@@ -56,6 +58,10 @@ std::string in_words(const overview& o) {
     text += cat(resource, " is ", said, '\n');
   for (const auto& [name, said] : o.limiters)
     text += cat(name, " has ", said, '\n');
+  for (const auto& [id, said] : o.parents)
+    if (!said.empty()) text += cat(id, " runs after ", said, '\n');
+  for (const auto& said : o.groups)
+    text += cat(said, '\n');
   return text;
 }
 
@@ -115,6 +121,30 @@ std::string model::look() const {
     rest.limiters["line " + line] = line_in_words(
         opens == next_checks_.end() ? std::nullopt : std::optional(opens->second), view(limiter_of(line)).state);
   }
+  for (const auto& [id, j] : jobs_) {
+    std::vector<parent_state> its;
+    for (const auto& p : j.parents) {
+      parent_state shown;
+      p.name.starts_with('@') ? shown.group.value = p.name.substr(1) : shown.id.value = p.name;
+      shown.met = p.met;
+      its.push_back(shown);
+    }
+    rest.parents[id] = in_words(its);
+  }
+  for (const auto& [name, g] : groups_) {
+    const auto n = [&g = g](job_state s) { return g.ended.contains(s) ? g.ended.at(s) : 0; };
+    group_status shown;
+    shown.name.value = name;
+    shown.in.value = g.in;
+    shown.sealed = g.sealed;
+    shown.cancelled = g.cancelled;
+    shown.open = g.open;
+    shown.succeeded = n(succeeded);
+    shown.failed = n(failed);
+    shown.deleted = n(deleted);
+    if (g.finished) shown.finished_at = clock_.now();
+    rest.groups.push_back(in_words(shown));
+  }
   return text + in_words(rest);
 }
 
@@ -159,6 +189,12 @@ std::string model::look(world& w) {
     questions.emplace_back(storage::read_limiter_request{limiter});
   for (const auto& line : limiter_lines)
     questions.emplace_back(storage::throttler_request{line});
+  questions.emplace_back(storage::groups_request{});
+  names ids;
+  for (const auto& one : faces) {
+    ids.push_back(one.first);
+    questions.emplace_back(storage::parents_request{job_id(one.first)});
+  }
   const auto told = w.store().apply(questions);
   for (std::size_t i = 0; i < limiter_names.size(); ++i)
     rest.limiters[limiter_names[i]] = in_words(std::get<storage::read_limiter_answer>(told.at(i)).limiter);
@@ -166,6 +202,11 @@ std::string model::look(world& w) {
     const auto& line = std::get<storage::throttler_answer>(told.at(limiter_names.size() + i));
     rest.limiters["line " + limiter_lines[i]] = line_in_words(line.about.next_at, line.state);
   }
+  const auto of_groups = limiter_names.size() + limiter_lines.size();
+  for (const auto& g : std::get<storage::groups_answer>(told.at(of_groups)).page.groups)
+    rest.groups.push_back(in_words(g));
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    rest.parents[ids[i]] = in_words(std::get<storage::parents_answer>(told.at(of_groups + 1 + i)).parents);
   return text + in_words(rest);
 }
 }  // namespace sluice::test

@@ -40,9 +40,10 @@ std::uint64_t model::held(const std::string& resource) const {
 }
 storage::acquire_permits_answer model::apply(const storage::acquire_permits_request& r) {
   storage::acquire_permits_answer answer;
+  begin_step();
   for (const auto& asked : r.runs)
     if (auto* j = running(asked.key); j && j->asked_to_end) end_before_begin(*j);
-  pass_on_freed();
+  end_step();
   for (const auto& asked : r.runs)
     answer.each.push_back(take_one(asked));
   return answer;
@@ -196,6 +197,7 @@ void model::park(stored_job& j, const std::string& resource, const names& free) 
       grant(j, taken, {});
   j.seen.attempt -= 1;
   wait_in(j, resource);
+  take_key_again(j);
   for (const auto& f : freed)
     pass_on(f);
 }
@@ -241,6 +243,8 @@ bool model::is_left_to_another(const line_name& line, const std::string& server)
 
 // When all that a request ends has ended.
 void model::pass_on_freed() {
+  for (const auto& f : std::exchange(freed_with_others_, {}))
+    pass_on(f);
   for (const auto& f : std::exchange(freed_, {}))
     pass_on(f);
   for (const auto& r : std::exchange(returned_, {}))

@@ -27,9 +27,9 @@ rc::Seq<program> smaller(const program& p) {
       less.steps[i].*member = value;
       all.push_back(std::move(less));
     };
-    for (const auto member :
-         {&command::job, &command::other, &command::queue, &command::server, &command::which, &command::choice,
-          &command::types, &command::amount, &command::more, &command::time, &command::connection})
+    for (const auto member : {&command::job, &command::other, &command::queue, &command::server, &command::which,
+                              &command::choice, &command::types, &command::amount, &command::more, &command::time,
+                              &command::connection, &command::flow, &command::whom, &command::more_of})
       for (int value = 0; value < p.steps[i].*member; ++value)
         but(member, value);
     for (const auto member : {&command::flag, &command::joined})
@@ -85,6 +85,76 @@ std::string defined_by(const command& c) { return c.choice < 3 ? "semaphore:s" :
 const std::string& window_of(const command& c) { return at(limiter_names, c.choice < 3 ? 0 : c.choice % 3); }
 const std::string raw = limiter_names.back();
 
+// What a new job has to do with others, and with time.
+constexpr parent_end ends_of_parents[] = {parent_end::succeeded,
+                                          parent_end::failed,
+                                          parent_end::deleted,
+                                          parent_end::finished,
+                                          parent_end::succeeded | parent_end::deleted,
+                                          parent_end::succeeded | parent_end::failed};
+constexpr when_taken rules[] = {when_taken::skip,   when_taken::coalesce, when_taken::replace,
+                                when_taken::refuse, when_taken::extend,   when_taken::coalesce};
+const names key_names = {"work/until its end", "work/until its start", "work/for a time"};
+bool has_parents(const command& c) { return c.flow == 1 || c.flow == 2 || c.flow == 9 || c.flow == 10; }
+bool has_groups(const command& c) { return c.flow == 3 || c.flow == 4; }
+bool is_member(const command& c) { return c.flow == 2 || c.flow == 5 || c.flow == 8 || c.flow == 11; }
+bool has_key(const command& c) { return c.flow == 6 || c.flow == 8 || c.flow == 10; }
+bool has_times(const command& c) { return c.flow == 7 || c.flow == 9 || c.flow == 11; }
+const std::string& group_of(const command& c) { return at(group_names, c.more_of % 2); }
+when_taken rule_of(const command& c) {
+  const auto rule = rules[c.choice];
+  return has_parents(c) && rule == when_taken::coalesce ? when_taken::skip : rule;
+}
+std::optional<duration> finish_after(const command& c) {
+  constexpr duration within[] = {35s, 1min, 10s};
+  if (c.choice < 3) return std::nullopt;
+  return c.flag && c.choice == 5 ? 0s : within[c.choice - 3];
+}
+std::optional<duration> start_within(const command& c) {
+  constexpr duration within[] = {20s, 5s, 0s};
+  return c.server == 1 && finish_after(c) ? std::nullopt : std::optional(within[c.flag ? c.server : 0]);
+}
+names parents_of(const command& c, const std::string& id) {
+  names parents;
+  for (const auto& name : {at(job_names, c.whom), c.more_of > 0 ? at(job_names, c.more_of - 1) : id})
+    if (name != id && std::find(parents.begin(), parents.end(), name) == parents.end()) parents.push_back(name);
+  return parents;
+}
+std::string flow_in_words(const command& c) {
+  std::string text;
+  constexpr std::string_view wanted[] = {"succeeded",          "failed", "deleted", "finished", "succeeded or deleted",
+                                         "succeeded or failed"};
+  constexpr std::string_view if_unmet[] = {"deleted", "run", "kept"};
+  constexpr std::string_view rule_words[] = {"skip", "refuse", "replace", "extend", "coalesce"};
+  constexpr std::string_view if_missing[] = {"refused", "met", "unmet"};
+  if (has_parents(c)) {
+    text += ", after";
+    for (const auto& parent : parents_of(c, ""))
+      if (!parent.empty()) text += ' ' + parent;
+  }
+  if (has_groups(c)) text += cat(", after group ", group_of(c), c.flag ? " and the other" : "");
+  if (has_parents(c) || has_groups(c))
+    text += cat(" on ", c.flow == 4 ? "the first failure" : wanted[c.choice], ", else ", if_unmet[c.which],
+                ", missing ", if_missing[c.server], c.types == 1 ? ", one is enough" : "");
+  if (is_member(c)) text += cat(", member of ", group_of(c), c.flag ? cat(" by ", at(job_names, c.whom)) : "");
+  if (has_key(c))
+    text += cat(", key ", at(key_names, c.whom % 3), ", taken: ", rule_words[static_cast<std::size_t>(rule_of(c))],
+                c.flag ? ", at most 12 s" : "");
+  const auto within = [](const std::optional<duration>& d) {
+    return d ? format_duration(*d) : std::string("any time");
+  };
+  if (has_times(c)) text += cat(", starts within ", within(start_within(c)), ", over within ", within(finish_after(c)));
+  return text;
+}
+// A settled run carries another job.
+bool carries(const command& c) { return c.flow > 7; }
+command carried(command c) {
+  constexpr int flows[] = {0, 1, 2, 5, 6, 7, 8};
+  c.flow = flows[c.more_of];
+  c.flag = true;
+  return c;
+}
+
 std::string words_for(const command& c) {
   const auto& job = at(job_names, c.job);
   const auto both = c.other > 0 ? job + " and " + at(job_names, c.other - 1) : job;
@@ -98,10 +168,11 @@ std::string words_for(const command& c) {
   switch (c.what) {
     case verb::enqueue:
       return cat("enqueue ", both, ": ", c.more == 0 ? "mail" : "work", " in ", queue,
-                 c.amount == 2 ? " with other args" : "", " after ", format_duration(delays[c.time]));
+                 c.amount == 2 ? " with other args" : "", " after ", format_duration(delays[c.time]), flow_in_words(c));
     case verb::claim: return claim() + (c.which > 0 ? cat(", as ", c.which, " before") : "");
     case verb::settle:
       return cat(both, run, " ends: ", name_of(end_by(c)), " in ", format_duration(delays[c.time]),
+                 carries(c) ? cat(", carrying ", at(job_names, c.whom), flow_in_words(carried(c))) : "",
                  c.amount > 0 ? "; " + claim() : "");
     case verb::renew: return cat("renew ", both, run, " for ", format_duration(leases[c.time]));
     case verb::progress: return cat("progress of ", both, run);
@@ -119,6 +190,11 @@ std::string words_for(const command& c) {
     case verb::requeue: return "requeue " + job;
     case verb::remove: return "remove " + job;
     case verb::cancel: return "cancel " + job;
+    case verb::group: {
+      const auto& group = at(group_names, c.queue);
+      const auto verb = c.choice < 3 ? "create " : c.choice < 5 ? "seal " : "cancel ";
+      return cat(verb, group, c.choice < 3 && c.flag ? " in the other" : "", c.time == 3 ? ", sealed within 30 s" : "");
+    }
     case verb::pause: return cat(pauses(c) ? "pause " : "resume ", queue);
     case verb::take: {
       std::string wanted;
@@ -157,6 +233,7 @@ std::string words_for(const command& c) {
     case verb::wait: return "wait " + format_duration(waits[c.time]);
     case verb::set_back: return "set the clock back " + format_duration(steps_back[c.time]);
     case verb::reopen: return "reopen";
+    case verb::audit: return "audit";
   }
   return {};
 }
@@ -175,11 +252,11 @@ rc::Gen<program> any_program(int longest, int connections) {
   using rc::gen::map;
   using rc::gen::set;
   const auto what = rc::gen::weightedElement<verb>(
-      {{6, verb::enqueue},        {8, verb::claim},        {7, verb::settle},    {2, verb::renew}, {1, verb::progress},
-       {2, verb::promote},        {4, verb::find_expired}, {5, verb::reap},      {2, verb::prune}, {3, verb::requeue},
-       {2, verb::remove},         {3, verb::cancel},       {4, verb::pause},     {8, verb::take},  {12, verb::ask},
-       {3, verb::update_limiter}, {4, verb::define},       {1, verb::reconcile}, {4, verb::lock},  {4, verb::wait},
-       {1, verb::set_back},       {1, verb::reopen}});
+      {{9, verb::enqueue}, {8, verb::claim},   {7, verb::settle},         {2, verb::renew},        {1, verb::progress},
+       {4, verb::promote}, {4, verb::group},   {1, verb::audit},          {4, verb::find_expired}, {5, verb::reap},
+       {2, verb::prune},   {3, verb::requeue}, {2, verb::remove},         {3, verb::cancel},       {4, verb::pause},
+       {8, verb::take},    {12, verb::ask},    {3, verb::update_limiter}, {4, verb::define},       {1, verb::reconcile},
+       {4, verb::lock},    {4, verb::wait},    {1, verb::set_back},       {1, verb::reopen}});
   const auto seldom = [](int below) {
     return map(inRange(0, 3 * below), [below](int n) { return n < below ? n : 0; });
   };
@@ -189,7 +266,9 @@ rc::Gen<program> any_program(int longest, int connections) {
       set(&command::which, seldom(3)), set(&command::choice, inRange(0, 6)), set(&command::types, inRange(0, 5)),
       set(&command::amount, inRange(0, 3)), set(&command::more, inRange(0, 3)), set(&command::time, inRange(0, 4)),
       set(&command::flag), set(&command::joined, map(seldom(2), [](int n) { return n > 0; })),
-      set(&command::connection, inRange(0, connections)));
+      set(&command::connection, inRange(0, connections)),
+      set(&command::flow, map(inRange(0, 20), [](int n) { return n < 12 ? n : 0; })),
+      set(&command::whom, inRange(0, 6)), set(&command::more_of, inRange(0, 7)));
   const auto steps = rc::gen::container<std::vector<command>>(rc::gen::resize(rc::kNominalSize, step));
   return [=](const rc::Random& random, int) {
     return rc::shrinkable::shrinkRecur(program{steps(random, longest).value()},
@@ -229,7 +308,7 @@ storage::update_limiter_request step_of(const storage::limiter_record& seen, con
 storage::heartbeat_request somebody_serves() { return {serving("beating", {"default:1", "other:1"})}; }
 
 bool crowd::asks(const command& c) {
-  return c.what != verb::wait && c.what != verb::set_back && c.what != verb::reopen;
+  return c.what != verb::wait && c.what != verb::set_back && c.what != verb::reopen && c.what != verb::audit;
 }
 
 void crowd::pass_time(const command& c) {
@@ -247,18 +326,16 @@ storage::request crowd::request(const command& c) {
     case verb::enqueue: {
       storage::enqueue_request r;
       for (const auto& id : both)
-        r.jobs.push_back(prepared({.id = id,
-                                   .type = c.more == 0 ? "mail" : "work",
-                                   .queue = at(queue_names, c.queue),
-                                   .args = c.amount == 2 ? "[2]" : "{}",
-                                   .delay = never_twice(delays[c.time])}));
+        r.jobs.push_back(made(id, c));
       return r;
     }
     case verb::claim: return claim(c);
     case verb::settle: {
       storage::settle_request r;
-      for (const auto& id : both)
+      for (const auto& id : both) {
         r.runs.push_back(end_of({job_id(id), fence_of(id, c.which)}, end_by(c), c));
+        if (carries(c)) carry(r.runs.back(), c);
+      }
       if (c.amount > 0) {
         auto next = c;
         next.which = 0;
@@ -306,6 +383,12 @@ storage::request crowd::request(const command& c) {
     case verb::requeue: return storage::requeue_request{job_id(job)};
     case verb::remove: return storage::remove_request{job_id(job)};
     case verb::cancel: return storage::cancel_request{job_id(job)};
+    case verb::group: {
+      using act = storage::change_group_request::what;
+      new_group group{group_name(at(group_names, c.queue)), {}, c.time == 3 ? 30s : 24h};
+      if (c.choice < 3 && c.flag) group.in.value = at(group_names, 1 - c.queue);
+      return storage::change_group_request{c.choice < 3 ? act::create : c.choice < 5 ? act::seal : act::cancel, group};
+    }
     case verb::take: {
       storage::acquire_permits_request r;
       for (const auto& id : both)
@@ -318,13 +401,58 @@ storage::request crowd::request(const command& c) {
     case verb::define:
       if (c.more == 2) return storage::undefine_request{defined_by(c)};
       if (c.choice >= 3) return window(defined_by(c), c.amount);
-      return storage::define_request{"semaphore:s", cat("limit ", c.amount), number(c.amount), ""};
+      return storage::define_request{"semaphore:s", cat("{\"limit\":", c.amount, "}"), number(c.amount), ""};
     case verb::ask: return ask_window(c);
     case verb::update_limiter: return update_limiter(c);
     case verb::reconcile: return storage::reconcile_request{};
     case verb::lock: return lock(c);
     default: return storage::pause_request{queue_name(at(queue_names, c.queue)), pauses(c)};
   }
+}
+
+prepared_job crowd::made(const std::string& id, const command& c) {
+  auto job = prepared({.id = id,
+                       .type = c.more == 0 ? "mail" : "work",
+                       .queue = at(queue_names, c.queue),
+                       .args = c.amount == 2 ? "[2]" : "{}",
+                       .delay = never_twice(delays[c.time])});
+  constexpr when_unmet if_unmet[] = {when_unmet::remove, when_unmet::run, when_unmet::keep};
+  constexpr when_missing if_missing[] = {when_missing::refuse, when_missing::met, when_missing::unmet};
+  if (has_parents(c))
+    for (const auto& parent : parents_of(c, id))
+      job.after.parents.emplace_back(parent);
+  if (has_groups(c)) job.after.groups = {group_name(group_of(c))};
+  if (has_groups(c) && c.flag) job.after.groups.emplace_back(at(group_names, 1 - c.more_of % 2));
+  job.after.on = c.flow == 4 ? parent_end::first_failure : ends_of_parents[c.choice];
+  job.after.unless = if_unmet[c.which];
+  job.after.missing = if_missing[c.server];
+  job.after.need = c.types == 1 && !(job.after.parents.empty() && job.after.groups.empty()) ? 1 : 0;
+  if (is_member(c)) {
+    job.group.value = group_of(c);
+    const auto& by = at(job_names, c.whom);
+    if (c.flag) job.added_by = {job_id(by), fence_of(by, 0)};
+  }
+  if (has_key(c)) {
+    constexpr unique_until points[] = {unique_until::end, unique_until::start, unique_until::period};
+    job.unique_key = at(key_names, c.whom % 3);
+    job.unique.until = points[c.whom % 3];
+    if (job.unique.until == unique_until::period) job.unique.period = 30s;
+    job.unique.then = rule_of(c);
+    if (c.flag) job.unique.at_most = 12s;
+  }
+  if (has_times(c)) {
+    job.start_within = start_within(c);
+    job.finish_within = finish_after(c);
+  }
+  return job;
+}
+
+// A job that the end of a run carries: after it, or added to its group by it.
+void crowd::carry(storage::settlement& end, const command& c) {
+  auto next = made(at(job_names, c.whom), carried(c));
+  if (!next.after.parents.empty() && end.run.id.value != next.id.value) next.after.parents = {end.run.id};
+  if (!next.group.empty()) next.added_by = {end.run.id, end.run.fence};
+  end.next.push_back(std::move(next));
 }
 
 // Mostly of what is there now. Who finds it undefined defines it.

@@ -21,6 +21,7 @@ enum class verb {
   requeue,
   remove,
   cancel,
+  group,
   pause,
   take,
   ask,             // a window
@@ -30,7 +31,8 @@ enum class verb {
   lock,
   wait,
   set_back,
-  reopen
+  reopen,
+  audit
 };
 
 struct command {
@@ -48,6 +50,9 @@ struct command {
   bool flag = false;
   bool joined = false;  // one commit with the next
   int connection = 0;   // through which it is asked
+  int flow = 0;         // of 12: what an enqueued or carried job has to do with others; 0: nothing
+  int whom = 0;         // of 6: which of them
+  int more_of = 0;      // of 7
 };
 
 struct program {
@@ -98,6 +103,8 @@ public:
 private:
   storage::claim_request claim(const command& c);
   storage::lock_request lock(const command& c);
+  prepared_job made(const std::string& id, const command& c);
+  void carry(storage::settlement& end, const command& c);
   storage::request ask_window(const command& c);
   storage::update_limiter_request update_limiter(const command& c);
   storage::settlement end_of(storage::run_key run, run_end end, const command& c);

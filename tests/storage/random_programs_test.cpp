@@ -7,6 +7,7 @@
 
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
+#include "storage/flow_words.hpp"
 #include "storage/programs.hpp"
 
 using namespace sluice;
@@ -27,6 +28,12 @@ void agree(const std::string& expected, const std::string& got) {
 
 using requests = std::vector<storage::request>;
 
+// New jobs that have to do with others are one step with those behind them, which the model does not see together.
+bool mixes_up(const storage::request& r) {
+  const auto* e = std::get_if<storage::enqueue_request>(&r);
+  return e && std::any_of(e->jobs.begin(), e->jobs.end(), [](const prepared_job& j) { return !j.is_plain(); });
+}
+
 // Runs a program. Joined steps are one commit, through the connection of the last of them.
 void run(crowd& people, const program& p, const std::function<void(requests&, int connection)>& commit,
          const std::function<void(const command&)>& time_has_passed) {
@@ -43,7 +50,7 @@ void run(crowd& people, const program& p, const std::function<void(requests&, in
       if (crowd::asks(c)) {
         batch.push_back(people.request(c));
         through = c.connection;
-        const bool goes_on = c.joined && &c != &p.steps.back();
+        const bool goes_on = c.joined && &c != &p.steps.back() && !mixes_up(batch.back());
         if (goes_on && c.what != verb::prune) continue;  // the model asks what was pruned
         end_commit();
       } else {
@@ -65,6 +72,15 @@ std::unique_ptr<storage::store> connected_to(world& w) {
   return std::move(*opened);
 }
 
+void expect_sound(world& w) {
+  const auto findings = w.store().audit();
+  if (!findings) throw std::runtime_error(to_string(findings.error()));
+  std::string text;
+  for (const auto& f : *findings)
+    text += cat("\n  ", f);
+  if (!findings->empty()) throw std::runtime_error("the audit finds" + text);
+}
+
 // The first law: the store answers and looks like the model, commit by commit.
 void agrees_with_the_model(world& w, const program& p, std::unique_ptr<storage::store> other) {
   crowd people(w);
@@ -84,9 +100,11 @@ void agrees_with_the_model(world& w, const program& p, std::unique_ptr<storage::
   run(people, p, commit, [&](const command& c) {
     if (w.survives_reopen && c.what == verb::reopen && c.connection == 0) w.reopen();
     if (c.what == verb::reopen && c.connection > 0) other = connected_to(w);
+    if (c.what == verb::audit) expect_sound(w);
     agree(expected.look(), model::look(w));
   });
   agree(expected.look(), model::look(w));
+  expect_sound(w);
 }
 void one_goes_with_the_model(world& w, const program& p) { agrees_with_the_model(w, p, nullptr); }
 void two_go_with_the_model(world& w, const program& p) { agrees_with_the_model(w, p, connected_to(w)); }
@@ -96,9 +114,11 @@ requests all_looks() {
   job_query waiting;
   waiting.state = job_state::enqueued;
   requests looks = {storage::list_request{}, storage::list_request{waiting}, storage::queues_request{},
-                    storage::throttlers_request{}};
-  for (const auto& id : job_names)
+                    storage::throttlers_request{}, storage::groups_request{}};
+  for (const auto& id : job_names) {
     looks.emplace_back(storage::explain_request{job_id(id)});
+    looks.emplace_back(storage::parents_request{job_id(id)});
+  }
   for (const auto& resource : {"mutex:m", "mutex:n", "semaphore:s"})
     looks.emplace_back(storage::throttler_request{resource});
   for (const auto& line : limiter_lines)
@@ -165,8 +185,15 @@ void both_answer_alike(world& w, const program& p) {
 }
 
 // What a request that is asked again does: never anything, and it answers as before where it names what it is about.
-bool finds_more(const storage::request& r) {
-  if (const auto* p = std::get_if<storage::promote_request>(&r)) return p->limit < all_of_them;
+// But a promote may owe something still; and a claim that got nothing, and ended what it met, may find who waited for
+// it.
+bool finds_more(const storage::request& r, const storage::answer& told, bool some_ended) {
+  if (const auto* p = std::get_if<storage::promote_request>(&r))
+    return p->limit < all_of_them || std::get<storage::promote_answer>(told).next_in == duration(0);
+  if (const auto* e = std::get_if<storage::enqueue_answer>(&told))  // who was refused may be stored behind the others
+    return std::any_of(e->each.begin(), e->each.end(), [](errc code) { return code != errc::none; });
+  if (const auto* c = std::get_if<storage::claim_answer>(&told)) return some_ended && c->jobs.empty();
+  if (const auto* s = std::get_if<storage::settle_answer>(&told)) return some_ended && s->next.jobs.empty();
   if (const auto* p = std::get_if<storage::prune_request>(&r)) return p->limit < all_of_them;
   return false;
 }
@@ -181,6 +208,13 @@ bool repeats_its_answer(const storage::request& r) {
          !std::holds_alternative<storage::reap_request>(r);
 }
 
+std::uint64_t final_jobs(world& w) {
+  std::uint64_t n = 0;
+  for (const auto& q : queues(w))
+    n += q.succeeded + q.failed + q.deleted;
+  return n;
+}
+
 void repeats_change_nothing(world& w, const program& p) {
   crowd people(w);
   int step = 0;
@@ -189,13 +223,16 @@ void repeats_change_nothing(world& w, const program& p) {
     people.pass_time(c);
     if (!crowd::asks(c)) continue;
     const auto request = people.request(c);
-    const auto first = people.ask(request);
-    if (finds_more(request)) continue;
+    const auto ended_before = final_jobs(w);
+    auto first = people.ask(request);
+    if (finds_more(request, first, final_jobs(w) > ended_before)) continue;
     const auto before = model::look(w);
     auto again = people.ask(request);
     // Who asks again is told that it is so, and not that this changed it.
     if (auto* same = std::get_if<storage::change_answer>(&again))
       same->changed = std::get<storage::change_answer>(first).changed;
+    for (auto* one : {&first, &again})
+      if (auto* stored = std::get_if<storage::enqueue_answer>(one)) stored->notes.clear();
     try {
       agree(before, model::look(w));
       if (repeats_its_answer(request)) agree(in_words(first), in_words(again));
@@ -314,6 +351,11 @@ void everything_ends(world& w, const program& p) {
   for (int day = 0; day < 60 && unfinished(); ++day) {
     w.clock.advance(24h);
     people.serve();
+    work_off(w);
+    job_query kept;  // whoever waits for ends that have come otherwise needs a person
+    kept.state = job_state::awaiting;
+    for (const auto& j : list(w, kept))
+      if (explain(w, j.id.value).open_parents.empty()) remove(w, j.id.value);
     reap(w, expired(w).leases);
     open_lines(w);
     reconcile(w);

@@ -258,6 +258,39 @@ ON_EACH_STORE("uni-12 A child that awaits has its key already") {
   audit(w);
 }
 
+ON_EACH_STORE("uni-1 Of two in one call that would replace each other one is stored, also when it is asked again") {
+  const key_words replaces{.then = when_taken::replace};
+  for (int time = 0; time < 2; ++time) {
+    CHECK(report(put(w, {keyed("a", replaces), keyed("b", replaces)}), 1) == "duplicate a");
+    CHECK(state(w, "a") == job_state::enqueued);
+  }
+  audit(w);
+}
+
+ON_EACH_STORE("uni-5 A key until the start is taken again by a job that a throttler did not let in") {
+  const key_words until_start{.until = unique_until::start};
+  REQUIRE(define(w, "semaphore:s", 1) == defined::added);
+  (void)holding(w, "holder", {"semaphore:s"});
+  CHECK(put_key(w, "a", until_start) == "stored");
+  REQUIRE(take(w, claim_one(w), {"semaphore:s"}).starts_with("parked "));
+  CHECK(put_key(w, "b", until_start) == "duplicate a");
+  audit(w);
+}
+
+ON_EACH_STORE(
+    "uni-10 Who waits for the key of a retried job has it next, also when a person has that one run at once") {
+  const key_words joins{.then = when_taken::coalesce};
+  CHECK(put_key(w, "a", joins) == "stored");
+  const auto a = claim_one(w);
+  CHECK(put_key(w, "b", joins) == "stored");
+  REQUIRE(settle(w, a, how::retry, 1h) == errc::none);
+  REQUIRE(requeue(w, "a").code == errc::none);
+  audit(w);
+  end(w, "a");
+  CHECK(put_key(w, "c", joins) == "duplicate b");
+  audit(w);
+}
+
 ON_EACH_STORE("uni-10 An owner that waits for its retry and is requeued leaves the key to the next one at its end") {
   const key_words joins{.then = when_taken::coalesce};
   CHECK(put_key(w, "a", joins) == "stored");

@@ -564,3 +564,20 @@ TEST_CASE("Options without a queue are refused", "[testing]") {
   options.queues.clear();
   CHECK(complaint([&] { world w(options); }) == "queues: name at least one");
 }
+
+TEST_CASE("An end carries 100 jobs, and with one more its run has failed and stores none", "[testing]") {
+  world w(patient(0));
+  w.handle("page", [](job_context&) {});
+  w.handle("list", [](const page& count) {
+    auto end = outcome::succeeded();
+    for (int i = 0; i < count.number; ++i)
+      end.then(job_of("page"));
+    return end;
+  });
+  CHECK(w.run("list", page{100}).state == job_state::succeeded);
+  CHECK(w.jobs({.type = "page"}).size() == 100);
+  const auto more = w.run("list", page{101});
+  CHECK(more.state == job_state::failed);
+  CHECK(more.reason == "failed: an end carries at most 100 jobs, not 101");
+  CHECK(w.jobs({.type = "page"}).size() == 100);
+}

@@ -26,6 +26,11 @@ end
 check_throttlers()
 may_draw()
 call('HLEN', admission)
+if has_flow then
+  call('HLEN', flow)
+  call('HLEN', held_keys)
+  sorted(agenda)
+end
 local rows, had = many('HMGET', runs, ids), admissions_of(ids)
 local asked = asked_among(rows, ids, fences)
 if #asked > 0 then
@@ -130,7 +135,6 @@ local function decide(id, fence, group, row)
       if not parting then return 's' end
       if spilled[id] then parting.permits = '' end
       write_grants()
-      if has_flow then on_demand().go_on_parked(id, parting) end
       park_run(id, parting, a, resource, {unpack(missing, 1, i - 1)})
       parked[id] = true
       had, room, first_served = nil, {}, {}
@@ -146,4 +150,9 @@ for i, id in ipairs(ids) do
   letters[i], resources[#resources + 1] = decide(id, fences[i], group_of[i], rows[i])
 end
 write_grants()
+if has_flow and next(parked) then
+  local its = {}
+  for id in pairs(parked) do its[#its + 1] = id end
+  on_demand().tell_of_parked(its)
+end
 return {table.concat(letters), finish(), resources}

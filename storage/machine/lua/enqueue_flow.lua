@@ -8,6 +8,7 @@ local answer, at = {}, 3
 call('HLEN', flow)
 call('HLEN', held_keys)
 call('HLEN', group_counts)
+on_demand().read_new(at, #ARGV)
 while at <= #ARGV do
   local n = #answer
   answer[n + 1], answer[n + 2], at = on_demand().plan_new(at)

@@ -35,6 +35,11 @@ local let_in = list_of(2, tonumber(ARGV[at - 1]))
 local moved = list_of(2, (#ARGV - at + 1) / 2)
 
 if #wakes + #parks > 0 then may_draw() end
+if has_flow then
+  call('HLEN', flow)
+  call('HLEN', held_keys)
+  sorted(agenda)
+end
 local ids, fences = {}, {}
 for i, one in ipairs(parks) do ids[i], fences[i] = one[1], one[2] end
 local asked = asked_among(many('HMGET', runs, ids), ids, fences)
@@ -42,6 +47,7 @@ if #asked > 0 then on_demand().end_before_begin(asked) end
 say_layout()
 call('HSET', limiters, name, int_text(version + 1) .. ' ' .. text(ARGV[5]))
 local told_parks = {}
+local parked = {}
 for i, asked in ipairs(parks) do
   local id, fence, resource = asked[1], asked[2], asked[3]
   local row, a = call('HGET', runs, id), admission_of(id) or no_admission
@@ -50,12 +56,13 @@ for i, asked in ipairs(parks) do
   if fence == '0' then resource = ''
   elseif run and run.fence == fence then
     letter = 'p'
-    if has_flow then on_demand().go_on_parked(id, run) end
     park_run(id, run, a, resource, {})
+    parked[#parked + 1] = id
   elseif not row and a.at ~= '' and a.fence == fence then letter, resource = 'p', a.at
   else resource = '' end
   told_parks[2 * i - 1], told_parks[2 * i] = letter, resource
 end
+if has_flow and #parked > 0 then on_demand().tell_of_parked(parked) end
 local codes = {}
 for i, asked in ipairs(let_in) do
   local row = call('HGET', runs, asked[1])

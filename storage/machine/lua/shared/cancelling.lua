@@ -13,13 +13,6 @@ local function asked_among(rows, ids, fences)
   return found
 end
 
--- A run is parked: that start was none.
-local function go_on_parked(id, run)
-  local p = read_history(call('HGET', history, id))
-  plan_going_on(id, true, run.attempt > 1 or (p and p.losses > 0) or false)
-  carry_out_ends()
-end
-
 -- Deletes the jobs of such runs, instead of what their servers ask for them; to these they are stale. Looks at all that
 -- it touches before it writes. One whose history cannot be read is left to whoever ends it.
 local function end_before_begin(asked)

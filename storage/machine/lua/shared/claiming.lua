@@ -405,7 +405,8 @@ local function claim(at)
   -- Whoever would have been overtaken goes on now, if there is room.
   local overtaken = {}
   for resource, room in pairs(rooms) do
-    if room.limit and room.waited_for and room.held < room.limit then overtaken[#overtaken + 1] = resource end
+    local was_held = #over > 0  -- by one of these
+    if room.limit and (was_held or room.waited_for and room.held < room.limit) then overtaken[#overtaken + 1] = resource end
   end
   if #overtaken > 0 then table.sort(overtaken, by_bytes) end
   for _, resource in ipairs(overtaken) do on_demand().pass_on(resource) end

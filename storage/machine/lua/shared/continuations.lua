@@ -128,10 +128,13 @@ local function let_go(id, f, letter, ended)
   count_end(id, f, letter, ended)
 end
 -- Whether this step has planned a child that waits for the end, which cannot be told of it yet.
-local function has_new_child(id)
+local function has_new_child(id, letter)
   local list = flow_plan.edges.of[after(id)] or {}
-  for i = 1, #list, 2 do
-    if list[i] == '0' or list[i] == '-1' then return true end
+  for i = 2, #list, 2 do
+    local f = flow_of(list[i])
+    for _, parent in ipairs(f and f.parents or {}) do
+      if parent.id == id and parent.state == '0' and (letter ~= 'e' or f.on == 'e') then return true end
+    end
   end
   return false
 end
@@ -154,7 +157,6 @@ local function plan_ends(ended)
       local left = left_to_resolve()
       local first, last = '-inf', 0
       if letter == 'e' then first, last = -1, -1 end
-      if has_new_child(id) then owes(member) end
       local children = call('ZRANGE', after_parent(id), first, last, 'BYSCORE', 'LIMIT', 0, left + 1)
       for i, child in ipairs(children) do
         if i > left or resolved.n >= max_resolved then
@@ -164,6 +166,7 @@ local function plan_ends(ended)
         resolved.n = resolved.n + 1
         resolve(id, child, letter, ended)
       end
+      if has_new_child(id, letter) then owes(member) end
     end
   end
 end
@@ -189,7 +192,7 @@ local function await_again(id, child, again)
   local queue = record and queue_of(record)
   if not queue then return add_two(flow_plan.edges, after_parent(id), '1', child) end
   for _, one in ipairs(f.parents) do
-    if one.id == id then one.state = '0' end
+    if one.id == id and one.state < '3' then one.state = '0' end
   end
   local _, is_unmet = verdict_on(f)
   local comes_back = not is_unmet and not (f.group and is_cancelled(f.group)) and
@@ -264,6 +267,7 @@ end
 local function must_not_start(id, p, ended)
   local f = flow_of(id)
   if not f then return false end
+  if flow_moved[id] then return true end  -- it was met before
   if f.group and is_cancelled(f.group) then
     return end_waiting(id, 'd', 'its group ' .. f.group .. ' was cancelled', 'cancelled', ended)
   end
@@ -308,7 +312,7 @@ local function may_be_forgotten(id)
   return not f or not f.has_children or call('ZCOUNT', after(id), '-inf', 1) == 0
 end
 local function forget_flow(ids)
-  local gone, is_gone, named = {}, {}, {}
+  local gone, is_gone, named, rows = {}, {}, {}, {}
   for _, id in ipairs(ids) do
     local f = flow_of(id)
     if f then
@@ -322,6 +326,21 @@ local function forget_flow(ids)
       end
     end
   end
+  -- To those that were deleted as unmet, up to so many, it is not there any more: another may come under its id.
+  local left = max_resolved
+  for _, id in ipairs(gone) do
+    for _, child in ipairs(flow_of(id).has_children and left > 0 and call('ZRANGE', after_parent(id), 0, left - 1) or {}) do
+      local its = not is_gone[child] and flow_of(child)
+      left = left - 1
+      for _, parent in ipairs(its and its.parents or {}) do
+        if parent.id == id and parent.state < '3' then
+          parent.state = parent.state == '1' and '3' or '4'
+          rows[child] = its
+        end
+      end
+    end
+  end
+  for child, its in pairs(rows) do call('HSET', flow, child, write_flow(its)) end
   for _, id in ipairs(gone) do
     call('DEL', after(id))
     if flow_of(id).group then call('ZREM', members(flow_of(id).group), id) end
@@ -349,7 +368,7 @@ local function carry_out_ends()
   local plan = {}
   for what, its in pairs(flow_plan) do plan[what] = its end
   begin_flow_plan()
-  flow_moved, first_of_agenda = {}, nil
+  first_of_agenda = nil
   each_list(plan.leaving, 'ZREM')
   many('HSET', history, plan.histories)
   many('HSET', runs, plan.runs)
@@ -398,6 +417,18 @@ local function carry_out_ends()
     forget_flow({node_of(name)})
   end
   groups_gone = {}
+  -- None of them is given what another of them had.
+  for id, a in pairs(admissions_of(plan.forgotten)) do
+    if a.at ~= '' then remove_waiter(a.at, id) end
+  end
   for _, id in ipairs(plan.forgotten) do forget_job(id) end
   if call('HLEN', flow) == 0 and call('EXISTS', agenda) == 0 then call('DEL', flow_mark) end
+end
+-- Runs of these were parked: their starts were none.
+local function tell_of_parked(ids)
+  for _, id in ipairs(ids) do
+    local p = read_history(call('HGET', history, id))
+    plan_going_on(id, true, p and has_begun(p))
+  end
+  carry_out_ends()
 end

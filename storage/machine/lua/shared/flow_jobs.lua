@@ -5,9 +5,20 @@
 -- period, what is done when another has it (skip, refuse, replace, extend, coalesce) and, of extend, how long after its
 -- enqueue that may be at most; start_within and finish_within, empty for none; the number of its parents, and their ids.
 local flow_job_values = 19
-local new_jobs = {records = {}, queues = {}, is_known = {}, mine = {}, ends = {}, ended = {}}
+local new_jobs = {records = {}, queues = {}, is_known = {}, mine = {}, named = {}, ends = {}, ended = {}, stored = {}}
 
 local function behind_new(at) return at + flow_job_values + tonumber(ARGV[at + flow_job_values - 1]) end
+
+-- Reads what there is of those that begin there, all at once.
+local function read_new(first, last)
+  local ids, at = {}, first
+  while at <= last do
+    ids[#ids + 1] = ARGV[at]
+    at = behind_new(at)
+  end
+  for i, record in ipairs(many('HMGET', jobs, ids)) do new_jobs.stored[ids[i]] = record end
+  read_flows(ids)
+end
 
 -- Whether one of these parents, or one that such a parent awaits, is the group or one that it is in: then nobody of them
 -- would ever end. Members of other groups are not followed.
@@ -57,9 +68,11 @@ local function plan_new(at)
   local if_missing, group, key = ARGV[at + 7], ARGV[at + 8], ARGV[at + 11]
   local start_within, finish_within, count = ARGV[at + 16], ARGV[at + 17], tonumber(ARGV[at + 18])
   local behind = behind_new(at)
-  local there = new_jobs.mine[id] or call('HGET', jobs, id)
+  new_jobs.named[id] = true
+  local there = new_jobs.mine[id] or new_jobs.stored[id]
+  if there == nil then there = call('HGET', jobs, id) end
   if there then return 'there', there, behind end
-  call('SCARD', queues)
+  if #new_jobs.queues == 0 then call('SCARD', queues) end
   local earlier = flow_of(id)  -- of a life that ended in quarantine
   if earlier then
     let_go(id, earlier, 'f', new_jobs.ended)
@@ -85,7 +98,7 @@ local function plan_new(at)
   if key ~= '' then
     local its = {key = key, point = ARGV[at + 12], period = tonumber(ARGV[at + 13]), rule = ARGV[at + 14],
                  at_most = tonumber(ARGV[at + 15]), delay = delay}
-    local what, other = ask_for_key(id, its, new_jobs.mine, new_jobs.ended)
+    local what, other = ask_for_key(id, its, new_jobs.named, new_jobs.ended)
     if what ~= 'stored' then return what, other, behind end
     local k = key_of(key)
     f.key, f.point, replaced = key, its.point, other
@@ -105,7 +118,8 @@ local function plan_new(at)
   end
   local within, finish = tonumber(start_within) or 0, tonumber(finish_within) or 0
   if start_within ~= '' or finish_within ~= '' then
-    f.clock = {start_within = within, start_by = 0, finish_within = finish,
+    f.clock = {start_within = start_within ~= '' and math.max(1, within) or 0, start_by = 0,
+               finish_within = finish_within ~= '' and math.max(1, finish) or 0,
                finish_by = finish_within ~= '' and math.max(1, math.min(now + finish, longest)) or 0}
   end
   change_flow(id, f)

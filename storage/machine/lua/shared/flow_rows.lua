@@ -84,7 +84,9 @@ end
 
 -- What else it changes: lines, histories, and the agenda.
 local flow_plan = {}
+local flow_moved = {}  -- by id: it leaves its line by what is planned
 local function begin_flow_plan()
+  for id in pairs(flow_moved) do flow_moved[id] = nil end
   flow_plan.leaving, flow_plan.entering, flow_plan.edges, flow_plan.dropped = grouped(), grouped(), grouped(), grouped()
   flow_plan.histories = {}
   flow_plan.runs = {}
@@ -94,7 +96,6 @@ local function begin_flow_plan()
   flow_plan.owed = {}       -- what stands in `agenda` -> the instant from which on it is to be done, or false: no more
 end
 begin_flow_plan()
-local flow_moved = {}  -- by id: it has left its line in this step
 
 -- The agenda: what is to be done from an instant on, worked off by promote. "edges HOW ID" when the job ended so and not
 -- all that wait for it were told, "again - ID" when it was requeued and not all were, "expire - ID" to look at its
@@ -102,8 +103,8 @@ local flow_moved = {}  -- by id: it has left its line in this step
 -- sealed, "cancel" to end its members, "forget" to remove it.
 local first_of_agenda = nil  -- an instant; false: it is empty
 local function look_at_agenda()
-  call('HLEN', flow)
   if first_of_agenda == nil then
+    call('HLEN', flow)
     first_of_agenda = tonumber(call('ZRANGE', agenda, 0, 0, 'WITHSCORES')[2] or '') or false
   end
 end

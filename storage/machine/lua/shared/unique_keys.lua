@@ -45,7 +45,7 @@ end
 local function key_taken_by(id, f)
   local k = f.key and key_of(f.key)
   if k and k.owner ~= id and not (k.point == 'p' and now >= k.until_) then return k.owner end
-  if f.key and f.point ~= 'p' and not k then take_key(f.key, id, f.point, 0) end
+  if f.key and f.point ~= 'p' and not (k and k.owner == id) then take_key(f.key, id, f.point, 0) end
 end
 local function sweep_key(key)
   local k = key_of(key)
@@ -55,9 +55,9 @@ local function sweep_key(key)
 end
 
 -- What a new job with a key does: stored (it has it, or is the next), and whom it replaced; duplicate or refused, and
--- whose key it is. `its`: key, point, period, rule, at_most, delay. `mine`: jobs of this step, which are not in a line
--- yet.
-local function ask_for_key(id, its, mine, ended)
+-- whose key it is. `its`: key, point, period, rule, at_most, delay. `named`: jobs of this step, which do not take
+-- the place of each other, also when it is asked again.
+local function ask_for_key(id, its, named, ended)
   local k = key_of(its.key)
   local owner = k and k.owner
   local is_over = not k or k.point == 'p' and now >= k.until_
@@ -66,15 +66,15 @@ local function ask_for_key(id, its, mine, ended)
     return 'stored', ''
   end
   if its.rule == 'refuse' then return 'refused', owner end
-  if mine[owner] then return 'duplicate', owner end
-  if its.rule == 'replace' and not mine[k.next_one] and end_waiting(owner, 'd', 'replaced by ' .. id, 'replaced', ended) then
+  if named[owner] then return 'duplicate', owner end
+  if its.rule == 'replace' and not named[k.next_one] and end_waiting(owner, 'd', 'replaced by ' .. id, 'replaced', ended) then
     if k.next_one ~= '' then end_waiting(k.next_one, 'd', 'replaced by ' .. id, 'replaced', ended) end
     take_key(its.key, id, its.point, its.period)
     return 'stored', owner
   end
   if its.rule == 'coalesce' and call('HEXISTS', runs, owner) == 1 and k.point == 'e' then
     local before = k.next_one
-    if before ~= '' and mine[before] then return 'duplicate', before end
+    if before ~= '' and named[before] then return 'duplicate', before end
     if before ~= '' then end_waiting(before, 'd', 'replaced by ' .. id, 'replaced', ended) end
     k.next_one = id
     change_key(its.key, k)
