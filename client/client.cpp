@@ -89,8 +89,10 @@ std::vector<result<enqueue_report>> client::enqueue_reporting(std::vector<new_jo
     const auto stored = ask_for<storage::enqueue_answer>(*parts_->shared_store, std::move(part), left);
     for (auto i = from; i < to; ++i) {
       auto& answer = results[place[i]];
+      const auto at = i - from;
       if (!stored) answer = stored.error();
-      else answer = storage::report_of(answer->id, *stored, i - from);
+      else if (stored->each[at] != errc::none || stored->notes.contains(at))
+        answer = storage::report_of(answer->id, *stored, at);
     }
   }
   return results;
