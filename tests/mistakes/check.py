@@ -29,7 +29,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(sealed, n)
 
 MACRO = "write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TYPE, MEMBERS...)"
 HEADER = "write #include <sluice/json.hpp>"
-MEANING = "write sluice::queue_name(text), job_type(text), job_id(text) or server_id(text)"
+MEANING = "write sluice::queue_name(text), job_type(text), job_id(text), group_name(text) or server_id(text)"
 
 # What was tried, what the first error must say, and the body of a function that has a server, a client and a text.
 MISTAKES = [
