@@ -249,9 +249,8 @@ void add_flow_options(CLI::App& enqueue, command& c) {
   enqueue.add_option("--if-missing", c.missing, "What happens when one is not in the store (refuse)")
       ->check(one_of({"refuse", "run", "delete"}));
   enqueue.add_option("--group", c.group, "The group that it is a member of, made by `sluice group create`");
-  auto* by =
-      enqueue.add_option("--unique-by", c.unique_by,
-                         "Its unique key: a template over the arguments, as '{customer_id}'; '' for all of them");
+  auto* by = enqueue.add_option("--unique-by", c.unique_by,
+                                "Its unique key: a template over the arguments, as '{customer_id}'");
   enqueue.add_option("--until", c.unique_until, "Until when it has its key (end): end, start, or a time, as 10m")
       ->needs(by);
   enqueue.add_option("--then", c.when_taken, "What is done when another has its key (skip)")

@@ -185,8 +185,7 @@ TEST_CASE("can-8 a cancelled handler that goes on has its timeout and is replace
   std::atomic<stop_reason> why{stop_reason::none};
   w.handlers.handle("stuck", [&](job_context& c) {
     ++running;
-    while (!go)
-      std::this_thread::sleep_for(5ms);
+    go.wait(false);
     why = c.stop_reason();
   });
   w.handlers.handle("next", [](job_context&) {});
@@ -199,6 +198,7 @@ TEST_CASE("can-8 a cancelled handler that goes on has its timeout and is replace
   CHECK(w.get(id).reason == "cancelled by hand");
   CHECK(w.becomes(next, job_state::succeeded));
   go = true;
+  go.notify_all();
   CHECK(eventually([&] { return why == stop_reason::cancelled; }));  // the first reason stands
   w.server->stop();
 }

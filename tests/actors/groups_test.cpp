@@ -1,4 +1,7 @@
 // Groups, unique keys and times, with a server that runs the jobs, and by a host's actors.
+#include <condition_variable>
+#include <mutex>
+
 #include "actors/server_world.hpp"
 #include "support/catch.hpp"
 #include "support/counted_server.hpp"
@@ -25,8 +28,9 @@ struct group_world : server_world {
       return outcome::succeeded().then(std::move(next));
     });
     handlers.handle("slow", [](job_context& job) {
-      while (!job.stop_requested())
-        std::this_thread::sleep_for(1ms);
+      std::mutex mutex;
+      std::unique_lock held(mutex);
+      std::condition_variable_any().wait(held, job.stop(), [] { return false; });
       throw stopped{};
     });
     options.sweep_interval = 1min;

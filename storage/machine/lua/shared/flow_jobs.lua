@@ -167,10 +167,10 @@ end
 local function plan_new_ends()
   if #new_jobs.ended > 0 then plan_ends(new_jobs.ended) end
 end
--- Before carry_out_ends, and behind keep_totals: what was planned is written by both.
+-- Before carry_out_ends, and behind keep_totals: each writes a part of what was planned.
 local function write_new()
   if #new_jobs.records == 0 then return end
   say_layout()
-  call('SADD', queues, unpack(new_jobs.queues))  -- first: it looks at the type too, and a queue without jobs does no harm
+  call('SADD', queues, unpack(new_jobs.queues))
   many('HSET', jobs, new_jobs.records)
 end
