@@ -1,7 +1,7 @@
 // Groups of jobs, and cancelling, for the host's actors.
 #include "actors/facade_parts.hpp"
+#include "core/no_job.hpp"
 #include "core/ranges.hpp"
-#include "core/text.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -12,8 +12,7 @@ void tell(facade_store& store, const group_name& name, const storage::callback<g
   store.ask(storage::groups_request{name, 1}, [name, then](storage::answer& answer) {
     auto* got = std::get_if<storage::groups_answer>(&answer);
     if (!got) then(std::get<error>(answer));
-    else if (got->page.groups.empty())
-      then(error{errc::not_found, cat("there is no group ", printable(name.value, 200))});
+    else if (got->page.groups.empty()) then(no_group(name.value));
     else then(std::move(got->page.groups.front()));
   });
 }

@@ -25,6 +25,7 @@ public:
     redis_->command({"FLUSHALL"});
     return redis_->url();
   }
+  sluice::test::redis_server* redis() { return redis_.get(); }  // none: SQLite
   // Of its Redis, and of this process too.
   double redis_cpu_seconds() const { return redis_ ? redis_->cpu_seconds() : 0; }
   double cpu_seconds() const { return own_cpu_seconds() + redis_cpu_seconds(); }

@@ -23,18 +23,37 @@ constexpr std::size_t max_failures_told = 20;
 volatile std::sig_atomic_t stopped = 0;
 
 struct change {
-  const char* verb;  // "requeue"
-  const char* done;  // "enqueued"
-  std::vector<result<void>> (client::*some)(const std::vector<job_id>&);
+  const char* verb;                                                                    // "requeue"
+  const char* done;                                                                    // "enqueued"
+  std::vector<result<std::string_view>> (*some)(client&, const std::vector<job_id>&);  // of each what was done
   result<changed_page> (client::*page)(const job_query&);
 };
-constexpr change requeue{"requeue", "enqueued", &client::requeue, &client::requeue};
-constexpr change remove_jobs{"delete", "deleted", &client::remove, &client::remove};
-constexpr change cancel{"cancel", "cancelled", &client::cancel, &client::cancel};
+std::vector<result<std::string_view>> all_done(const std::vector<result<void>>& each, std::string_view done) {
+  std::vector<result<std::string_view>> told;
+  for (const auto& one : each)
+    told.push_back(one ? result<std::string_view>(done) : one.error());
+  return told;
+}
+std::vector<result<std::string_view>> cancel_some(client& store, const std::vector<job_id>& ids) {
+  std::vector<result<std::string_view>> told;
+  for (const auto& one : store.cancel(ids))
+    told.push_back(one ? result<std::string_view>(name_of(*one)) : one.error());
+  return told;
+}
+constexpr change requeue{
+    "requeue", "enqueued",
+    [](client& store, const std::vector<job_id>& ids) { return all_done(store.requeue(ids), "enqueued"); },
+    &client::requeue};
+constexpr change remove_jobs{
+    "delete", "deleted",
+    [](client& store, const std::vector<job_id>& ids) { return all_done(store.remove(ids), "deleted"); },
+    &client::remove};
+constexpr change cancel{"cancel", "cancelled", &cancel_some, &client::cancel};
+constexpr change cancel_running{"cancel", "asked to stop", &cancel_some, &client::cancel};
 
 int change_some(client& store, const command& c, const change& how) {
   std::vector<job_id> ids(c.ids.begin(), c.ids.end());
-  const auto each = (store.*how.some)(ids);
+  const auto each = how.some(store, ids);
   if (c.json && ids.size() > 1) {  // as the API says it
     changed_page all;
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -48,8 +67,8 @@ int change_some(client& store, const command& c, const change& how) {
   int code = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!each[i]) code = failed(each[i].error());
-    else if (!c.json) print_line(cat(printable(ids[i].value), " ", how.done));
-    else print_line(web::json_done("id", ids[i].value, how.done));
+    else if (!c.json) print_line(cat(printable(ids[i].value), " ", *each[i]));
+    else print_line(web::json_done("id", ids[i].value, *each[i]));
   }
   return code;
 }
@@ -139,7 +158,8 @@ int change_all(client& store, const command& c, const change& how) {
 }  // namespace
 
 int change_jobs(client& store, const command& c) {
-  const auto& how = c.name == "requeue" ? requeue : c.name == "cancel" ? cancel : remove_jobs;
+  const auto& cancels = c.all && c.state == "processing" ? cancel_running : cancel;
+  const auto& how = c.name == "requeue" ? requeue : c.name == "cancel" ? cancels : remove_jobs;
   if (c.all == !c.ids.empty())
     return usage_error(cat(c.name, " needs ids of jobs, or --all and what must hold for them"));
   return c.all ? change_all(store, c, how) : change_some(store, c, how);

@@ -12,6 +12,7 @@
 #include <sluice/version.hpp>
 
 #include "cli/words.hpp"
+#include "core/enqueue_words.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
 
@@ -242,19 +243,19 @@ void add_flow_options(CLI::App& enqueue, command& c) {
                   "How they have to end (succeeded); several: failed,deleted; finished: any; first-failure: as soon as "
                   "a member of a group has failed")
       ->delimiter(',')
-      ->check(one_of({"succeeded", "failed", "deleted", "finished", "first-failure"}));
+      ->check(one_of(texts_of(enqueue_words::on)));
   enqueue.add_option("--need", c.need, "So many of them are enough (all)");
   enqueue.add_option("--unless", c.unless, "What happens when too many end otherwise (delete)")
-      ->check(one_of({"delete", "run", "keep"}));
+      ->check(one_of(texts_of(enqueue_words::unless)));
   enqueue.add_option("--if-missing", c.missing, "What happens when one is not in the store (refuse)")
-      ->check(one_of({"refuse", "run", "delete"}));
+      ->check(one_of(texts_of(enqueue_words::if_missing)));
   enqueue.add_option("--group", c.group, "The group that it is a member of, made by `sluice group create`");
   auto* by = enqueue.add_option("--unique-by", c.unique_by,
-                                "Its unique key: a template over the arguments, as '{customer_id}'");
+                                "Its unique key: a template over the arguments, as '{customer_id}'; '*': all of them");
   enqueue.add_option("--until", c.unique_until, "Until when it has its key (end): end, start, or a time, as 10m")
       ->needs(by);
   enqueue.add_option("--then", c.when_taken, "What is done when another has its key (skip)")
-      ->check(one_of({"skip", "refuse", "replace", "extend", "coalesce"}))
+      ->check(one_of(texts_of(enqueue_words::then)))
       ->needs(by);
   enqueue.add_option("--at-most", c.at_most, "With --then extend: due no later than this time after its own enqueue")
       ->needs(by);
@@ -430,6 +431,7 @@ open_mode mode_of(const command& c) {
                                            "totals",
                                            "top"};
   if (makes.contains(c.name)) return open_mode::may_make;
+  if (c.repair) return open_mode::must_exist;
   return looks.contains(c.name) ? open_mode::read_only : open_mode::must_exist;
 }
 
@@ -498,7 +500,10 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   add_recurring_commands(app, c);
   add_cron_command(app, c);
 
-  store_command("audit", "Looks at all that is stored and tells what should not be; exit 1 on a finding");
+  store_command("audit", "Looks at all that is stored and tells what should not be; exit 1 on a finding")
+      ->add_flag("--repair", c.repair,
+                 "Mends what others tell how to mend: parents and children, groups, unique keys, times; tells what it "
+                 "did, and exits with 1 when something is left");
 
   store_command("upgrade",
                 "Raises a store that an older version made to this one's layout (docs/upgrading.md), once no server "

@@ -49,6 +49,7 @@ struct command {
   log_format log_as = log_format::text;
   bool json = false;
   bool bulk = false;
+  bool repair = false;
   bool all = false, yes = false;
   bool allow_changes = false, once = false;
   bool paused = false;

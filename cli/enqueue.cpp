@@ -7,6 +7,7 @@
 #include "cli/output.hpp"
 #include "cli/words.hpp"
 #include "core/clock.hpp"
+#include "core/enqueue_words.hpp"
 #include "core/instant.hpp"
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
@@ -37,6 +38,12 @@ result<void> read_time_of(const char* option, const std::string& text, std::opti
   return {};
 }
 
+// A word that an option says, if it was given; which there are is checked by then.
+template <class Table, class Value>
+void read_word(const Table& table, const std::string& said, Value& into) {
+  into = value_of(table, said).value_or(into);
+}
+
 // Words about parents, without any.
 bool lacks_parents(const command& c) {
   const bool says = !c.on.empty() || !c.unless.empty() || !c.missing.empty() || c.need > 0;
@@ -48,16 +55,9 @@ result<std::optional<unique_rule>> unique_of(const command& c) {
   unique_rule rule;
   rule.by = *c.unique_by;
   rule.per_queue = c.unique_per_queue;
-  constexpr std::string_view rules[] = {"skip", "refuse", "replace", "extend", "coalesce"};
-  for (std::size_t i = 0; i < std::size(rules); ++i)
-    if (c.when_taken == rules[i]) rule.then = static_cast<when_taken>(i);
-  if (c.unique_until == "start") rule.until = unique_until::start;
-  else if (!c.unique_until.empty() && c.unique_until != "end") {
-    const auto period = parse_duration(c.unique_until);
-    if (!period) return web::bad_word("--until", "end, start, or a time, as 10m", c.unique_until);
-    rule.until = unique_until::period;
-    rule.period = *period;
-  }
+  read_word(enqueue_words::then, c.when_taken, rule.then);
+  if (!c.unique_until.empty() && !enqueue_words::read_until(c.unique_until, rule))
+    return web::bad_word("--until", "end, start, or a time of 1ms to 3650d, as 10m", c.unique_until);
   std::optional<duration> at_most;
   if (auto fine = read_time_of("--at-most", c.at_most, at_most); !fine) return fine.error();
   rule.at_most = at_most.value_or(duration(0));
@@ -72,17 +72,11 @@ run_after parents_of(const command& c) {
     after.groups.emplace_back(name);
   unsigned on = 0;
   for (const auto& end : c.on)
-    on |= static_cast<unsigned>(end == "failed"          ? parent_end::failed
-                                : end == "deleted"       ? parent_end::deleted
-                                : end == "finished"      ? parent_end::finished
-                                : end == "first-failure" ? parent_end::first_failure
-                                                         : parent_end::succeeded);
+    on |= static_cast<unsigned>(value_of(enqueue_words::on, end).value_or(parent_end::succeeded));
   if (on != 0) after.on = static_cast<parent_end>(on);
   after.need = c.need;
-  if (c.unless == "run") after.unless = when_unmet::run;
-  if (c.unless == "keep") after.unless = when_unmet::keep;
-  if (c.missing == "run") after.missing = when_missing::met;
-  if (c.missing == "delete") after.missing = when_missing::unmet;
+  read_word(enqueue_words::unless, c.unless, after.unless);
+  read_word(enqueue_words::if_missing, c.missing, after.missing);
   return after;
 }
 
@@ -120,6 +114,9 @@ int told(const result<enqueue_report>& stored, const command& c) {
   if (!stored) return failed(stored.error());
   if (stored->what == enqueue_result::duplicate)
     note(cat("job ", printable(stored->id.value, 200), " has its unique key and stands for it; nothing was stored"));
+  if (stored->what == enqueue_result::extended)
+    note(cat("job ", printable(stored->id.value, 200),
+             " has its unique key and stands for it: that one was given this delay, from now on, and none was stored"));
   if (stored->what == enqueue_result::replaced)
     note(cat("job ", printable(stored->replaced.value, 200), " was deleted: this one takes its place"));
   print_line(c.json ? web::json_of(*stored) : stored->id.value);

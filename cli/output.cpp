@@ -89,11 +89,12 @@ std::string quarantine_table(const std::vector<quarantined_job>& jobs) {
 }
 
 std::string groups_table(const std::vector<group_status>& groups) {
-  table t({"GROUP", "IN", "OPEN", "SUCCEEDED", "FAILED", "DELETED", "STATE", "CREATED", "FINISHED"});
+  table t({"GROUP", "IN", "OPEN", "SUCCEEDED", "FAILED", "DELETED", "STATE", "SEAL BY", "CREATED", "FINISHED"});
   for (const auto& g : groups) {
-    const auto* state = g.cancelled ? "cancelled" : g.sealed ? "sealed" : "open";
+    std::string state(g.ended_as ? name_of(*g.ended_as) : g.cancelled ? "cancelled" : g.sealed ? "sealed" : "open");
+    if (g.ended_as && g.cancelled) state += ", cancelled";
     t.add({printable(g.name.value), g.in.empty() ? "-" : printable(g.in.value), cat(g.open), cat(g.succeeded),
-           cat(g.failed), cat(g.deleted), state, format_time(g.created_at),
+           cat(g.failed), cat(g.deleted), state, g.seal_by ? format_time(*g.seal_by) : "-", format_time(g.created_at),
            g.finished_at ? format_time(*g.finished_at) : "-"});
   }
   return t.text();
@@ -253,6 +254,15 @@ std::string job_page_text(const job& j) {
   if (j.due_at) line("due", format_time(*j.due_at));
   if (j.started_at) line("started", format_time(*j.started_at));
   if (j.lease_until) line("lease until", format_time(*j.lease_until));
+  if (j.flow.start_by) line("start by", format_time(*j.flow.start_by));
+  if (j.flow.finish_by) line("finish by", format_time(*j.flow.finish_by));
+  line("group", j.flow.group.value);
+  line("unique key", j.flow.unique_key);
+  for (const auto& parent : j.flow.parents)
+    line("after", cat(parent.id.empty() ? cat("group ", parent.group.value) : parent.id.value,
+                      !parent.met   ? ", which has not ended"
+                      : *parent.met ? ", which ended as it wants"
+                                    : ", which did not end as it wants"));
   line("server", j.server);
   for (const auto& resource : j.permits)
     line("permit", resource);

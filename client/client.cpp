@@ -80,6 +80,7 @@ std::vector<result<enqueue_report>> client::enqueue_reporting(std::vector<new_jo
   const auto deadline = steady_clock::now() + std::min(parts_->options.deadline, longest_wait);
   for (std::size_t from = 0, to = 0; from < ready.size(); from = to) {
     storage::enqueue_request part;
+    part.jobs.reserve(ready.size() - from);
     for (std::size_t bytes = 0; to < ready.size() && (to == from || bytes + ready[to].record.size() <= max_in_part);
          ++to) {
       bytes += ready[to].record.size();
@@ -174,15 +175,22 @@ result<std::vector<server_info>> client::servers() {
 
 result<void> client::requeue(const job_id& id) { return requeue(std::vector{id}).front(); }
 result<void> client::remove(const job_id& id) { return remove(std::vector{id}).front(); }
-result<void> client::cancel(const job_id& id) { return cancel(std::vector{id}).front(); }
+result<cancel_result> client::cancel(const job_id& id) { return cancel(std::vector{id}).front(); }
 std::vector<result<void>> client::requeue(const std::vector<job_id>& ids) {
   return parts_->change_each<storage::requeue_request>("requeue", ids);
 }
 std::vector<result<void>> client::remove(const std::vector<job_id>& ids) {
   return parts_->change_each<storage::remove_request>("delete", ids);
 }
-std::vector<result<void>> client::cancel(const std::vector<job_id>& ids) {
-  return parts_->change_each<storage::cancel_request>("cancel", ids);
+std::vector<result<cancel_result>> client::cancel(const std::vector<job_id>& ids) {
+  using enum cancel_result;
+  std::vector<result<cancel_result>> told;
+  for (const auto& one : parts_->change<storage::cancel_request>("cancel", ids)) {
+    if (!one) told.emplace_back(one.error());
+    else if (one->asked) told.emplace_back(one->changed ? asked : was_asked);
+    else told.emplace_back(one->changed ? deleted : was_deleted);
+  }
+  return told;
 }
 result<changed_page> client::requeue(const job_query& query) {
   return parts_->change<storage::requeue_request>("requeue", query);

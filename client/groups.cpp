@@ -1,4 +1,5 @@
 #include "client/parts.hpp"
+#include "core/no_job.hpp"
 #include "core/ranges.hpp"
 
 namespace sluice {
@@ -13,7 +14,7 @@ result<void> client::parts::change_group(storage::change_group_request asked, st
   if (auto fine = check(asked.group); !fine) return fine;
   auto told = change({std::move(asked)}).front();
   if (!told) return told.error();
-  if (*told) note(noted_as, {name.value});
+  if (told->changed) note(noted_as, {name.value});
   return {};
 }
 
@@ -31,7 +32,7 @@ result<group_status> client::group(const group_name& name) {
   if (auto fine = check(new_group{name}); !fine) return fine.error();
   auto got = parts_->ask_for<storage::groups_answer>(storage::groups_request{name, 1});
   if (!got) return got.error();
-  if (got->page.groups.empty()) return error{errc::not_found, cat("there is no group ", name.value)};
+  if (got->page.groups.empty()) return no_group(name.value);
   return std::move(got->page.groups.front());
 }
 
@@ -57,7 +58,7 @@ result<std::uint64_t> client::requeue_failed(const group_name& name) {
       if (!member.starts_with('@')) ids.emplace_back(member);
     std::uint64_t done = 0;
     for (const auto& one : parts_->change<storage::requeue_request>("requeue", ids, job_state::failed)) {
-      done += one && *one;
+      done += one && one->changed;
       if (!one) refused = one.error();
     }
     requeued += done;

@@ -48,8 +48,8 @@ struct client::parts {
   }
 
   // Whether each was changed, or was so already. Some in one commit.
-  std::vector<result<bool>> change(const storage::shared_store::requests& all) {
-    std::vector<result<bool>> each;
+  std::vector<result<storage::change_answer>> change(const storage::shared_store::requests& all) {
+    std::vector<result<storage::change_answer>> each;
     for (std::size_t from = 0; from < all.size();) {
       storage::shared_store::requests some;
       for (; from < all.size() && some.size() < storage::largest_page; ++from)
@@ -60,7 +60,7 @@ struct client::parts {
           continue;
         }
         auto& said = std::get<storage::change_answer>(answer);
-        if (said.code == errc::none) each.emplace_back(said.changed);
+        if (said.code == errc::none) each.emplace_back(std::move(said));
         else each.emplace_back(error{said.code, std::move(said.message)});
       }
     }
@@ -68,15 +68,15 @@ struct client::parts {
   }
 
   template <class Request>
-  std::vector<result<bool>> change(std::string_view what, const std::vector<job_id>& ids,
-                                   std::optional<job_state> only_in = {}) {
+  std::vector<result<storage::change_answer>> change(std::string_view what, const std::vector<job_id>& ids,
+                                                     std::optional<job_state> only_in = {}) {
     storage::shared_store::requests all;
     for (const auto& id : ids)
       all.push_back(Request{id, only_in, options.by});
     auto each = change(all);
     std::vector<std::string> done;
     for (std::size_t i = 0; i < ids.size(); ++i)
-      if (each[i] && *each[i]) done.push_back(ids[i].value);
+      if (each[i] && each[i]->changed) done.push_back(ids[i].value);
     note(what, std::move(done));
     return each;
   }
@@ -105,7 +105,7 @@ struct client::parts {
     const auto each = change<Request>(what, ids, state);
     changed_page changed{0, {}, std::move(page->page.next), page->page.records_read};
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (each[i]) ++(*each[i] ? changed.done : changed.unchanged);
+      if (each[i]) ++(each[i]->changed ? changed.done : changed.unchanged);
       else changed.failed.emplace_back(ids[i], each[i].error());
     }
     return changed;

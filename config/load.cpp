@@ -6,6 +6,7 @@
 #include "config/reader.hpp"
 #include "config/recurring.hpp"
 #include "config/throttlers.hpp"
+#include "core/enqueue_words.hpp"
 #include "core/queues.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
@@ -84,19 +85,15 @@ std::optional<unique_rule> read_unique(reader& from) {
     const auto parsed = parse_args_template(*by);
     if (!by->empty() && !parsed) r.fault_at("by", parsed.error().message);
   }
-  if (const auto until = r.text("until")) {
-    const auto period = parse_duration(*until);
-    if (*until == "start") rule.until = unique_until::start;
-    else if (period && ranges::unique_period.contains(*period)) {
-      rule.until = unique_until::period;
-      rule.period = *period;
-    } else if (*until != "end") r.fault_at("until", "must be start, end, or a period of 1ms to 3650d, as 10m");
-  }
-  keep(rule.then, r.choice("then", {"skip", "refuse", "replace", "extend", "coalesce"}));
+  if (const auto until = r.text("until"); until && !enqueue_words::read_until(*until, rule))
+    r.fault_at("until", "must be start, end, or a period of 1ms to 3650d, as 10m");
+  if (const auto then = r.choice("then", texts_of(enqueue_words::then))) rule.then = enqueue_words::then[*then].value;
   keep(rule.per_queue, r.flag("per_queue"));
   keep(rule.at_most, r.time("at_most", ranges::enqueue_delay));
   if (rule.then == when_taken::coalesce && rule.until != unique_until::end)
     r.fault_at("then", "coalesce needs a key that is held until the end");
+  if (rule.then != when_taken::extend && rule.at_most > duration(0))
+    r.fault_at("at_most", "says something of \"then\": \"extend\" alone");
   return rule;
 }
 

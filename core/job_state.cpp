@@ -59,9 +59,20 @@ std::string_view name_of(enqueue_result what) noexcept {
     case enqueue_result::stored: return "stored";
     case enqueue_result::same: return "same";
     case enqueue_result::duplicate: return "duplicate";
+    case enqueue_result::extended: return "extended";
     case enqueue_result::replaced: return "replaced";
   }
   return "stored";
+}
+
+std::string_view name_of(cancel_result what) noexcept {
+  switch (what) {
+    case cancel_result::deleted: return "cancelled";
+    case cancel_result::asked: return "asked to stop";
+    case cancel_result::was_deleted: return "was deleted already";
+    case cancel_result::was_asked: return "was asked to stop already";
+  }
+  return "cancelled";
 }
 
 std::string_view name_of(run_end end) noexcept {

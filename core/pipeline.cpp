@@ -92,6 +92,9 @@ result<void> check_group(const new_job& job) {
 result<void> check_times(const new_job& job) {
   for (const auto& [name, time] : {std::pair("start_within", job.start_within), {"finish_within", job.finish_within}})
     if (time && !ranges::start_within.contains(*time)) return bad(cat(name, " must be 0 to 10 years"));
+  if (job.delay > duration(0) && job.finish_within && *job.finish_within <= job.delay)
+    return bad(cat("it would never run: it is due after ", format_duration(job.delay), ", and finish_within is over ",
+                   format_duration(*job.finish_within), " after its enqueue; make that longer, or the delay shorter"));
   return {};
 }
 
@@ -102,12 +105,14 @@ result<std::string> key_of(const new_job& job) {
   if (rule.until == unique_until::period && !ranges::unique_period.contains(rule.period))
     return bad("unique: the period must be 1 ms to 10 years");
   if (rule.at_most < duration(0)) return bad("unique: at_most must not be negative");
+  if (rule.at_most > duration(0) && rule.then != when_taken::extend)
+    return bad("unique: at_most is of extend: say then = extend, or leave it out");
   if (rule.then == when_taken::coalesce &&
       (rule.until != unique_until::end || !job.after.parents.empty() || !job.after.groups.empty()))
     return bad("unique: coalesce needs a key that is held until the end, and a job that runs after no others");
   auto key = job.type.value + "/";
   if (rule.per_queue) key += job.queue.value + "/";
-  if (rule.by.empty()) return key + hashed(job.args);
+  if (rule.by.empty() || rule.by == "*") return key + hashed(job.args);
   const auto parsed = parse_args_template(rule.by);
   if (!parsed) return bad(cat("unique.by ", parsed.error().message));
   const auto filled = parsed->fill_exactly(job.args);
@@ -164,17 +169,15 @@ result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) cons
   auto key = key_of(job);
   if (!key) return key.error();
 
-  prepared_job ready{job.id,
-                     job.queue,
-                     job.delay,
-                     {},
-                     std::move(job.after),
-                     job.group,
-                     job.added_by,
-                     std::move(*key),
-                     job.unique.value_or(unique_rule{}),
-                     job.start_within,
-                     job.finish_within};
+  prepared_job ready{job.id, job.queue, job.delay, {}};
+  flow_options flow{std::move(job.after),
+                    std::move(job.group),
+                    std::move(job.added_by),
+                    std::move(*key),
+                    job.unique.value_or(unique_rule{}),
+                    job.start_within,
+                    job.finish_within};
+  if (!flow.is_empty()) ready.flow = std::make_shared<const flow_options>(std::move(flow));
   ready.record = encode(job.id, job_content{std::move(job.type), std::move(job.queue), std::move(job.args),
                                             std::move(job.headers), job.retry, job.timeout, now});
   return ready;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include <sluice/error.hpp>
@@ -25,12 +26,8 @@ inline constexpr std::size_t max_next = 100;  // jobs that an end carries
 // What is kept of what a handler says: a fraction, and a text of bounded size.
 progress_report bounded(progress_report said);
 
-// A job that passed the pipeline, ready to be stored.
-struct prepared_job {
-  job_id id;
-  queue_name queue;
-  duration delay{0};
-  std::string record;  // encoded content
+// What ties a job to other jobs, or to time.
+struct flow_options {
   run_after after{};
   group_name group{};
   group_run added_by{};
@@ -38,11 +35,22 @@ struct prepared_job {
   unique_rule unique{};
   std::optional<duration> start_within{}, finish_within{};
 
-  // Whether it has to do with other jobs, or with time, so that the store keeps more of it than a record.
-  bool is_plain() const {
+  bool is_empty() const {
     return after.parents.empty() && after.groups.empty() && group.empty() && unique_key.empty() && !start_within &&
            !finish_within;
   }
+};
+
+// A job that passed the pipeline, ready to be stored.
+struct prepared_job {
+  job_id id;
+  queue_name queue;
+  duration delay{0};
+  std::string record;                          // encoded content
+  std::shared_ptr<const flow_options> flow{};  // null: the store keeps nothing but the record
+
+  bool is_plain() const { return !flow; }
+  std::size_t parents() const { return flow ? flow->after.parents.size() + flow->after.groups.size() : 0; }
 };
 
 // Filters in the order they run: by `order`, those registered first before others of the same.

@@ -145,7 +145,17 @@ std::string json_of(const job& j, bool with_content) {
 std::string json_page(const job& j, bool with_content) {
   auto text = json_of(j, with_content);
   text.pop_back();
-  return cat(text, ",\"permits\":", dump(j.permits), "}");
+  const auto& flow = j.flow;
+  json more{{"group", flow.group.empty() ? json() : json(flow.group.value)},
+            {"unique_key", with_content && !flow.unique_key.empty() ? json(flow.unique_key) : json()},
+            {"start_by", time_or_null(flow.start_by)},
+            {"finish_by", time_or_null(flow.finish_by)}};
+  more["parents"] = json::array();
+  for (const auto& parent : flow.parents)
+    more["parents"].push_back({{"id", parent.id.empty() ? json() : json(parent.id.value)},
+                               {"group", parent.group.empty() ? json() : json(parent.group.value)},
+                               {"met", parent.met ? json(*parent.met) : json()}});
+  return cat(text, ",\"permits\":", dump(j.permits), ",", std::string_view(dump(more)).substr(1));
 }
 
 std::string json_of(const queue_counts& q) {
@@ -305,7 +315,9 @@ std::string json_of(const group_status& g) {
   return cat("{\"group\":", json_quoted(g.name.value), ",\"in\":", g.in.empty() ? "null" : json_quoted(g.in.value),
              ",\"sealed\":", g.sealed ? "true" : "false", ",\"cancelled\":", g.cancelled ? "true" : "false",
              ",\"open\":", g.open, ",\"succeeded\":", g.succeeded, ",\"failed\":", g.failed, ",\"deleted\":", g.deleted,
-             ",\"created_at\":", instant(g.created_at), ",\"finished_at\":", instant(g.finished_at), "}");
+             ",\"ended_as\":", g.ended_as ? json_quoted(name_of(*g.ended_as)) : "null",
+             ",\"seal_by\":", instant(g.seal_by), ",\"created_at\":", instant(g.created_at),
+             ",\"finished_at\":", instant(g.finished_at), "}");
 }
 
 std::string json_done(std::string_view name, std::string_view what, std::string_view done) {

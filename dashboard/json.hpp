@@ -22,7 +22,7 @@ namespace sluice::web {
 
 // Without content: no args, headers, results and error texts.
 std::string json_of(const job& j, bool with_content = true);
-std::string json_page(const job& j, bool with_content = true);  // with its permits, as `client::get` tells them
+std::string json_page(const job& j, bool with_content = true);  // with what `client::get` alone tells
 // `refused`: how many, of whom the page may have the first alone.
 std::string json_of(const changed_page& c, std::uint64_t refused);
 std::string json_of(const job_id& id);

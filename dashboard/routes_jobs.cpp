@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <span>
 
 #include "core/clock.hpp"
+#include "core/enqueue_words.hpp"
 #include "core/instant.hpp"
 #include "core/log.hpp"
 #include "core/pipeline.hpp"
@@ -81,16 +81,28 @@ http_response part_of_job(visit& v, std::string job::*part, std::string_view nam
   return bytes(std::move((*found).*part), name);
 }
 
+// Of those that were changed alike, each that failed with its reason.
+template <class Result>
+std::vector<std::optional<error>> failures_of(const std::vector<Result>& each) {
+  std::vector<std::optional<error>> all;
+  for (const auto& one : each)
+    all.push_back(one ? std::nullopt : std::optional(one.error()));
+  return all;
+}
+
 // One way to change jobs.
 struct action {
   std::string_view name;
-  std::string_view done;
-  std::vector<result<void>> (client::*some)(const std::vector<job_id>&);
+  std::vector<std::optional<error>> (*some)(client&, const std::vector<job_id>&);
   result<changed_page> (client::*page)(const job_query&);
 };
-constexpr action actions[] = {{"requeue", "enqueued", &client::requeue, &client::requeue},
-                              {"delete", "deleted", &client::remove, &client::remove},
-                              {"cancel", "cancelled", &client::cancel, &client::cancel}};
+constexpr action actions[] = {
+    {"requeue", [](client& store, const std::vector<job_id>& ids) { return failures_of(store.requeue(ids)); },
+     &client::requeue},
+    {"delete", [](client& store, const std::vector<job_id>& ids) { return failures_of(store.remove(ids)); },
+     &client::remove},
+    {"cancel", [](client& store, const std::vector<job_id>& ids) { return failures_of(store.cancel(ids)); },
+     &client::cancel}};
 
 http_response changes_answer(const changed_page& all) {
   // What is not told in full stands in the log, of many alike once.
@@ -115,10 +127,10 @@ http_response change_some(visit& v, const action& how, const std::vector<std::st
         all.failed.emplace_back(id, error{errc::timed_out, "the store is slow, and nothing was done to it; ask again"});
       continue;
     }
-    const auto each = (store.*how.some)(ids);
+    const auto each = how.some(store, ids);
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (each[i]) ++all.done;
-      else all.failed.emplace_back(ids[i], each[i].error());
+      if (!each[i]) ++all.done;
+      else all.failed.emplace_back(ids[i], *each[i]);
     }
   }
   return changes_answer(all);
@@ -165,26 +177,31 @@ std::size_t fitting(const std::vector<std::string>& told, std::size_t bytes) {
 }
 
 // What a body says of a new job; faults are noted.
-// A word of a list as the value of its place.
-template <class Value>
-void read_word(body_reader& body, const char* key, std::span<const std::string_view> words, Value& into) {
+
+template <class Table>
+std::string listed(const Table& table) {
+  std::string all;
+  for (const auto& [word, value] : table)
+    all += cat(all.empty() ? "" : ", ", word);
+  return all;
+}
+
+template <class Table, class Value>
+void read_word(body_reader& body, const char* key, const Table& table, Value& into) {
   const auto said = body.text(key);
   if (!said) return;
-  const auto found = std::find(words.begin(), words.end(), *said);
-  if (found != words.end()) return void(into = static_cast<Value>(found - words.begin()));
-  std::string all;
-  for (const auto word : words)
-    all += cat(all.empty() ? "" : ", ", word);
-  body.fault(key, cat("must be one of ", all));
+  if (const auto meant = value_of(table, *said)) into = *meant;
+  else body.fault(key, cat("must be one of ", listed(table)));
 }
 
 void read_unique(body_reader& body, new_job& job) {
   const auto by = body.text("unique_by");
   unique_rule rule;
-  constexpr std::string_view until[] = {"end", "start", "period"};
-  constexpr std::string_view then[] = {"skip", "refuse", "replace", "extend", "coalesce"};
-  read_word(body, "until", until, rule.until);
-  read_word(body, "then", then, rule.then);
+  if (!by)
+    for (const auto* key : {"until", "then", "period_ms"})
+      if (body.raw_text(key)) body.fault(key, "says something of a unique key: give unique_by, too");
+  read_word(body, "until", enqueue_words::until, rule.until);
+  read_word(body, "then", enqueue_words::then, rule.then);
   if (const auto period = body.number("period_ms", longest_ms)) rule.period = std::chrono::milliseconds(*period);
   if (!by) return;
   rule.by = *by;
@@ -197,26 +214,17 @@ void read_flow(body_reader& body, new_job& job) {
     job.after.parents.emplace_back(std::move(id));
   for (auto& name : body.texts("after_groups", max_parents).value_or(std::vector<std::string>()))
     job.after.groups.emplace_back(std::move(name));
-  constexpr std::pair<std::string_view, parent_end> ends[] = {{"succeeded", parent_end::succeeded},
-                                                              {"failed", parent_end::failed},
-                                                              {"deleted", parent_end::deleted},
-                                                              {"finished", parent_end::finished},
-                                                              {"first-failure", parent_end::first_failure}};
-  if (const auto on = body.texts("on", std::size(ends))) {
+  if (const auto on = body.texts("on", std::size(enqueue_words::on))) {
     auto wanted = static_cast<parent_end>(0);
     for (const auto& word : *on) {
-      const auto* found =
-          std::find_if(std::begin(ends), std::end(ends), [&](const auto& end) { return end.first == word; });
-      if (found == std::end(ends))
-        body.fault("on", "must be of succeeded, failed, deleted, finished and first-failure");
-      else wanted = wanted | found->second;
+      if (const auto end = value_of(enqueue_words::on, word)) wanted = wanted | *end;
+      else body.fault("on", cat("must be of ", listed(enqueue_words::on)));
     }
     job.after.on = wanted;
   }
   job.after.need = static_cast<std::uint32_t>(body.number("need", max_parents).value_or(0));
-  constexpr std::string_view unless[] = {"delete", "run", "keep"}, missing[] = {"refuse", "run", "delete"};
-  read_word(body, "unless", unless, job.after.unless);
-  read_word(body, "if_missing", missing, job.after.missing);
+  read_word(body, "unless", enqueue_words::unless, job.after.unless);
+  read_word(body, "if_missing", enqueue_words::if_missing, job.after.missing);
   job.group = group_name(body.text("group").value_or(""));
   read_unique(body, job);
   if (const auto within = body.number("start_within_ms", longest_ms))
@@ -368,7 +376,10 @@ http_response show_job(visit& v) {
 }
 
 http_response delete_job(visit& v) { return changed(v, v.changing().remove(id_of(v)), "deleted"); }
-http_response cancel_job(visit& v) { return changed(v, v.changing().cancel(id_of(v)), "cancelled"); }
+http_response cancel_job(visit& v) {
+  const auto what = v.changing().cancel(id_of(v));
+  return what ? changed(v, {}, name_of(*what)) : changed(v, what.error(), "");
+}
 http_response requeue_job(visit& v) { return changed(v, v.changing().requeue(id_of(v)), "enqueued"); }
 
 http_response explain_job(visit& v) {

@@ -66,7 +66,7 @@ result<std::vector<prepared_job>> prepared_next(const execution_config& config, 
     auto one = config.pipeline.prepare(std::move(job), system_clock().now());
     if (!one) return error{one.error().code, "a job that it carries is refused: " + one.error().message};
     bytes += one->record.size();
-    parents += one->after.parents.size() + one->after.groups.size();
+    parents += one->parents();
     all.push_back(std::move(*one));
   }
   if (bytes > max_next_bytes) return bad(cat("the jobs that an end carries have 4 MiB at most, not ", bytes, " bytes"));

@@ -229,6 +229,10 @@ struct explain_answer {
   throttler_answer waits_for;                         // throttled
   std::vector<job_id> open_parents{};                 // awaiting: those that have not ended; a group as @NAME
   std::optional<time_point> start_by{}, finish_by{};  // of a job that waits
+  // awaiting: how many parents it has, how many it needs, and how many ended as it wants
+  std::uint64_t parents = 0, need = 0, met = 0;
+  std::vector<group_status> open_groups{};  // of open_parents
+  group_name cancelled_group{};             // whose member it is; it will not run
 };
 
 }  // namespace sluice::storage

@@ -25,14 +25,23 @@ error why_not(const job_id& id, errc code, const enqueue_answer::note& note) {
   const auto not_stored = cat("job ", printable(id.value, 200), " was not stored: ");
   switch (note.is) {
     case what::missing:
-      if (note.about.starts_with('@')) return {code, cat(not_stored, "there is no group ", about.substr(1))};
+      if (note.about.starts_with('@')) return {code, cat(not_stored, no_group(note.about.substr(1)).message)};
       return {code, cat(not_stored, "its parent ", about, " is not in the store")};
-    case what::no_group: return {code, cat(not_stored, "there is no group ", about, "; make it first")};
+    case what::no_group: return {code, cat(not_stored, no_group(note.about).message, "; make it first")};
     case what::sealed: return {code, cat(not_stored, "group ", about, " is sealed")};
     case what::cancelled: return {code, cat(not_stored, "group ", about, " was cancelled")};
     case what::circle:
       return {code, cat(not_stored, "it would wait for itself, since it is of group ", about, " and waits for it")};
+    case what::other_group:
+      return {code, cat(not_stored, "it is there already, in ",
+                        about.empty() ? std::string("no group") : cat("group ", about), "; give it another id")};
+    case what::own_parent:
+      return {code,
+              cat(not_stored, "its parent ", about,
+                  " has its unique key, and a job cannot take the place of its own parent; leave out one of both")};
     case what::refused: return {code, cat(not_stored, "job ", about, " has its unique key")};
+    case what::with_others:
+      return {code, cat(not_stored, "all jobs of this call are stored or none is, and ", about, " was refused")};
     default: return no_job(id, code);
   }
 }
@@ -50,6 +59,7 @@ result<enqueue_report> report_of(const job_id& id, const enqueue_answer& told, s
   const job_id other(note->second.about);
   switch (note->second.is) {
     case what::duplicate: return enqueue_report{other, enqueue_result::duplicate};
+    case what::extended: return enqueue_report{other, enqueue_result::extended};
     case what::replaced: return enqueue_report{id, enqueue_result::replaced, other};
     default: return enqueue_report{id, enqueue_result::same};
   }

@@ -42,10 +42,27 @@ inline constexpr std::uint32_t largest_page = 200;
 // id_conflict, unique_conflict, group_closed, or not_found for a parent or a group.
 struct enqueue_request {
   std::vector<prepared_job> jobs;
+  bool all_or_none = false;  // one step stores all, or none: those that are not at fault are refused
 };
+// Of a request that stores all or none.
+inline constexpr std::size_t max_all_jobs = 1'000, max_all_parents = 2'000, max_all_bytes = 4 * 1024 * 1024;
 struct enqueue_answer {
   struct note {
-    enum class what : std::uint8_t { same, duplicate, replaced, missing, no_group, sealed, cancelled, circle, refused };
+    enum class what : std::uint8_t {
+      same,
+      duplicate,
+      extended,
+      replaced,
+      missing,
+      no_group,
+      sealed,
+      cancelled,
+      circle,
+      other_group,
+      refused,
+      own_parent,
+      with_others
+    };
     what is = what::same;
     std::string about;  // whose key it is, the parent, or the group
   };
@@ -297,6 +314,7 @@ struct change_answer {
   errc code = errc::none;
   std::string message{};
   bool changed = true;  // false: it was so already; nothing of a refusal
+  bool asked = false;   // by a cancel: it runs, and is to end
 };
 
 // Answered by a change_answer.
@@ -353,6 +371,11 @@ struct names_answer {
 struct servers_request {};
 struct servers_answer {
   std::vector<server_info> servers;
+};
+
+// What a look at all that is stored found, and what was done about it; empty: nothing, it is as it was.
+struct repaired_finding {
+  std::string finding, done;
 };
 
 // One of them. Its copying and its destruction are compiled once (store.cpp): with forty kinds they are long, and every
@@ -452,6 +475,10 @@ public:
   // Looks at everything that is stored, while others go on, and tells what should not be: a job in no line or in two,
   // a running one without a lease, something that belongs to nobody. Empty: all is well.
   virtual result<std::vector<std::string>> audit() = 0;
+
+  // The same, and mends what the rest of the store tells how to mend, while others go on: what jobs have to do with
+  // others and with time, and when queues are looked at. What it did is not taken back when an error ends it.
+  virtual result<std::vector<repaired_finding>> repair() = 0;
 
   // Reads all that is stored as the file's keeper checks it, on a thread of its own; what it finds is logged, and then
   // the store has failed for good. Any thread may call this; the first time counts.

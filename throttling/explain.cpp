@@ -123,6 +123,16 @@ explanation of_throttled(const storage::explain_answer& seen, time_point now) {
   return e;
 }
 
+// Nothing of a group that ends by itself, with the last of its members.
+std::string what_keeps_open(const group_status& g) {
+  if (g.cancelled)
+    return cat("; group ", g.name.value, " was cancelled, and ends with ",
+               g.open == 1 ? std::string("its last member") : cat("the last of its ", g.open, " open members"));
+  if (g.sealed) return {};
+  return cat("; group ", g.name.value, " is not sealed, and cannot end before: seal it",
+             g.seal_by ? cat(", or it is cancelled at ", format_time(*g.seal_by)) : std::string());
+}
+
 explanation of_awaiting(const storage::explain_answer& seen) {
   explanation e{awaiting};
   const auto all = seen.open_parents.size();
@@ -138,6 +148,11 @@ explanation of_awaiting(const storage::explain_answer& seen) {
   }
   if (all > named.size()) named.push_back(cat(all - named.size(), " more"));
   e.text = "awaits " + listed(named);
+  if (seen.need < seen.parents)
+    e.text += cat("; it needs ", seen.need, " of its ", seen.parents, " parents, and ",
+                  seen.met == 0 ? std::string("none") : cat(seen.met), " ended as it wants so far");
+  for (const auto& group : seen.open_groups)
+    e.text += what_keeps_open(group);
   return e;
 }
 
@@ -171,8 +186,16 @@ explanation of_state(const storage::explain_answer& seen, time_point now) {
 
 explanation explain(const storage::explain_answer& seen, time_point now) {
   auto e = of_state(seen, now);
-  if (seen.start_by) e.text += "; it is deleted unless it starts by " + format_time(*seen.start_by);
-  if (seen.finish_by) e.text += "; it has failed unless it is over by " + format_time(*seen.finish_by);
+  if (!seen.cancelled_group.empty())
+    e.text += cat("; its group ", seen.cancelled_group.value, " was cancelled, so it will not run, and is deleted");
+  if (seen.start_by)
+    e.text += cat(*seen.start_by > now ? "; it is deleted unless it starts by "
+                                       : "; it will not run, and is deleted: it was to start by ",
+                  format_time(*seen.start_by));
+  if (seen.finish_by)
+    e.text += cat(*seen.finish_by > now ? "; it has failed unless it is over by "
+                                        : "; it will not run, and has failed: it was to be over by ",
+                  format_time(*seen.finish_by));
   return e;
 }
 

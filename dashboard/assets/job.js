@@ -247,6 +247,18 @@ export const job = {
         told.timeout_ms !== null && ['timeout', span(told.timeout_ms)],
         told.line && ['line', told.line],
         told.permits?.length > 0 && ['permits', told.permits.map((p, i) => [i > 0 && ', ', throttler_link(p)])],
+        told.group && ['group', told.group],
+        told.unique_key && ['unique key', told.unique_key],
+        told.start_by && ['start by', instant(told.start_by), ` (${full(told.start_by)})`],
+        told.finish_by && ['finish by', instant(told.finish_by), ` (${full(told.finish_by)})`],
+        told.parents?.length > 0 && [
+          'runs after',
+          told.parents.map((p, i) => [
+            i > 0 && ', ',
+            p.id ? job_link(p.id) : `group ${p.group}`,
+            p.met === null ? '' : p.met ? ' (ended as it wants)' : ' (did not end as it wants)',
+          ]),
+        ],
         told.headers.recurring && [
           'schedule',
           link(['recurring', told.headers.recurring], {}, told.headers.recurring),

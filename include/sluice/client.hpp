@@ -78,6 +78,11 @@ public:
   std::vector<result<job_id>> enqueue(std::vector<new_job> jobs);
   /// The same, and what came of each. Also unique_conflict, group_closed, and not_found for a parent or a group.
   std::vector<result<enqueue_report>> enqueue_reporting(std::vector<new_job> jobs);
+  /// Stores all of these in one step, or none; a job may run after one that stands before it. The ids, or why: the
+  /// first job that was refused. Asking again with the same ids and content is fine. At most 1,000 jobs with 2,000
+  /// parents and 4 MiB in all, else too_large. A job whose unique key another has is refused too, whatever its rule
+  /// would have done but for replace and coalesce. See job_graph.hpp.
+  result<std::vector<job_id>> enqueue_all(std::vector<new_job> jobs);
 
   /// Makes a group, and then again: fine, when it is in the same one. illegal_transition when it is not. group_closed,
   /// not_found for the group that it is to be in. docs/groups.md
@@ -129,11 +134,11 @@ public:
   /// by what its handler says: succeeded, or else deleted, whatever it says, and not run again; so it does when its
   /// server is lost. Until then it keeps what it holds. illegal_transition when it has succeeded or failed already.
   /// Fine when it is cancelled or deleted already.
-  result<void> cancel(const job_id& id);
+  result<cancel_result> cancel(const job_id& id);
   /// Each at its place succeeds or fails alone. Up to 200 are changed in one round trip.
   std::vector<result<void>> requeue(const std::vector<job_id>& ids);
   std::vector<result<void>> remove(const std::vector<job_id>& ids);
-  std::vector<result<void>> cancel(const std::vector<job_id>& ids);
+  std::vector<result<cancel_result>> cancel(const std::vector<job_id>& ids);
   /// The jobs of one page of a list, which must name a state; one that has left it by then is left alone, and told as
   /// an illegal_transition. For all that a query asks for, go on with `next` as with `list`: what fails anew
   /// meanwhile is not met again, for it stands before where the list has come to. Of the scheduled, which are listed by

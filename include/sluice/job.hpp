@@ -105,14 +105,25 @@ enum class enqueue_result : std::uint8_t {
   stored,
   same,       ///< It was stored before, by its id.
   duplicate,  ///< It was not stored: another has its unique key.
+  extended,   ///< As duplicate, and the other is due by this one's delay now.
   replaced,   ///< It was stored, and took the place of another.
 };
 std::string_view name_of(enqueue_result what) noexcept;
 struct enqueue_report {
-  job_id id;  ///< Its own; of a duplicate, of the job that stands for it.
+  job_id id;  ///< Its own; of a duplicate, and when another was extended, of the job that stands for it.
   enqueue_result what = enqueue_result::stored;
   job_id replaced{};  ///< Whose place it took.
 };
+
+/// What came of cancelling a job.
+enum class cancel_result : std::uint8_t {
+  deleted,      ///< It did not run, and is deleted.
+  asked,        ///< It runs, and is asked to stop.
+  was_deleted,  ///< It was deleted before; nothing changed, here and below.
+  was_asked,
+};
+/// As a sentence goes on behind the job's id: cancelled, asked to stop, was deleted already, was asked to stop already.
+std::string_view name_of(cancel_result what) noexcept;
 
 /// A group, for whoever makes it.
 struct new_group {
@@ -129,20 +140,12 @@ struct group_status {
   std::uint64_t open = 0, succeeded = 0, failed = 0, deleted = 0;
   time_point created_at;
   std::optional<time_point> finished_at{};  ///< Since when it has ended.
+  std::optional<job_state> ended_as{};      ///< As what: succeeded, failed or deleted.
+  std::optional<time_point> seal_by{};      ///< By then it is cancelled, unless it was sealed.
 };
 struct group_page {
   std::vector<group_status> groups;
   std::string next;  ///< Empty: this was the last page.
-};
-
-/// A parent of a job, as a client tells it.
-struct parent_state {
-  job_id id;                         ///< Empty, when it is a group.
-  std::optional<job_state> state{};  ///< None: it is not in the store any more. Of a group: processing until it ends.
-  std::string result{};              ///< What its handler returned, when it has succeeded.
-  bool left_out = false;             ///< The result is: those before it had 4 MiB together.
-  std::optional<bool> met{};         ///< Whether it ended as the job wants; none: it has not ended.
-  group_name group{};
 };
 
 /// How args and results become C++ values. <sluice/json.hpp> defines it for every type that
@@ -216,6 +219,26 @@ struct progress_report {
   std::string text;  ///< At most 1 KiB.
 };
 
+/// A parent of a job, as a client tells it.
+struct parent_state {
+  job_id id;                         ///< Empty, when it is a group.
+  std::optional<job_state> state{};  ///< None: it is not in the store any more. Of a group: processing until it ends.
+  std::string result{};              ///< What its handler returned, when it has succeeded.
+  bool left_out = false;             ///< The result is: those before it had 4 MiB together.
+  std::optional<bool> met{};         ///< Whether it ended as the job wants; none: it has not ended.
+  group_name group{};
+};
+
+/// What a job has to do with others and with time.
+struct job_flow {
+  group_name group{};
+  std::string unique_key{};  ///< Its type and the text that came out of the rule, as "mail/ann"; or a hash of it.
+  /// By when it is deleted unless it has begun, and has failed unless it is over. Of one that awaits others no time to
+  /// start runs.
+  std::optional<time_point> start_by{}, finish_by{};
+  std::vector<parent_state> parents{};  ///< Without states and results, which `client::parents` tells.
+};
+
 /// A job as the store knows it. A snapshot: it may have moved on when you read it.
 struct job {
   job_id id;
@@ -243,6 +266,7 @@ struct job {
   std::vector<run_record> history;        ///< The last 20 ended runs and changes by people, oldest first.
   /// What it has a permit of now, or is promised one, as "semaphore:NAME". Told by `client::get` alone.
   std::vector<std::string> permits{};
+  job_flow flow{};  ///< Told by `client::get` alone, too.
 };
 
 /// A value inside the arguments of a job.

@@ -5,6 +5,7 @@
 #include <sluice/client.hpp>
 #include <sluice/config.hpp>
 #include <sluice/cron.hpp>
+#include <sluice/job_graph.hpp>
 #include <sluice/json.hpp>
 #include <sluice/lock.hpp>
 #include <sluice/log.hpp>

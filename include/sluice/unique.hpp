@@ -25,13 +25,13 @@ enum class when_taken : std::uint8_t {
 /// Of all jobs of a type with one key, one at a time is stored. It is no mutex: of two with `until` start, both may
 /// run. `type_options::without_overlap` has them run one at a time. docs/unique.md
 struct unique_rule {
-  /// A template over args, as "{customer_id}": who is alike by it has one key. Empty: all args, byte by byte.
+  /// A template over args, as "{customer_id}": who is alike by it has one key. Empty, or "*": all args, byte by byte.
   std::string by{};
   unique_until until = unique_until::end;
   duration period{0};  ///< 1 ms to 10 years, with `unique_until::period`.
   when_taken then = when_taken::skip;
   bool per_queue = false;  ///< Of one queue only.
-  duration at_most{0};     ///< Of extend: never due later than so long after its own enqueue. 0: however late.
+  duration at_most{0};     ///< Of extend alone: never due later than so long after its own enqueue. 0: however late.
 };
 
 }  // namespace sluice

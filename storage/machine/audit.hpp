@@ -9,6 +9,7 @@
 
 #include "storage/machine/call.hpp"
 #include "storage/machine/reply.hpp"
+#include "storage/store.hpp"
 
 namespace sluice::storage::machine {
 
@@ -17,11 +18,14 @@ using asking = std::function<result<void>(call c, const std::function<void(const
 
 // After so many it stops, and says so.
 inline constexpr std::size_t max_findings = 1'000;
+inline constexpr const char* words_for_more = "there may be more; nothing else was looked at";
 
 // No more than these, and a sentence that says so.
 void cut_findings(std::vector<std::string>& findings);
 
 // What should not be, as sentences.
 result<std::vector<std::string>> audit(const asking& ask);
+// The same, and what can be mended is: it goes through all until nothing else is found to mend.
+result<std::vector<repaired_finding>> repair(const asking& ask);
 
 }  // namespace sluice::storage::machine

@@ -11,6 +11,7 @@ namespace {
 change_answer read_change(const job_id& id, std::string_view said) {
   if (said == "done") return {};
   if (said == "already") return {.changed = false};
+  if (said == "asked" || said == "asking") return {.changed = said == "asked", .asked = true};
   if (said == "not_found") return {errc::not_found, messages::no_job(id)};
   if (said == "damaged") return {errc::damaged_record, messages::damaged_job(id)};
   constexpr std::string_view is = "is ";

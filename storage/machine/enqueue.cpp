@@ -1,4 +1,5 @@
 #include "core/codec.hpp"
+#include "core/enqueue_words.hpp"
 #include "storage/machine/transitions.hpp"
 
 namespace sluice::storage::machine {
@@ -22,37 +23,44 @@ struct place {
   std::size_t at;
 };
 using places = std::vector<place>;
+// What one script stores.
+struct part {
+  places jobs{};
+  bool plain = true, all_or_none = false;
+  std::size_t bytes = 0, parents = 0;
+};
 
 // Each of which is looked for.
 constexpr std::size_t parents_a_script = 500;
 
-std::size_t parents_of(const prepared_job& job) { return job.after.parents.size() + job.after.groups.size(); }
-
-// In order: a job may run after one that stands before it.
-std::vector<places> divide(std::span<const enqueue_part> together) {
-  std::vector<places> scripts;
-  std::size_t bytes = 0, parents = 0;
-  for (const auto& [request, into] : together)
-    for (std::size_t i = 0; i < request->jobs.size(); ++i) {
-      const auto size = request->jobs[i].record.size();
-      if (scripts.empty() || scripts.back().size() == jobs_a_script || bytes + size > bytes_a_script ||
-          parents + parents_of(request->jobs[i]) > parents_a_script ||
-          scripts.back().front().job->is_plain() != request->jobs[i].is_plain()) {
-        scripts.emplace_back();
-        bytes = parents = 0;
-      }
-      bytes += size;
-      parents += parents_of(request->jobs[i]);
-      scripts.back().push_back({&request->jobs[i], into, i});
-    }
-  return scripts;
+bool has_room(const part& p, const prepared_job& job) {
+  return !p.all_or_none && p.jobs.size() < jobs_a_script && p.plain == job.is_plain() &&
+         p.bytes + job.record.size() <= bytes_a_script && p.parents + job.parents() <= parents_a_script;
 }
 
-call call_for(const places& some) {
-  const bool plain = some.front().job->is_plain();
-  call c(plain ? script::enqueue : script::enqueue_flow);
-  for (const auto& p : some) {
-    if (plain) c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
+// In order: a job may run after one that stands before it.
+std::vector<part> divide(std::span<const enqueue_part> together) {
+  std::vector<part> parts;
+  for (const auto& [request, into] : together) {
+    if (request->all_or_none) parts.push_back({.plain = false, .all_or_none = true});
+    for (std::size_t i = 0; i < request->jobs.size(); ++i) {
+      const auto& job = request->jobs[i];
+      if (!request->all_or_none && (parts.empty() || !has_room(parts.back(), job)))
+        parts.push_back({.plain = job.is_plain()});
+      auto& last = parts.back();
+      last.bytes += job.record.size();
+      last.parents += job.parents();
+      last.jobs.push_back({&job, into, i});
+    }
+  }
+  return parts;
+}
+
+call call_for(const part& some) {
+  call c(some.plain ? script::enqueue : script::enqueue_flow);
+  if (!some.plain) c.add(some.all_or_none ? "1" : "0");
+  for (const auto& p : some.jobs) {
+    if (some.plain) c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
     else add_flow_job(c, *p.job);
   }
   return c;
@@ -76,56 +84,107 @@ struct flow_word {
   enqueue_answer::note::what what;
 };
 using what = enqueue_answer::note::what;
-constexpr flow_word flow_words[] = {
-    {"missing", errc::not_found, what::missing},      {"no_group", errc::not_found, what::no_group},
-    {"sealed", errc::group_closed, what::sealed},     {"cancelled", errc::group_closed, what::cancelled},
-    {"duplicate", errc::none, what::duplicate},       {"refused", errc::unique_conflict, what::refused},
-    {"circle", errc::invalid_argument, what::circle}, {"stored", errc::none, what::replaced}};
+constexpr flow_word flow_words[] = {{"missing", errc::not_found, what::missing},
+                                    {"no_group", errc::not_found, what::no_group},
+                                    {"sealed", errc::group_closed, what::sealed},
+                                    {"cancelled", errc::group_closed, what::cancelled},
+                                    {"duplicate", errc::none, what::duplicate},
+                                    {"extended", errc::none, what::extended},
+                                    {"refused", errc::unique_conflict, what::refused},
+                                    {"circle", errc::invalid_argument, what::circle},
+                                    {"other_group", errc::id_conflict, what::other_group},
+                                    {"own_parent", errc::invalid_argument, what::own_parent},
+                                    {"stored", errc::none, what::replaced}};
 
-// The same of jobs that have to do with others, or with time.
-void read_stored_flow(steps& x, const places& some, const item& reply) {
-  for (std::size_t i = 0; i < some.size() && 2 * i + 1 < reply.size(); ++i) {
-    auto* filled = filling<enqueue_answer>(*some[i].into);
-    const auto said = reply[2 * i].text(), about = reply[2 * i + 1].text();
-    if (!filled || (said == "stored" && about.empty())) continue;
-    const auto at = some[i].at;
-    if (said == "there") {
-      filled->each[at] = compare(x, *some[i].job, about);
-      if (filled->each[at] == errc::none) filled->notes[at] = {};
-      continue;
-    }
-    for (const auto& one : flow_words) {
-      if (one.word != said) continue;
-      filled->each[at] = one.code;
-      filled->notes[at] = {one.what, std::string(about)};
+// The same of one job that has to do with others, or with time: what was said of it, and about whom.
+void read_word(steps& x, const place& p, std::string_view said, std::string_view about) {
+  auto* filled = filling<enqueue_answer>(*p.into);
+  if (!filled || said.empty()) return;
+  if (said == "there") {
+    filled->each[p.at] = compare(x, *p.job, about);
+    if (filled->each[p.at] == errc::none) filled->notes[p.at] = {};
+    return;
+  }
+  for (const auto& one : flow_words) {
+    if (one.word != said) continue;
+    filled->each[p.at] = one.code;
+    filled->notes[p.at] = {one.what, std::string(about)};
+  }
+}
+
+// All of these were to be stored, and one of them was not: so none was.
+void refuse_all(const places& some, const std::vector<std::string_view>& said) {
+  auto* filled = filling<enqueue_answer>(*some.front().into);
+  if (!filled) return;
+  const auto stands_for_it = [](std::string_view word) { return word == "duplicate" || word == "extended"; };
+  const auto at_fault = [&](std::size_t i) {
+    return filled->each[some[i].at] != errc::none || said[i] == "there" || stands_for_it(said[i]);
+  };
+  std::size_t first = 0;
+  while (first + 1 < some.size() && !at_fault(first))
+    ++first;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    auto& code = filled->each[some[i].at];
+    if (stands_for_it(said[i])) {
+      code = errc::unique_conflict;
+      filled->notes[some[i].at].is = what::refused;
+    } else if (said[i] == "there") {
+      code = errc::id_conflict;
+      filled->notes.erase(some[i].at);
+    } else if (code == errc::none) {
+      code = errc::refused;
+      filled->notes[some[i].at] = {what::with_others, "job " + some[first].job->id.value};
     }
   }
-  x.made_work.add_encoded(reply[2 * some.size()].text());
+}
+
+void read_stored_flow(steps& x, const part& some, const item& reply) {
+  const auto count = some.jobs.size();
+  if (reply.size() <= count) return;
+  std::vector<std::string_view> words(count);
+  std::size_t stored = 0, there = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto said = reply[i].text();
+    const auto end = std::min(said.find(' '), said.size());
+    words[i] = said.substr(0, end);
+    stored += words[i].empty() || words[i] == "stored";
+    there += words[i] == "there";
+    read_word(x, some.jobs[i], words[i], said.substr(std::min(end + 1, said.size())));
+  }
+  if (some.all_or_none && stored < count && there < count) refuse_all(some.jobs, words);
+  x.made_work.add_encoded(reply[count].text());
 }
 
 }  // namespace
 
 void add_flow_job(call& c, const prepared_job& job) {
-  const auto& after = job.after;
-  std::string on;
+  static const flow_options none;  // the end of a run carries plain jobs, too
+  const auto& flow = job.flow ? *job.flow : none;
+  const auto& after = flow.after;
+  std::string options;
   for (const auto& [end, letter] : {std::pair(parent_end::succeeded, 's'),
                                     {parent_end::failed, 'f'},
                                     {parent_end::deleted, 'd'},
                                     {parent_end::first_failure, 'e'}})
-    if ((static_cast<unsigned>(after.on) & static_cast<unsigned>(end)) != 0) on += letter;
-  const auto count = static_cast<std::uint32_t>(parents_of(job));
-  c.add(job.id.value).add(job.queue.value).add(job.delay.count()).add(job.record);
-  c.add(on).add(after.unless == when_unmet::remove ? "d" : after.unless == when_unmet::run ? "r" : "k");
-  c.add(after.need == 0 ? count : after.need);
-  c.add(after.missing == when_missing::refuse ? "" : after.missing == when_missing::met ? "r" : "d");
-  c.add(job.group.value).add(job.added_by.id.value).add(job.added_by.fence.value);
+    if ((static_cast<unsigned>(after.on) & static_cast<unsigned>(end)) != 0) options += letter;
+  const auto word = [&](std::string_view said) { (options += ' ') += said.empty() ? "=" : said; };
+  const auto number = [&](auto n) { word(std::to_string(n)); };
+  const auto parents = job.parents();
   constexpr std::string_view points[] = {"e", "s", "p"};
-  constexpr std::string_view rules[] = {"skip", "refuse", "replace", "extend", "coalesce"};
-  c.add(job.unique_key).add(points[static_cast<std::size_t>(job.unique.until)]).add(job.unique.period.count());
-  c.add(rules[static_cast<std::size_t>(job.unique.then)]).add(job.unique.at_most.count());
-  for (const auto& within : {job.start_within, job.finish_within})
-    within ? c.add(within->count()) : c.add("");
-  c.add(count);
+  word(after.unless == when_unmet::remove ? "d" : after.unless == when_unmet::run ? "r" : "k");
+  number(after.need == 0 ? parents : after.need);
+  word(after.missing == when_missing::refuse ? "" : after.missing == when_missing::met ? "r" : "d");
+  word(flow.group.value);
+  word(flow.added_by.id.value);
+  number(flow.added_by.fence.value);
+  word(points[static_cast<std::size_t>(flow.unique.until)]);
+  number(flow.unique.period.count());
+  word(text_of(enqueue_words::then, flow.unique.then));
+  number(flow.unique.at_most.count());
+  for (const auto& within : {flow.start_within, flow.finish_within})
+    within ? number(within->count()) : word("");
+  c.add(job.id.value).add(job.queue.value).add(job.delay.count()).add(job.record).add(options).add(flow.unique_key);
+  c.add(static_cast<std::uint64_t>(parents));
   for (const auto& parent : after.parents)
     c.add(parent.value);
   for (const auto& group : after.groups)
@@ -139,10 +198,10 @@ void ask(steps& x, std::span<const enqueue_part> together) {
     x.send(
         call_for(some),
         [&x, some](const item& reply) {
-          some.front().job->is_plain() ? read_stored(x, some, reply) : read_stored_flow(x, some, reply);
+          some.plain ? read_stored(x, some.jobs, reply) : read_stored_flow(x, some, reply);
         },
         [some](const error& e) {
-          for (const auto& p : some) {
+          for (const auto& p : some.jobs) {
             // Refused for want of room: others of the request may have been stored.
             auto* filled = filling<enqueue_answer>(*p.into);
             if (filled && e.code == errc::storage_full) filled->each[p.at] = e.code;

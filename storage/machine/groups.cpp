@@ -1,6 +1,6 @@
 #include <charconv>
 
-#include "core/text.hpp"
+#include "core/no_job.hpp"
 #include "storage/machine/transitions.hpp"
 
 namespace sluice::storage::machine {
@@ -12,11 +12,11 @@ change_answer read_group_change(const change_group_request& r, std::string_view 
   const auto word = said.substr(0, space), about = space == said.npos ? said.substr(0, 0) : said.substr(space + 1);
   if (word == "done") return {};
   if (word == "already") return {.changed = false};
-  if (word == "not_found") return {errc::not_found, cat("there is no group ", name)};
+  if (word == "not_found") return {errc::not_found, no_group(name).message};
   if (word == "other")
     return {errc::illegal_transition, about.empty() ? cat("group ", name, " is there, and in no other group")
                                                     : cat("group ", name, " is there, in group ", about)};
-  if (word == "no_group") return {errc::not_found, cat("there is no group ", about, " that ", name, " could be in")};
+  if (word == "no_group") return {errc::not_found, cat(no_group(about).message, " that ", name, " could be in")};
   if (word == "too_deep")
     return {errc::invalid_argument, cat("groups are in each other 16 deep at most, and ", about, " is the 16th")};
   if (word == "sealed") return {errc::group_closed, cat("group ", about, " is sealed: ", name, " cannot be in it")};
@@ -26,6 +26,7 @@ change_answer read_group_change(const change_group_request& r, std::string_view 
           about == "finished" ? cat("group ", name, " has ended already") : cat("group ", name, " was cancelled")};
 }
 
+// One of those that a script tells.
 std::optional<group_status> read_group(const item& reply, std::size_t at) {
   group_status g{group_name(std::string(reply[at].text())), group_name(std::string(reply[at + 1].text()))};
   const auto row = reply[at + 2].text();
@@ -45,11 +46,24 @@ std::optional<group_status> read_group(const item& reply, std::size_t at) {
   g.failed = numbers[2];
   g.deleted = numbers[3];
   g.created_at = from_micros(static_cast<std::int64_t>(numbers[4]));
-  if (numbers[5] > 0) g.finished_at = from_micros(static_cast<std::int64_t>(numbers[5]));
+  if (numbers[5] > 0) {
+    g.finished_at = from_micros(static_cast<std::int64_t>(numbers[5]));
+    g.ended_as = g.failed > 0                   ? job_state::failed
+                 : g.deleted > 0 || g.cancelled ? job_state::deleted
+                                                : job_state::succeeded;
+  }
+  if (const auto seal_by = reply[at + 3].number(); seal_by > 0) g.seal_by = from_micros(seal_by);
   return g;
 }
 
 }  // namespace
+
+std::vector<group_status> read_groups(const item& reply) {
+  std::vector<group_status> all;
+  for (std::size_t i = 0; i + 4 <= reply.size(); i += 4)
+    if (auto g = read_group(reply, i)) all.push_back(std::move(*g));
+  return all;
+}
 
 void ask(steps& x, const change_group_request& r, answer& into) {
   into = change_answer{};
@@ -74,8 +88,7 @@ void ask(steps& x, const groups_request& r, answer& into) {
       std::move(c),
       [&r, &into](const item& reply) {
         auto* filled = filling<groups_answer>(into);
-        for (std::size_t i = 0; filled && i + 3 <= reply.size(); i += 3)
-          if (auto g = read_group(reply, i)) filled->page.groups.push_back(std::move(*g));
+        if (filled) filled->page.groups = read_groups(reply);
         if (filled && filled->page.groups.size() > r.limit) {
           filled->page.groups.resize(r.limit);
           filled->page.next = filled->page.groups.back().name.value;

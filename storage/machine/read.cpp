@@ -107,6 +107,25 @@ void read_names(const item& reply, answer& into) {
     filled->names.emplace_back(reply[i].text());
 }
 
+// A parent, and how far it is for its child, as a row of `flow` has them.
+parent_state parent_told(std::string_view name, std::string_view digit) {
+  parent_state parent;
+  if (name.starts_with('@')) parent.group = group_name(std::string(name.substr(1)));
+  else parent.id = job_id(std::string(name));
+  if (digit != "0") parent.met = digit == "1" || digit == "3";
+  return parent;
+}
+
+// As lua/get.lua tells it.
+job_flow flow_told(const item& told) {
+  job_flow f{group_name(std::string(told[0].text())), std::string(told[1].text())};
+  if (told[2].number() > 0) f.start_by = from_micros(told[2].number());
+  if (told[3].number() > 0) f.finish_by = from_micros(told[3].number());
+  for (std::size_t i = 4; i + 2 <= told.size(); i += 2)
+    f.parents.push_back(parent_told(told[i].text(), told[i + 1].text()));
+  return f;
+}
+
 }  // namespace
 
 errc read_one(steps& x, const item& reply, std::optional<stored_job>& into) {
@@ -135,6 +154,7 @@ void ask(steps& x, const get_request& r, answer& into) {
         if (!known) return;
         filled->found = std::move(known->about);
         filled->found->permits = permits_of(*known, reply[job_values_size].text());
+        filled->found->flow = flow_told(reply[job_values_size + 1]);
       },
       fails(into));
 }
@@ -270,12 +290,7 @@ void ask(steps& x, const parents_request& r, answer& into) {
       [&into](const item& reply) {
         auto* filled = filling<parents_answer>(into);
         for (std::size_t i = 0; filled && i + 5 <= reply.size(); i += 5) {
-          parent_state one;
-          if (const auto named = reply[i].text(); named.starts_with('@'))
-            one.group = group_name(std::string(named.substr(1)));
-          else one.id = job_id(std::string(named));
-          const auto met = reply[i + 1].text();
-          if (met != "0") one.met = met == "1" || met == "3";
+          auto one = parent_told(reply[i].text(), reply[i + 1].text());
           one.state = state_of(reply[i + 2].text());
           one.result = reply[i + 3].text();
           one.left_out = reply[i + 4].number() != 0;

@@ -57,9 +57,10 @@ enum class script : std::uint8_t {
   log_action,
   operator_log,
   raise,
-  audit,  // the last
+  audit,
+  repair,  // the last
 };
-inline constexpr std::size_t script_count = static_cast<std::size_t>(script::audit) + 1;
+inline constexpr std::size_t script_count = static_cast<std::size_t>(script::repair) + 1;
 
 // What a script does to what is stored, as the first line of its file says.
 enum class effect : std::uint8_t {

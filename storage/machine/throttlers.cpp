@@ -139,6 +139,11 @@ void ask(steps& x, const explain_request& r, answer& into) {
           filled->open_parents.emplace_back(std::string(reply[6][i].text()));
         if (reply[7].number() > 0) filled->start_by = from_micros(reply[7].number());
         if (reply[8].number() > 0) filled->finish_by = from_micros(reply[8].number());
+        filled->parents = static_cast<std::uint64_t>(reply[9].number());
+        filled->need = static_cast<std::uint64_t>(reply[10].number());
+        filled->met = static_cast<std::uint64_t>(reply[11].number());
+        filled->open_groups = read_groups(reply[12]);
+        filled->cancelled_group.value = reply[13].text();
       },
       fails(into));
 }

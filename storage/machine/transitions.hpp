@@ -102,6 +102,9 @@ raising read_raising(const item& reply, std::uint64_t known);  // raise.cpp
 // Reads what the scripts tell of one job, as `get` does. not_found, damaged_record.
 errc read_one(steps& x, const item& reply, std::optional<stored_job>& into);  // read.cpp
 
+// Groups as lua/shared/groups.lua tells them.
+std::vector<group_status> read_groups(const item& reply);  // groups.cpp
+
 // Writes a new job as lua/shared/flow_jobs.lua has it.
 void add_flow_job(call& c, const prepared_job& job);  // enqueue.cpp
 

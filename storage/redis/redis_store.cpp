@@ -89,12 +89,11 @@ public:
 
   result<std::vector<std::string>> audit() override {
     if (auto up = ready(); !up) return up.error();
-    looked_ = false;
-    auto found = machine::audit([this](machine::call c, const std::function<void(const machine::item&)>& read) {
-      return ask_one(std::move(c), read, steady_clock::now() + slice_timeout);
-    });
-    if (!found) drop(found.error().message);  // a late answer must not be taken for another
-    return found;
+    return go_through(machine::audit);
+  }
+  result<std::vector<repaired_finding>> repair() override {
+    if (auto up = ready(); !up) return up.error();
+    return go_through(machine::repair);
   }
 
   result<void> open() {
@@ -123,6 +122,16 @@ public:
   }
 
 private:
+  template <class Found>
+  result<Found> go_through(result<Found> (*look)(const machine::asking&)) {
+    looked_ = false;
+    auto found = look([this](machine::call c, const std::function<void(const machine::item&)>& read) {
+      return ask_one(std::move(c), read, steady_clock::now() + slice_timeout);
+    });
+    if (!found) drop(found.error().message);  // a late answer must not be taken for another
+    return found;
+  }
+
   bool ask_alone(const std::vector<machine::enqueue_part>& joined, steady_point deadline) {
     for (const auto& part : machine::to_retry_singly(joined)) {
       auto x = start_exchange();

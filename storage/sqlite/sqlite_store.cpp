@@ -190,24 +190,34 @@ public:
 
   result<std::vector<std::string>> audit() override {
     if (lost_) return *lost_;
-    const auto look = [&](const auto& at) -> result<void> {
-      if (!db_)
-        if (auto again = reopen(); !again) return again.error();
-      const auto wrong = transact("BEGIN", at);
-      return wrong ? result<void>(wrong->what) : result<void>();
-    };
-    auto found = machine::audit([&](machine::call c, const std::function<void(const machine::item&)>& read) {
-      return look([&] { run({std::move(c), read, {}}, false); });
+    auto found = machine::audit([this](machine::call c, const std::function<void(const machine::item&)>& read) {
+      return look_once([&] { run({std::move(c), read, {}}, false); });
     });
-    rows_check rows;
-    for (bool goes_on = true; found && goes_on && found->size() < machine::max_findings;) {
-      const auto looked = look([&] { goes_on = rows.check_some(*db_, *found); });
-      if (looked) continue;
-      if (looked.error().code != errc::storage_damaged) return looked.error();
-      found->push_back(cat("the rows cannot be looked at: ", looked.error().message));
-      break;
-    }
-    if (found) machine::cut_findings(*found);
+    if (!found) return found;
+    if (auto checked = check_rows(*found); !checked) return checked.error();
+    machine::cut_findings(*found);
+    return found;
+  }
+
+  result<std::vector<repaired_finding>> repair() override {
+    if (lost_) return *lost_;
+    if (is_read_only()) return machine::only_read(path_);
+    auto found = machine::repair([this](machine::call c, const std::function<void(const machine::item&)>& read) {
+      if (machine::is_read_only(c.what())) return look_once([&] { run({std::move(c), read, {}}, false); });
+      if (!db_)
+        if (auto again = reopen(); !again) return again;
+      embedded_steps x;
+      x.send(std::move(c), read, [](const error&) {});
+      if (auto held = lock(busy_timeout); !held) return held;
+      const auto wrong = write(x);
+      return wrong ? result<void>(wrong->what) : result<void>();
+    });
+    if (!found) return found;
+    std::vector<std::string> rows;
+    if (auto checked = check_rows(rows); !checked) return checked.error();
+    machine::cut_findings(rows);
+    for (auto& one : rows)
+      found->push_back({std::move(one), ""});
     return found;
   }
 
@@ -291,6 +301,27 @@ private:
     made_work_ = x.made_work;
     move_to_quarantine_later(x);
     return std::nullopt;
+  }
+
+  template <class Work>
+  result<void> look_once(const Work& work) {
+    if (!db_)
+      if (auto again = reopen(); !again) return again;
+    const auto wrong = transact("BEGIN", work);
+    return wrong ? result<void>(wrong->what) : result<void>();
+  }
+
+  // Whether the rows of the file agree with each other.
+  result<void> check_rows(std::vector<std::string>& found) {
+    rows_check rows;
+    for (bool goes_on = true; goes_on && found.size() < machine::max_findings;) {
+      const auto looked = look_once([&] { goes_on = rows.check_some(*db_, found); });
+      if (looked) continue;
+      if (looked.error().code != errc::storage_damaged) return looked;
+      found.push_back(cat("the rows cannot be looked at: ", looked.error().message));
+      break;
+    }
+    return {};
   }
 
   // With the lock held, which it lets go.

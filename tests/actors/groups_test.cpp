@@ -95,6 +95,9 @@ TEST_CASE("a run is given what is left of the time to finish") {
   const auto ended = w.client->wait("slow", 20s);
   REQUIRE(ended);
   CHECK(ended->state == job_state::failed);
+  CHECK(ended->reason.starts_with("failed: its finish_within was over"));
+  CHECK(ended->history.back().cause == "deadline");
+  CHECK(ended->history.back().error.starts_with("its finish_within was over"));
 }
 
 TEST_CASE("a job that nobody starts in time is ended by the server, by its own clock") {

@@ -123,7 +123,7 @@ TEST_CASE("a unique key is made of the type and of what a template finds in the 
     job.args = args;
     job.unique = rule;
     const auto ready = enqueue_pipeline({}, {}).prepare(job, now);
-    return ready ? ready->unique_key : to_string(ready.error());
+    return ready ? ready->flow->unique_key : to_string(ready.error());
   };
   CHECK(key_of(R"({"a":1,"b":"X"})", {.by = "{a}-{b}"}) == "mail/1-X");
   CHECK(key_of(R"({"b":"X","a":1})", {.by = "{a}-{b}"}) == "mail/1-X");
@@ -132,6 +132,8 @@ TEST_CASE("a unique key is made of the type and of what a template finds in the 
   CHECK(key_of("[1]", {}) == key_of("[1]", {}));
   CHECK(key_of("[1]", {}) != key_of("[2]", {}));
   CHECK(key_of("[1]", {}) != key_of("[1 ]", {}));
+  CHECK(key_of("[1]", {.by = "*"}) == key_of("[1]", {}));
+  CHECK(key_of("[1]", {.at_most = 1min}).find("at_most is of extend") != std::string::npos);
   const std::string text(200, 'a');
   CHECK(key_of(R"({"a":")" + text + R"("})", {.by = "{a}"}).size() < 60);
   CHECK(key_of("{}", {.by = "{a}"}).find("unique.by '{a}': the placeholder {a}") != std::string::npos);
@@ -151,11 +153,11 @@ TEST_CASE("times and keys come from the job, then from its type, then from its q
   const enqueue_pipeline pipeline({}, types, queues);
   auto own = make("mail");
   own.start_within = 1s;
-  CHECK(pipeline.prepare(own, now)->start_within == duration(1s));
-  CHECK(pipeline.prepare(make("mail"), now)->start_within == duration(2s));
-  CHECK_FALSE(pipeline.prepare(make("mail"), now)->unique_key.empty());
-  CHECK(pipeline.prepare(make("other"), now)->start_within == duration(3s));
-  CHECK(pipeline.prepare(make("other"), now)->finish_within == duration(4s));
+  CHECK(pipeline.prepare(own, now)->flow->start_within == duration(1s));
+  CHECK(pipeline.prepare(make("mail"), now)->flow->start_within == duration(2s));
+  CHECK_FALSE(pipeline.prepare(make("mail"), now)->flow->unique_key.empty());
+  CHECK(pipeline.prepare(make("other"), now)->flow->start_within == duration(3s));
+  CHECK(pipeline.prepare(make("other"), now)->flow->finish_within == duration(4s));
   CHECK_FALSE(pipeline.prepare(make("other"), now)->is_plain());
 }
 
@@ -174,6 +176,12 @@ TEST_CASE("what cannot be said of groups and times is refused with the reason") 
   CHECK(refusal([](new_job& j) {
           j.after.parents = {"p"}, j.after.on = parent_end::first_failure;
         }).find("first_failure is of groups") == 0);
+  CHECK(refusal([](new_job& j) { j.delay = 1h, j.finish_within = 1min; }) ==
+        "it would never run: it is due after 1h, and finish_within is over 1m after its enqueue; make that longer, or "
+        "the delay shorter");
+  CHECK_FALSE(refusal([](new_job& j) { j.delay = 1h, j.finish_within = 1h; }).empty());
+  CHECK(refusal([](new_job& j) { j.delay = 1h, j.finish_within = 2h; }).empty());
+  CHECK(refusal([](new_job& j) { j.finish_within = 0s; }).empty());  // it is stored as ended
   CHECK(refusal([](new_job& j) { j.start_within = -1s; }) == "start_within must be 0 to 10 years");
   CHECK(refusal([](new_job& j) { j.after.parents = {"a"}, j.after.groups = {"a"}; }).empty());  // a job, and a group
 }

@@ -285,12 +285,50 @@ TEST_CASE("jobs are cancelled one by one and by what holds for them") {
   w.enqueue(some_jobs(3));
   CHECK(w.ask("POST", "/api/v1/jobs/job-0/cancel", json::object()).body == "{\"id\":\"job-0\",\"done\":\"cancelled\"}");
   CHECK(w.get("/api/v1/jobs/job-0").at("reason") == "cancelled by somebody at 127.0.0.1 through dashboard");
+  CHECK(w.ask("POST", "/api/v1/jobs/job-0/cancel", json::object()).body ==
+        "{\"id\":\"job-0\",\"done\":\"was deleted already\"}");
   CHECK(w.ask("POST", "/api/v1/jobs/nothing/cancel", json::object()).status == 404);
   const auto said = w.ask("POST", "/api/v1/jobs/actions",
                           {{"action", "cancel"}, {"filter", {{"state", "enqueued"}}}, {"expected_count", 2}});
   CHECK(json::parse(said.body).at("done") == 2);
   CHECK(w.get("/api/v1/jobs/job-2").at("state") == "deleted");
   CHECK(w.get("/api/v1/log").at("actions")[0].at("what") == "cancel");
+}
+
+TEST_CASE("a job tells its group, its key, its times and its parents, and hides the key with the arguments") {
+  dashboard_world w;
+  REQUIRE(w.store().create_group({group_name("g")}));
+  w.enqueue({dashboard_world::job("first")});
+  const json said{{"type", "noop"},
+                  {"id", "a"},
+                  {"group", "g"},
+                  {"after", {"first"}},
+                  {"unique_by", "*"},
+                  {"args", {{"to", "ann"}}},
+                  {"finish_within_ms", 3'600'000}};
+  REQUIRE(w.ask("POST", "/api/v1/jobs", said).status == 201);
+  const auto told = w.get("/api/v1/jobs/a");
+  CHECK(told.at("group") == "g");
+  CHECK(told.at("unique_key").get<std::string>().starts_with("noop/"));
+  CHECK(told.at("start_by").is_null());
+  CHECK(told.at("finish_by").is_string());
+  CHECK(told.at("parents") == json{{{"id", "first"}, {"group", nullptr}, {"met", nullptr}}});
+  CHECK(w.get("/api/v1/jobs/first").at("group").is_null());
+}
+
+TEST_CASE("words of a unique key without one, and words that there are not, are faults of the body") {
+  dashboard_world w;
+  const auto faults = [&](json said) {
+    said["type"] = "noop";
+    const auto refused = w.ask("POST", "/api/v1/jobs", said);
+    CHECK(refused.status == 400);
+    return refused.body;
+  };
+  CHECK(faults({{"then", "skip"}}).find("give unique_by, too") != std::string::npos);
+  CHECK(faults({{"unique_by", "*"}, {"then", "leap"}}).find("must be one of skip, refuse, replace, extend, coalesce") !=
+        std::string::npos);
+  CHECK(faults({{"after", {"a"}}, {"on", {"won"}}})
+            .find("must be of succeeded, failed, deleted, finished, first-failure") != std::string::npos);
 }
 
 TEST_CASE("names with slashes and odd letters are one segment of a path") {

@@ -29,6 +29,7 @@ public:
   void stop_waiting() override {}
   result<void> ready() override { return {}; }
   result<std::vector<std::string>> audit() override { return inner_->audit(); }
+  result<std::vector<storage::repaired_finding>> repair() override { return inner_->repair(); }
 
 private:
   std::vector<std::size_t>& asked_;

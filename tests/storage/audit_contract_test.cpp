@@ -1,6 +1,6 @@
 // What the audit says: each of its rules names the harm that it is for, and nothing else; and a store that nobody
-// harmed is not accused.
-#include "storage/contract.hpp"
+// harmed is not accused. What the rest of the store tells how to mend, the repair mends.
+#include "storage/flow_words.hpp"
 #include "storage/raw_store.hpp"
 
 using namespace sluice;
@@ -14,7 +14,7 @@ void scheduled(world& w) { REQUIRE(put(w, {.id = "a", .delay = 1h}) == errc::non
 void running(world& w) { started(w, "a"); }
 void succeeded(world& w) { REQUIRE(settle(w, started(w, "a")) == errc::none); }
 void of_unknown_type(world& w) {
-  REQUIRE(put(w, {.id = "a", .type = "other"}) == errc::none);
+  REQUIRE(put(w, job_words{.id = "a", .type = "other"}) == errc::none);
   REQUIRE(claim(w).jobs.empty());
 }
 void lost_twice(world& w) { put_suspect(w, "a"); }
@@ -45,11 +45,101 @@ void beside_server(world& w) {
   beat(w, serving("s1", {"default"}));
 }
 
+void with_child(world& w) {
+  put_all(w, {"a"});
+  const auto child = changed({.id = "b"}, [](prepared_job& j) { flow_of(j).after.parents = {job_id("a")}; });
+  REQUIRE(report(put(w, {child})) == "stored");
+}
+void in_group(world& w) {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"a"});
+}
+void in_ended_group(world& w) {
+  in_group(w);
+  REQUIRE(report(put(w, {behind("b", "g", parent_end::succeeded)})) == "stored");
+  REQUIRE(seal(w, "g").code == errc::none);
+  end(w, "a");
+}
+void in_cancelled_group(world& w) {
+  in_group(w);
+  REQUIRE(cancel_group(w, "g").code == errc::none);
+}
+void put_keyed(world& w, unique_until until) {
+  const auto keyed = changed({.id = "a"}, [&](prepared_job& j) {
+    flow_of(j).unique_key = "work/k";
+    flow_of(j).unique.until = until;
+    if (until == unique_until::period) flow_of(j).unique.period = 1h;
+  });
+  REQUIRE(report(put(w, {keyed})) == "stored");
+}
+void with_key(world& w) { put_keyed(w, unique_until::end); }
+void with_key_for_period(world& w) { put_keyed(w, unique_until::period); }
+void ended_with_key(world& w) {
+  with_key(w);
+  end(w, "a");
+}
+void with_time(world& w) {
+  const auto timed = changed({.id = "a"}, [](prepared_job& j) { flow_of(j).start_within = 1h; });
+  REQUIRE(report(put(w, {timed})) == "stored");
+}
+
+// What holds when it was mended.
+void runs_behind_a(world& w) {
+  CHECK(state(w, "b") == job_state::awaiting);
+  end(w, "a");
+  CHECK(state(w, "b") == job_state::enqueued);
+}
+void is_released(world& w) {
+  work_off(w);
+  CHECK(state(w, "b") == job_state::enqueued);
+}
+void is_deleted_for_its_parent(world& w) {
+  CHECK(state(w, "b") == job_state::deleted);
+  CHECK(get(w, "b").reason == "its parent a is not there");
+}
+void group_ends_with_a(world& w) {
+  REQUIRE(seal(w, "g").code == errc::none);
+  CHECK(group_in_words(w, "g") == "1 open, 0 succeeded, 0 failed, 0 deleted, sealed");
+  end(w, "a");
+  CHECK(group_in_words(w, "g") == "0 open, 1 succeeded, 0 failed, 0 deleted, sealed, finished");
+}
+void group_has_ended(world& w) {
+  work_off(w);
+  CHECK(group_in_words(w, "g") == "0 open, 1 succeeded, 0 failed, 0 deleted, sealed, finished");
+  CHECK(state(w, "b") == job_state::enqueued);
+}
+void group_ends_as_cancelled(world& w) {
+  work_off(w);
+  CHECK(group_in_words(w, "g") == "0 open, 0 succeeded, 0 failed, 1 deleted, cancelled, finished");
+}
+void key_is_its_own(world& w) {
+  const auto twin = changed({.id = "b"}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; });
+  CHECK(report(put(w, {twin})) == "duplicate a");
+  end(w, "a");
+  CHECK(report(put(w, {twin})) == "stored");
+}
+void key_is_free(world& w) {
+  CHECK(report(put(w, {changed({.id = "b"}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; })})) == "stored");
+}
+void key_is_free_in_time(world& w) {
+  w.clock.advance(1h);
+  work_off(w);
+  key_is_free(w);
+}
+void is_over_in_time(world& w) {
+  w.clock.advance(1h);
+  work_off(w);
+  CHECK(state(w, "a") == job_state::deleted);
+}
+void a_runs(world& w) { end(w, "a"); }
+
 struct harm {
   std::string rule;
   void (*before)(world&);
   std::vector<names> commands;
   names findings;  // in order; P is the prefix
+  // Of what can be mended: what holds then.
+  void (*then)(world&) = nullptr;
 };
 
 // Above every number that was drawn, and still exact.
@@ -557,19 +647,250 @@ std::vector<harm> all_harms() {
   };
 }
 
+// Of what jobs have to do with others, and with time, which can be mended.
+std::vector<harm> mended_harms() {
+  const names mark{"SET", "flow_mark", "1"};
+  const std::string since = "1780000000000000";
+  return {
+      {"a child whose row cannot be read",
+       with_child,
+       {{"HSET", "flow", "b", "x"}},
+       {"job b is among the children of a and does not name it", "job b is awaiting and names no parents",
+        "what job b has to do with others cannot be read"},
+       runs_behind_a},
+      {"a child without a row",
+       with_child,
+       {{"HDEL", "flow", "b"}},
+       {"job b is among the children of a and does not name it", "job b is awaiting and names no parents"},
+       runs_behind_a},
+      {"a parent without a row",
+       with_child,
+       {{"HDEL", "flow", "a"}},
+       {"job a has children and is not said to have any"},
+       runs_behind_a},
+      {"a child that its parent does not know of",
+       with_child,
+       {{"ZREM", "after:a", "b"}},
+       {"job a is said to have children and has none", "job b is not among the children of a as it should be"},
+       runs_behind_a},
+      {"a child to which its parent's end is not open",
+       with_child,
+       {{"ZADD", "after:a", "1", "b"}},
+       {"job b is not among the children of a as it should be"},
+       runs_behind_a},
+      {"a child that is nobody",
+       with_child,
+       {{"ZADD", "after:a", "0", "ghost"}},
+       {"job ghost is among the children of a and does not name it"},
+       runs_behind_a},
+      {"a parent that is nobody",
+       with_child,
+       {{"ZADD", "after:ghost", "0", "b"}},
+       {"job b is among the children of ghost and does not name it",
+        "job ghost has children and is not said to have any"},
+       runs_behind_a},
+      {"a child that was not told of an end",
+       with_child,
+       {{"ZREM", "ready:default", "a"}, {"ZADD", "succeeded:default", since, "a"}},
+       {"job b waits for a, which has ended"},
+       is_released},
+      {"a child whose parent is lost",
+       with_child,
+       {{"ZREM", "ready:default", "a"}, {"HDEL", "jobs", "a"}},
+       {"job b waits for a, which does not exist", "there is something of others for job a, which does not exist"},
+       is_deleted_for_its_parent},
+      {"a child that awaits nobody any more",
+       with_child,
+       {{"HSET", "flow", "b", "0 1 0 0 s d 1 11:a"}},
+       {"job b is awaiting, and its parents have ended", "job b is not among the children of a as it should be"},
+       is_released},
+      {"a job that awaits nobody",
+       waiting,
+       {{"ZREM", "ready:default", "a"}, {"ZADD", "awaiting:default", "1", "a"}},
+       {"job a is awaiting and names no parents"},
+       a_runs},
+      {"a job that says it has children",
+       waiting,
+       {mark, {"HSET", "flow", "a", "1"}},
+       {"job a is said to have children and has none"},
+       a_runs},
+      {"something of others for nobody",
+       waiting,
+       {mark, {"HSET", "flow", "ghost", "1"}},
+       {"there is something of others for job ghost, which does not exist"}},
+      {"children, and no mark that there are any",
+       with_child,
+       {{"DEL", "flow_mark"}},
+       {"P:flow_mark is not there, and jobs wait for others"},
+       runs_behind_a},
+
+      {"a group that cannot be read",
+       in_group,
+       {{"HSET", "groups", "g", "x"}},
+       {"group g cannot be read", "job a is in group g, which does not exist",
+        "something is still to be done of job @g, which does not exist"},
+       group_ends_with_a},
+      {"a group that is lost",
+       in_group,
+       {{"HDEL", "groups", "g"}},
+       {"job a is in group g, which does not exist", "something is still to be done of job @g, which does not exist"},
+       group_ends_with_a},
+      {"a group that counts more than it has open",
+       in_group,
+       {{"HSET", "groups", "g", "o 7 0 0 0 " + since + " 0"}},
+       {"group g has 1 open members and counts 7"},
+       group_ends_with_a},
+      {"a group that counts less than have ended",
+       in_ended_group,
+       {{"HSET", "groups", "g", "s 0 0 0 0 " + since + " " + since}},
+       {"group g has more members than it counts"},
+       group_has_ended},
+      {"a group that has ended and does not say so",
+       in_ended_group,
+       {{"HSET", "groups", "g", "s 0 1 0 0 " + since + " 0"}},
+       {"group g does not say rightly whether it has ended"},
+       group_has_ended},
+      {"a group that has not ended and says so",
+       in_group,
+       {{"HSET", "groups", "g", "o 1 0 0 0 " + since + " " + since}},
+       {"group g does not say rightly whether it has ended"},
+       group_ends_with_a},
+      {"a group that is not sealed, for ever",
+       in_group,
+       {{"ZREM", "agenda", "seal - @g"}},
+       {"group g is not sealed, and nobody looks at that"},
+       group_ends_with_a},
+      {"a group that has ended, and stays for ever",
+       in_ended_group,
+       {{"ZREM", "agenda", "forget - @g"}},
+       {"group g has ended, and nobody forgets it"},
+       group_has_ended},
+      {"a cancelled group whose members go on",
+       in_cancelled_group,
+       {{"ZREM", "agenda", "cancel - @g"}},
+       {"group g was cancelled, and nobody ends its members"},
+       group_ends_as_cancelled},
+      {"a member that its group does not know of",
+       in_group,
+       {{"ZREM", "members:g", "a"}},
+       {"group g has 0 open members and counts 1", "job a is not among the members of g as it should be"},
+       group_ends_with_a},
+      {"an open member that stands as ended",
+       in_group,
+       {{"ZADD", "members:g", "1", "a"}},
+       {"group g has 0 open members and counts 1", "group g has more members than it counts",
+        "job a is not among the members of g as it should be"},
+       group_ends_with_a},
+      {"an open member that counts as ended",
+       in_group,
+       {{"HSET", "flow", "a", "0 gs1:g"},
+        {"ZADD", "members:g", "1", "a"},
+        {"HSET", "groups", "g", "o 0 1 0 0 " + since + " 0"}},
+       {"job a has not ended and does not count as open in g"},
+       group_ends_with_a},
+      {"a member that has ended and counts as open",
+       in_ended_group,
+       {{"HSET", "flow", "a", "0 g-1:g"},
+        {"ZADD", "members:g", "0", "a"},
+        {"HSET", "groups", "g", "s 1 0 0 0 " + since + " 0"},
+        {"ZREM", "agenda", "forget - @g"}},
+       {"job a has ended and counts as open in g"},
+       group_has_ended},
+      {"a member that is nobody",
+       in_group,
+       {{"ZADD", "members:g", "0", "ghost"}},
+       {"group g has 2 open members and counts 1", "job ghost is among the members of g and does not know of it"},
+       group_ends_with_a},
+      {"a member without a row",
+       in_group,
+       {{"HDEL", "flow", "a"}},
+       {"job a is among the members of g and does not know of it"},
+       group_ends_with_a},
+
+      {"a key of which cannot be read who has it",
+       with_key,
+       {{"HSET", "keys", "work/k", "x"}},
+       {"job a does not have its key work/k", "who has key work/k cannot be read"},
+       key_is_its_own},
+      {"a key that its job does not have",
+       with_key,
+       {{"HDEL", "keys", "work/k"}},
+       {"job a does not have its key work/k"},
+       key_is_its_own},
+      {"a key of a job that has another",
+       with_key,
+       {{"HSET", "keys", "work/other", "e " + since + " 0 1:a"}},
+       {"job a has key work/other and does not know of it"},
+       key_is_its_own},
+      {"a job without a row that has a key",
+       with_key,
+       {{"HDEL", "flow", "a"}},
+       {"job a has key work/k and does not know of it"},
+       key_is_its_own},
+      {"a key of a job that has ended",
+       ended_with_key,
+       {{"HSET", "keys", "work/k", "e " + since + " 0 1:a"}},
+       {"job a has ended and has its key work/k", "job a has key work/k, and has ended"},
+       key_is_free},
+      {"a period that never ends",
+       with_key_for_period,
+       {{"ZREM", "agenda", "key - work/k"}},
+       {"key work/k is held for a period, and nobody looks at its end"},
+       key_is_free_in_time},
+
+      {"a time that nobody looks at",
+       with_time,
+       {{"ZREM", "agenda", "expire - a"}},
+       {"job a has a time to be over, and nobody looks at it"},
+       is_over_in_time},
+      {"a time that is looked at at no instant",
+       with_time,
+       {{"ZADD", "agenda", "inf", "expire - a"}},
+       {"what is to be done of job a is to be done at no instant"},
+       is_over_in_time},
+      {"something to be done that cannot be read",
+       waiting,
+       {mark, {"ZADD", "agenda", "1", "nonsense"}},
+       {"what is still to be done of nonsense cannot be read"}},
+      {"a period of no key",
+       waiting,
+       {mark, {"ZADD", "agenda", "1", "key - work/k"}},
+       {"the end of a period is to be looked at of key work/k, which has none"}},
+      {"something to be done of nobody",
+       waiting,
+       {mark, {"ZADD", "agenda", "1", "edges s ghost"}},
+       {"something is still to be done of job ghost, which does not exist"}},
+      {"something to be done, and no mark that there is",
+       waiting,
+       {{"ZADD", "agenda", "1", "expire - a"}},
+       {"P:flow_mark is not there, and something is still to be done"},
+       a_runs},
+  };
+}
+
+template <class World>
+std::string without_prefix(World& w, std::string text) {
+  const auto prefix = w.key("");
+  for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix))
+    text.replace(at, prefix.size(), "P:");
+  return text;
+}
 template <class World>
 names told(World& w) {
   const auto found = w.store().audit();
   REQUIRE(found.ok());
   names all;
-  for (auto finding : *found) {
-    const auto prefix = w.key("");
-    for (auto at = finding.find(prefix); at != std::string::npos; at = finding.find(prefix))
-      finding.replace(at, prefix.size(), "P:");
-    all.push_back(std::move(finding));
-  }
+  for (const auto& finding : *found)
+    all.push_back(without_prefix(w, finding));
   std::sort(all.begin(), all.end());
   return all;
+}
+template <class World>
+void harm_by(World& w, const harm& h) {
+  h.before(w);
+  REQUIRE(told(w) == names{});
+  for (const auto& c : h.commands)
+    w.command(c);
 }
 
 }  // namespace
@@ -577,15 +898,91 @@ names told(World& w) {
 #define ON_HARMED_STORES(name) TEMPLATE_TEST_CASE(name, "[contract]", harmed_file_world, harmed_redis_world)
 
 ON_HARMED_STORES("The audit names each harm, and nothing else") {
-  for (const auto& h : all_harms()) {
+  for (const auto& harms : {all_harms(), mended_harms()})
+    for (const auto& h : harms) {
+      INFO(h.rule);
+      TestType w;
+      harm_by(w, h);
+      CHECK(told(w) == h.findings);
+    }
+}
+
+ON_HARMED_STORES("The repair mends what the rest of the store tells of jobs, and they go on") {
+  for (const auto& h : mended_harms()) {
     INFO(h.rule);
     TestType w;
-    h.before(w);
-    REQUIRE(told(w) == names{});
-    for (const auto& c : h.commands)
-      w.command(c);
-    CHECK(told(w) == h.findings);
+    harm_by(w, h);
+    const auto found = w.store().repair();
+    REQUIRE(found.ok());
+    CHECK_FALSE(found->empty());
+    for (const auto& one : *found) {
+      INFO(one.finding);
+      CHECK(std::count(h.findings.begin(), h.findings.end(), without_prefix(w, one.finding)) == 1);
+      CHECK(one.done != "");
+    }
+    CHECK(told(w) == names{});
+    if (h.then) h.then(w);
+    CHECK(told(w) == names{});
   }
+}
+
+ON_HARMED_STORES("The repair makes a lost group anew, which then ends and tells those that wait for it") {
+  TestType w;
+  in_ended_group(w);
+  w.command({"HDEL", "groups", "g"});
+  w.command({"HSET", "flow", "b", "0 1 0 0 s d 1 02:@g"});
+  w.command({"ZADD", "after:@g", "0", "b"});
+  w.command({"ZREM", "ready:default", "b"});
+  w.command({"ZADD", "awaiting:default", "1", "b"});
+  CHECK(told(w) == names{"job a is in group g, which does not exist", "job b waits for @g, which does not exist",
+                         "something is still to be done of job @g, which does not exist",
+                         "there is something of others for job @g, which does not exist"});
+  REQUIRE(w.store().repair().ok());
+  CHECK(told(w) == names{});
+  group_has_ended(w);
+}
+
+ON_HARMED_STORES("The repair leaves the rest as it is, and says so") {
+  TestType w;
+  scheduled(w);
+  w.command({"ZREM", "due", "default"});
+  w.command({"HSET", "history", "ghost", "x"});
+  const auto found = w.store().repair();
+  REQUIRE(found.ok());
+  REQUIRE(found->size() == 2);
+  CHECK(found->at(0).finding == "there is a history of job ghost, which does not exist");
+  CHECK(found->at(0).done == "");
+  CHECK(found->at(1).finding == "queue default has due jobs that nobody looks at");
+  CHECK(found->at(1).done == "it is listed as it should be");
+  CHECK(told(w) == names{"there is a history of job ghost, which does not exist"});
+}
+
+ON_HARMED_STORES("The repair mends all of a parent's children and all members of a group, however many") {
+  TestType w;
+  REQUIRE(create(w, "g").code == errc::none);
+  put_all(w, {"a"});
+  constexpr int many = 700;
+  std::vector<prepared_job> jobs;
+  for (int i = 0; i < many; ++i)
+    jobs.push_back(changed({.id = cat("b", i)}, [](prepared_job& j) {
+      flow_of(j).after.parents = {job_id("a")};
+      flow_of(j).group = group_name("g");
+    }));
+  for (const auto code : put(w, std::move(jobs)).each)
+    REQUIRE(code == errc::none);
+  for (const auto* key : {"after:a", "members:g", "groups", "flow_mark"})
+    w.command({"DEL", key});
+  const auto found = w.store().repair();
+  REQUIRE(found.ok());
+  CHECK(found->size() > many);
+  CHECK(std::all_of(found->begin(), found->end(), [](const auto& one) { return one.done != ""; }));
+  CHECK(told(w) == names{});
+  CHECK(group_in_words(w, "g") == cat(many, " open, 0 succeeded, 0 failed, 0 deleted"));
+  end(w, "a");
+  work_off(w);
+  for (int i = 0; i < many; ++i)
+    CHECK(state(w, cat("b", i)) == job_state::enqueued);
+  CHECK(told(w) == names{});
 }
 
 ON_HARMED_STORES("The audit tells of a key of another type, and goes on with the others") {

@@ -41,8 +41,8 @@ job_totals totals(world& w) {
 
 void put_after(world& w, const std::string& id, const std::string& parent, parent_end on) {
   auto made = prepared({.id = id});
-  made.after.parents.emplace_back(parent);
-  made.after.on = on;
+  flow_of(made).after.parents.emplace_back(parent);
+  flow_of(made).after.on = on;
   REQUIRE(ask(w, storage::enqueue_request{{made}}).each.at(0) == errc::none);
 }
 
@@ -268,10 +268,12 @@ ON_EACH_STORE("can-6 To cancel twice is once") {
   const auto again = cancel(w, "a");
   CHECK(again.code == errc::none);
   CHECK_FALSE(again.changed);
+  CHECK(again.asked);
   CHECK_FALSE(w.store().made_work());
   CHECK(portrait(w) == before);
   cancelled(w, "b");
   CHECK_FALSE(cancel(w, "b").changed);
+  CHECK_FALSE(cancel(w, "b").asked);
   REQUIRE(settle(w, j, how::failed) == errc::none);
   CHECK_FALSE(cancel(w, "a").changed);
   put_all(w, {"c"});

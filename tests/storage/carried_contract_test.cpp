@@ -45,7 +45,7 @@ ON_EACH_STORE("A failed, a retried and a stale end store none of the jobs that t
 ON_EACH_STORE("A carried job that cannot be stored leaves the end as it is, and the reason tells of it") {
   put_all(w, {"a", "taken"});
   const auto a = claim_one(w);
-  auto orphan = changed({.id = "orphan"}, [](prepared_job& j) { j.after.parents = {job_id("nobody")}; });
+  auto orphan = changed({.id = "orphan"}, [](prepared_job& j) { flow_of(j).after.parents = {job_id("nobody")}; });
   REQUIRE(settle(w, carrying(a, {prepared({.id = "taken", .args = "[]"}), orphan, prepared({.id = "b"})})) ==
           errc::none);
   CHECK(state(w, "a") == job_state::succeeded);
@@ -64,8 +64,8 @@ ON_EACH_STORE("dag-6 A carried job holds its carrier's group open, and may run a
   REQUIRE(seal(w, "g").code == errc::none);
   const auto a = claim_one(w);
   auto b = member("b", "g");
-  b.added_by = {a.id, a.fence};
-  b.after.parents = {a.id};
+  flow_of(b).added_by = {a.id, a.fence};
+  flow_of(b).after.parents = {a.id};
   REQUIRE(settle(w, carrying(a, {b})) == errc::none);
   CHECK(state(w, "told") == job_state::awaiting);
   CHECK(group_in_words(w, "g") == "1 open, 1 succeeded, 0 failed, 0 deleted, sealed");
@@ -94,7 +94,7 @@ ON_EACH_STORE("Ends that carry jobs and others come in one request, and each is 
 
 ON_EACH_STORE("A carried job may have the unique key of its carrier") {
   const auto keyed = [](const std::string& id) {
-    return changed({.id = id}, [](prepared_job& j) { j.unique_key = "work/k"; });
+    return changed({.id = id}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; });
   };
   REQUIRE(put(w, {keyed("a")}).each.at(0) == errc::none);
   REQUIRE(settle(w, carrying(claim_one(w), {keyed("b")})) == errc::none);
@@ -106,15 +106,15 @@ ON_EACH_STORE("A carried job may have the unique key of its carrier") {
 ON_EACH_STORE("A job that is carried into an empty store and claimed by the same step has its times and its key") {
   put_all(w, {"a"});
   auto b = changed({.id = "b"}, [](prepared_job& j) {
-    j.finish_within = 1min;
-    j.unique_key = "work/k";
-    j.unique.until = unique_until::start;
+    flow_of(j).finish_within = 1min;
+    flow_of(j).unique_key = "work/k";
+    flow_of(j).unique.until = unique_until::start;
   });
   storage::settle_request ends{{carrying(claim_one(w), {b})}, claiming({.free = 1})};
   const auto told = ask(w, ends);
   REQUIRE(told.next.jobs.size() == 1);
   CHECK(told.next.jobs[0].finish_in == std::optional<duration>(1min));
-  auto c = changed({.id = "c"}, [](prepared_job& j) { j.unique_key = "work/k"; });
+  auto c = changed({.id = "c"}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; });
   CHECK(report(put(w, {c})) == "stored");
   audit(w);
 }

@@ -18,11 +18,11 @@ struct after_words {
 prepared_job child(const job_words& words, const after_words& after) {
   auto made = prepared(words);
   for (const auto& parent : after.parents)
-    made.after.parents.emplace_back(parent);
-  made.after.on = after.on;
-  made.after.unless = after.unless;
-  made.after.need = after.need;
-  made.after.missing = after.missing;
+    flow_of(made).after.parents.emplace_back(parent);
+  flow_of(made).after.on = after.on;
+  flow_of(made).after.unless = after.unless;
+  flow_of(made).after.need = after.need;
+  flow_of(made).after.missing = after.missing;
   return made;
 }
 storage::enqueue_answer put_after(world& w, const job_words& words, const after_words& after) {

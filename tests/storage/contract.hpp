@@ -66,6 +66,16 @@ inline prepared_job prepared(const job_words& words) {
   if (!made) throw std::runtime_error(to_string(made.error()));
   return std::move(*made);
 }
+// What ties a job to others, to be changed.
+inline flow_options& flow_of(prepared_job& job) {
+  auto own = std::make_shared<flow_options>(job.flow ? *job.flow : flow_options{});
+  job.flow = own;
+  return *own;
+}
+inline const flow_options& flow_of(const prepared_job& job) {
+  static const flow_options none;
+  return job.flow ? *job.flow : none;
+}
 
 inline errc put(world& w, const job_words& words) {
   return ask(w, storage::enqueue_request{{prepared(words)}}).each.at(0);

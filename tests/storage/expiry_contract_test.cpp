@@ -13,10 +13,10 @@ struct time_words {
 };
 prepared_job timed(const std::string& id, const time_words& words) {
   return changed({.id = id, .delay = words.delay}, [&](prepared_job& j) {
-    j.start_within = words.start;
-    j.finish_within = words.finish;
+    flow_of(j).start_within = words.start;
+    flow_of(j).finish_within = words.finish;
     for (const auto& parent : words.after)
-      j.after.parents.emplace_back(parent);
+      flow_of(j).after.parents.emplace_back(parent);
   });
 }
 void put_timed(world& w, const std::string& id, const time_words& words) {
@@ -153,6 +153,14 @@ ON_EACH_STORE(
   CHECK(get(w, "a").reason == "failed: a retry would begin later than 600 s after its enqueue");
   audit(w);
 
+  put_timed(w, "stopped", {.finish = 10min});
+  const auto stopped = claim_one(w);
+  w.clock.advance(10min);
+  REQUIRE(settle(w, stopped, how::retry, 1min) == errc::none);
+  CHECK(how_it_ended(w, "stopped") == "failed, deadline");
+  CHECK(get(w, "stopped").reason == "failed: it was not over within 600 s");
+  audit(w);
+
   put_timed(w, "waits", {.finish = 10min, .delay = 9min});
   pass(w, 9min);
   CHECK(state(w, "waits") == job_state::enqueued);
@@ -174,7 +182,7 @@ ON_EACH_STORE("exp-4 A run that is lost behind the deadline is not run again") {
 ON_EACH_STORE("exp-5 What comes too late is stored as ended, so that its group and its children see it") {
   REQUIRE(create(w, "g").code == errc::none);
   auto late = timed("late", {.finish = 0s});
-  late.group = "g"_group;
+  flow_of(late).group = "g"_group;
   REQUIRE(put(w, {late}).each.at(0) == errc::none);
   CHECK(how_it_ended(w, "late") == "failed, deadline");
   CHECK(group_in_words(w, "g") == "0 open, 0 succeeded, 1 failed, 0 deleted");

@@ -39,19 +39,19 @@ prepared_job changed(const job_words& words, Change&& change) {
 inline storage::enqueue_answer put(world& w, std::vector<prepared_job> jobs) {
   return ask(w, storage::enqueue_request{std::move(jobs)});
 }
-// What came of one: "stored", "same", "duplicate ID", "replaced ID", or the code of the refusal.
+// What came of one: "stored", "same", "duplicate ID", "extended ID", "replaced ID", or the code of the refusal.
 inline std::string report(const storage::enqueue_answer& told, std::size_t place = 0) {
   const auto said = storage::report_of(job_id("asked"), told, place);
   if (!said) return std::string(name_of(said.error().code));
   std::string text(name_of(said->what));
-  if (said->what == enqueue_result::duplicate) text += " " + said->id.value;
+  if (said->what == enqueue_result::duplicate || said->what == enqueue_result::extended) text += " " + said->id.value;
   if (said->what == enqueue_result::replaced) text += " " + said->replaced.value;
   return text;
 }
 
 // Groups.
 inline prepared_job member(const std::string& id, const std::string& group) {
-  return changed({.id = id}, [&](prepared_job& j) { j.group = group_name(group); });
+  return changed({.id = id}, [&](prepared_job& j) { flow_of(j).group = group_name(group); });
 }
 inline void put_members(world& w, const std::string& group, const names& ids) {
   std::vector<prepared_job> all;
@@ -63,9 +63,9 @@ inline void put_members(world& w, const std::string& group, const names& ids) {
 inline prepared_job behind(const std::string& id, const std::string& group, parent_end on,
                            when_unmet unless = when_unmet::remove) {
   return changed({.id = id}, [&](prepared_job& j) {
-    j.after.groups = {group_name(group)};
-    j.after.on = on;
-    j.after.unless = unless;
+    flow_of(j).after.groups = {group_name(group)};
+    flow_of(j).after.on = on;
+    flow_of(j).after.unless = unless;
   });
 }
 inline storage::change_answer change_group(world& w, storage::change_group_request::what what, new_group group) {

@@ -42,6 +42,7 @@ ON_EACH_STORE("bat: a group counts its members and releases who waits for it wit
   CHECK(group_in_words(w, "pages") == "1 open, 1 succeeded, 0 failed, 0 deleted, sealed");
   CHECK(callbacks(w) == "awaiting awaiting awaiting");
   CHECK(explain(w, "on-finished").open_parents.at(0).value == "@pages");
+  CHECK(explain(w, "on-finished").open_groups.at(0).sealed);
   audit(w);
   end(w, "b");
   CHECK(w.store().made_work().queues.contains("default"));
@@ -56,18 +57,79 @@ ON_EACH_STORE("bat: a group counts its members and releases who waits for it wit
   audit(w);
 }
 
+ON_EACH_STORE(
+    "bat: an explanation tells of groups that are not sealed or were cancelled, and how many parents are enough") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"a", "b"});
+  auto child = changed({.id = "child"}, [](prepared_job& j) {
+    flow_of(j).after.parents = {job_id("a"), job_id("b")};
+    flow_of(j).after.groups = {group_name("g")};
+    flow_of(j).after.need = 2;
+  });
+  REQUIRE(report(put(w, {child})) == "stored");
+  end(w, "a");
+  auto told = explain(w, "child");
+  CHECK(told.parents == 3);
+  CHECK(told.need == 2);
+  CHECK(told.met == 1);
+  REQUIRE(told.open_groups.size() == 1);
+  CHECK_FALSE(told.open_groups[0].sealed);
+  CHECK(told.open_groups[0].seal_by == w.clock.now() + 24h);
+  CHECK(explain(w, "b").cancelled_group.empty());
+  REQUIRE(cancel_group(w, "g").code == errc::none);
+  CHECK(explain(w, "child").open_groups.at(0).cancelled);
+  CHECK_FALSE(explain(w, "child").open_groups.at(0).seal_by.has_value());
+  CHECK(explain(w, "b").cancelled_group.value == "g");
+}
+
+ON_EACH_STORE("bat: get tells the group, the key, the times and the parents of a job") {
+  REQUIRE(create(w, "g").code == errc::none);
+  REQUIRE(create(w, "outer").code == errc::none);
+  put_all(w, {"a", "b"});
+  auto child = changed({.id = "child"}, [](prepared_job& j) {
+    flow_of(j).group = group_name("g");
+    flow_of(j).unique_key = "work/k";
+    flow_of(j).finish_within = 1h;
+    flow_of(j).after.parents = {job_id("a"), job_id("b")};
+    flow_of(j).after.groups = {group_name("outer")};
+  });
+  REQUIRE(report(put(w, {child})) == "stored");
+  const auto finish_by = w.clock.now() + 1h;
+  end(w, "a");
+  const auto told = get(w, "child").flow;
+  CHECK(told.group.value == "g");
+  CHECK(told.unique_key == "work/k");
+  CHECK_FALSE(told.start_by.has_value());
+  CHECK(told.finish_by == finish_by);
+  REQUIRE(told.parents.size() == 3);
+  CHECK(told.parents[0].id.value == "a");
+  CHECK(told.parents[0].met == true);
+  CHECK(told.parents[1].id.value == "b");
+  CHECK_FALSE(told.parents[1].met.has_value());
+  CHECK(told.parents[2].group.value == "outer");
+  CHECK(get(w, "b").flow.parents.empty());
+}
+
 ON_EACH_STORE("bat-1 A job that is stored already or is refused is not counted") {
   REQUIRE(create(w, "g").code == errc::none);
   put_members(w, "g", {"a"});
   CHECK(report(put(w, {member("a", "g")})) == "same");
   auto orphan = member("b", "g");
-  orphan.after.parents = {job_id("nobody")};
+  flow_of(orphan).after.parents = {job_id("nobody")};
   CHECK(report(put(w, {orphan})) == "not_found");
   put_all(w, {"plain"});
-  CHECK(report(put(w, {member("plain", "g")})) == "same");  // it was stored without a group, and stays so
-  auto twin = changed({.id = "t1"}, [](prepared_job& j) { j.group = group_name("g"), j.unique_key = "work/k"; });
+  CHECK(report(put(w, {member("plain", "g")})) == "id_conflict");  // it was stored without a group, and stays so
+  REQUIRE(create(w, "h").code == errc::none);
+  const auto moved = put(w, {member("a", "h")});
+  CHECK(report(moved) == "id_conflict");
+  CHECK(storage::report_of(job_id("a"), moved, 0).error().message.find("it is there already, in group g") !=
+        std::string::npos);
+  CHECK(group_in_words(w, "h") == "0 open, 0 succeeded, 0 failed, 0 deleted");
+  auto twin = changed({.id = "t1"},
+                      [](prepared_job& j) { flow_of(j).group = group_name("g"), flow_of(j).unique_key = "work/k"; });
   CHECK(report(put(w, {twin})) == "stored");
-  auto second = changed({.id = "t2"}, [](prepared_job& j) { j.group = group_name("g"), j.unique_key = "work/k"; });
+  auto second = changed({.id = "t2"},
+                        [](prepared_job& j) { flow_of(j).group = group_name("g"), flow_of(j).unique_key = "work/k"; });
   CHECK(report(put(w, {second})) == "duplicate t1");
   CHECK(group_in_words(w, "g") == "2 open, 0 succeeded, 0 failed, 0 deleted");
   audit(w);
@@ -203,7 +265,7 @@ ON_EACH_STORE("bat-9 A running member adds members behind the seal, and nobody e
   const auto a = claim_one(w);
   const auto by = [](const job& run, const std::string& id) {
     auto made = member(id, "g");
-    made.added_by = {run.id, run.fence};
+    flow_of(made).added_by = {run.id, run.fence};
     return made;
   };
   CHECK(report(put(w, {by(a, "b")})) == "stored");
@@ -325,7 +387,7 @@ ON_EACH_STORE("bat-14 Success may wait for the job that is told of the end") {
   with_callbacks(w, "g");
   put_members(w, "g", {"a"});
   auto last = behind("last", "g", parent_end::succeeded);
-  last.after.parents = {job_id("on-finished")};
+  flow_of(last).after.parents = {job_id("on-finished")};
   REQUIRE(put(w, {last}).each.at(0) == errc::none);
   REQUIRE(seal(w, "g").code == errc::none);
   end(w, "a");
@@ -339,7 +401,7 @@ ON_EACH_STORE("dag-4 Between two steps an empty group lets the join run") {
   put_all(w, {"first"});
   REQUIRE(create(w, "fan").code == errc::none);
   auto join = behind("join", "fan", parent_end::succeeded);
-  join.after.parents = {job_id("first")};
+  flow_of(join).after.parents = {job_id("first")};
   REQUIRE(put(w, {join}).each.at(0) == errc::none);
   REQUIRE(seal(w, "fan").code == errc::none);
   end(w, "first");
@@ -413,7 +475,7 @@ ON_EACH_STORE("bat-10 A member of a cancelled group that was deleted as unmet do
   put_all(w, {"p"});
   REQUIRE(create(w, "g").code == errc::none);
   auto child = member("c", "g");
-  child.after.parents = {job_id("p")};
+  flow_of(child).after.parents = {job_id("p")};
   REQUIRE(put(w, {child, member("open", "g")}).each == std::vector<errc>(2, errc::none));
   end(w, "p", how::failed);
   REQUIRE(cancel_group(w, "g").code == errc::none);
@@ -442,7 +504,7 @@ ON_EACH_STORE("bat-10 A member that is released by the step that would claim it 
   REQUIRE(create(w, "g").code == errc::none);
   put_all(w, {"p"});
   auto c = member("c", "g");
-  c.after.parents = {job_id("p")};
+  flow_of(c).after.parents = {job_id("p")};
   REQUIRE(put(w, {c}).each.at(0) == errc::none);
   const auto p = claim_one(w);
   REQUIRE(cancel_group(w, "g").code == errc::none);
@@ -457,11 +519,11 @@ ON_EACH_STORE("Nobody waits for the group that it is in, also by way of others")
   REQUIRE(create(w, "outer").code == errc::none);
   REQUIRE(create(w, "inner", "outer").code == errc::none);
   auto in_inner = behind("a", "outer", parent_end::finished);
-  in_inner.group = "inner"_group;
+  flow_of(in_inner).group = "inner"_group;
   CHECK(report(put(w, {in_inner})) == "invalid_argument");
   REQUIRE(put(w, {behind("x", "outer", parent_end::finished)}).each.at(0) == errc::none);
   auto by_way = member("y", "outer");
-  by_way.after.parents = {job_id("x")};
+  flow_of(by_way).after.parents = {job_id("x")};
   CHECK(report(put(w, {by_way})) == "invalid_argument");
   CHECK(group_in_words(w, "outer") == "1 open, 0 succeeded, 0 failed, 0 deleted");
   audit(w);
@@ -479,7 +541,7 @@ ON_EACH_STORE("A parent that runs again does not bring back the members of a can
   REQUIRE(create(w, "g").code == errc::none);
   put_all(w, {"p"});
   auto c = member("c", "g");
-  c.after.parents = {job_id("p")};
+  flow_of(c).after.parents = {job_id("p")};
   REQUIRE(put(w, {c}).each.at(0) == errc::none);
   end(w, "p", how::failed);
   CHECK(state(w, "c") == job_state::deleted);

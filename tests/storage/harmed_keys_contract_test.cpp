@@ -96,7 +96,7 @@ stock stocked(World& w) {
   REQUIRE(look(w, "broken").code == errc::damaged_record);
   REQUIRE(put(w, {.id = "later", .delay = 1h}) == errc::none);
   storage::enqueue_request child{{prepared({.id = "child"})}};
-  child.jobs[0].after.parents = {job_id("done"), job_id("later"), job_id("runs")};
+  flow_of(child.jobs[0]).after.parents = {job_id("done"), job_id("later"), job_id("runs")};
   REQUIRE(ask(w, child).each.at(0) == errc::none);
   for (const auto* id : {"o1", "o2", "o3"})
     REQUIRE(put(w, {.id = id, .queue = "other"}) == errc::none);

@@ -92,7 +92,8 @@ struct teller {
     return cat(p.removed, " removed", p.more ? ", more" : "");
   }
   std::string operator()(const storage::change_answer& c) const {
-    return cat(name_of(c.code), c.changed ? "" : ", as it was", in_full ? ' ' + c.message : "");
+    return cat(name_of(c.code), c.changed ? "" : ", as it was", c.asked ? ", asked" : "",
+               in_full ? ' ' + c.message : "");
   }
   std::string operator()(const storage::acquire_permits_answer& t) const {
     std::string text;

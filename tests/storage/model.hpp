@@ -146,7 +146,7 @@ private:
     note::what what{};
     std::string about;
   };
-  key_answer ask_for_key(const prepared_job& wanted);
+  key_answer ask_for_key(const prepared_job& wanted, const std::vector<parent_link>& parents);
   errc settle_one(const storage::settlement& end);
 
   // Flow.

@@ -311,18 +311,22 @@ const model::unique_key* model::held_by_another(const stored_job& j) const {
   return &known->second;
 }
 
-model::key_answer model::ask_for_key(const prepared_job& wanted) {
+model::key_answer model::ask_for_key(const prepared_job& wanted, const std::vector<parent_link>& parents) {
   using what = note::what;
   const auto& id = wanted.id.value;
-  const auto& rule = wanted.unique;
-  const auto known = keys_.find(wanted.unique_key);
+  const auto& key = flow_of(wanted).unique_key;
+  const auto& rule = flow_of(wanted).unique;
+  const auto known = keys_.find(key);
   if (known == keys_.end() || is_over(known->second)) {
-    take_key(wanted.unique_key, id, rule.until, rule.period);
+    take_key(key, id, rule.until, rule.period);
     return {};
   }
   auto& k = known->second;
   const auto has_it = k.owner;
   if (rule.then == when_taken::refuse) return {false, what::refused, has_it};
+  if (rule.then == when_taken::replace)
+    for (const auto& p : parents)
+      if (!p.met && p.birth > 0 && (p.name == has_it || p.name == k.next)) return {false, what::own_parent, p.name};
   auto* owner = find(job_id(has_it));
   if (!owner || named_.contains(has_it)) return {false, what::duplicate, has_it};
   const auto replaced = [&](stored_job& other) {
@@ -332,7 +336,7 @@ model::key_answer model::ask_for_key(const prepared_job& wanted) {
     return true;
   };
   if (rule.then == when_taken::replace && replaced(*owner)) {
-    take_key(wanted.unique_key, id, rule.until, rule.period);
+    take_key(key, id, rule.until, rule.period);
     return {true, what::replaced, has_it};
   }
   if (rule.then == when_taken::coalesce && owner->seen.state == processing && k.until == unique_until::end) {
@@ -350,6 +354,7 @@ model::key_answer model::ask_for_key(const prepared_job& wanted) {
     owner->seen.due_at = at;
     made_work_.insert(has_it);
     start_clock(*owner, at);
+    return {false, what::extended, has_it};
   }
   return {false, what::duplicate, has_it};
 }
@@ -384,9 +389,12 @@ void model::end_those_met() {
 
 std::pair<errc, std::optional<model::note>> model::enqueue_one(const prepared_job& wanted) {
   using what = note::what;
+  const auto& flow = flow_of(wanted);
   const auto content = decode_content(wanted.id, wanted.record).value();
   named_.insert(wanted.id.value);
   if (const auto* stored = find(wanted.id)) {
+    if (!flow.group.empty() && stored->group != flow.group.value)
+      return {errc::id_conflict, note{what::other_group, stored->group}};
     if (!stored->content.same_job(content)) return {errc::id_conflict, std::nullopt};
     return {errc::none, note{}};
   }
@@ -394,33 +402,38 @@ std::pair<errc, std::optional<model::note>> model::enqueue_one(const prepared_jo
   const auto add = [&](const std::string& name) {
     const auto birth = birth_of(name);
     if (birth == 0) {
-      if (wanted.after.missing == when_missing::refuse) return false;
-      parents.push_back({name, 0, wanted.after.missing == when_missing::met});
+      if (flow.after.missing == when_missing::refuse) return false;
+      parents.push_back({name, 0, flow.after.missing == when_missing::met});
       return true;
     }
     std::optional<bool> met;
-    const bool first_failure = wanted.after.on == parent_end::first_failure;
+    const bool first_failure = flow.after.on == parent_end::first_failure;
     if (first_failure && groups_.at(group_in(name)).ended[failed] > 0) met = true;
-    else if (const auto end = end_of(name)) met = !first_failure && wants(wanted.after.on, *end);
+    else if (const auto end = end_of(name)) met = !first_failure && wants(flow.after.on, *end);
     parents.push_back({name, birth, met});
     return true;
   };
-  for (const auto& id : wanted.after.parents)
+  for (const auto& id : flow.after.parents)
     if (!add(id.value)) return {errc::not_found, note{what::missing, id.value}};
-  for (const auto& group : wanted.after.groups)
+  for (const auto& group : flow.after.groups)
     if (!add(node_of(group.value))) return {errc::not_found, note{what::missing, node_of(group.value)}};
-  if (!wanted.group.empty() && awaits_group(parents, wanted.group.value))
-    return {errc::invalid_argument, note{what::circle, wanted.group.value}};
-  if (!wanted.group.empty())
-    if (const auto closed = why_closed(wanted.group.value, wanted.added_by)) {
-      const auto why = *closed == errc::not_found         ? what::no_group
-                       : is_cancelled(wanted.group.value) ? what::cancelled
-                                                          : what::sealed;
-      return {*closed, note{why, wanted.group.value}};
+  if (!flow.group.empty() && awaits_group(parents, flow.group.value))
+    return {errc::invalid_argument, note{what::circle, flow.group.value}};
+  if (!flow.group.empty())
+    if (const auto closed = why_closed(flow.group.value, flow.added_by)) {
+      const auto why = *closed == errc::not_found       ? what::no_group
+                       : is_cancelled(flow.group.value) ? what::cancelled
+                                                        : what::sealed;
+      return {*closed, note{why, flow.group.value}};
     }
   key_answer key;
-  if (!wanted.unique_key.empty()) key = ask_for_key(wanted);
-  if (!key.stored) return {key.what == what::refused ? errc::unique_conflict : errc::none, note{key.what, key.about}};
+  if (!flow.unique_key.empty()) key = ask_for_key(wanted, parents);
+  if (!key.stored) {
+    const auto code = key.what == what::refused      ? errc::unique_conflict
+                      : key.what == what::own_parent ? errc::invalid_argument
+                                                     : errc::none;
+    return {code, note{key.what, key.about}};
+  }
 
   auto& j = jobs_[wanted.id.value];
   j.content = content;
@@ -430,21 +443,21 @@ std::pair<errc, std::optional<model::note>> model::enqueue_one(const prepared_jo
   j.seen.args = content.args;
   j.birth = ++births_;
   j.step = steps_;
-  j.after = wanted.after;
+  j.after = flow.after;
   j.delay = wanted.delay;
   j.parents = std::move(parents);
   if (j.after.need == 0) j.after.need = static_cast<std::uint32_t>(j.parents.size());
-  j.key = wanted.unique_key;
-  j.key_until = wanted.unique.until;
+  j.key = flow.unique_key;
+  j.key_until = flow.unique.until;
   if (const auto k = keys_.find(j.key); !j.key.empty() && k->second.next == j.seen.id.value) {
     j.parents.push_back({k->second.owner, birth_of(k->second.owner), std::nullopt});
     j.after.on = parent_end::finished;
     j.after.need = static_cast<std::uint32_t>(j.parents.size());
   }
-  j.group = wanted.group.value;
+  j.group = flow.group.value;
   if (!j.group.empty()) ++groups_.at(j.group).open;
-  j.start_within = wanted.start_within;
-  j.finish_within = wanted.finish_within;
+  j.start_within = flow.start_within;
+  j.finish_within = flow.finish_within;
   const auto now = clock_.now();
   if (j.finish_within) j.finish_by = now + *j.finish_within;
   if (j.start_within && j.parents.empty()) j.start_by = now + j.delay + *j.start_within;
@@ -459,6 +472,7 @@ std::pair<errc, std::optional<model::note>> model::enqueue_one(const prepared_jo
   } else {
     place_child(j);
   }
+  if (is_final(j.seen.state)) free_key(j);
   if (key.about.empty()) return {errc::none, std::nullopt};
   return {errc::none, note{what::replaced, key.about}};
 }

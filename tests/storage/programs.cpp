@@ -416,42 +416,47 @@ prepared_job crowd::made(const std::string& id, const command& c) {
                        .queue = at(queue_names, c.queue),
                        .args = c.amount == 2 ? "[2]" : "{}",
                        .delay = never_twice(delays[c.time])});
+  flow_options flow;
   constexpr when_unmet if_unmet[] = {when_unmet::remove, when_unmet::run, when_unmet::keep};
   constexpr when_missing if_missing[] = {when_missing::refuse, when_missing::met, when_missing::unmet};
   if (has_parents(c))
     for (const auto& parent : parents_of(c, id))
-      job.after.parents.emplace_back(parent);
-  if (has_groups(c)) job.after.groups = {group_name(group_of(c))};
-  if (has_groups(c) && c.flag) job.after.groups.emplace_back(at(group_names, 1 - c.more_of % 2));
-  job.after.on = c.flow == 4 ? parent_end::first_failure : ends_of_parents[c.choice];
-  job.after.unless = if_unmet[c.which];
-  job.after.missing = if_missing[c.server];
-  job.after.need = c.types == 1 && !(job.after.parents.empty() && job.after.groups.empty()) ? 1 : 0;
+      flow.after.parents.emplace_back(parent);
+  if (has_groups(c)) flow.after.groups = {group_name(group_of(c))};
+  if (has_groups(c) && c.flag) flow.after.groups.emplace_back(at(group_names, 1 - c.more_of % 2));
+  flow.after.on = c.flow == 4 ? parent_end::first_failure : ends_of_parents[c.choice];
+  flow.after.unless = if_unmet[c.which];
+  flow.after.missing = if_missing[c.server];
+  flow.after.need = c.types == 1 && !(flow.after.parents.empty() && flow.after.groups.empty()) ? 1 : 0;
   if (is_member(c)) {
-    job.group.value = group_of(c);
+    flow.group.value = group_of(c);
     const auto& by = at(job_names, c.whom);
-    if (c.flag) job.added_by = {job_id(by), fence_of(by, 0)};
+    if (c.flag) flow.added_by = {job_id(by), fence_of(by, 0)};
   }
   if (has_key(c)) {
     constexpr unique_until points[] = {unique_until::end, unique_until::start, unique_until::period};
-    job.unique_key = at(key_names, c.whom % 3);
-    job.unique.until = points[c.whom % 3];
-    if (job.unique.until == unique_until::period) job.unique.period = 30s;
-    job.unique.then = rule_of(c);
-    if (c.flag) job.unique.at_most = 12s;
+    flow.unique_key = at(key_names, c.whom % 3);
+    flow.unique.until = points[c.whom % 3];
+    if (flow.unique.until == unique_until::period) flow.unique.period = 30s;
+    flow.unique.then = rule_of(c);
+    if (c.flag) flow.unique.at_most = 12s;
   }
   if (has_times(c)) {
-    job.start_within = start_within(c);
-    job.finish_within = finish_after(c);
+    flow.start_within = start_within(c);
+    flow.finish_within = finish_after(c);
   }
+  if (!flow.is_empty()) job.flow = std::make_shared<const flow_options>(std::move(flow));
   return job;
 }
 
 // A job that the end of a run carries: after it, or added to its group by it.
 void crowd::carry(storage::settlement& end, const command& c) {
   auto next = made(at(job_names, c.whom), carried(c));
-  if (!next.after.parents.empty() && end.run.id.value != next.id.value) next.after.parents = {end.run.id};
-  if (!next.group.empty()) next.added_by = {end.run.id, end.run.fence};
+  if (next.flow) {
+    auto& flow = flow_of(next);
+    if (!flow.after.parents.empty() && end.run.id.value != next.id.value) flow.after.parents = {end.run.id};
+    if (!flow.group.empty()) flow.added_by = {end.run.id, end.run.fence};
+  }
   end.next.push_back(std::move(next));
 }
 

@@ -16,11 +16,11 @@ struct key_words {
 };
 prepared_job keyed(const std::string& id, const key_words& words = {}) {
   return changed({.id = id, .delay = words.delay}, [&](prepared_job& j) {
-    j.unique_key = words.key;
-    j.unique.until = words.until;
-    j.unique.then = words.then;
-    j.unique.period = words.period;
-    j.unique.at_most = words.at_most;
+    flow_of(j).unique_key = words.key;
+    flow_of(j).unique.until = words.until;
+    flow_of(j).unique.then = words.then;
+    flow_of(j).unique.period = words.period;
+    flow_of(j).unique.at_most = words.at_most;
   });
 }
 std::string put_key(world& w, const std::string& id, const key_words& words = {}) {
@@ -83,7 +83,7 @@ ON_EACH_STORE("uni-3 The key stays through losses and retries, and each end for 
   CHECK(put_key(w, "d") == "stored");
   REQUIRE(remove(w, "d").code == errc::none);
   auto orphan = keyed("e");
-  orphan.after.parents = {job_id("c")};
+  flow_of(orphan).after.parents = {job_id("c")};
   CHECK(report(put(w, {orphan})) == "stored");  // and ends at once as unmet
   CHECK(state(w, "e") == job_state::deleted);
   CHECK(put_key(w, "f") == "stored");
@@ -185,11 +185,27 @@ ON_EACH_STORE("uni-8 Who waits for a throttler is replaced with its place, and w
   (void)holding(w, "holder", {"semaphore:s"});
   CHECK(put_key(w, "a") == "stored");
   REQUIRE(take(w, claim_one(w), {"semaphore:s"}).starts_with("parked "));
-  auto child = changed({.id = "child"}, [](prepared_job& j) { j.after.parents = {job_id("a")}; });
+  auto child = changed({.id = "child"}, [](prepared_job& j) { flow_of(j).after.parents = {job_id("a")}; });
   REQUIRE(put(w, {child}).each.at(0) == errc::none);
   CHECK(put_key(w, "b", {.then = when_taken::replace}) == "replaced a");
   CHECK(waiters(w, "semaphore:s") == names{});
   CHECK(state(w, "child") == job_state::deleted);
+  audit(w);
+}
+
+ON_EACH_STORE("uni-8 A job that would take the place of its own parent is refused") {
+  CHECK(put_key(w, "a") == "stored");
+  auto child = keyed("child", {.then = when_taken::replace});
+  flow_of(child).after.parents = {job_id("a")};
+  const auto told = put(w, {child});
+  CHECK(report(told) == "invalid_argument");
+  CHECK(storage::report_of(job_id("child"), told, 0).error().message.find("its parent a has its unique key") !=
+        std::string::npos);
+  CHECK(state(w, "a") == job_state::enqueued);
+  CHECK_FALSE(look(w, "child").found.has_value());
+  audit(w);
+  end(w, "a");
+  CHECK(report(put(w, {child})) == "stored");  // its parent has ended, and the key is free
   audit(w);
 }
 
@@ -198,11 +214,11 @@ ON_EACH_STORE("uni-9 A scheduled job is due later by whoever extends it, and no 
   const auto due_in = [&] { return *get(w, "a").due_at - w.clock.now(); };
   CHECK(put_key(w, "a", extends) == "stored");
   w.clock.advance(9min);
-  CHECK(put_key(w, "b", extends) == "duplicate a");
+  CHECK(put_key(w, "b", extends) == "extended a");
   CHECK(due_in() == 10min);
   audit(w);
   w.clock.advance(9min);
-  CHECK(put_key(w, "b", extends) == "duplicate a");
+  CHECK(put_key(w, "b", extends) == "extended a");
   CHECK(due_in() == 7min);
   w.clock.advance(7min);
   promote(w);
@@ -252,7 +268,7 @@ ON_EACH_STORE("uni-10 Who was to be next and is deleted leaves the key to its ow
 ON_EACH_STORE("uni-12 A child that awaits has its key already") {
   put_all(w, {"p"});
   auto child = keyed("c");
-  child.after.parents = {job_id("p")};
+  flow_of(child).after.parents = {job_id("p")};
   CHECK(report(put(w, {child})) == "stored");
   CHECK(put_key(w, "d") == "duplicate c");
   audit(w);

@@ -55,6 +55,7 @@ public:
   void stop_waiting() override { gate_.set(true); }
   result<void> ready() override { return {}; }
   result<std::vector<std::string>> audit() override { return inner_->audit(); }
+  result<std::vector<storage::repaired_finding>> repair() override { return inner_->repair(); }
 
 private:
   gate& gate_;
@@ -86,6 +87,7 @@ public:
     return way_.up ? result<void>() : error{errc::storage_unavailable, "away"};
   }
   result<std::vector<std::string>> audit() override { return std::vector<std::string>(); }
+  result<std::vector<storage::repaired_finding>> repair() override { return std::vector<storage::repaired_finding>(); }
 
 private:
   way_in& way_;
@@ -104,6 +106,7 @@ public:
   void stop_waiting() override { inner_.stop_waiting(); }
   result<void> ready() override { return {}; }
   result<std::vector<std::string>> audit() override { return inner_.audit(); }
+  result<std::vector<storage::repaired_finding>> repair() override { return inner_.repair(); }
   std::unique_ptr<storage::store> open_second_connection() override { return std::make_unique<second_way>(way_); }
 
 private:

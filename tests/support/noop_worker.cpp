@@ -1,6 +1,7 @@
 // noop_worker CONFIG LOG: a server until SIGTERM or SIGINT. Its handler `noop` writes "begin ID FENCE" and "end ID
 // FENCE" to the log, each with the monotonic microseconds. Between them it takes as long as its args say: {"ms": 5}, or
-// {"until_told": true} for until LOG.go is there, and otherwise no time. Its handler `tells` says what its args say,
+// {"until_told": true} for until LOG.go is there, and otherwise no time; with {"until_stopped": true} it goes on until
+// it is asked to stop, and has no end. Its handler `tells` says what its args say,
 // each of which may be left out: {"progress": 0.5, "words": "...", "part": "...", "result": "...", "fault": "..."}, and
 // then does as `noop` does.
 #include <fcntl.h>
@@ -38,6 +39,10 @@ void run(int log, const std::string& told, const sluice::job_context& c) {
   std::this_thread::sleep_for(std::chrono::milliseconds(args.value("ms", 0)));
   while (args.value("until_told", false) && ::access(told.c_str(), F_OK) != 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (args.value("until_stopped", false)) {
+    c.throw_if_stop_requested();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   note(log, "end", c);
 }
 

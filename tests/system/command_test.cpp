@@ -2,6 +2,7 @@
 #include <sqlite3.h>
 
 #include "support/catch.hpp"
+#include "support/redis_server.hpp"
 #include "system/work_world.hpp"
 
 namespace sluice::test {
@@ -40,6 +41,35 @@ void raise_by_hand(const std::string& file, int layout) {
 
 }  // namespace
 
+TEST_CASE("audit --repair mends what others tell of a job, says what it did, and exits 1 when something is left") {
+  redis_server redis;
+  work_world w(json::object(), redis.url() + "&prefix=w");
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "first"}).exit_code == 0);
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "second", "--after", "first"}).exit_code == 0);
+  CHECK_FALSE(redis.command({"ZREM", "{w}:after:first", "second"}).is_error());
+  CHECK(w.sluice({"audit"}).exit_code == 1);
+  const auto mended = w.sluice({"audit", "--repair"});
+  CHECK(mended.exit_code == 0);
+  CHECK(mended.out.find("job second is not among the children of first as it should be; repaired: it is\n") !=
+        std::string::npos);
+  CHECK(w.sluice({"audit"}).out == "nothing is wrong\n");
+  CHECK(w.sluice({"audit", "--repair"}).out == "nothing is wrong\n");
+  CHECK(w.sluice({"log"}).out.find("repair") != std::string::npos);
+
+  CHECK_FALSE(redis.command({"ZREM", "{w}:after:first", "second"}).is_error());
+  CHECK_FALSE(redis.command({"HSET", "{w}:history", "ghost", "x"}).is_error());
+  const auto told = w.sluice({"audit", "--repair", "--json"});
+  CHECK(told.exit_code == 1);
+  const auto all = objects(told.out);
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].at("finding") == "there is a history of job ghost, which does not exist");
+  CHECK(all[0].at("repaired").is_null());
+  CHECK(all[1].at("repaired").is_string());
+  const auto left = w.sluice({"audit", "--repair"});
+  CHECK(left.exit_code == 1);
+  CHECK(left.out == "there is a history of job ghost, which does not exist; left as it is\n");
+}
+
 TEST_CASE("a job runs after those that it names, and explain says whom it waits for") {
   work_world w;
   REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "first", "--in", "1h"}).exit_code == 0);
@@ -61,6 +91,52 @@ TEST_CASE("a job runs after those that it names, and explain says whom it waits 
   CHECK(gone.at("state") == "deleted");
   CHECK(gone.at("reason") == "its parent first ended as deleted");
   CHECK(json::parse(w.sluice({"show", "third", "--json"}).out).at("state") == "enqueued");
+}
+
+TEST_CASE("what a job has to do with others is shown, and explain says what keeps a group open") {
+  work_world w;
+  REQUIRE(w.sluice({"group", "create", "pages", "--seal-within", "1h"}).exit_code == 0);
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "page", "--group", "pages", "--unique-by", "*"})
+              .exit_code == 0);
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "report", "--after", "page", "--after-group", "pages",
+                    "--finish-within", "1h"})
+              .exit_code == 0);
+  const auto page = json::parse(w.sluice({"show", "page", "--json"}).out);
+  CHECK(page.at("group") == "pages");
+  CHECK(page.at("unique_key").get<std::string>().starts_with("noop/"));
+  CHECK(page.at("parents").empty());
+  const auto report = json::parse(w.sluice({"show", "report", "--json"}).out);
+  CHECK(report.at("group").is_null());
+  CHECK(report.at("finish_by").is_string());
+  REQUIRE(report.at("parents").size() == 2);
+  CHECK(report.at("parents")[0] == json{{"id", "page"}, {"group", nullptr}, {"met", nullptr}});
+  CHECK(report.at("parents")[1].at("group") == "pages");
+  const auto text = w.sluice({"show", "report"}).out;
+  CHECK(text.find("group pages, which has not ended") != std::string::npos);
+  const auto sealed_by = json::parse(w.sluice({"group", "show", "pages", "--json"}).out).at("seal_by");
+  CHECK(w.sluice({"explain", "report"})
+            .out.find("group pages is not sealed, and cannot end before: seal it, or it is cancelled at " +
+                      sealed_by.get<std::string>()) != std::string::npos);
+  REQUIRE(w.sluice({"group", "seal", "pages"}).exit_code == 0);
+  CHECK(w.sluice({"explain", "report"}).out.find("sealed") == std::string::npos);
+  REQUIRE(w.sluice({"delete", "page"}).exit_code == 0);
+  const auto ended = json::parse(w.sluice({"group", "show", "pages", "--json"}).out);
+  CHECK(ended.at("ended_as") == "deleted");
+  CHECK(ended.at("seal_by").is_null());
+  CHECK(w.sluice({"group", "show", "pages"}).out.find(" deleted ") != std::string::npos);
+}
+
+TEST_CASE("an enqueue that gave its delay to another says so") {
+  work_world w;
+  const auto enqueue = [&](const std::string& in) {
+    return w.sluice({"enqueue", "default", "noop", "{}", "--in", in, "--unique-by", "*", "--then", "extend"});
+  };
+  const auto first = enqueue("1h");
+  const auto due_first = *w.get(first.out.substr(0, first.out.size() - 1)).due_at;
+  const auto second = enqueue("2h");
+  CHECK(second.out == first.out);
+  CHECK(second.err.find("that one was given this delay") != std::string::npos);
+  CHECK(*w.get(first.out.substr(0, first.out.size() - 1)).due_at > due_first + 30min);
 }
 
 TEST_CASE("enqueue prints an id that show and jobs and queues know") {
@@ -204,10 +280,10 @@ TEST_CASE("cancel deletes what waits and asks what runs to end") {
   REQUIRE(eventually([&] { return w.get("ends").state == job_state::succeeded && !w.get("runs").server.empty(); }));
   const auto said = w.sluice({"cancel", "runs"});
   CHECK(said.exit_code == 0);
-  CHECK(said.out == "runs cancelled\n");
+  CHECK(said.out == "runs asked to stop\n");
   CHECK(eventually([&] { return w.get("runs").state == job_state::deleted; }));  // long before its lease is renewed
   CHECK(w.get("runs").reason.starts_with("cancelled by "));
-  CHECK(w.sluice({"cancel", "runs"}).exit_code == 0);
+  CHECK(w.sluice({"cancel", "runs"}).out == "runs was deleted already\n");
   const auto late = w.sluice({"cancel", "ends"});
   CHECK(late.exit_code == 1);
   CHECK(late.err.find("has already ended as succeeded") != std::string::npos);

@@ -34,7 +34,11 @@ struct worker_world : work_world {
     mine.update(its_own);
     mine["server_name"] = name;
     configure(name + ".json", mine);
-    return serve({SLUICE_NOOP_WORKER, folder.file(name + ".json"), folder.file(name + ".runs")}, name + ".log");
+    return serve(words_of_worker(name), name + ".log");
+  }
+  // How one is started that has a configuration.
+  std::vector<std::string> words_of_worker(const std::string& name) const {
+    return {SLUICE_NOOP_WORKER, folder.file(name + ".json"), folder.file(name + ".runs")};
   }
 
   // Its jobs that run until they are told may end.

@@ -133,9 +133,53 @@ TEST_CASE("an awaiting job is explained by its parents that have not ended") {
   s.open_parents = {job_id("a"), job_id("b"), job_id("c"), job_id("d")};
   says(s, explain_reason::awaiting, "awaits a, b and 2 more");
   CHECK(explain(s, now).holders.size() == 4);
+  s.parents = 5;
+  s.need = 2;
+  says(s, explain_reason::awaiting,
+       "awaits a, b and 2 more; it needs 2 of its 5 parents, and none ended as it wants so far");
+  s.met = 1;
+  says(s, explain_reason::awaiting,
+       "awaits a, b and 2 more; it needs 2 of its 5 parents, and 1 ended as it wants so far");
+  s.parents = s.need = s.met = 0;
   s.open_parents.clear();
   says(s, explain_reason::awaiting,
        "its parents have ended otherwise than it wants, and it is kept; requeue or delete it");
+}
+
+TEST_CASE("a job that awaits a group is told what keeps that from ending") {
+  auto s = seen(job_state::awaiting);
+  s.open_parents = {job_id("@pages")};
+  group_status g{group_name("pages")};
+  g.open = 2;
+  g.seal_by = later;
+  s.open_groups = {g};
+  says(s, explain_reason::awaiting,
+       "awaits group pages; group pages is not sealed, and cannot end before: seal it, or it is cancelled at " +
+           format_time(later));
+  s.open_groups[0].sealed = true;
+  says(s, explain_reason::awaiting, "awaits group pages");
+  s.open_groups[0].cancelled = true;
+  says(s, explain_reason::awaiting,
+       "awaits group pages; group pages was cancelled, and ends with the last of its 2 open members");
+  s.open_groups[0].open = 1;
+  says(s, explain_reason::awaiting, "awaits group pages; group pages was cancelled, and ends with its last member");
+}
+
+TEST_CASE("a job that will not run any more is told why") {
+  auto s = seen(job_state::enqueued);
+  s.paused = true;
+  const std::string paused = "its queue default is paused";
+  s.cancelled_group = group_name("pages");
+  says(s, explain_reason::paused, paused + "; its group pages was cancelled, so it will not run, and is deleted");
+  s.cancelled_group = {};
+  s.start_by = later;
+  says(s, explain_reason::paused, paused + "; it is deleted unless it starts by " + format_time(later));
+  s.start_by = now;
+  says(s, explain_reason::paused, paused + "; it will not run, and is deleted: it was to start by " + format_time(now));
+  s.start_by.reset();
+  s.finish_by = now;
+  says(s, explain_reason::paused,
+       paused + "; it will not run, and has failed: it was to be over by " + format_time(now));
 }
 
 TEST_CASE("a queue that does not run explains whoever waits in it") {

@@ -1,18 +1,17 @@
 -- Reads.
 -- Looks at a slice of what is stored; in one step, so that nothing that moves meanwhile looks wrong. Changes nothing.
+-- The rules whose findings `repair` can mend stand in shared/mendable_rules.lua.
 -- ARGV[3]: what is looked at: all at first, then whatever an answer named; [4]: its key, as it was named; [5]: 0, then
 -- the cursor of the last answer; [6]: about how many are looked at.
 -- Answer: the cursor, 0 at the end; what is wrong, as sentences; what is to be looked at besides, each as what and key.
 -- Each of them costs the same however much is stored, but for `claim_permits`, which are held against all that runs.
 local what, key = ARGV[3], ARGV[4]
-local findings, besides = {}, {}
-local function wrong(...) findings[#findings + 1] = table.concat({...}) end
+local besides = {}
 local function look_besides(kind, at) besides[#besides + 1], besides[#besides + 2] = kind, at end
 
 -- Whether a fence, a place or a version was ever drawn. Behind what is no number everything was.
 local function was_drawn(n) return tonumber(n) <= last_number end
 local function is_place(score) return score >= 1 and score % 1 == 0 and was_drawn(score) end
-local function is_instant(score) return score >= 0 and score < 2 ^ 53 and score % 1 == 0 end
 
 -- Whether this is so many texts, one behind the other, and nothing else; any number of them when none is said.
 local function are_texts(s, n)
@@ -96,13 +95,6 @@ local function check_state(id, queue, kind, score, losses)
       wrong('job ', id, ' is ', kind, ' and has to do with a throttler')
     end
   end
-  local f = kind == 'awaiting' and flow_of(id)
-  if kind == 'awaiting' and not (f and f.parents and not f.is_unmet) then
-    wrong('job ', id, ' is awaiting and names no parents')
-  elseif f then
-    local is_met, is_unmet = verdict_on(f)
-    if is_met or is_unmet and f.unless ~= 'k' then wrong('job ', id, ' is awaiting, and its parents have ended') end
-  end
   if kind == 'throttled' or kind == 'awaiting' or is_enqueued(kind) then
     if not is_place(score) then wrong('job ', id, ' has a place that was never drawn') end
   elseif not is_instant(score) then wrong('job ', id, ' is ', kind, ' at no instant') end
@@ -112,9 +104,6 @@ local function check_state(id, queue, kind, score, losses)
     wrong('job ', id, ' is in the line of suspects and was not lost so often')
   end
 end
-
--- What is looked at: given each of it, with what a hash has under it, or its score.
-local look = {}
 
 function look.jobs(id, record)
   local queue = queue_of(record)
@@ -138,115 +127,6 @@ local function look_for_job(name, id)
 end
 function look.runs(id) look_for_job('a run', id) end
 function look.history(id) look_for_job('a history', id) end
-
--- Whether a step owes this still.
-local function is_owed(what, id)
-  for _, letter in ipairs(ways_to_end) do
-    if call('ZSCORE', agenda, what .. ' ' .. letter .. ' ' .. id) then return true end
-  end
-  return false
-end
-local function stands_in_agenda(what, id) return call('ZSCORE', agenda, what .. ' - ' .. id) end
-
--- How a job or a group counts in the group that it is in.
-local function check_member(id, f, how)
-  local score = call('ZSCORE', members(f.group), id)
-  if not group_of(f.group) then return wrong('job ', id, ' is in group ', f.group, ', which does not exist') end
-  local is_open = f.counted == '-'
-  if not score or (is_open and score ~= '0' and score ~= '4') or (not is_open and score ~= member_scores[f.counted]) then
-    wrong('job ', id, ' is not among the members of ', f.group, ' as it should be')
-  end
-  if is_open and how ~= '' and not is_owed('edges', id) then wrong('job ', id, ' has ended and counts as open in ', f.group)
-  elseif not is_open and how == '' then wrong('job ', id, ' has not ended and does not count as open in ', f.group) end
-end
--- That the key of a job is its own until the job's end, and nobody's behind it.
-local function check_its_key(id, f, how)
-  local k = key_of(f.key)
-  local is_its = k and (k.owner == id or k.next_one == id)
-  if f.point == 'e' and how == '' and not is_its then wrong('job ', id, ' does not have its key ', f.key)
-  elseif f.point ~= 'p' and how ~= '' and is_its and not is_owed('edges', id) then
-    wrong('job ', id, ' has ended and has its key ', f.key)
-  end
-end
--- That somebody looks at its times.
-local function check_clock(id, f, how)
-  local p = read_history(call('HGET', history, id))
-  if how ~= '' or not p or call('HEXISTS', runs, id) == 1 then return end
-  if next_over(f.clock, has_begun(p)) and not stands_in_agenda('expire', id) then
-    wrong('job ', id, ' has a time to be over, and nobody looks at it')
-  end
-end
-function look.flow(id, value)
-  local f = read_flow(value)
-  if not f or write_flow(f) ~= value then return wrong('what job ', id, ' has to do with others cannot be read') end
-  if not has_flow then wrong(flow_mark, ' is not there, and jobs wait for others') end
-  local how = end_of(id, {})
-  if how == 'missing' then return wrong('there is something of others for job ', id, ', which does not exist') end
-  if f.has_children and call('EXISTS', after(id)) == 0 then wrong('job ', id, ' is said to have children and has none') end
-  if f.group then check_member(id, f, how) end
-  if f.key then check_its_key(id, f, how) end
-  if f.clock then check_clock(id, f, how) end
-  for _, parent in ipairs(f.parents or {}) do
-    local score = tonumber(call('ZSCORE', after(parent.id), id) or '-2')
-    local its_end = end_of(parent.id, {})
-    local wanted = tonumber(edge_score(f, parent))
-    -- Of an unmet child's the parent may be forgotten, and another job have its id.
-    local is_forgotten = parent.state >= '3' or its_end == 'missing' or f.is_unmet and score == -2
-    if not is_forgotten and score ~= wanted then
-      wrong('job ', id, ' is not among the children of ', parent.id, ' as it should be')
-    end
-    if parent.state == '0' and its_end ~= '' and not is_owed('edges', parent.id) then
-      wrong('job ', id, ' waits for ', parent.id, ', which has ended')
-    end
-  end
-end
-function look.after(child)
-  local parent = sub(key, #after('') + 1)
-  local f, its, names = flow_of(child), flow_of(parent), false
-  for _, one in ipairs(f and f.parents or {}) do names = names or one.id == parent end
-  if not names then wrong('job ', child, ' is among the children of ', parent, ' and does not name it') end
-  if not (its and its.has_children) then wrong('job ', parent, ' has children and is not said to have any') end
-end
-local agenda_words = {edges = true, again = true, expire = true, key = true, seal = true, cancel = true, forget = true}
-function look.agenda(member, at)
-  local what, id = match(member, '^(%l+) [sfde-] (.+)$')
-  local k = what == 'key' and key_of(id)
-  if not (what and agenda_words[what]) then wrong('what is still to be done of ', member, ' cannot be read')
-  elseif what == 'key' then
-    if not (k and k.point == 'p') then wrong('the end of a period is to be looked at of key ', id, ', which has none') end
-  elseif end_of(id, {}) == 'missing' then wrong('something is still to be done of job ', id, ', which does not exist')
-  elseif not is_instant(tonumber(at)) then wrong('what is to be done of job ', id, ' is to be done at no instant') end
-  if not has_flow then wrong(flow_mark, ' is not there, and something is still to be done') end
-end
-
-function look.held_keys(key_text, value)
-  local k = key_of(key_text)
-  if not k or write_key(k) ~= value then return wrong('who has key ', key_text, ' cannot be read') end
-  if k.point == 'p' then
-    if not stands_in_agenda('key', key_text) then wrong('key ', key_text, ' is held for a period, and nobody looks at its end') end
-    return
-  end
-  for _, id in ipairs(k.next_one ~= '' and {k.owner, k.next_one} or {k.owner}) do
-    local f, how = flow_of(id), end_of(id, {})
-    if not f or f.key ~= key_text then wrong('job ', id, ' has key ', key_text, ' and does not know of it')
-    elseif how ~= '' and not is_owed('edges', id) then wrong('job ', id, ' has key ', key_text, ', and has ended') end
-  end
-end
-function look.groups(name, value)
-  local g = group_of(name)
-  if not g or write_group(g) ~= value then return wrong('group ', name, ' cannot be read') end
-  local function count(score) return call('ZCOUNT', members(name), score, score) end
-  if g.open ~= count(0) + count(4) then wrong('group ', name, ' has ', count(0) + count(4), ' open members and counts ', g.open) end
-  if g.s < count(1) or g.f < count(2) or g.d < count(3) then wrong('group ', name, ' has more members than it counts') end
-  if is_finished(g) ~= (g.ended > 0) then wrong('group ', name, ' does not say rightly whether it has ended') end
-  if g.state == 'o' and not stands_in_agenda('seal', node_of(name)) then wrong('group ', name, ' is not sealed, and nobody looks at that')
-  elseif is_finished(g) and not stands_in_agenda('forget', node_of(name)) then wrong('group ', name, ' has ended, and nobody forgets it') end
-end
-function look.members(id)
-  local name = sub(key, #members('') + 1)
-  local f = flow_of(id)
-  if not (f and f.group == name) then wrong('job ', id, ' is among the members of ', name, ' and does not know of it') end
-end
 
 function look.admission(id, value)
   if not exists(id) then return look_for_job('an admission', id) end
@@ -419,16 +299,6 @@ function look.places(name, value)
   elseif not was_drawn(number) then wrong('schedule ', name, ' has a place that was never drawn') end
 end
 
-function look.queues(queue)
-  local first, told = call('ZRANGE', line('scheduled', queue), 0, 0, 'WITHSCORES')[2], call('ZSCORE', due, queue)
-  if first and not (told and tonumber(told) == tonumber(first)) then
-    wrong('queue ', queue, ' has due jobs that nobody looks at')
-  elseif told and not first then wrong('queue ', queue, ' is listed as due and has nothing scheduled') end
-  first, told = call('ZRANGE', line('processing', queue), 0, 0, 'WITHSCORES')[2], call('ZSCORE', ending, queue)
-  if first and (not told or tonumber(told) > tonumber(first)) then
-    wrong('queue ', queue, ' has leases that nobody looks at')
-  end
-end
 local function look_for_queue(queue)
   if call('SISMEMBER', queues, queue) == 0 then wrong('queue ', queue, ' is in ', what, ' but is not known') end
 end
@@ -539,6 +409,7 @@ end
 function look.keys(its)
   local kind, rest = match(its, '^(%l+):(.*)$', #P + 2)
   if many_of[kind or ''] then look_besides(many_of[kind], its) end
+  if kind == 'awaiting' then look_besides('awaiting', its) end
   -- What comes with a resource is looked at by itself.
   if kind == 'holders' or kind == 'waits' or kind == 'after' or kind == 'members' then return end
   if not (kind and is_of_a_queue(kind, rest)) and not is_only_one(its) then wrong('key ', its, ' belongs to nobody') end
@@ -557,19 +428,11 @@ if what == 'all' then
   return {'0', findings, besides}
 end
 
-local with_values = hashes[what] or what == 'holders' or what == 'total_list'
-local slice
 if what == 'keys' then
   -- Only our own: what a pattern would read otherwise is escaped.
-  slice = call('SCAN', ARGV[5], 'MATCH', P:gsub('[*?%[%]\\]', '\\%0') .. ':*', 'COUNT', ARGV[6])
-else
-  slice = call(with_values and 'HSCAN' or (sets[what] or what == 'waits') and 'SSCAN' or 'ZSCAN', key, ARGV[5], 'COUNT',
-               ARGV[6])
+  local slice = call('SCAN', ARGV[5], 'MATCH', P:gsub('[*?%[%]\\]', '\\%0') .. ':*', 'COUNT', ARGV[6])
+  for _, its in ipairs(slice[2]) do look.keys(its) end
+  return {slice[1], findings, besides}
 end
-local cursor, found = slice[1], slice[2]
-if what == 'keys' or what == 'waits' or sets[what] then
-  for _, one in ipairs(found) do look[what](one) end
-else
-  for i = 1, #found, 2 do look[what](found[i], found[i + 1]) end
-end
-return {cursor, findings, besides}
+local with_values = hashes[what] or what == 'holders' or what == 'total_list'
+return {look_through(with_values and 'HSCAN' or (sets[what] or what == 'waits') and 'SSCAN' or 'ZSCAN'), findings, besides}

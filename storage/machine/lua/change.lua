@@ -3,7 +3,8 @@
 -- ARGV[3]: requeue, remove or cancel. ARGV[4]: id. ARGV[5]: the reason. ARGV[6]: the only state in which it is done, or
 -- empty for any. ARGV[7]: cause, error and time waited of the row that its history gets of this, as in a history. Of a run
 -- that runs, for remove ARGV[8]: the same of that run; for cancel ARGV[8]: the reason, ARGV[9]: the row, as ARGV[7].
--- Answer: done, already (nothing changed), not_found or damaged; or why its state does not allow that: processing,
+-- Answer: done, already (nothing changed), not_found or damaged; of a cancel of one that runs asked or, when it was so
+-- already, asking; or why its state does not allow that: processing,
 -- "throttled RESOURCE", "ended STATE", or "is STATE", which is not the only one. Then the hint.
 -- Invariants: the job moves from one line to one other, as docs/job_lifecycle.md draws it, or is where it should be and
 -- nothing changes; who is deleted has no permits; who runs is asked to end by a cancel, and keeps all that he has. Its
@@ -31,13 +32,13 @@ if is_final and ARGV[3] == 'cancel' then return {'ended ' .. state, ''} end
 local row = at.kind == 'processing' and call('HGET', runs, id)
 local run = row and read_run(row)
 if run and ARGV[3] == 'cancel' then
-  if is_asked_to_end(run) then return {'already', ''} end
+  if is_asked_to_end(run) then return {'asking', ''} end
   remember(p, '0', 0, now_text, '', ARGV[9])
   p.reason, run.has = ARGV[8], has_when_asked[run.has]
   has_work('!')
   call('HSET', history, id, write_history(p))
   call('HSET', runs, id, write_run(run))
-  return {'done', finish()}
+  return {'asked', finish()}
 end
 local target, score
 if ARGV[3] == 'requeue' then

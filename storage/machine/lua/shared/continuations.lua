@@ -90,6 +90,19 @@ local function end_of(id, besides)
   end
   return ''
 end
+-- A job leaves the line of those that await, if it is in it and enough is known; answers where it is then, as
+-- place_child does, and nothing when it did not await.
+local function place_awaiting(id, f, parent, letter, ended)
+  local record = call('HGET', jobs, id)
+  local queue = record and queue_of(record)
+  if not queue or flow_moved[id] or not call('ZSCORE', line('awaiting', queue), id) then return nil end
+  local where = place_child(id, queue, f, parent, letter)
+  if where == 'awaiting' then return where end
+  flow_moved[id] = true
+  add_one(flow_plan.leaving, sorted(line('awaiting', queue)), id)
+  if where == 'unmet' then ended[#ended + 1] = {id, 'd'} end
+  return where
+end
 -- A parent has ended so, for this child.
 local function resolve(parent, id, letter, ended)
   local f = flow_of(id)
@@ -102,14 +115,7 @@ local function resolve(parent, id, letter, ended)
   add_two(flow_plan.edges, after_parent(parent), f and f.is_unmet and '2' or '1', id)
   if not is_waiting then return end
   change_flow(id, f)
-  local record = call('HGET', jobs, id)
-  local queue = record and queue_of(record)
-  if not queue or flow_moved[id] or not call('ZSCORE', line('awaiting', queue), id) then return end
-  local where = place_child(id, queue, f, parent, letter)
-  if where == 'awaiting' then return end
-  flow_moved[id] = true
-  add_one(flow_plan.leaving, sorted(line('awaiting', queue)), id)
-  if where == 'unmet' then ended[#ended + 1] = {id, 'd'} end
+  place_awaiting(id, f, parent, letter, ended)
 end
 local function left_to_resolve() return math.max(0, max_resolved - resolved.n) end
 
@@ -296,6 +302,7 @@ end
 local function is_too_late(id, at)
   local f = flow_of(id)
   if not (f and f.clock and f.clock.finish_by > 0 and at >= f.clock.finish_by) then return nil end
+  if now >= f.clock.finish_by then return 'failed: it was not over within ' .. in_words(f.clock.finish_within) end
   return 'failed: a retry would begin later than ' .. in_words(f.clock.finish_within) .. ' after its enqueue'
 end
 -- A job goes on behind a start; `uncounted`: that was none. `begun`: one before was.
@@ -333,7 +340,7 @@ local function forget_flow(ids)
       local its = not is_gone[child] and flow_of(child)
       left = left - 1
       for _, parent in ipairs(its and its.parents or {}) do
-        if parent.id == id and parent.state < '3' then
+        if parent.id == id and (parent.state == '1' or parent.state == '2') then
           parent.state = parent.state == '1' and '3' or '4'
           rows[child] = its
         end

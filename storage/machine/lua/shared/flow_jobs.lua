@@ -1,10 +1,24 @@
 -- New jobs that have to do with others, or with time. ARGV from `at`, for each job: id; queue; delay in microseconds,
--- from its release on; record; on, unless and need, see flow_rows.lua; what an end counts as that nobody can tell, since
--- the parent is not there: r (as wanted), d (not as wanted) or empty, which refuses the job; its group or empty, and the
--- id and fence of a run that adds to its own group; its unique key or empty, until when it is held (e, s or p), the
--- period, what is done when another has it (skip, refuse, replace, extend, coalesce) and, of extend, how long after its
--- enqueue that may be at most; start_within and finish_within, empty for none; the number of its parents, and their ids.
-local flow_job_values = 19
+-- from its release on; record; its options, see below; its unique key or empty; the number of its parents, and their ids.
+local flow_job_values = 7
+
+-- Options are the same for many jobs, and are read once: words, = where there is none. on, unless and need, see
+-- flow_rows.lua; what an end counts as that nobody can tell, since the parent is not there: r (as wanted) or d (not as
+-- wanted), or = which refuses the job; its group, and the id and fence of a run that adds to its own group; until when its
+-- key is held (e, s or p), the period, what is done when another has it (skip, refuse, replace, extend, coalesce) and, of
+-- extend, how long after its enqueue that may be at most; start_within and finish_within.
+local options_read = {}
+local function options_of(said)
+  if options_read[said] then return options_read[said] end
+  local o = {}
+  o.on, o.unless, o.need, o.if_missing, o.group, o.by, o.fence, o.point, o.period, o.rule, o.at_most, o.start_within,
+    o.finish_within = match(said, '^' .. ('(%S+) '):rep(12) .. '(%S+)$')
+  for name, word in pairs(o) do o[name] = word ~= '=' and word or nil end
+  o.need, o.period, o.at_most = tonumber(o.need), tonumber(o.period), tonumber(o.at_most)
+  o.start_within, o.finish_within = tonumber(o.start_within), tonumber(o.finish_within)
+  options_read[said] = o
+  return o
+end
 local new_jobs = {records = {}, queues = {}, is_known = {}, mine = {}, named = {}, ends = {}, ended = {}, stored = {}}
 
 local function behind_new(at) return at + flow_job_values + tonumber(ARGV[at + flow_job_values - 1]) end
@@ -58,19 +72,63 @@ local function end_for(parent, on)
   return letter
 end
 
+-- Its parents, and how each has ended for it; or missing, and the id of one that is not there. Besides the last that did
+-- not end as it wants, and how that ended.
+local function parents_at(at, count, o)
+  local parents, unmet, letter_of_unmet = {}, nil, nil
+  for i = 1, count do
+    local parent = ARGV[at + flow_job_values - 1 + i]
+    local letter = end_for(parent, o.on)
+    if letter == 'missing' and not o.if_missing then return nil, parent end
+    local state = '0'
+    if letter == 'missing' then state = o.if_missing == 'r' and '3' or '4'
+    elseif letter ~= '' then state = string.find(o.on, letter, 1, true) and '1' or '2' end
+    if state == '2' or state == '4' then unmet, letter_of_unmet = parent, letter end
+    parents[i] = {id = parent, state = state}
+  end
+  return parents, unmet, letter_of_unmet
+end
+local function clock_of(o)
+  if not (o.start_within or o.finish_within) then return nil end
+  return {start_within = o.start_within and math.max(1, o.start_within) or 0, start_by = 0,
+          finish_within = o.finish_within and math.max(1, o.finish_within) or 0,
+          finish_by = o.finish_within and math.max(1, math.min(now + o.finish_within, longest)) or 0}
+end
+-- Where a new job goes: how it has ended already, or nothing.
+local function place_new(id, queue, f, unmet, letter_of_unmet)
+  local ended_as, reason, cause = over_for(f, false)
+  if ended_as then
+    enter_final(id, queue, ended_as, reason, cause)
+    return ended_as
+  end
+  if not f.parents then
+    enter_after_release(id, queue, f)
+    watch_clock(id, f, false)
+    return nil
+  end
+  local where = place_child(id, queue, f, unmet, letter_of_unmet)
+  if where == 'unmet' then return 'd' end
+  if where == 'awaiting' then
+    add_two(flow_plan.entering, sorted(line('awaiting', queue)), int_text(draw(1)), id)
+    watch_clock(id, f, false)
+  end
+end
+
 -- Plans one; answers what came of it and about whom, or what, and the place behind it: stored, and whom it replaced;
 -- there, and the record that stands under its id already; missing, and the parent; no_group, sealed, cancelled or circle
--- (it would wait for itself), and the group; duplicate or refused, and who has its key.
+-- (it would wait for itself), and the group; other_group, and the one in which it is there, or empty; or what
+-- ask_for_key says, when it was not stored.
 local function plan_new(at)
   local id, queue, delay, record = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3]
-  local f = {on = ARGV[at + 4], unless = ARGV[at + 5], need = tonumber(ARGV[at + 6]), delay = delay, is_unmet = false,
-             parents = {}}
-  local if_missing, group, key = ARGV[at + 7], ARGV[at + 8], ARGV[at + 11]
-  local start_within, finish_within, count = ARGV[at + 16], ARGV[at + 17], tonumber(ARGV[at + 18])
-  local behind = behind_new(at)
+  local o, key, count = options_of(ARGV[at + 4]), ARGV[at + 5], tonumber(ARGV[at + 6])
+  local behind = at + flow_job_values + count
   new_jobs.named[id] = true
   local there = new_jobs.mine[id] or new_jobs.stored[id]
   if there == nil then there = call('HGET', jobs, id) end
+  if there and o.group then
+    local its = flow_of(id)
+    if not its or its.group ~= o.group then return 'other_group', its and its.group or '', behind end
+  end
   if there then return 'there', there, behind end
   if #new_jobs.queues == 0 then call('SCARD', queues) end
   local earlier = flow_of(id)  -- of a life that ended in quarantine
@@ -80,81 +138,69 @@ local function plan_new(at)
     reduce_row(id, earlier)
   end
 
-  local unmet, letter_of_unmet = nil, nil
-  for i = 1, count do
-    local parent = ARGV[at + flow_job_values - 1 + i]
-    local letter = end_for(parent, f.on)
-    if letter == 'missing' and if_missing == '' then return 'missing', parent, behind end
-    local state = '0'
-    if letter == 'missing' then state = if_missing == 'r' and '3' or '4'
-    elseif letter ~= '' then state = string.find(f.on, letter, 1, true) and '1' or '2' end
-    if state == '2' or state == '4' then unmet, letter_of_unmet = parent, letter end
-    f.parents[i] = {id = parent, state = state}
+  local parents, unmet, letter_of_unmet
+  if count > 0 then
+    parents, unmet, letter_of_unmet = parents_at(at, count, o)
+    if not parents then return 'missing', unmet, behind end
+    if o.group and awaits_group(parents, o.group) then return 'circle', o.group, behind end
   end
-  if group ~= '' and awaits_group(f.parents, group) then return 'circle', group, behind end
-  local closed = group ~= '' and why_closed(group, ARGV[at + 9], ARGV[at + 10])
-  if closed then return closed, group, behind end
-  local replaced = ''
+  local closed = o.group and why_closed(o.group, o.by or '', o.fence)
+  if closed then return closed, o.group, behind end
+  local on, need, replaced, clock = o.on, o.need, '', clock_of(o)
   if key ~= '' then
-    local its = {key = key, point = ARGV[at + 12], period = tonumber(ARGV[at + 13]), rule = ARGV[at + 14],
-                 at_most = tonumber(ARGV[at + 15]), delay = delay}
+    local its = {key = key, point = o.point, period = o.period, rule = o.rule, at_most = o.at_most, delay = delay,
+                 parents = parents or {}}
     local what, other = ask_for_key(id, its, new_jobs.named, new_jobs.ended)
     if what ~= 'stored' then return what, other, behind end
+    replaced = other
     local k = key_of(key)
-    f.key, f.point, replaced = key, its.point, other
-    if k.next_one == id then f.parents[#f.parents + 1], f.on, f.need = {id = k.owner, state = '0'}, 'sfd', #f.parents + 1 end
+    if k.next_one == id then  -- it awaits the end of the one that has the key
+      parents, on, need = parents or {}, 'sfd', count + 1
+      parents[need] = {id = k.owner, state = '0'}
+    end
   end
 
   new_jobs.mine[id] = record
-  new_jobs.records[#new_jobs.records + 1], new_jobs.records[#new_jobs.records + 2] = id, record
+  local records = new_jobs.records
+  records[#records + 1] = id
+  records[#records + 1] = record
   if not new_jobs.is_known[queue] then
     new_jobs.is_known[queue], new_jobs.queues[#new_jobs.queues + 1] = true, queue
   end
   count_jobs(queue, 'enqueued', 1)
-  f.has_children = earlier and earlier.has_children
-  if group ~= '' then
-    f.group, f.counted = group, '-'
-    add_member(group, id)
+  local f = {has_children = earlier and earlier.has_children, delay = delay, clock = clock}
+  if o.group then
+    f.group, f.counted = o.group, '-'
+    add_member(o.group, id)
   end
-  local within, finish = tonumber(start_within) or 0, tonumber(finish_within) or 0
-  if start_within ~= '' or finish_within ~= '' then
-    f.clock = {start_within = start_within ~= '' and math.max(1, within) or 0, start_by = 0,
-               finish_within = finish_within ~= '' and math.max(1, finish) or 0,
-               finish_by = finish_within ~= '' and math.max(1, math.min(now + finish, longest)) or 0}
-  end
+  if key ~= '' then f.key, f.point = key, o.point end
   change_flow(id, f)
-  for _, parent in ipairs(f.parents) do
-    if parent.state < '3' then
-      local its = flow_of(parent.id) or {}
-      its.has_children = true
-      change_flow(parent.id, its)
+  if parents then
+    f.parents, f.on, f.unless, f.need, f.is_unmet = parents, on, o.unless, need, false
+    for _, parent in ipairs(parents) do
+      if parent.state < '3' then
+        local its = flow_of(parent.id) or {}
+        its.has_children = true
+        change_flow(parent.id, its)
+      end
     end
+    put_edges(id, f)
+  elseif clock and o.start_within then  -- what comes too late is stored as ended
+    clock.start_by = math.max(1, now + delay + o.start_within)
   end
-  put_edges(id, f)
-  -- What comes too late is stored as ended.
-  if f.clock and start_within ~= '' and #f.parents == 0 then f.clock.start_by = math.max(1, now + delay + within) end
-  local ended_as, reason, cause = over_for(f, false)
-  if ended_as then
-    enter_final(id, queue, ended_as, reason, cause)
-  elseif #f.parents == 0 then
-    f.parents = nil
-    enter_after_release(id, queue, {delay = delay})
-    watch_clock(id, f, false)
-  else
-    local where = place_child(id, queue, f, unmet, letter_of_unmet)
-    if where == 'unmet' then ended_as = 'd'
-    elseif where == 'awaiting' then
-      add_two(flow_plan.entering, sorted(line('awaiting', queue)), int_text(draw(1)), id)
-      watch_clock(id, f, false)
-    end
-  end
+  local ended_as = place_new(id, queue, f, unmet, letter_of_unmet)
   new_jobs.ends[id] = ended_as or ''
-  if ended_as then new_jobs.ended[#new_jobs.ended + 1] = {id, ended_as} end
+  if ended_as then
+    free_key(id, f)  -- now, as when this step is asked for again
+    new_jobs.ended[#new_jobs.ended + 1] = {id, ended_as}
+  end
   return 'stored', replaced, behind
 end
 -- One that the end of another carries: nothing, or why it was not stored.
 local why_not_stored = {there = 'another has its id', missing = 'its parent is not in the store: ', no_group = 'there is no group ',
                         circle = 'it would wait for itself, by its group ', sealed = 'this group is sealed: ', cancelled = 'this group was cancelled: ',
+                        other_group = 'another has its id, in no group or in ', extended = 'its delay was given to ',
+                        own_parent = 'it would take the place of its own parent ',
                         duplicate = 'its unique key is held by ', refused = 'its unique key is held by '}
 local function plan_next(at, carrier)
   local f = flow_of(carrier)

@@ -46,18 +46,15 @@ local function read_flow(value)
   return f
 end
 local function write_flow(f)
-  local parts = {f.has_children and '1' or '0'}
-  local function add(...) parts[#parts + 1] = table.concat({...}) end
-  if f.group then add(' g', f.counted, text(f.group)) end
-  if f.key then add(' k', f.point, text(f.key)) end
-  local c = f.clock
-  if c then
-    add(' t', int_text(c.start_within), ' ', int_text(c.start_by), ' ', int_text(c.finish_within), ' ', int_text(c.finish_by))
-  end
-  if f.parents then
-    add(' ', f.need, ' ', int_text(f.delay), ' ', f.is_unmet and 1 or 0, ' ', f.on, ' ', f.unless, ' ', #f.parents, ' ')
-    for _, parent in ipairs(f.parents) do add(parent.state, text(parent.id)) end
-  end
+  local row, c, parents = f.has_children and '1' or '0', f.clock, f.parents
+  if f.group then row = row .. ' g' .. f.counted .. text(f.group) end
+  if f.key then row = row .. ' k' .. f.point .. text(f.key) end
+  if c then row = row .. format(' t%d %d %d %d', c.start_within, c.start_by, c.finish_within, c.finish_by) end
+  if not parents then return row end
+  row = row .. format(' %d %d %d %s %s %d ', f.need, f.delay, f.is_unmet and 1 or 0, f.on, f.unless, #parents)
+  if #parents == 1 then return row .. parents[1].state .. text(parents[1].id) end
+  local parts = {row}
+  for i, parent in ipairs(parents) do parts[i + 1] = parent.state .. text(parent.id) end
   return table.concat(parts)
 end
 local function is_needed(f) return f.has_children or f.group or f.key or f.clock or f.parents end

@@ -38,6 +38,16 @@ local function is_cancelled(name)
   local f = flow_of(node_of(name))
   return f and f.group and is_cancelled(f.group) or false
 end
+-- Adds four values to an answer: its name, the group that it is in or empty, its row, and the instant at which it is
+-- cancelled unless it was sealed, 0 when it was. Nothing of a group that is not there.
+local function tell_group(name, answer)
+  local g, n = group_of(name), #answer
+  if not g then return end
+  local f = flow_of(node_of(name))
+  local seal_by = g.state == 'o' and tonumber(call('ZSCORE', agenda, 'seal - ' .. node_of(name)) or '0') or 0
+  answer[n + 1], answer[n + 2] = name, f and f.group or ''
+  answer[n + 3], answer[n + 4] = write_group(g), int_text(seal_by)
+end
 local member_scores = {s = '1', f = '2', d = '3'}
 local function put_member(group, id, score) add_two(flow_plan.edges, sorted(members(group)), score, id) end
 

@@ -54,9 +54,10 @@ local function sweep_key(key)
   if now >= k.until_ then change_key(key, false) else owes_at('key - ' .. key, k.until_) end
 end
 
--- What a new job with a key does: stored (it has it, or is the next), and whom it replaced; duplicate or refused, and
--- whose key it is. `its`: key, point, period, rule, at_most, delay. `named`: jobs of this step, which do not take
--- the place of each other, also when it is asked again.
+-- What a new job with a key does: stored (it has it, or is the next), and whom it replaced; duplicate, extended or
+-- refused, and whose key it is; own_parent, and the open parent whose place it would take. `its`: key, point, period, rule,
+-- at_most, delay, parents. `named`: jobs of this step, which do not take the place of each other, also when it is asked
+-- again.
 local function ask_for_key(id, its, named, ended)
   local k = key_of(its.key)
   local owner = k and k.owner
@@ -66,6 +67,9 @@ local function ask_for_key(id, its, named, ended)
     return 'stored', ''
   end
   if its.rule == 'refuse' then return 'refused', owner end
+  for _, parent in ipairs(its.rule == 'replace' and its.parents or {}) do
+    if parent.state == '0' and (parent.id == owner or parent.id == k.next_one) then return 'own_parent', parent.id end
+  end
   if named[owner] then return 'duplicate', owner end
   if its.rule == 'replace' and not named[k.next_one] and end_waiting(owner, 'd', 'replaced by ' .. id, 'replaced', ended) then
     if k.next_one ~= '' then end_waiting(k.next_one, 'd', 'replaced by ' .. id, 'replaced', ended) end
@@ -94,6 +98,7 @@ local function ask_for_key(id, its, named, ended)
       has_work('@')
       local f = flow_of(owner)
       if f then start_clock(owner, f, at) end
+      return 'extended', owner
     end
   end
   return 'duplicate', owner

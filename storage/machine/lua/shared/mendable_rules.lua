@@ -1,0 +1,208 @@
+-- The rules of the audit whose findings can be mended by what else is stored: what jobs have to do with others and with
+-- time, and when queues are looked at. `audit` tells of them, `repair` mends them, each over the slice that it is given
+-- as ARGV[3] to [6], see audit.lua.
+
+-- What is wrong, as sentences; and by their places, of those that can be mended, the mend of repair.lua and what it is
+-- given.
+local findings = {}
+local mends_for = {}
+local function wrong(...) findings[#findings + 1] = table.concat({...}) end
+local function mendable(mend, ...)
+  wrong(...)
+  mends_for[#findings] = mend
+end
+local function is_instant(score) return score >= 0 and score < 2 ^ 53 and score % 1 == 0 end
+
+-- Whether a step owes this still.
+local function is_owed(what, id)
+  for _, letter in ipairs(ways_to_end) do
+    if call('ZSCORE', agenda, what .. ' ' .. letter .. ' ' .. id) then return true end
+  end
+  return false
+end
+local function stands_in_agenda(what, id) return call('ZSCORE', agenda, what .. ' - ' .. id) end
+local function has_mark(why)
+  if not has_flow then mendable({'mark'}, flow_mark, ' is not there, and ', why) end
+end
+
+-- How a job or a group counts in the group that it is in.
+local function check_member(id, f, how)
+  local score = call('ZSCORE', members(f.group), id)
+  local function amiss(...) mendable({'member', id}, 'job ', id, ...) end
+  if not group_of(f.group) then return amiss(' is in group ', f.group, ', which does not exist') end
+  local is_open = f.counted == '-'
+  local is_as_counted = is_open and (score == '0' or score == '4') or not is_open and score == member_scores[f.counted]
+  if not score or not is_as_counted then
+    amiss(' is not among the members of ', f.group, ' as it should be')
+  end
+  if is_open and how ~= '' and not is_owed('edges', id) then amiss(' has ended and counts as open in ', f.group)
+  elseif not is_open and how == '' then amiss(' has not ended and does not count as open in ', f.group) end
+end
+-- That the key of a job is its own until the job's end, and nobody's behind it.
+local function check_its_key(id, f, how)
+  local k = key_of(f.key)
+  local is_its = k and (k.owner == id or k.next_one == id)
+  if f.point == 'e' and how == '' and not is_its then
+    mendable({'own_key', id}, 'job ', id, ' does not have its key ', f.key)
+  elseif f.point ~= 'p' and how ~= '' and is_its and not is_owed('edges', id) then
+    mendable({'holder', f.key, id}, 'job ', id, ' has ended and has its key ', f.key)
+  end
+end
+-- That somebody looks at its times.
+local function check_clock(id, f, how)
+  local p = read_history(call('HGET', history, id))
+  if how ~= '' or not p or call('HEXISTS', runs, id) == 1 then return end
+  if next_over(f.clock, has_begun(p)) and not stands_in_agenda('expire', id) then
+    mendable({'clock', id}, 'job ', id, ' has a time to be over, and nobody looks at it')
+  end
+end
+-- That each parent has it among its children, or is known to be there no more.
+local function check_parent(id, f, parent)
+  local score = tonumber(call('ZSCORE', after(parent.id), id) or '-2')
+  local its_end = end_of(parent.id, {})
+  -- Of an unmet child's the parent may be forgotten, and another job have its id.
+  local is_forgotten = parent.state >= '3' or its_end == 'missing' or f.is_unmet and score == -2
+  if not is_forgotten and score ~= tonumber(edge_score(f, parent)) then
+    mendable({'edge', id, parent.id}, 'job ', id, ' is not among the children of ', parent.id, ' as it should be')
+  end
+  if parent.state ~= '0' then return end
+  if its_end == 'missing' then
+    mendable({'lost_parent', id, parent.id}, 'job ', id, ' waits for ', parent.id, ', which does not exist')
+  elseif its_end ~= '' and not is_owed('edges', parent.id) then
+    local member = 'edges ' .. its_end .. ' ' .. parent.id
+    mendable({'owe', member}, 'job ', id, ' waits for ', parent.id, ', which has ended')
+  end
+end
+
+local agenda_words = {edges = true, again = true, expire = true, key = true, seal = true, cancel = true, forget = true}
+
+-- What is looked at: given each of it, with what a hash has under it, or its score.
+local look = {}
+
+function look.flow(id, value)
+  local f = read_flow(value)
+  if not f or write_flow(f) ~= value then
+    return mendable({'row', id}, 'what job ', id, ' has to do with others cannot be read')
+  end
+  has_mark('jobs wait for others')
+  local how = end_of(id, {})
+  if how == 'missing' then
+    return mendable({'lost', id}, 'there is something of others for job ', id, ', which does not exist')
+  end
+  if f.has_children and call('EXISTS', after(id)) == 0 then
+    mendable({'no_children', id}, 'job ', id, ' is said to have children and has none')
+  end
+  if f.group then check_member(id, f, how) end
+  if f.key then check_its_key(id, f, how) end
+  if f.clock then check_clock(id, f, how) end
+  for _, parent in ipairs(f.parents or {}) do check_parent(id, f, parent) end
+end
+function look.after(child)
+  local parent = sub(ARGV[4], #after('') + 1)
+  local f, its, names = flow_of(child), flow_of(parent), false
+  for _, one in ipairs(f and f.parents or {}) do names = names or one.id == parent end
+  if not names then
+    mendable({'child', parent, child}, 'job ', child, ' is among the children of ', parent, ' and does not name it')
+  end
+  if not (its and its.has_children) then
+    mendable({'children', parent}, 'job ', parent, ' has children and is not said to have any')
+  end
+end
+
+function look.agenda(member, at)
+  local what, id = match(member, '^(%l+) [sfde-] (.+)$')
+  local k = what == 'key' and key_of(id)
+  local function idle(...) mendable({'owe_no_more', member}, ...) end
+  if not (what and agenda_words[what]) then idle('what is still to be done of ', member, ' cannot be read')
+  elseif what == 'key' and not (k and k.point == 'p') then
+    idle('the end of a period is to be looked at of key ', id, ', which has none')
+  elseif what ~= 'key' and end_of(id, {}) == 'missing' then
+    idle('something is still to be done of job ', id, ', which does not exist')
+  elseif not is_instant(tonumber(at)) then
+    local whom = what == 'key' and 'key ' or 'job '
+    mendable({'instant', member}, 'what is to be done of ', whom, id, ' is to be done at no instant')
+  end
+  has_mark('something is still to be done')
+end
+
+function look.held_keys(key_text, value)
+  local k = key_of(key_text)
+  if not k or write_key(k) ~= value then
+    return mendable({'key', key_text}, 'who has key ', key_text, ' cannot be read')
+  end
+  if k.point == 'p' then
+    if not stands_in_agenda('key', key_text) then
+      mendable({'period', key_text}, 'key ', key_text, ' is held for a period, and nobody looks at its end')
+    end
+    return
+  end
+  for _, id in ipairs(k.next_one ~= '' and {k.owner, k.next_one} or {k.owner}) do
+    local f, how = flow_of(id), end_of(id, {})
+    if not f or f.key ~= key_text then
+      mendable({'holder', key_text, id}, 'job ', id, ' has key ', key_text, ' and does not know of it')
+    elseif how ~= '' and not is_owed('edges', id) then
+      mendable({'holder', key_text, id}, 'job ', id, ' has key ', key_text, ', and has ended')
+    end
+  end
+end
+
+function look.groups(name, value)
+  local g = group_of(name)
+  local function amiss(...) mendable({'group', name}, 'group ', name, ...) end
+  if not g or write_group(g) ~= value then return amiss(' cannot be read') end
+  local function count(score) return call('ZCOUNT', members(name), score, score) end
+  local open = count(0) + count(4)
+  if g.open ~= open then amiss(' has ', open, ' open members and counts ', g.open) end
+  if g.s < count(1) or g.f < count(2) or g.d < count(3) then amiss(' has more members than it counts') end
+  if is_finished(g) ~= (g.ended > 0) then amiss(' does not say rightly whether it has ended') end
+  local node = node_of(name)
+  if g.state == 'o' and not stands_in_agenda('seal', node) then amiss(' is not sealed, and nobody looks at that')
+  elseif g.state == 'c' and count(0) > 0 and not stands_in_agenda('cancel', node) then
+    amiss(' was cancelled, and nobody ends its members')
+  elseif is_finished(g) and not stands_in_agenda('forget', node) then amiss(' has ended, and nobody forgets it') end
+end
+function look.members(id)
+  local name = sub(ARGV[4], #members('') + 1)
+  local f = flow_of(id)
+  if not (f and f.group == name) then
+    mendable({'membership', name, id}, 'job ', id, ' is among the members of ', name, ' and does not know of it')
+  end
+end
+
+-- Of a line of those that await, whoever is in it and in no other of its queue.
+function look.awaiting(id)
+  local record = call('HGET', jobs, id)
+  local queue = record and queue_of(record)
+  if not queue or line('awaiting', queue) ~= ARGV[4] then return end  -- told of with the lines
+  for _, kind in ipairs(line_kinds) do
+    if kind ~= 'awaiting' and call('ZSCORE', line(kind, queue), id) then return end
+  end
+  local f = flow_of(id)
+  if not (f and f.parents and not f.is_unmet) then
+    return mendable({'place', id}, 'job ', id, ' is awaiting and names no parents')
+  end
+  local is_met, is_unmet = verdict_on(f)
+  if is_met or is_unmet and f.unless ~= 'k' then
+    mendable({'place', id}, 'job ', id, ' is awaiting, and its parents have ended')
+  end
+end
+
+function look.queues(queue)
+  local first, told = call('ZRANGE', line('scheduled', queue), 0, 0, 'WITHSCORES')[2], call('ZSCORE', due, queue)
+  if first and not (told and tonumber(told) == tonumber(first)) then
+    mendable({'due', queue}, 'queue ', queue, ' has due jobs that nobody looks at')
+  elseif told and not first then
+    mendable({'due', queue}, 'queue ', queue, ' is listed as due and has nothing scheduled')
+  end
+  first, told = call('ZRANGE', line('processing', queue), 0, 0, 'WITHSCORES')[2], call('ZSCORE', ending, queue)
+  if first and (not told or tonumber(told) > tonumber(first)) then
+    mendable({'leases', queue, first}, 'queue ', queue, ' has leases that nobody looks at')
+  end
+end
+
+-- Looks at all of the slice; answers the cursor.
+local function look_through(scan)
+  local slice = call(scan, ARGV[4], ARGV[5], 'COUNT', ARGV[6])
+  for i = 1, #slice[2], scan == 'SSCAN' and 1 or 2 do look[ARGV[3]](slice[2][i], slice[2][i + 1]) end
+  return slice[1]
+end
