@@ -79,9 +79,9 @@ public:
   /// The same, and what came of each. Also unique_conflict, group_closed, and not_found for a parent or a group.
   std::vector<result<enqueue_report>> enqueue_reporting(std::vector<new_job> jobs);
   /// Stores all of these in one step, or none; a job may run after one that stands before it. The ids, or why: the
-  /// first job that was refused. Asking again with the same ids and content is fine. At most 1,000 jobs with 2,000
-  /// parents and 4 MiB in all, else too_large. A job whose unique key another has is refused too, whatever its rule
-  /// would have done but for replace and coalesce. See job_graph.hpp.
+  /// first job that was refused. Asking again with the same ids and content is fine while the store keeps them. At most
+  /// 1,000 jobs with 2,000 parents and 4 MiB in all, else too_large. A job whose unique key another has is refused,
+  /// too, unless its rule is to replace or to coalesce. See job_graph.hpp.
   result<std::vector<job_id>> enqueue_all(std::vector<new_job> jobs);
 
   /// Makes a group, and then again: fine, when it is in the same one. illegal_transition when it is not. group_closed,

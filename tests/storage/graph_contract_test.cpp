@@ -71,15 +71,19 @@ ON_EACH_STORE("dag-1 A graph of which a part is there already, or whose unique k
   audit(w);
 }
 
-ON_EACH_STORE("dag-1 A graph of a thousand jobs is stored in one step") {
-  std::vector<prepared_job> chain = {prepared({.id = "j0"})};
-  for (int i = 1; i < 1000; ++i)
+ON_EACH_STORE("dag-1 A graph of a thousand jobs of one group is stored in one step") {
+  REQUIRE(create(w, "g").code == errc::none);
+  std::vector<prepared_job> chain = {member("j0", "g")};
+  for (int i = 1; i < 1000; ++i) {
     chain.push_back(after(cat("j", i), {cat("j", i - 1)}));
+    flow_of(chain.back()).group = "g"_group;
+  }
   for (const auto code : put_graph(w, chain).each)
     REQUIRE(code == errc::none);
   end(w, "j0");
   CHECK(state(w, "j1") == job_state::enqueued);
   CHECK(state(w, "j999") == job_state::awaiting);
+  CHECK(group_in_words(w, "g") == "999 open, 1 succeeded, 0 failed, 0 deleted");
   audit(w);
 }
 

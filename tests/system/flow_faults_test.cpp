@@ -142,7 +142,7 @@ private:
 struct plan {
   struct group {
     std::vector<std::string> jobs, groups;
-    bool may_be_cancelled = false;
+    bool may_lose_members = false;  // by its cancel, or to jobs with the same unique keys
   };
   struct child {
     std::string id;
@@ -328,7 +328,7 @@ private:
   // Half of them have keys until they end; the others until they start, or wait for whoever has it.
   void put_twins(int r, const std::string& group) {
     must(insist([&] { return w_.client->create_group({group_name(group)}); }), "make " + group);
-    made.groups[group];
+    made.groups[group].may_lose_members = true;
     std::vector<new_job> jobs;
     for (int i = 0; i < twins; ++i) {
       const auto key = (i % 2 == 0 ? "end" : "start") + std::to_string(pick(keys));
@@ -367,7 +367,8 @@ private:
   void cancel_group(const std::string& name) {
     const auto told = insist([&] { return w_.client->cancel_group(group_name(name)); });
     if (!told && told.error().code != errc::illegal_transition) must(told, "cancel " + name);
-    made.groups.at(name).may_be_cancelled = true;
+    for (auto in = name; made.groups.contains(in); in += ".in")
+      made.groups.at(in).may_lose_members = true;
   }
 
   std::size_t pick(std::size_t of) { return std::uniform_int_distribution<std::size_t>(0, of - 1)(dice_); }
@@ -494,8 +495,13 @@ private:
     if (!told) return fault("group " + name + ": " + to_string(told.error()));
     statuses_[name] = *told;
     std::map<job_state, std::uint64_t> counted;
-    for (const auto& id : group.jobs)
-      ++counted[end_of(id).state];
+    for (const auto& id : group.jobs) {
+      const auto state = end_of(id).state;
+      ++counted[state];
+      if (state == job_state::deleted && !group.may_lose_members && !plan_.cancelled.contains(id))
+        fault(id + " is deleted, and nobody asked for that");
+      if (state == job_state::failed && !plan_.failing.contains(id)) fault(id + " has failed, and its handler did not");
+    }
     for (const auto& in : group.groups)
       ++counted[end_of_group(in)];
     const auto in_words = [](std::uint64_t open, std::uint64_t succeeded, std::uint64_t failed, std::uint64_t deleted) {
@@ -607,14 +613,14 @@ void go_through_faults(const std::string& store, std::chrono::seconds how_long) 
       180s);
   INFO((over ? "" : who_waits(w)));
   CHECK(over);
-  const judge told(w, all.made);
+  judge told(w, all.made);
   std::printf(
       "%s, seed %u: %zu jobs in %d rounds and %.0f s; %d kills, %d stops, %d restarts of the store; %d runs lost, %d "
       "jobs run more than once; of groups %d succeeded, %d failed, %d deleted, %d cancelled; %d children unmet; %d "
       "cancelled while they ran\n",
       store.c_str(), seed, told.jobs(), all.rounds, std::chrono::duration<double>(steady_clock::now() - begin).count(),
-      harm.kills, harm.stops, harm.restarts, told.lost, told.doubled, told.group_ends.at(job_state::succeeded),
-      told.group_ends.at(job_state::failed), told.group_ends.at(job_state::deleted), told.cancelled_groups,
+      harm.kills, harm.stops, harm.restarts, told.lost, told.doubled, told.group_ends[job_state::succeeded],
+      told.group_ends[job_state::failed], told.group_ends[job_state::deleted], told.cancelled_groups,
       told.deleted_children, told.cancelled_in_run);
   CHECK(told.faults == none);
   CHECK(told.lost > 0);

@@ -17,7 +17,7 @@ local lost = {}   -- of whom nothing is to be left
 local behind = {}  -- writes that come last
 local mends = {}
 local scan_for = {queues = 'SSCAN', flow = 'HSCAN', held_keys = 'HSCAN', groups = 'HSCAN'}
-local function row_of(id) return flow_of(id) or {has_children = false} end
+local function row_of(id) return flow_of(id) or {has_children = call('EXISTS', after(id)) == 1} end
 
 function mends.mark() return 'it was set' end
 function mends.owe(member)
@@ -100,6 +100,10 @@ function mends.place(id)
     put_edges(id, f)
     change_flow(id, f)
   end
+  if f.need > #f.parents then  -- all that have it among their children have been looked at
+    f.need = #f.parents
+    change_flow(id, f)
+  end
   return place(id, f)
 end
 function mends.child(parent_id, id)
@@ -107,29 +111,31 @@ function mends.child(parent_id, id)
   local record = call('HGET', jobs, id)
   local queue = record and queue_of(record)
   local is_lost = queue and call('ZSCORE', line('awaiting', queue), id) and its_end ~= 'missing' and
-                  (not f.parents or f.on == 's' and f.unless == 'k' and f.need == #f.parents)
+                  (not f.parents or f.need > #f.parents)
   if not is_lost then
     add_one(flow_plan.dropped, after_parent(parent_id), id)
     return 'it was taken from them'
   end
-  -- What it wanted of its parents is lost with its row, so it is kept unless all of them succeed.
+  -- What it wanted of its parents is lost with its row, so it is kept unless all of them succeed. Until its line is
+  -- looked at it needs one more than are known, so that none of them releases it before the others are found.
   f.parents = f.parents or {}
   f.parents[#f.parents + 1] = {id = parent_id, state = its_end == '' and '0' or its_end == 's' and '1' or '2'}
-  f.need, f.delay, f.is_unmet, f.on, f.unless = #f.parents, 0, false, 's', 'k'
+  f.need, f.delay, f.is_unmet, f.on, f.unless = #f.parents + 1, 0, false, 's', 'k'
   change_flow(id, f)
   add_two(flow_plan.edges, after_parent(parent_id), edge_score(f, f.parents[#f.parents]), id)
   return 'it awaits it again'
 end
 
 -- Groups.
--- As what its members and the agenda say; that it is finished is found by the rules of groups.
+-- As what its members and the agenda say. One that had not finished is not sealed, so that it does not finish before all
+-- its members are known: who filled it seals it again, or it is cancelled in a day.
 local function group_or_remade(name)
   local g = group_of(name)
   if g then return g end
   local node = node_of(name)
   local function count(score) return call('ZCOUNT', members(name), score, score) end
   local was_cancelled = stands_in_agenda('cancel', node) or count(4) > 0
-  g = {state = was_cancelled and 'c' or stands_in_agenda('seal', node) and 'o' or 's', open = count(0) + count(4),
+  g = {state = was_cancelled and 'c' or stands_in_agenda('forget', node) and 's' or 'o', open = count(0) + count(4),
        s = count(1), f = count(2), d = count(3), created = now, ended = 0}
   change_group(name, g)
   return g
@@ -142,11 +148,14 @@ local function remade_if_group(node)
   return is_told and group_or_remade(name) and 'it was made anew from its members'
 end
 function mends.group(name)
-  local was_there, g, node = group_of(name), group_or_remade(name), node_of(name)
+  local was_there, node = group_of(name), node_of(name)
+  local had_failed = was_there and was_there.f > 0
+  local g = group_or_remade(name)
   local function count(score) return call('ZCOUNT', members(name), score, score) end
   g.open = count(0) + count(4)
   g.s, g.f, g.d = math.max(g.s, count(1)), math.max(g.f, count(2)), math.max(g.d, count(3))
   change_group(name, g)
+  if g.f > 0 and not had_failed then ended[#ended + 1] = {node, 'e'} end
   if is_finished(g) and g.ended == 0 then finish_group(name, g, ended)
   elseif is_finished(g) and not stands_in_agenda('forget', node) then owes_at('forget - ' .. node, now + group_kept)
   elseif not is_finished(g) and g.ended > 0 then

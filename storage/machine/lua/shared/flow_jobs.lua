@@ -48,11 +48,11 @@ local function awaits_group(parents, group)
   for i, parent in ipairs(parents) do open[i] = parent.id end
   while #open > 0 and n < max_followed do
     local id = table.remove(open)
-    n = n + 1
     if around[id] then return true end
     local f = not seen[id] and not group_in(id) and flow_of(id)
-    seen[id] = true
-    for _, parent in ipairs(f and f.parents or {}) do
+    if not seen[id] then seen[id], n = true, n + 1 end
+    -- Who is of this group was looked at when it was stored.
+    for _, parent in ipairs(f and f.group ~= group and f.parents or {}) do
       if parent.state == '0' then open[#open + 1] = parent.id end
     end
   end

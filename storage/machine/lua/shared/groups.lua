@@ -83,7 +83,7 @@ local function count_end(id, f, letter, ended)
   if not g then return end
   f.counted = letter
   change_flow(id, f)
-  g.open, g[letter] = g.open - 1, g[letter] + 1
+  g.open, g[letter] = math.max(0, g.open - 1), g[letter] + 1
   change_group(f.group, g)
   put_member(f.group, id, member_scores[letter])
   if letter == 'f' and g.f == 1 then ended[#ended + 1] = {node_of(f.group), 'e'} end

@@ -66,9 +66,12 @@ local function check_parent(id, f, parent)
     mendable({'edge', id, parent.id}, 'job ', id, ' is not among the children of ', parent.id, ' as it should be')
   end
   if parent.state ~= '0' then return end
+  local g = group_in(parent.id) and group_of(group_in(parent.id))
+  if g and f.on == 'e' and g.f > 0 then its_end = 'e' end
+  local is_told_later = g and its_end ~= 'e' and g.ended == 0  -- by the rules of groups
   if its_end == 'missing' then
     mendable({'lost_parent', id, parent.id}, 'job ', id, ' waits for ', parent.id, ', which does not exist')
-  elseif its_end ~= '' and not is_owed('edges', parent.id) then
+  elseif its_end ~= '' and not is_told_later and not is_owed('edges', parent.id) then
     local member = 'edges ' .. its_end .. ' ' .. parent.id
     mendable({'owe', member}, 'job ', id, ' waits for ', parent.id, ', which has ended')
   end
@@ -182,7 +185,9 @@ function look.awaiting(id)
     return mendable({'place', id}, 'job ', id, ' is awaiting and names no parents')
   end
   local is_met, is_unmet = verdict_on(f)
-  if is_met or is_unmet and f.unless ~= 'k' then
+  if f.need > #f.parents then
+    mendable({'place', id}, 'job ', id, ' is awaiting, and needs more parents than it names')
+  elseif is_met or is_unmet and f.unless ~= 'k' then
     mendable({'place', id}, 'job ', id, ' is awaiting, and its parents have ended')
   end
 end
