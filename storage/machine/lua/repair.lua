@@ -3,7 +3,7 @@
 -- somebody was not told of is owed again, and goes the way of all ends (continuations.lua).
 -- ARGV as of audit; [3]: what shared/mendable_rules.lua has rules for, in the order of machine/audit.cpp.
 -- Answer: the cursor; what was wrong; an empty list; of each finding what was done, or empty.
--- Invariant: asked again it finds nothing, but for what only another rule can mend, which comes later in that order.
+-- Asked again it finds nothing but what another rule has to mend, later in that order or in the next pass.
 begin_freeing()
 begin_flow_plan()
 call('HLEN', flow)
