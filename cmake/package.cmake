@@ -4,8 +4,8 @@ include(CMakePackageConfigHelpers)
 
 # What a program needs that links the static libraries: a new dependency of theirs is one word in two of these lists.
 set(SLUICE_NEEDS_PACKAGES Threads nlohmann_json spdlog)  # by find_package
-set(SLUICE_NEEDS_MODULES hiredis luajit sqlite3)         # by pkg-config, as PkgConfig::NAME
-set(SLUICE_PC_REQUIRES nlohmann_json spdlog hiredis luajit sqlite3) # for sluice.pc
+set(SLUICE_NEEDS_MODULES hiredis luajit openssl sqlite3) # by pkg-config, as PkgConfig::NAME
+set(SLUICE_PC_REQUIRES nlohmann_json spdlog hiredis luajit openssl sqlite3) # for sluice.pc
 
 set(SLUICE_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
 foreach(part client server dashboard)

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "core/text.hpp"
+#include "storage/redis/name_lookup.hpp"
 
 namespace sluice::storage::redis {
 namespace {
@@ -63,13 +64,17 @@ command& command::add(std::string_view word) {
 
 std::string command::encoded() const { return "*" + std::to_string(words_) + "\r\n" + body_; }
 
-result<std::unique_ptr<connection>> connection::open(const address& to, steady_point deadline,
-                                                     const stop_signal& stop) {
-  auto* context =
-      to.path.empty() ? redisConnectNonBlock(to.host.c_str(), to.port) : redisConnectUnixNonBlock(to.path.c_str());
+result<std::unique_ptr<connection>> connection::open(const address& to, const std::optional<tls_options>& tls,
+                                                     steady_point deadline, const stop_signal& stop) {
+  const auto failed = [&](const std::string& why) { return unavailable(cat("Redis at ", to_string(to), ": ", why)); };
+  redisContext* context = nullptr;
+  if (to.path.empty()) {
+    const auto ip = ip_of(to.host, deadline, stop);
+    if (!ip) return failed(ip.error().message);
+    context = redisConnectNonBlock(ip->c_str(), to.port);
+  } else context = redisConnectUnixNonBlock(to.path.c_str());
   if (!context) return unavailable("out of memory");
   std::unique_ptr<connection> made(new connection(context, stop));
-  const auto failed = [&](const std::string& why) { return unavailable(cat("Redis at ", to_string(to), ": ", why)); };
   if (context->err != 0) return failed(context->errstr);
   ::fcntl(context->fd, F_SETFD, FD_CLOEXEC);
   if (auto ready = made->wait(POLLOUT, deadline); !ready) return failed("it does not answer");
@@ -83,36 +88,58 @@ result<std::unique_ptr<connection>> connection::open(const address& to, steady_p
     set(context->fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
     set(context->fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
   }
+  if (tls)
+    if (auto begun = made->begin_tls(to, *tls, deadline); !begun) return failed(begun.error().message);
   return made;
 }
 
 connection::~connection() { redisFree(context_); }
 
 result<void> connection::wait(short events, steady_point deadline) {
+  return stop_.wait(context_->fd, events, deadline);
+}
+
+result<void> connection::begin_tls(const address& to, const tls_options& options, steady_point deadline) {
+  auto made = tls_session::over(context_->fd, to, options);
+  if (!made) return made.error();
+  tls_ = std::move(*made);
   for (;;) {
-    const auto left = stop_.bounded(deadline) - steady_clock::now();
-    if (left <= 0s) return unavailable(stop_.is_set() ? "the program is stopping" : "no answer in time");
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(left).count();
-    const timespec ts{ns / 1'000'000'000, ns % 1'000'000'000};
-    pollfd p[] = {{context_->fd, events, 0}, {stop_.descriptor(), POLLIN, 0}};
-    const int got = ::ppoll(p, stop_.is_set() ? 1 : 2, &ts, nullptr);
-    if (got < 0 && errno != EINTR) return unavailable(std::strerror(errno));
-    if (got > 0 && p[0].revents != 0) return {};
+    const auto done = tls_->shake_hands();
+    if (done.what == transfer::kind::moved) return {};
+    if (done.what == transfer::kind::failed) return unavailable(done.why);
+    if (auto ready = wait(done.what == transfer::kind::wait_to_write ? POLLOUT : POLLIN, deadline); !ready)
+      return unavailable("no answer to the TLS handshake");
   }
+}
+
+transfer connection::write(const char* bytes, std::size_t size) {
+  using enum transfer::kind;
+  if (tls_) return tls_->write(bytes, size);
+  const auto n = ::send(context_->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (n >= 0) return {moved, static_cast<std::size_t>(n)};
+  if (errno == EPIPE || errno == ECONNRESET) return {closed};
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {wait_to_write};
+  return {failed, 0, std::strerror(errno)};
+}
+
+transfer connection::read(char* into, std::size_t size) {
+  using enum transfer::kind;
+  if (tls_) return tls_->read(into, size);
+  const auto n = ::recv(context_->fd, into, size, MSG_DONTWAIT);
+  if (n > 0) return {moved, static_cast<std::size_t>(n)};
+  if (n == 0) return {closed};
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {wait_to_read};
+  return {failed, 0, std::strerror(errno)};
 }
 
 void connection::send_some() {
   while (out_at_ < out_.size()) {
-    const auto n = ::send(context_->fd, out_.data() + out_at_, out_.size() - out_at_, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      // That it has closed is told by the end of what it said before: often the reason.
-      const bool closed = errno == EPIPE || errno == ECONNRESET;
-      if (!closed && errno != EAGAIN && errno != EWOULDBLOCK) broken_ = std::strerror(errno);
-      return;
-    }
-    out_at_ += static_cast<std::size_t>(n);
-    sent_ += static_cast<std::uint64_t>(n);
+    const auto done = write(out_.data() + out_at_, out_.size() - out_at_);
+    // That it has closed is told by the end of what it said before: often the reason.
+    if (done.what == transfer::kind::failed) broken_ = done.why;
+    if (done.what != transfer::kind::moved) return;
+    out_at_ += done.bytes;
+    sent_ += done.bytes;
   }
   out_.clear();
   out_at_ = 0;
@@ -121,15 +148,14 @@ void connection::send_some() {
 
 void connection::read_some() {
   static thread_local std::array<char, read_size> buffer;
-  const auto n = ::recv(context_->fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
-  if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
-  if (n <= 0) {
-    broken_ = n == 0 ? "it closed the connection" : std::strerror(errno);
-    return;
-  }
-  received_ += static_cast<std::uint64_t>(n);
-  if (redisReaderFeed(context_->reader, buffer.data(), static_cast<std::size_t>(n)) != REDIS_OK)
-    broken_ = context_->reader->errstr;
+  do {
+    const auto done = read(buffer.data(), buffer.size());
+    if (done.what == transfer::kind::closed) broken_ = "it closed the connection";
+    else if (done.what == transfer::kind::failed) broken_ = done.why;
+    if (done.what != transfer::kind::moved) return;
+    received_ += done.bytes;
+    if (redisReaderFeed(context_->reader, buffer.data(), done.bytes) != REDIS_OK) broken_ = context_->reader->errstr;
+  } while (broken_.empty() && tls_ && tls_->has_unread());  // of which the socket will not tell
 }
 
 void connection::post(std::string_view bytes) {
@@ -154,6 +180,7 @@ result<owned_reply> connection::next(steady_point deadline) {
 
 bool connection::is_stale() const {
   if (!broken_.empty()) return true;
+  if (tls_ && tls_->has_unread()) return true;
   char byte = 0;
   const auto n = ::recv(context_->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);

@@ -1,6 +1,7 @@
 // One connection to a Redis server: bytes go out, replies come in, each by a deadline. hiredis connects and takes
-// the replies apart; sending and waiting are done here, since hiredis waits per read and may raise SIGPIPE.
-// One error ends a connection: what was asked and not answered is unknown, and nothing is read from it again.
+// the replies apart; sending and waiting are done here, since hiredis waits per read and may raise SIGPIPE; TLS, which
+// the hiredis of Debian 12 does not have, is tls.hpp's. One error ends a connection: what was asked and not answered is
+// unknown, and nothing is read from it again.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "core/clock.hpp"
 #include "storage/machine/reply.hpp"
 #include "storage/redis/stop_signal.hpp"
+#include "storage/redis/tls.hpp"
 #include "storage/redis/url.hpp"
 
 struct redisContext;
@@ -58,9 +60,9 @@ private:
 
 class connection {
 public:
-  // Connects, without a word said. Looking up a host's name is not bounded by the deadline. `stop` outlives the
-  // connection and ends its waits.
-  static result<std::unique_ptr<connection>> open(const address& to, steady_point deadline, const stop_signal& stop);
+  // Connects, without a word said but those of TLS. `stop` outlives the connection and ends its waits.
+  static result<std::unique_ptr<connection>> open(const address& to, const std::optional<tls_options>& tls,
+                                                  steady_point deadline, const stop_signal& stop);
   ~connection();
   connection(const connection&) = delete;
 
@@ -82,11 +84,15 @@ public:
 private:
   connection(redisContext* context, const stop_signal& stop) : context_(context), stop_(stop) {}
   result<void> wait(short events, steady_point deadline);
+  result<void> begin_tls(const address& to, const tls_options& options, steady_point deadline);
+  transfer write(const char* bytes, std::size_t size);
+  transfer read(char* into, std::size_t size);
   void send_some();
   void read_some();
 
   redisContext* context_;
   const stop_signal& stop_;
+  std::unique_ptr<tls_session> tls_;
   std::string out_;  // posted and not sent yet, from `out_at_`
   std::size_t out_at_ = 0;
   std::uint64_t posted_ = 0;

@@ -29,13 +29,32 @@ error refused(const address& a, std::string_view what) {
   return {errc::storage_unavailable, cat("Redis at ", to_string(a), ": ", printable(what, 300))};
 }
 
+result<void> authenticate(connection& c, const address& a, const credentials& who, steady_point deadline) {
+  if (who.empty()) return {};
+  const auto password = password_of(who);
+  if (!password) return password.error();
+  command auth{"AUTH"};
+  if (!who.user.empty()) auth.add(who.user);
+  c.post(auth.add(*password).encoded());
+  const auto said = c.next(deadline);
+  if (!said) return refused(a, said.error().message);
+  if (!said->root().is_error()) return {};
+  const auto why = said->root().text();
+  // Only its first word: some errors quote what they were sent.
+  return refused(a, cat("it refuses the user or password (", why.substr(0, why.find(' ')), ")"));
+}
+
 result<address> ask_sentinels(const location& where, steady_point deadline, const stop_signal& stop) {
   std::string why;
   for (const auto& sentinel : where.at) {
     const auto by = std::min(deadline, std::chrono::steady_clock::now() + sentinel_timeout);
-    auto opened = connection::open(sentinel, by, stop);
+    auto opened = connection::open(sentinel, where.tls, by, stop);
     if (!opened) {
       why = opened.error().message;
+      continue;
+    }
+    if (auto in = authenticate(**opened, sentinel, where.sentinel, by); !in) {
+      why = in.error().message;
       continue;
     }
     const auto said = ask(**opened, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", where.master}, by);
@@ -58,18 +77,10 @@ result<std::pair<std::unique_ptr<connection>, address>> log_in(const location& w
     if (!master) return master.error();
     to = std::move(*master);
   }
-  auto opened = connection::open(to, deadline, stop);
+  auto opened = connection::open(to, where.tls, deadline, stop);
   if (!opened) return opened.error();
   auto& c = **opened;
-  if (!where.password.empty() || !where.user.empty()) {
-    command auth{"AUTH"};
-    if (!where.user.empty()) auth.add(where.user);
-    auth.add(where.password);
-    // Only its first word: some errors quote what they were sent.
-    if (const auto said = ask(c, auth, deadline); !said)
-      return refused(to, cat("it refuses the user or password (",
-                             said.error().message.substr(0, said.error().message.find(' ')), ")"));
-  }
+  if (auto in = authenticate(c, to, where.server, deadline); !in) return in.error();
   if (where.db != 0) {
     command select{"SELECT"};
     if (const auto said = ask(c, select.add(where.db), deadline); !said) return refused(to, said.error().message);

@@ -91,9 +91,9 @@ public:
     if (auto up = ready(); !up) return up.error();
     return go_through(machine::audit);
   }
-  result<std::vector<repaired_finding>> repair() override {
+  result<void> repair(const telling& tell) override {
     if (auto up = ready(); !up) return up.error();
-    return go_through(machine::repair);
+    return go_through([&](const machine::asking& ask) { return machine::repair(ask, tell); });
   }
 
   result<void> open() {
@@ -122,8 +122,8 @@ public:
   }
 
 private:
-  template <class Found>
-  result<Found> go_through(result<Found> (*look)(const machine::asking&)) {
+  template <class Look>
+  std::invoke_result_t<const Look&, const machine::asking&> go_through(const Look& look) {
     looked_ = false;
     auto found = look([this](machine::call c, const std::function<void(const machine::item&)>& read) {
       return ask_one(std::move(c), read, steady_clock::now() + slice_timeout);

@@ -1,7 +1,12 @@
 #include "storage/redis/url.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <optional>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "core/text.hpp"
 
@@ -63,12 +68,14 @@ public:
     std::string_view options = mark == std::string_view::npos ? std::string_view() : rest.substr(mark + 1);
     rest = rest.substr(0, mark);
     if (!credentials(rest)) return wrong("in a user or password, write each of / @ ' \" and space as %XX");
-    const auto place = scheme == "redis+unix"       ? socket(rest)
-                       : scheme == "redis+sentinel" ? sentinels(rest)
-                                                    : server(rest);
+    const auto place = scheme == "redis+unix"          ? socket(rest)
+                       : scheme.ends_with("+sentinel") ? sentinels(rest)
+                                                       : server(rest);
     if (!place.empty()) return wrong(place);
+    if (scheme.starts_with("rediss")) made_.tls.emplace();
     while (!options.empty())
       if (const auto fault = option(cut(options, '&')); !fault.empty()) return wrong(fault);
+    if (const auto fault = contradiction(); !fault.empty()) return wrong(fault);
     return std::move(made_);
   }
 
@@ -87,8 +94,8 @@ private:
     cut(words, ':');
     const auto password = decoded(words);
     if (!user || !password) return false;
-    made_.user = *user;
-    made_.password = *password;
+    made_.server.user = *user;
+    made_.server.password = *password;
     return true;
   }
 
@@ -161,7 +168,40 @@ private:
       made_.wait_replicas = *n;
       return {};
     }
-    return cat("it takes ?prefix=, ?db= and ?wait_replicas=, not ?", printable(name, 60));
+    struct text_option {
+      std::string_view name;
+      std::string* into;
+    };
+    const text_option texts[] = {{"password_file", &made_.server.password_file},
+                                 {"password_variable", &made_.server.password_variable},
+                                 {"sentinel_user", &made_.sentinel.user},
+                                 {"sentinel_password_file", &made_.sentinel.password_file},
+                                 {"sentinel_password_variable", &made_.sentinel.password_variable},
+                                 {"ca", made_.tls ? &made_.tls->ca : nullptr},
+                                 {"cert", made_.tls ? &made_.tls->cert : nullptr},
+                                 {"key", made_.tls ? &made_.tls->key : nullptr},
+                                 {"tls_name", made_.tls ? &made_.tls->name : nullptr}};
+    for (const auto& one : texts) {
+      if (name != one.name) continue;
+      if (!one.into) return cat("?", name, "= is of TLS; write rediss:// or rediss+sentinel://");
+      if (name.starts_with("sentinel_") && made_.master.empty())
+        return cat("?", name, "= is of a URL that names sentinels");
+      const auto value = decoded(text);
+      if (!value || value->empty()) return cat("?", name, "= needs a value, with % and & as %25 and %26");
+      *one.into = *value;
+      return {};
+    }
+    return cat("it takes no ?", printable(name, 60),
+               "; what it takes: prefix, db, wait_replicas, password_file, password_variable, sentinel_user, "
+               "sentinel_password_file, sentinel_password_variable; with TLS ca, cert, key, tls_name");
+  }
+
+  std::string contradiction() const {
+    for (const auto* who : {&made_.server, &made_.sentinel})
+      if (!who->password.empty() + !who->password_file.empty() + !who->password_variable.empty() > 1)
+        return "it names more than one password for the same; keep one";
+    if (made_.tls && made_.tls->cert.empty() != made_.tls->key.empty()) return "?cert= and ?key= go together";
+    return {};
   }
 
   std::string shown_;
@@ -175,17 +215,31 @@ std::string to_string(const address& a) {
   return a.host.find(':') == std::string::npos ? cat(a.host, ":", a.port) : cat("[", a.host, "]:", a.port);
 }
 
+result<std::string> password_of(const credentials& who) {
+  if (!who.password_variable.empty()) {
+    if (const char* value = std::getenv(who.password_variable.c_str())) return std::string(value);
+    return error{errc::storage_unavailable,
+                 cat("the password of Redis: the variable ", printable(who.password_variable, 100), " is not set")};
+  }
+  if (who.password_file.empty()) return who.password;
+  std::ifstream file(who.password_file);
+  std::string first_line;
+  if (!std::getline(file, first_line) || first_line.empty())
+    return error{errc::storage_unavailable,
+                 cat("the password of Redis: the file ", printable(who.password_file, 200),
+                     file.is_open() ? " has none in its first line" : cat(" cannot be read: ", std::strerror(errno)))};
+  return first_line;
+}
+
 result<location> parse_url(const std::string& url) {
   const auto mark = url.find("://");
   const auto scheme = url.substr(0, mark);
-  if (scheme == "rediss")
-    return error{errc::invalid_argument,
-                 "rediss:// needs TLS, which the Redis client library here does not speak; run a TLS tunnel (stunnel, "
-                 "spiped) beside the program and name its end: redis://127.0.0.1:PORT/0"};
-  if (mark == std::string::npos || (scheme != "redis" && scheme != "redis+unix" && scheme != "redis+sentinel"))
+  constexpr std::string_view schemes[] = {"redis", "rediss", "redis+unix", "redis+sentinel", "rediss+sentinel"};
+  if (mark == std::string::npos || std::find(std::begin(schemes), std::end(schemes), scheme) == std::end(schemes))
     return error{errc::invalid_argument, cat("the store's URL '", without_credentials(url),
                                              "' is not understood; use redis://host:port/db, redis+unix:///path or "
-                                             "redis+sentinel://host1,host2/name/db")};
+                                             "redis+sentinel://host1,host2/name/db; with TLS rediss:// or "
+                                             "rediss+sentinel://")};
   return parser(url).run(std::string_view(url).substr(mark + 3), scheme);
 }
 

@@ -40,7 +40,7 @@ const std::string whole_number = "whole number from 1 to 1000";
 
 TEST_CASE("a file that is no JSON object is one fault of the whole file") {
   for (const auto& file : std::vector<broken>{
-           {"empty", "", {{"", "not JSON at byte"}}},
+           {"empty", " \n", {{"", "is empty"}}},
            {"words", "lease = 30s", {{"", "not JSON at byte"}}},
            {"cut off", R"({"lease": "30s")", {{"", "not JSON at byte"}}},
            {"trailing comma", R"({"lease": "30s",})", {{"", "not JSON at byte"}}},
@@ -120,7 +120,12 @@ TEST_CASE("each broken file tells where and what") {
        R"({"wait_replicas": 1, "storage": "redis://h/0?wait_replicas=2"})",
        {{"/wait_replicas", "say it once"}}},
       {"a Redis URL with a fault", R"({"storage": "redis://h:0"})", {{"/storage", "the port must be 1 to 65535"}}},
-      {"Redis with TLS", R"({"storage": "rediss://h"})", {{"/storage", "run a TLS tunnel"}}},
+      {"a certificate without its key", R"({"storage": "rediss://h?cert=a"})", {{"/storage", "?cert= and ?key="}}},
+      {"a certificate without TLS", R"({"storage": "redis://h?ca=a"})", {{"/storage", "write rediss://"}}},
+      {"two passwords", R"({"storage": "redis://:a@h?password_file=b"})", {{"/storage", "more than one password"}}},
+      {"a password of no sentinels",
+       R"({"storage": "redis://h?sentinel_password_variable=b"})",
+       {{"/storage", "names sentinels"}}},
   };
   for (const auto& file : files)
     check(file);

@@ -1,0 +1,90 @@
+#include "storage/redis/name_lookup.hpp"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include "core/text.hpp"
+#include "core/thread_name.hpp"
+
+namespace sluice::storage::redis {
+namespace {
+
+struct lookup {
+  const int over = ::eventfd(0, EFD_CLOEXEC);  // readable from then on
+  std::string ip;                              // these are written before
+  std::string fault;
+
+  lookup() = default;
+  lookup(const lookup&) = delete;
+  ~lookup() { ::close(over); }
+};
+
+// Never destroyed: a look-up may outlast main().
+struct all_lookups {
+  std::mutex lock;
+  std::map<std::string, std::shared_ptr<lookup>> under_way;
+};
+all_lookups& lookups() {
+  static auto* const all = new all_lookups;
+  return *all;
+}
+
+void carry_out(const std::string& host, lookup& into) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  int fault = 0;
+  for (const int family : {AF_INET, AF_INET6}) {
+    wanted.ai_family = family;
+    fault = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
+    if (fault == 0) break;
+  }
+  if (fault != 0) {
+    into.fault = cat("its name cannot be looked up: ", ::gai_strerror(fault));
+    return;
+  }
+  std::array<char, INET6_ADDRSTRLEN> digits{};
+  ::getnameinfo(found->ai_addr, found->ai_addrlen, digits.data(), digits.size(), nullptr, 0, NI_NUMERICHOST);
+  ::freeaddrinfo(found);
+  into.ip = digits.data();
+}
+
+std::shared_ptr<lookup> begin(const std::string& host) {
+  auto& all = lookups();
+  const std::lock_guard held(all.lock);
+  auto& its = all.under_way[host];
+  if (its) return its;
+  its = std::make_shared<lookup>();
+  std::thread([host, its] {
+    name_this_thread("sluice-names");
+    carry_out(host, *its);
+    auto& every = lookups();
+    {
+      const std::lock_guard guard(every.lock);
+      every.under_way.erase(host);
+    }
+    ::eventfd_write(its->over, 1);
+  }).detach();
+  return its;
+}
+
+}  // namespace
+
+result<std::string> ip_of(const std::string& host, steady_point deadline, const stop_signal& stop) {
+  in6_addr any{};
+  if (::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1) return host;
+  const auto its = begin(host);
+  if (auto ended = stop.wait(its->over, POLLIN, deadline); !ended)
+    return error{errc::storage_unavailable, cat("its name cannot be looked up: ", ended.error().message)};
+  if (!its->fault.empty()) return error{errc::storage_unavailable, its->fault};
+  return its->ip;
+}
+
+}  // namespace sluice::storage::redis
