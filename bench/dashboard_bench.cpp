@@ -391,6 +391,9 @@ void rates(const std::string& self, const std::string& url, int pairs, const std
 }  // namespace
 
 int main(int argc, char** argv) {
+  bench::help(argc, argv,
+              "dashboard_bench [--store redis|sqlite] [--jobs 1000000] [--pairs 7] [--only "
+              "looks|nobody|search|watchers|attack]");
   if (argc > 2 && std::strcmp(argv[1], "--serve") == 0) return serve(argv[2], argc > 3 ? argv[3] : "");
   sluice::set_log_level(sluice::log_level::error);
   bool redis = true;

@@ -106,6 +106,7 @@ double median(std::vector<double> of) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bench::help(argc, argv, "embedded_bench [--jobs N] [--rounds N] [--dir FOLDER]");
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024 * 1024);  // as `sluice work` does
   int jobs = 100'000, rounds = 5;
   fs::path dir = "bench-data";

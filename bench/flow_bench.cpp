@@ -1,5 +1,5 @@
 // What it costs that jobs have to do with others: each as a share of the same jobs without. And how soon many jobs are
-// released, cancelled and expired.
+// released, cancelled and expired. A chain is compared with handlers that enqueue the next job.
 //
 //   flow_bench [--store redis|sqlite] [--jobs N] [--rounds N] [--children N] [--cancels N] [--expiries N]
 //
@@ -40,11 +40,13 @@ double enqueue_all(sluice::client& client, int jobs, const each_job& change) {
 }
 
 // Starts a server and runs all that there is; the rate.
-double run_all(const std::string& url, int jobs) {
+double run_all(const std::string& url, int jobs, const std::function<void(int)>& after_each = {}) {
   std::atomic<int> ran{0};
   sluice::handler_registry handlers;
   handlers.handle("noop", [&](sluice::job_context&) {
-    if (++ran == jobs) ran.notify_all();
+    const auto its = ++ran;
+    if (after_each) after_each(its);
+    if (its == jobs) ran.notify_all();
   });
   sluice::server server(options_for(url, 2, 256), handlers);
   const auto begin = steady::now();
@@ -72,10 +74,35 @@ rates measure(stores& on, int jobs, const each_job& change, bool in_group = fals
 
 sluice::job_id id_of(int i) { return sluice::job_id("j" + std::to_string(i)); }
 
-void compare(stores& on, const char* what, int jobs, int rounds, const each_job& change, bool in_group = false) {
+rates measure_plain(stores& on, int jobs) {
+  return measure(on, jobs, [](int n, sluice::new_job& job) { job.id = id_of(n); });
+}
+
+// What a chain replaces: each handler enqueues the next job. The enqueues are those of plain jobs, and what runs is one
+// job after the other.
+rates measure_chain_by_hand(stores& on, int jobs) {
+  rates r;
+  r.enqueue = measure_plain(on, jobs).enqueue;
+  const auto url = on.url();
+  auto client = open_client(url);
+  const auto put = [&](int n) {
+    auto job = noop();
+    job.id = id_of(n);
+    must(client.enqueue(std::move(job)));
+  };
+  put(0);
+  r.run = run_all(url, jobs, [&](int ran) {
+    if (ran < jobs) put(ran);
+  });
+  return r;
+}
+
+using measure_without = rates (*)(stores&, int jobs);
+void compare(stores& on, const char* what, int jobs, int rounds, const each_job& change, bool in_group = false,
+             measure_without without = measure_plain) {
   std::vector<double> enqueue, run;
   for (int i = 0; i < rounds; ++i) {
-    const auto plain = measure(on, jobs, [](int n, sluice::new_job& job) { job.id = id_of(n); });
+    const auto plain = without(on, jobs);
     const auto its = measure(on, jobs, change, in_group);
     enqueue.push_back(its.enqueue / plain.enqueue);
     run.push_back(its.run / plain.run);
@@ -92,10 +119,13 @@ void compare(stores& on, const char* what, int jobs, int rounds, const each_job&
 }
 
 void compare_all(stores& on, int jobs, int rounds) {
-  compare(on, "a chain", jobs, rounds, [](int n, sluice::new_job& job) {
-    job.id = id_of(n);
-    if (n > 0) job.after.parents = {id_of(n - 1)};
-  });
+  compare(
+      on, "a chain", jobs, rounds,
+      [](int n, sluice::new_job& job) {
+        job.id = id_of(n);
+        if (n > 0) job.after.parents = {id_of(n - 1)};
+      },
+      false, measure_chain_by_hand);
   compare(
       on, "a group", jobs, rounds,
       [](int n, sluice::new_job& job) {
@@ -319,6 +349,8 @@ void expire(stores& on, int jobs, bool paused) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bench::help(argc, argv,
+              "flow_bench [--store redis|sqlite] [--jobs N] [--rounds N] [--children N] [--cancels N] [--expiries N]");
   if (argc == 5 && std::strcmp(argv[1], "--serve") == 0) return serve_until_told(argv[2], std::stoi(argv[3]), argv[4]);
   bool redis = true;
   int jobs = 100'000, children = 1'000'000, rounds = 3, cancels = 1'000, expiries = 100'000;

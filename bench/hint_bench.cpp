@@ -37,6 +37,7 @@ void measure(const char* what, const sluice::test::counted_server& server, const
 }  // namespace
 
 int main(int argc, char** argv) {
+  bench::help(argc, argv, "hint_bench [--store redis|sqlite]");
   bool redis = true;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--store") == 0) redis = std::strcmp(argv[i + 1], "sqlite") != 0;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -26,6 +27,13 @@ namespace bench {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 namespace fs = std::filesystem;
+
+// What `--help` says; the program ends then.
+inline void help(int argc, char** argv, const char* usage) {
+  if (argc < 2 || std::string_view(argv[1]) != "--help") return;
+  std::printf("usage: %s\n", usage);
+  std::exit(0);
+}
 
 inline double seconds_since(steady::time_point begin) {
   return std::chrono::duration<double>(steady::now() - begin).count();

@@ -250,6 +250,7 @@ void curve(redis_server& redis, long most) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bench::help(argc, argv, "redis_bench [--jobs N] [--seconds S] [--appendonly no|everysec|always] [--curve 1000000]");
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024 * 1024);  // as `sluice work` does
   sluice::set_log_level(sluice::log_level::warn);
   if (argc == 4 && std::strcmp(argv[1], "--produce") == 0) return produce(argv[2], std::stoi(argv[3]));

@@ -155,6 +155,7 @@ double idle_wakeups(const std::string& url, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bench::help(argc, argv, "sluice_bench [--jobs N] [--seconds S] [--dir FOLDER]");
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024 * 1024);  // as `sluice work` does
   if (argc == 4 && std::strcmp(argv[1], "--produce") == 0) return produce(argv[2], std::stoi(argv[3]));
   int jobs = 100'000;

@@ -416,6 +416,9 @@ void never_binding(stores& on, int pairs, int jobs) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bench::help(argc, argv,
+              "throttle_bench [--store redis|sqlite] [--only "
+              "semaphore|servers|turns|window|deferrals|line|beside|free] [--pairs 7] [--servers 4]");
   bool redis = true;
   std::string only;
   int pairs = 7, servers = 4;

@@ -135,6 +135,7 @@ void burst(stores& on, int jobs) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bench::help(argc, argv, "time_bench [--store redis|sqlite] [--only delayed|recurring|burst]");
   bool redis = true;
   std::string only;
   for (int i = 1; i + 1 < argc; i += 2) {

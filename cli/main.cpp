@@ -1,8 +1,11 @@
 #include <fcntl.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <string_view>
 
 #include "cli/commands.hpp"
 
@@ -12,6 +15,17 @@ namespace {
 void fill_closed_streams() {
   for (const int fd : {0, 1, 2})
     if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) != fd) return;
+}
+
+// `ps` shows the words of a process to everybody. They were read.
+void hide_passwords(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    const auto scheme = word.find("://");
+    const auto at = word.rfind('@');
+    const auto colon = scheme == word.npos ? word.npos : word.find(':', scheme + 3);
+    if (at != word.npos && colon < at) std::fill(argv[i] + colon + 1, argv[i] + at, '*');
+  }
 }
 
 int carry_out(const sluice::cli::command& c) {
@@ -36,6 +50,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, like a full disk
   const auto [command, exit_code] = sluice::cli::parse(argc, argv);
   if (!command) return exit_code;
+  hide_passwords(argc, argv);
   try {
     const int code = carry_out(*command);
     if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;

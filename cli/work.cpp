@@ -64,6 +64,11 @@ void tell_faults(const command& c, const config::loaded& got) {
                got.faults.size() == 1 ? "" : "s", c.config.c_str());
 }
 
+void tell_warnings(const command& c, const config::loaded& got) {
+  for (const auto& warning : got.warnings)
+    std::fprintf(stderr, "%s: warning: %s\n", c.config.c_str(), printable(log::redact(warning)).c_str());
+}
+
 // A program that starts nothing says why, whatever it logs.
 void cannot(const command& c, const char* what, const error& why) {
   if (c.log_from == log_level::off)
@@ -175,6 +180,7 @@ std::optional<result<void>> start_after_older(server& s, const std::string& url)
 int check(const command& c) {
   const auto got = read(c);
   if (!got) return 1;
+  tell_warnings(c, *got);
   if (!got->faults.empty()) return tell_faults(c, *got), 1;
   if (c.json) return 0;
   std::printf("%s is fine: %s\n", c.config.c_str(), log::redact(got->options.storage).c_str());
@@ -194,6 +200,8 @@ int work(const command& c) {
 
   set_log_level(c.log_from);
   set_log_format(c.log_as);
+  for (const auto& warning : got->warnings)
+    log::warn(warning);
   std::optional<exec::guard> guard;
   handler_registry handlers;
   handlers.handle("noop", [](job_context&) {});
@@ -201,7 +209,9 @@ int work(const command& c) {
     auto started = exec::guard::start();
     if (!started) return std::fprintf(stderr, "sluice: %s\n", to_string(started.error()).c_str()), 1;
     guard.emplace(std::move(*started));
-    handlers.handle("exec", exec::make_handler(*guard), {.prefetch = false});
+    auto handler = exec::make_handler(*guard, got->options.exec);
+    if (!handler) return cannot(c, "run exec jobs", handler.error()), 1;
+    handlers.handle("exec", std::move(*handler), {.prefetch = false});
   }
   // Before any job is claimed: a dashboard that cannot be had fails the start.
   if (const auto& asked = got->options.dashboard)

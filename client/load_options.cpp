@@ -7,6 +7,7 @@
 #include <sluice/config.hpp>
 
 #include "config/load.hpp"
+#include "core/log.hpp"
 #include "core/text.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
@@ -26,6 +27,8 @@ result<server_options> load_options(const std::string& path, const std::vector<s
     return error{errc::io_error, cat("cannot read ", printable(path, 300), ": ", std::strerror(errno))};
   auto loaded =
       config::load({text, config::environment(), sets}, {storage::check_url, throttling::check, scheduler::check});
+  for (const auto& warning : loaded.warnings)
+    log::warn(path, ": ", warning);
   if (loaded.faults.empty()) return std::move(loaded.options);
   std::string all;
   for (const auto& f : loaded.faults)

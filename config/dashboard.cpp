@@ -5,19 +5,6 @@
 namespace sluice::config {
 namespace {
 
-std::vector<std::string> read_texts(reader& from, std::string_view key) {
-  std::vector<std::string> all;
-  const auto* list = from.any(key);
-  if (!list) return all;
-  bool is_fine = list->is_array();
-  for (std::size_t i = 0; is_fine && i < list->size(); ++i) {
-    is_fine = (*list)[i].is_string() && !(*list)[i].get<std::string>().empty();
-    if (is_fine) all.push_back((*list)[i].get<std::string>());
-  }
-  if (!is_fine) from.fault_at(key, "must be a list of texts");
-  return all;
-}
-
 void read_users(reader& from, dashboard_options& options) {
   const auto* at = from.any("users");
   if (!at) return;
@@ -57,8 +44,8 @@ void read_dashboard(reader& from, const checks& by, server_options& options) {
   keep(o.hide_args, r.flag("hide_args"));
   keep(o.store_metrics, r.flag("store_metrics"));
   keep(o.metrics_token_file, r.text("metrics_token_file"));
-  o.hosts = read_texts(r, "hosts");
-  o.proxies = read_texts(r, "proxies");
+  o.hosts = r.texts("hosts");
+  o.proxies = r.texts("proxies");
   read_users(r, o);
   if (from.faults().size() > before || !by.dashboard) return;
   if (const auto wrong = by.dashboard(o))

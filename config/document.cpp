@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/json_fault.hpp"
 #include "core/text.hpp"
 
 namespace sluice::config {
@@ -35,9 +36,7 @@ public:
   bool end_object() override { return stack_.pop_back(), true; }
   bool end_array() override { return stack_.pop_back(), true; }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e) override {
-    std::string what = e.what();
-    if (const auto colon = what.find("parse error"); colon != std::string::npos) what = what.substr(colon);
-    faults_.push_back({"", cat("is not JSON at byte ", position, ": ", printable(what, 300))});
+    faults_.push_back({"", json_fault(position, e.what())});
     return false;
   }
 
@@ -166,6 +165,10 @@ std::string escaped(const std::string& key) {
 json parse_document(const std::string& text, std::vector<fault>& faults) {
   if (text.find('\0') != std::string::npos) {  // the parser would stop there and call it the end
     faults.push_back({"", "holds a NUL byte"});
+    return nullptr;
+  }
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    faults.push_back({"", "is empty; the least that it may say is {}"});
     return nullptr;
   }
   builder sax(faults);

@@ -29,7 +29,9 @@ json value_of(const std::string& text);
 // Words as "limit=4" laid out as a file has them.
 json value_of_words(const std::vector<std::string>& words, const char* example, std::vector<fault>& faults);
 
-// Environment and flags laid over the tree. What names no place is a fault.
-void apply_overrides(json& tree, const source& from, std::vector<fault>& faults);
+// Environment and flags laid over the tree. What names no place is a fault; a variable that is like none of the `known`
+// keys is another program's, and a warning. A fault of a place that a variable has set names the variable.
+void apply_overrides(json& tree, const source& from, const std::vector<std::string>& known, loaded& into);
+void name_variables(const source& from, const json& tree, std::vector<fault>& faults);
 
 }  // namespace sluice::config

@@ -121,7 +121,25 @@ void read_jobs(reader& from, server_options& options) {
   }
 }
 
-void read_all(const json& tree, const checks& by, const std::string& text, loaded& into) {
+void read_exec(reader& from, exec_options& o) {
+  const auto* at = from.any("exec");
+  if (!at) return;
+  reader r(*at, from.pointer("exec"), from.faults());
+  o.allow = r.texts("allow");
+  if (std::any_of(o.allow.begin(), o.allow.end(), [](const std::string& path) { return !path.starts_with('/'); }))
+    r.fault_at("allow", "must be whole paths of programs, as [\"/usr/bin/tar\"]");
+  keep(o.user, r.text("user"));
+  keep(o.folder, r.text("folder"));
+  o.variables = r.texts("variables");
+  keep(o.processor_time, r.time("processor_time", ranges::processor_time));
+  keep(o.memory_mib, r.number("memory_mib", ranges::exec_limit));
+  keep(o.file_mib, r.number("file_mib", ranges::exec_limit));
+  keep(o.open_files, r.number("open_files", ranges::exec_limit));
+  keep(o.processes, r.number("processes", ranges::exec_limit));
+}
+
+// Answers the keys that a configuration may have.
+std::vector<std::string> read_all(const json& tree, const checks& by, const std::string& text, loaded& into) {
   auto& o = into.options;
   reader r(tree, "", into.faults);
   if (const auto url = r.text("storage")) {
@@ -159,6 +177,7 @@ void read_all(const json& tree, const checks& by, const std::string& text, loade
     else o.storage += cat(o.storage.find('?') == std::string::npos ? "?" : "&", "wait_replicas=", *replicas);
   }
   keep(o.allow_exec, r.flag("allow_exec"));
+  read_exec(r, o.exec);
   // Before any queue is read, since a queue may need them.
   for (auto& [name, q] : o.queues)
     q.workers = default_workers(name, o.special_queue_workers);
@@ -167,6 +186,12 @@ void read_all(const json& tree, const checks& by, const std::string& text, loade
   read_throttlers(r, by, o);
   read_recurring(r, by, text, o);
   read_dashboard(r, by, o);
+  return r.known();
+}
+
+std::vector<std::string> known_keys() {
+  loaded nothing;
+  return read_all(json::object(), {}, {}, nothing);
 }
 
 }  // namespace
@@ -179,8 +204,9 @@ loaded load(const source& from, const checks& by) {
     result.faults.push_back({"", "must be one JSON object"});
     return result;
   }
-  apply_overrides(tree, from, result.faults);
+  apply_overrides(tree, from, known_keys(), result);
   read_all(tree, by, from.text, result);
+  name_variables(from, tree, result.faults);
   return result;
 }
 

@@ -40,6 +40,7 @@ struct checks {
 struct loaded {
   server_options options;
   std::vector<fault> faults;
+  std::vector<std::string> warnings;  // whole sentences, for whoever starts or checks
 };
 
 loaded load(const source& from, const checks& by);

@@ -30,7 +30,8 @@ bool set_at(json& tree, const std::vector<std::string>& path, json value) {
   return true;
 }
 
-void apply_variable(json& tree, const std::string& name, const std::string& value, std::vector<fault>& faults) {
+// The keys that a variable names, as they stand in the tree where they do.
+std::vector<std::string> path_of(const json& tree, const std::string& name) {
   std::vector<std::string> path;
   const json* at = &tree;
   for (std::size_t from = prefix.size(); from <= name.size();) {
@@ -43,8 +44,25 @@ void apply_variable(json& tree, const std::string& name, const std::string& valu
     path.push_back(key);
     from = end + 2;
   }
+  return path;
+}
+
+void apply_variable(json& tree, const std::string& name, const std::string& value,
+                    const std::vector<std::string>& known, loaded& into) {
+  const auto path = path_of(tree, name);
+  const auto& first = path.front();
+  const bool is_ours = tree.contains(first) || std::find(known.begin(), known.end(), first) != known.end();
+  if (!is_ours && !first.empty() && !nearest(first, known)) {
+    into.warnings.push_back(
+        cat("the environment variable ", printable(name, 200), " names no setting and is left out"));
+    return;
+  }
+  if (first == "storage" && tree.contains(first) && tree[first] != json(value))
+    into.warnings.push_back(cat("SLUICE_STORAGE of the environment is stronger than the file: it works on ",
+                                printable(value, 300), ", not on ", printable(tree[first].dump(), 300)));
   if (!set_at(tree, path, value_of(value)))
-    faults.push_back({"", cat("environment variable ", name, " names a place inside something that is no object")});
+    into.faults.push_back(
+        {"", cat("environment variable ", name, " names a place inside something that is no object")});
 }
 
 std::string unescaped(std::string_view key) {
@@ -94,11 +112,21 @@ json value_of_words(const std::vector<std::string>& words, const char* example, 
   return value;
 }
 
-void apply_overrides(json& tree, const source& from, std::vector<fault>& faults) {
+void apply_overrides(json& tree, const source& from, const std::vector<std::string>& known, loaded& into) {
   for (const auto& [name, value] : from.environment)
-    apply_variable(tree, name, value, faults);
+    apply_variable(tree, name, value, known, into);
   for (const auto& set : from.sets)
-    apply_set(tree, set, faults);
+    apply_set(tree, set, into.faults);
+}
+
+void name_variables(const source& from, const json& tree, std::vector<fault>& faults) {
+  for (const auto& [name, value] : from.environment) {
+    std::string pointer;
+    for (const auto& key : path_of(tree, name))
+      pointer += "/" + escaped(key);
+    for (auto& f : faults)
+      if (f.pointer == pointer) f.problem += cat(" (set by the environment variable ", printable(name, 200), ")");
+  }
 }
 
 std::vector<std::pair<std::string, std::string>> environment() {

@@ -47,6 +47,19 @@ const json* reader::find(std::string_view key) {
   return at == value_.end() ? nullptr : &*at;
 }
 
+std::vector<std::string> reader::texts(std::string_view key) {
+  std::vector<std::string> all;
+  const auto* list = any(key);
+  if (!list) return all;
+  bool is_fine = list->is_array();
+  for (std::size_t i = 0; is_fine && i < list->size(); ++i) {
+    is_fine = (*list)[i].is_string() && !(*list)[i].get_ref<const std::string&>().empty();
+    if (is_fine) all.push_back((*list)[i].get<std::string>());
+  }
+  if (!is_fine) fault_at(key, "must be a list of texts");
+  return all;
+}
+
 const json* reader::any(std::string_view key) { return find(key); }
 
 const json* reader::wrong_type(std::string_view key, const json& value, std::string_view wanted) {

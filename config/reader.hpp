@@ -34,10 +34,14 @@ public:
   std::optional<duration> time(std::string_view key, ranges::range<duration> allowed);
   // One of `words`; answers its place.
   std::optional<std::size_t> choice(std::string_view key, const std::vector<std::string>& words);
+  // A list of texts, none of them empty.
+  std::vector<std::string> texts(std::string_view key);
   // Whatever stands there, or null.
   const json* any(std::string_view key);
 
   std::string pointer(std::string_view key) const;
+  // All keys that were asked for.
+  const std::vector<std::string>& known() const { return asked_; }
   void fault_at(std::string_view key, std::string problem);
   std::vector<fault>& faults() { return faults_; }
 

@@ -6,7 +6,8 @@
 namespace sluice {
 
 std::optional<time_point> parse_time(std::string_view text) {
-  static constexpr std::string_view form = "dddd-dd-ddTdd:dd:dd";
+  static constexpr std::string_view whole = "dddd-dd-ddTdd:dd:dd", to_the_minute = "dddd-dd-ddTdd:dd";
+  const auto form = text.size() == to_the_minute.size() + 1 ? to_the_minute : whole;
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto number = [&](std::size_t at, std::size_t size) {
     unsigned n = 0;
@@ -24,7 +25,7 @@ std::optional<time_point> parse_time(std::string_view text) {
   namespace chr = std::chrono;
   const chr::year_month_day date{chr::year(static_cast<int>(number(0, 4))), chr::month(number(5, 2)),
                                  chr::day(number(8, 2))};
-  const auto hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
+  const auto hour = number(11, 2), minute = number(14, 2), second = form == whole ? number(17, 2) : 0;
   if (!date.ok() || date.year() < chr::year(1900) || date.year() > chr::year(2199)) return std::nullopt;
   if (hour > 23 || minute > 59 || second > 59) return std::nullopt;
   duration rest{part.empty() ? 0 : number(form.size() + 1, part.size() - 1)};

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/ids.hpp"
+#include "core/json_fault.hpp"
 
 namespace sluice {
 namespace {
@@ -88,7 +89,7 @@ struct depth_check : nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return up(); }
   bool end_array() override { return up(); }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e) override {
-    problem = cat("is not JSON at byte ", position, ": ", e.what());
+    problem = json_fault(position, e.what());
     return false;
   }
   bool up() { return --depth, true; }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -17,6 +18,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/exec/exec_rules.hpp"
 #include "core/text.hpp"
 
 namespace sluice::exec {
@@ -74,19 +76,14 @@ command parse(const std::string& text) {
   return c;
 }
 
-// The environment of this process with the command's own variables over it.
-std::vector<char*> environment_for(command& c) {
+// The command's own variables stand over the others.
+std::vector<char*> environment_for(const rules& r, std::vector<std::string>& texts, const command& c) {
+  texts = r.environment;
+  for (const auto& own : c.env)
+    set_variable(texts, own.substr(0, own.find('=')), own.substr(own.find('=') + 1));
   std::vector<char*> all;
-  for (char** at = ::environ; at && *at; ++at) {
-    const std::string_view entry(*at);
-    const auto name = entry.substr(0, entry.find('=') + 1);
-    bool replaced = false;
-    for (const auto& own : c.env)
-      replaced = replaced || std::string_view(own).starts_with(name);
-    if (!replaced) all.push_back(*at);
-  }
-  for (auto& own : c.env)
-    all.push_back(own.data());
+  for (auto& text : texts)
+    all.push_back(text.data());
   all.push_back(nullptr);
   return all;
 }
@@ -108,7 +105,8 @@ private:
 };
 
 // In the child, between fork and exec: only async-signal-safe calls.
-[[noreturn]] void become(const guard& watch, char* const* argv, char* const* env, int output, int failed) {
+[[noreturn]] void become(const guard& watch, const rules& r, const char* program, char* const* argv, char* const* env,
+                         int output, int failed) {
   const auto give_up = [&](int why) {
     if (::write(failed, &why, sizeof why) < 0) ::_exit(126);
     ::_exit(127);
@@ -120,11 +118,19 @@ private:
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXFSZ})
     ::signal(signal, SIG_DFL);
+  if (r.has_user &&
+      (::setgroups(r.groups.size(), r.groups.data()) != 0 || ::setgid(r.group) != 0 || ::setuid(r.user) != 0))
+    give_up(errno);
+  if (!r.folder.empty() && ::chdir(r.folder.c_str()) != 0) give_up(errno);
+  for (const auto& limit : r.limits) {
+    const rlimit both{limit.most, limit.most};
+    if (::setrlimit(limit.what, &both) != 0) give_up(errno);
+  }
   const int null = ::open("/dev/null", O_RDONLY);
   if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(output, 2) < 0) give_up(errno);
   // Whatever the host opened without O_CLOEXEC is not the command's. `failed` closes at exec by itself.
   if (failed > 3) ::syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
-  ::execvpe(argv[0], argv, env);
+  ::execvpe(program, argv, env);
   give_up(errno);
   ::_exit(127);
 }
@@ -228,19 +234,25 @@ run_end follow(child& c, int output, int stop, const std::optional<duration>& ti
   return end;
 }
 
-outcome run(const guard& watch, job_context& context) {
+outcome run(const guard& watch, const rules& may, job_context& context) {
   command c;
   try {
     c = parse(context.args());
   } catch (const std::exception& e) {
     return outcome::do_not_retry(e.what());
   }
+  const auto program = program_of(may, c.argv[0]);
+  if (!program)
+    return outcome::do_not_retry(cat("exec: ", printable(c.argv[0], 200),
+                                     " is not among the programs that this server's "
+                                     "configuration allows (/exec/allow)"));
   // Everything that allocates comes before the fork.
   std::vector<char*> argv;
   for (auto& one : c.argv)
     argv.push_back(one.data());
   argv.push_back(nullptr);
-  auto env = environment_for(c);
+  std::vector<std::string> env_texts;
+  const auto env = environment_for(may, env_texts, c);
   std::array<int, 2> out{}, failed{};
   file out_read, out_write, failed_read, failed_write, stop(::eventfd(0, EFD_CLOEXEC));
   if (stop.get() < 0) return outcome::failed(cat("eventfd: ", std::strerror(errno)));
@@ -254,7 +266,7 @@ outcome run(const guard& watch, job_context& context) {
 
   const pid_t pid = ::fork();
   if (pid < 0) return outcome::failed(cat("fork: ", std::strerror(errno)));
-  if (pid == 0) become(watch, argv.data(), env.data(), out_write.get(), failed_write.get());
+  if (pid == 0) become(watch, may, program->c_str(), argv.data(), env.data(), out_write.get(), failed_write.get());
   child process(watch, pid);
   ::setpgid(pid, pid);  // both sides do it, so that it is done before either goes on
   out_write.close();
@@ -289,8 +301,10 @@ outcome run(const guard& watch, job_context& context) {
 
 }  // namespace
 
-handler make_handler(const guard& watch) {
-  return [&watch](job_context& context) { return run(watch, context); };
+result<handler> make_handler(const guard& watch, const exec_options& options) {
+  auto may = rules_of(options);
+  if (!may) return may.error();
+  return handler([&watch, may = std::move(*may)](job_context& context) { return run(watch, may, context); });
 }
 
 }  // namespace sluice::exec

@@ -1,17 +1,18 @@
 // The built-in job type `exec`: runs a command. Args: {"argv": ["tar", "cf", …], "timeout": "30s",
 // "env": {"NAME": "value"}}. The command is a process group of its own, without a shell. Its output
 // (the first 64 KiB of stdout and stderr together) is the job's result; an exit other than 0 is a
-// failure, and args that say nothing runnable are one that is not retried. The group is killed at the
-// timeout, when the job is asked to stop, and when this process dies.
+// failure, and args that say nothing runnable, or a program that is not allowed, are one that is not
+// retried. The group is killed at the timeout, when the job is asked to stop, and when this process dies.
 #pragma once
 
 #include <sluice/handler.hpp>
+#include <sluice/options.hpp>
 
 #include "cli/exec/guard.hpp"
 
 namespace sluice::exec {
 
-// `watch` must outlive the handler.
-handler make_handler(const guard& watch);
+// `watch` must outlive the handler. invalid_argument names what of the options cannot be: a user, a folder.
+result<handler> make_handler(const guard& watch, const exec_options& options);
 
 }  // namespace sluice::exec

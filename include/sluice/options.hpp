@@ -96,6 +96,22 @@ struct dashboard_options {
   std::string metrics_token_file{};    ///< Its first line, as bearer token, reads /metrics without a user.
 };
 
+/// What `exec` jobs of `sluice work` may do; a server of yours registers handlers of its own. Where nothing is said it
+/// is what the server may do.
+struct exec_options {
+  std::vector<std::string> allow{};  ///< The programs, by their whole paths. Empty: any.
+  std::string user{};                ///< As whom; the server must be root then.
+  std::string folder{};              ///< The working folder.
+  std::vector<std::string>
+      variables{};  ///< Of the server's environment, beside those of docs/configuration.md; "*": all.
+  /// Of each process of theirs.
+  std::optional<duration> processor_time{};
+  std::optional<std::uint64_t> memory_mib{};
+  std::optional<std::uint64_t> file_mib{};  ///< How big a file may become that it writes.
+  std::optional<std::uint64_t> open_files{};
+  std::optional<std::uint64_t> processes{};  ///< Of the user, whoever started them.
+};
+
 struct server_options {
   std::string storage = "sqlite:sluice.db";
   std::string server_name{};  ///< Empty: host name and pid.
@@ -111,7 +127,8 @@ struct server_options {
   retry_policy retry{};
   retention_options retention{};
   durability require_durability = durability::volatile_;
-  bool allow_exec = false;  ///< Whether `sluice work` runs `exec` jobs: any command, as its user.
+  bool allow_exec = false;  ///< Whether `sluice work` runs `exec` jobs.
+  exec_options exec{};
   /// Served queues by name, or by pattern with '*': one pool for each queue that matches.
   std::map<std::string, queue_options> queues{{"default", {}}};
   std::map<std::string, type_options> jobs{};

@@ -79,6 +79,8 @@ int main(int argc, char** argv) {
   const auto post = system.spawn(mailer);
 
   sluice::server_options options;
+  if (argc > 1 && std::string_view(argv[1]) == "--help")
+    return std::puts("usage: embed [STORE, as sqlite:embed.db]"), 0;
   options.storage = argc > 1 ? argv[1] : "sqlite:embed.db";
   options.queues["default"].workers = 2;  // so many mails at a time, whoever sends them
   options.jobs["send_email"].retry.delay = 100ms;

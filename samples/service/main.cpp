@@ -52,6 +52,7 @@ int cannot(const sluice::error& why) { return std::fprintf(stderr, "%s\n", sluic
 
 int main(int argc, char** argv) {
   sluice::catch_stop_signals();  // before anything else, so that none is missed
+  if (argc > 1 && std::string_view(argv[1]) == "--help") return std::puts("usage: service [FILE, as service.json]"), 0;
   const auto options = sluice::load_options(argc > 1 ? argv[1] : "service.json");
   if (!options) return cannot(options.error());
 

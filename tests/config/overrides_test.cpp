@@ -93,6 +93,35 @@ TEST_CASE("an override of an unknown key is a fault with the key that was meant"
   CHECK(by_flag[0].problem.find("'workers'") != std::string::npos);
 }
 
+TEST_CASE("a variable that is like no setting is another program's: a warning that names it") {
+  // As Kubernetes sets them beside a service of the name `sluice`.
+  for (const auto* name : {"SLUICE_PORT", "SLUICE_SERVICE_HOST", "SLUICE_PORT_6379_TCP_ADDR", "SLUICE_HOME"}) {
+    const auto got = test::load({text, {{name, "tcp://10.0.0.1:6379"}}, {}});
+    CHECK(got.faults.empty());
+    REQUIRE(got.warnings.size() == 1);
+    CHECK(got.warnings[0].find(name) != std::string::npos);
+  }
+}
+
+TEST_CASE("a fault of what a variable has set names the variable") {
+  for (const auto* name : {"SLUICE_LAESE", "SLUICE_QUEUES__GAME_CACHE_QUEUE__WORKER", "SLUICE_GRACE"}) {
+    const auto faults = faults_of({text, {{name, "2h"}}, {}});
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].problem.find(name) != std::string::npos);
+  }
+}
+
+TEST_CASE("that the environment takes a server to another store than its file's is a warning") {
+  const source from{R"({"storage": "sqlite:a.db"})", {{"SLUICE_STORAGE", "sqlite:b.db"}}, {}};
+  const auto got = test::load(from);
+  CHECK(got.options.storage == "sqlite:b.db");
+  REQUIRE(got.warnings.size() == 1);
+  CHECK(got.warnings[0].find("sqlite:b.db") != std::string::npos);
+  CHECK(got.warnings[0].find("sqlite:a.db") != std::string::npos);
+  CHECK(test::load({R"({"storage": "sqlite:b.db"})", from.environment, {}}).warnings.empty());
+  CHECK(test::load({"{}", from.environment, {}}).warnings.empty());
+}
+
 TEST_CASE("an override inside of something that is no object is a fault") {
   CHECK(faults_of({text, {{"SLUICE_LEASE__MOST", "1"}}, {}}).size() == 1);
   CHECK(faults_of({text, {}, {"/lease/most=1"}}).size() == 1);
@@ -107,8 +136,10 @@ TEST_CASE("a flag that is no pointer and value is a fault") {
 }
 
 TEST_CASE("strange overrides do no harm") {
-  for (const auto* name : {"SLUICE_", "SLUICE__", "SLUICE____", "SLUICE_QUEUES__", "SLUICE_QUEUES____WORKERS"})
-    CHECK_FALSE(faults_of({text, {{name, "1"}}, {}}).empty());
+  for (const auto* name : {"SLUICE_", "SLUICE__", "SLUICE____", "SLUICE_QUEUES__", "SLUICE_QUEUES____WORKERS"}) {
+    const auto got = test::load({text, {{name, "1"}}, {}});
+    CHECK(got.faults.size() + got.warnings.size() > 0);
+  }
   for (const auto* set : {"/=1", "//=1", "/queues/=1", "/queues/~2/workers=1"})
     CHECK_FALSE(faults_of({text, {}, {set}}).empty());
   CHECK_FALSE(faults_of({text, {{"SLUICE_QUEUES", std::string(100'000, '[')}}, {}}).empty());

@@ -13,6 +13,7 @@ TEST_CASE("an instant is read as it is written") {
     CHECK(format_time(*at) == text);
   }
   CHECK(parse_time("1970-01-01T00:00:01Z") == from_micros(1'000'000));
+  CHECK(parse_time("1970-01-01T00:01Z") == from_micros(60'000'000));
   CHECK(parse_time("1970-01-01T00:00:01.5Z") == from_micros(1'500'000));
   CHECK(parse_time("1970-01-01T00:00:01.000001Z") == from_micros(1'000'001));
 }
@@ -22,7 +23,6 @@ TEST_CASE("what is no instant is not read as one") {
                            "Z",
                            "now",
                            "2026-03-08",
-                           "2026-03-08T07:00Z",
                            "2026-03-08T07:00:00",
                            "2026-03-08T07:00:00+01:00",
                            "2026-03-08 07:00:00Z",
