@@ -2,6 +2,7 @@
 #include "actors/facade_parts.hpp"
 #include "core/no_job.hpp"
 #include "core/ranges.hpp"
+#include "storage/requeue_failed.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -33,6 +34,14 @@ caf::result<group_status> facade_groups::change(facade_store& store, what change
 
 caf::result<group_status> facade_groups::describe(facade_store& store, const group_name& name) {
   return store.promise<group_status>([&](const storage::callback<group_status>& then) { tell(store, name, then); });
+}
+
+caf::result<std::uint64_t> facade_groups::requeue_failed(facade_store& store, const group_name& name) {
+  return store.promise<std::uint64_t>([&](const storage::callback<std::uint64_t>& then) {
+    storage::requeue_failed(store.async_store(), name, {}, [then](const result<storage::requeued_members>& came) {
+      then(came ? came->count() : came.error());
+    });
+  });
 }
 
 caf::result<job_id> facade_jobs::cancel(const job_id& id) {

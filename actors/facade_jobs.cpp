@@ -2,6 +2,7 @@
 
 #include "actors/facade_parts.hpp"
 #include "core/no_job.hpp"
+#include "storage/all_or_none.hpp"
 #include "throttling/managing.hpp"
 
 namespace sluice::actors {
@@ -15,24 +16,40 @@ constexpr std::size_t looked_in_a_sweep = 5'000;
 
 // --- Enqueueing and looking.
 
+void facade_jobs::enqueue(new_job job, const caf::actor& observer, const storage::callback<enqueue_report>& then) {
+  auto ready = pipeline_.prepare(std::move(job), e_->store->now());
+  if (!ready) return then(ready.error());
+  const auto id = ready->id;
+  if (observer) add_watch(id, observer, false);
+  storage::enqueue_request request;
+  request.jobs.push_back(std::move(*ready));
+  storage::ask_for<storage::enqueue_answer>(
+      store_.async_store(), std::move(request), [this, id, observer, then](const result<storage::enqueue_answer>& got) {
+        auto came = got ? storage::report_of(id, *got, 0) : result<enqueue_report>(got.error());
+        const bool is_it = came && came->id == id;
+        if (observer) settle_watch(id, observer, !is_it);
+        if (observer && came && !is_it) watch(came->id, observer);
+        then(std::move(came));
+      });
+}
+
 caf::result<job_id> facade_jobs::enqueue(new_job job, const caf::actor& observer) {
   return store_.promise<job_id>([&](const storage::callback<job_id>& then) {
-    auto ready = pipeline_.prepare(std::move(job), e_->store->now());
-    if (!ready) return then(ready.error());
-    const auto id = ready->id;
-    if (observer) add_watch(id, observer, false);
-    storage::enqueue_request request;
-    request.jobs.push_back(std::move(*ready));
-    storage::ask_for<storage::enqueue_answer>(store_.async_store(), std::move(request),
-                                              [this, id, observer, then](const result<storage::enqueue_answer>& got) {
-                                                result<job_id> came = id;
-                                                if (!got) came = got.error();
-                                                else if (auto told = storage::report_of(id, *got, 0); told)
-                                                  came = std::move(told->id);
-                                                else came = told.error();
-                                                if (observer) settle_watch(id, observer, !came.ok());
-                                                then(std::move(came));
-                                              });
+    enqueue(std::move(job), observer, [then](result<enqueue_report> came) {
+      if (came) then(std::move(came->id));
+      else then(came.error());
+    });
+  });
+}
+
+caf::result<enqueue_report> facade_jobs::enqueue_reporting(new_job job) {
+  return store_.promise<enqueue_report>(
+      [&](const storage::callback<enqueue_report>& then) { enqueue(std::move(job), nullptr, then); });
+}
+
+caf::result<std::vector<job_id>> facade_jobs::enqueue_all(std::vector<new_job> jobs) {
+  return store_.promise<std::vector<job_id>>([&](const storage::callback<std::vector<job_id>>& then) {
+    storage::enqueue_all(store_.async_store(), pipeline_, std::move(jobs), e_->store->now(), then);
   });
 }
 

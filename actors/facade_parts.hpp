@@ -68,6 +68,8 @@ public:
       : store_(store), e_(std::move(e)), pipeline_(pipeline) {}
 
   caf::result<job_id> enqueue(new_job job, const caf::actor& observer);  // who may be null
+  caf::result<enqueue_report> enqueue_reporting(new_job job);
+  caf::result<std::vector<job_id>> enqueue_all(std::vector<new_job> jobs);
   caf::result<job> find(const job_id& id);
   caf::result<explanation> explain(const job_id& id);
   caf::result<job_id> cancel(const job_id& id);
@@ -86,6 +88,7 @@ private:
   };
   using observers = std::vector<observer_entry>;
 
+  void enqueue(new_job job, const caf::actor& observer, const storage::callback<enqueue_report>& then);
   void add_watch(const job_id& id, const caf::actor& observer, bool stored);
   void settle_watch(const job_id& id, const caf::actor& observer, bool refused);
   void forget(std::map<job_id, observers>::iterator at);
@@ -104,6 +107,7 @@ namespace facade_groups {
 caf::result<group_status> change(facade_store& store, storage::change_group_request::what change,
                                  const new_group& group);
 caf::result<group_status> describe(facade_store& store, const group_name& name);
+caf::result<std::uint64_t> requeue_failed(facade_store& store, const group_name& name);
 }  // namespace facade_groups
 
 namespace facade_locks {

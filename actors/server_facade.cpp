@@ -116,6 +116,8 @@ facade_actor::behavior_type facade(facade_actor::stateful_pointer<facade_state> 
   return {
       [d](enqueue_atom, new_job& job) { return d->jobs.enqueue(std::move(job), nullptr); },
       [d](enqueue_atom, new_job& job, const caf::actor& observer) { return d->jobs.enqueue(std::move(job), observer); },
+      [d](enqueue_reporting_atom, new_job& job) { return d->jobs.enqueue_reporting(std::move(job)); },
+      [d](enqueue_all_atom, std::vector<new_job>& jobs) { return d->jobs.enqueue_all(std::move(jobs)); },
       [d](watch_atom, const job_id& id, const caf::actor& observer) { d->jobs.watch(id, observer); },
       [d](find_atom, const job_id& id) { return d->jobs.find(id); },
       [d](explain_atom, const job_id& id) { return d->jobs.explain(id); },
@@ -128,6 +130,7 @@ facade_actor::behavior_type facade(facade_actor::stateful_pointer<facade_state> 
       [d](cancel_group_atom, const group_name& name) {
         return facade_groups::change(d->store, change_group::cancel, {name});
       },
+      [d](requeue_failed_atom, const group_name& name) { return facade_groups::requeue_failed(d->store, name); },
       [d](set_handler_atom, const job_type& type, const caf::actor& actor) { d->handlers.name(type, actor); },
       [d](set_throttler_actor_atom, const std::string& custom, const throttler_actor& actor) {
         d->name_throttler(custom, actor);

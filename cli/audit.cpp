@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdio>
 
 #include <sluice/client.hpp>
@@ -13,13 +12,7 @@ namespace sluice::cli {
 namespace {
 
 // In the operator log, with the first of what was mended. The repair stands, whatever becomes of its note.
-void note(storage::store& store, const command& c, const std::vector<storage::repaired_finding>& found) {
-  storage::log_action_request noted{options_of(c).by, "repair", {}, 0};
-  for (const auto& one : found) {
-    if (one.done.empty()) continue;
-    ++noted.count;
-    if (noted.about.size() < storage::max_about) noted.about.push_back(one.finding);
-  }
+void note(storage::store& store, storage::log_action_request noted) {
   if (noted.count == 0) return;
   const auto answers = store.apply(std::vector<storage::request>{std::move(noted)});
   if (const auto* failed = std::get_if<error>(&answers.at(0)))
@@ -28,15 +21,21 @@ void note(storage::store& store, const command& c, const std::vector<storage::re
 }
 
 int repair(storage::store& store, const command& c) {
-  const auto found = store.repair();
-  if (!found) return failed(found.error());
-  note(store, c, *found);
-  for (const auto& [finding, done] : *found)
+  storage::log_action_request mended{options_of(c).by, "repair", {}, 0};
+  bool is_left = false;
+  const auto gone = store.repair([&](const storage::repaired_finding& found) {
+    const auto& [finding, done] = found;
+    if (done.empty()) is_left = true;
+    else if (++mended.count <= storage::max_about) mended.about.push_back(finding);
     print_line(c.json ? cat("{\"finding\":", json_quoted(finding),
                             ",\"repaired\":", done.empty() ? "null" : json_quoted(done), "}")
                       : printable(cat(finding, done.empty() ? "; left as it is" : "; repaired: ", done)));
-  if (!c.json && found->empty()) print_line("nothing is wrong");
-  return std::all_of(found->begin(), found->end(), [](const auto& one) { return !one.done.empty(); }) ? 0 : 1;
+  });
+  const bool is_right = gone.ok() && !is_left && mended.count == 0;
+  note(store, std::move(mended));
+  if (!gone) return failed(gone.error());
+  if (!c.json && is_right) print_line("nothing is wrong");
+  return is_left ? 1 : 0;
 }
 
 }  // namespace

@@ -73,7 +73,14 @@ std::string throttler_prefixes() {
 constexpr const char* enqueue_help =
     "Stores one job and prints its id. TYPE is what a server has a handler for: `noop`, `exec`\n"
     "({\"argv\": [...], \"timeout\": \"30s\", \"env\": {...}}; where allow_exec is on), or your own.\n"
-    "The same --id and content again is the same job, so a command that was cut off can be repeated.";
+    "The same --id and content again is the same job, so a command that was cut off can be repeated.\n"
+    "Jobs that run after each other are stored all or none by `sluice enqueue-all`.";
+
+constexpr const char* enqueue_all_help =
+    "Stores all jobs of a file in one step, or none, and prints their ids. Each line is a job, in the\n"
+    "words of the API (docs/dashboard.md), as\n"
+    "  {\"type\": \"report\", \"id\": \"report\", \"args\": {\"year\": 2026}, \"after\": [\"fetch\"]}\n"
+    "A job may run after one that stands before it. At most 1,000 jobs with 2,000 parents and 4 MiB.";
 
 constexpr const char* set_help =
     "Adds a throttler, or changes it as a whole, for all servers on the store, e.g.\n"
@@ -409,7 +416,8 @@ parsed refused(const std::string& name, const std::string& why) {
 }  // namespace
 
 open_mode mode_of(const command& c) {
-  static const std::set<std::string> makes{"work", "enqueue", "recurring set", "throttler set", "group create"};
+  static const std::set<std::string> makes{"work",          "enqueue",       "enqueue-all",
+                                           "recurring set", "throttler set", "group create"};
   static const std::set<std::string> looks{"jobs",
                                            "errors",
                                            "show",
@@ -475,6 +483,11 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   add_flow_options(*enqueue, c);
   enqueue->add_flag("--bulk", c.bulk,
                     "Each line that is read is the arguments of a job of its own; with --id its number is added");
+
+  store_command("enqueue-all", enqueue_all_help)
+      ->add_option("JOBS", c.args, "The jobs, one a line; - reads them from standard input")
+      ->required()
+      ->type_name(type_of_files);
 
   add_jobs_commands(app, c);
 

@@ -14,6 +14,7 @@ int show_top(const command& c);
 // jobs, errors, show, locks, quarantine, log, queues, totals, servers, pause, resume; and those that follow
 int inspect(const command& c);
 int enqueue(client& store, const command& c);
+int enqueue_all(client& store, const command& c);
 int groups(client& store, const command& c);
 // requeue, delete, cancel
 int change_jobs(client& store, const command& c);

@@ -11,6 +11,7 @@
 #include "core/instant.hpp"
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
+#include "dashboard/new_job.hpp"
 #include "dashboard/query_words.hpp"
 
 namespace sluice::cli {
@@ -175,6 +176,31 @@ int enqueue(client& store, const command& c) {
   std::vector<new_job> one;
   one.push_back(std::move(*job));
   return told(store.enqueue_reporting(std::move(one)).front(), c);
+}
+
+int enqueue_all(client& store, const command& c) {
+  auto text = c.args == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(c.args);
+  if (!text) return failed(text.error());
+  std::istringstream lines(std::move(*text));
+  std::vector<new_job> jobs;
+  std::uint64_t number = 0;
+  bool is_fine = true;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty()) continue;
+    web::body_reader body(std::move(line));
+    jobs.push_back(web::read_new_job(body));
+    for (const auto& fault : body.faults()) {
+      note(cat("line ", number, ": ", fault.pointer, fault.pointer.empty() ? "" : ": ", fault.problem));
+      is_fine = false;
+    }
+  }
+  if (!is_fine) return failed({errc::invalid_argument, "none of these was stored"});
+  const auto ids = store.enqueue_all(std::move(jobs));
+  if (!ids) return failed(ids.error());
+  for (const auto& id : *ids)
+    print_line(c.json ? web::json_of(id) : id.value);
+  return 0;
 }
 
 }  // namespace sluice::cli

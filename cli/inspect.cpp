@@ -111,6 +111,7 @@ int inspect(const command& c) {
   if (!opened) return failed(opened.error());
   auto& store = *opened;
   if (c.name == "enqueue") return enqueue(store, c);
+  if (c.name == "enqueue-all") return enqueue_all(store, c);
   if (c.name.starts_with("group")) return groups(store, c);
   if (c.name == "jobs") return list(store, c);
   if (c.name == "errors") return show_errors(store, c);

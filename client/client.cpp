@@ -3,6 +3,7 @@
 
 #include "client/parts.hpp"
 #include "core/no_job.hpp"
+#include "storage/all_or_none.hpp"
 
 namespace sluice {
 namespace {
@@ -97,6 +98,12 @@ std::vector<result<enqueue_report>> client::enqueue_reporting(std::vector<new_jo
     }
   }
   return results;
+}
+
+result<std::vector<job_id>> client::enqueue_all(std::vector<new_job> jobs) {
+  return parts_->carry_out<std::vector<job_id>>([&](const auto& store, const auto& then) {
+    storage::enqueue_all(store, parts_->pipeline, std::move(jobs), parts_->shared_store->now(), then);
+  });
 }
 
 result<job> client::get(const job_id& id) {

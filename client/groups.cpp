@@ -1,6 +1,7 @@
 #include "client/parts.hpp"
 #include "core/no_job.hpp"
 #include "core/ranges.hpp"
+#include "storage/requeue_failed.hpp"
 
 namespace sluice {
 namespace {
@@ -44,30 +45,11 @@ result<group_page> client::groups(std::uint32_t limit, const std::string& after)
 }
 
 result<std::uint64_t> client::requeue_failed(const group_name& name) {
-  const auto known = group(name);
-  if (!known) return known.error();
-  if (known->cancelled) return error{errc::illegal_transition, cat("group ", name.value, " was cancelled")};
-  // Those that fail anew meanwhile are met again: no more are looked at than had failed when it began.
-  std::uint64_t requeued = 0, looked_at = 0;
-  std::optional<error> refused;
-  for (std::uint64_t skip = 0; looked_at < known->failed;) {
-    const auto some = parts_->ask_for<storage::names_answer>(storage::failed_members_request{name, skip});
-    if (!some) return some.error();
-    std::vector<job_id> ids;
-    for (const auto& member : some->names)
-      if (!member.starts_with('@')) ids.emplace_back(member);
-    std::uint64_t done = 0;
-    for (const auto& one : parts_->change<storage::requeue_request>("requeue", ids, job_state::failed)) {
-      done += one && one->changed;
-      if (!one) refused = one.error();
-    }
-    requeued += done;
-    skip += some->names.size() - done;  // those stay among the failed
-    looked_at += some->names.size();
-    if (some->names.size() < storage::largest_page) break;
-  }
-  if (requeued == 0 && refused) return *refused;
-  return requeued;
+  const auto told = parts_->carry_out<storage::requeued_members>(
+      [&](const auto& store, const auto& then) { storage::requeue_failed(store, name, parts_->options.by, then); });
+  if (!told) return told.error();
+  parts_->note("requeue", told->ids);
+  return told->count();
 }
 
 }  // namespace sluice

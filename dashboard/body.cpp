@@ -45,6 +45,26 @@ std::size_t end_of_value(std::string_view text, std::size_t at) {
   return at;
 }
 
+// Without the blanks.
+std::string_view value_of(std::string_view text, std::size_t from, std::size_t to) {
+  const auto value = text.substr(from, to - from);
+  return value.substr(0, value.find_last_not_of(blanks) + 1);
+}
+
+// Nothing when it is no list, too.
+std::vector<std::string> elements_of(std::string_view text) {
+  std::vector<std::string> all;
+  if (!text.starts_with('[')) return all;
+  for (std::size_t at = 1; at < text.size();) {
+    const auto from = text.find_first_not_of(blanks, at);
+    if (text[from] == ']') break;
+    const auto to = end_of_value(text, from);
+    all.emplace_back(value_of(text, from, to));
+    at = to + 1;
+  }
+  return all;
+}
+
 // Nothing when it is no object.
 std::optional<json_members> members_of(std::string_view text) {
   const auto first = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
@@ -54,9 +74,7 @@ std::optional<json_members> members_of(std::string_view text) {
     const auto behind = end_of_text(text, at);
     const auto from = text.find_first_not_of(blanks, text.find(':', behind) + 1);
     const auto to = end_of_value(text, from);
-    auto value = text.substr(from, to - from);
-    value = value.substr(0, value.find_last_not_of(blanks) + 1);
-    all.emplace_back(json::parse(text.substr(at, behind - at)).get<std::string>(), value);
+    all.emplace_back(json::parse(text.substr(at, behind - at)).get<std::string>(), value_of(text, from, to));
     at = text.find('"', to);
   }
   return all;
@@ -109,6 +127,14 @@ std::optional<std::uint64_t> body_reader::number(std::string_view key, std::uint
   return std::nullopt;
 }
 
+std::optional<bool> body_reader::flag(std::string_view key) {
+  const auto at = find(key);
+  if (!at) return std::nullopt;
+  if (*at == "true" || *at == "false") return *at == "true";
+  fault(key, "must be true or false");
+  return std::nullopt;
+}
+
 std::optional<std::vector<std::string>> body_reader::texts(std::string_view key, std::size_t most) {
   const auto at = find(key);
   if (!at) return std::nullopt;
@@ -121,6 +147,15 @@ std::optional<std::vector<std::string>> body_reader::texts(std::string_view key,
   }
   if (is_fine) return all;
   fault(key, cat("must be a list of 1 to ", most, " texts"));
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> body_reader::values(std::string_view key, std::size_t most) {
+  const auto at = find(key);
+  if (!at) return std::nullopt;
+  auto all = elements_of(*at);
+  if (!all.empty() && all.size() <= most) return all;
+  fault(key, cat("must be a list of 1 to ", most, " values"));
   return std::nullopt;
 }
 
@@ -144,14 +179,18 @@ void body_reader::fault(std::string_view key, std::string problem) {
   if (faults_.size() < max_faults_told) faults_.push_back({cat(at_, "/", escaped(key)), std::move(problem)});
 }
 
-std::optional<http_response> body_reader::wrong() {
+const std::vector<body_fault>& body_reader::faults() {
   for (const auto& [key, value] : members_) {
     if (faults_.size() >= max_faults_told) break;
     if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
     const auto meant = nearest(first_bytes(key, 300), asked_);
     fault(key, meant ? cat("is not known; did you mean '", *meant, "'?") : std::string("is not known"));
   }
-  if (faults_.empty()) return std::nullopt;
+  return faults_;
+}
+
+std::optional<http_response> body_reader::wrong() {
+  if (faults().empty()) return std::nullopt;
   return wrong_body(faults_);
 }
 

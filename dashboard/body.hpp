@@ -22,15 +22,20 @@ public:
   body_reader(const body_reader&) = delete;
 
   std::optional<std::string> text(std::string_view key);
+  std::optional<bool> flag(std::string_view key);
   std::optional<std::uint64_t> number(std::string_view key, std::uint64_t most);
   // A list of texts.
   std::optional<std::vector<std::string>> texts(std::string_view key, std::size_t most);
   // An object whose values are texts.
   std::vector<std::pair<std::string, std::string>> pairs(std::string_view key);
+  // A list of values, each as it stands there.
+  std::optional<std::vector<std::string>> values(std::string_view key, std::size_t most);
   // Whatever stands there, byte for byte; nothing for null.
   std::optional<std::string> raw_text(std::string_view key);
   void fault(std::string_view key, std::string problem);
-  // Once all keys have been asked for: what is wrong, unknown keys included; nothing when all is right.
+  // Once all keys have been asked for: what is wrong, unknown keys included.
+  const std::vector<body_fault>& faults();
+  // The same as an answer; nothing when all is right.
   std::optional<http_response> wrong();
 
 private:

@@ -45,6 +45,7 @@ std::vector<route> all_of_api() {
       {"GET", "/api/v1/totals", view, reads, {"queue", "by", "since", "until"}, show_totals},
       {"GET", "/api/v1/jobs", view, reads, jobs, list_jobs},
       {"POST", "/api/v1/jobs", operate, store, {}, enqueue_job},
+      {"POST", "/api/v1/jobs/all-or-none", operate, store, {}, enqueue_all},
       {"POST", "/api/v1/jobs/actions", operate, store, {}, change_jobs},
       {"GET", "/api/v1/jobs/{id}", view, reads, {}, show_job},
       {"DELETE", "/api/v1/jobs/{id}", operate, store, {}, delete_job},

@@ -77,6 +77,7 @@ http_response show_asset(visit& v);
 http_response list_jobs(visit& v);
 http_response list_errors(visit& v);
 http_response enqueue_job(visit& v);
+http_response enqueue_all(visit& v);
 http_response change_jobs(visit& v);
 http_response show_job(visit& v);
 http_response delete_job(visit& v);

@@ -17,6 +17,9 @@ constexpr duration stop_timeout = 10s;
 
 constexpr duration overdue_again = 1s;
 
+// Cancels of many at once are told by a few renewals; each of these is of all that is held.
+constexpr duration between_cancel_looks = 20ms;
+
 // What is told of progress within this time is stored as one.
 constexpr duration progress_delay = 200ms;
 
@@ -60,7 +63,7 @@ void take_renewals(const std::vector<runs_of_pool>& due, steady_point lease_ends
 
 // Each queue by itself, in one commit: what is harmed of one must cost the others no lease.
 void renew(execution_context& of, const std::vector<runs_of_pool>& due, steady_point now,
-           const std::weak_ptr<execution_context>& weak, const std::function<void()>& answered) {
+           const std::weak_ptr<execution_context>& weak) {
   std::vector<storage::request> asked;
   for (const auto& [p, runs] : due) {
     storage::renew_request request{{}, of.options.lease};
@@ -70,10 +73,8 @@ void renew(execution_context& of, const std::vector<runs_of_pool>& due, steady_p
   }
   of.store->submit(
       std::move(asked),
-      [due, weak, answered, lease_ends = now + of.options.lease](const std::vector<storage::answer>& answers) {
-        const auto alive = weak.lock();
-        take_renewals(due, lease_ends, alive.get(), answers);
-        if (alive) answered();
+      [due, weak, lease_ends = now + of.options.lease](const std::vector<storage::answer>& answers) {
+        take_renewals(due, lease_ends, weak.lock().get(), answers);
       },
       storage::priority::urgent);
 }
@@ -103,28 +104,7 @@ void lease_keeper::notice(steady_point earliest_need) {
 }
 
 void lease_keeper::look_for_cancels() {
-  {
-    const mutex_lock held(lock_);
-    cancels_asked_ = true;
-    if (looks_for_cancels_) return;
-  }
-  notice(steady_clock::now());
-}
-
-bool lease_keeper::take_cancels_asked() {
-  const mutex_lock held(lock_);
-  if (looks_for_cancels_ || !cancels_asked_) return false;
-  cancels_asked_ = false;
-  return looks_for_cancels_ = true;
-}
-
-void lease_keeper::renewal_answered() {
-  {
-    const mutex_lock held(lock_);
-    looks_for_cancels_ = false;
-    if (!cancels_asked_) return;
-  }
-  notice(steady_clock::now());
+  if (!cancels_asked_.exchange(true)) notice(steady_clock::now());
 }
 
 void lease_keeper::progress_waits() { notice(steady_clock::now() + progress_delay); }
@@ -153,9 +133,11 @@ void lease_keeper::run() {
 
 steady_point lease_keeper::renew_due(execution_context& of, steady_point now) {
   const auto every = scheduler::renewal_interval(of.options);
-  const bool looks_for_cancels = take_cancels_asked();
-  const bool renewal_due = looks_for_cancels || now >= last_renewal_ + every - 1ms;
-  auto next = steady_point::max();
+  const bool cancels_asked = cancels_asked_;
+  const auto renewal = last_renewal_ + (cancels_asked ? between_cancel_looks : every - 1ms);
+  const bool renewal_due = now >= renewal;
+  auto next = cancels_asked && !renewal_due ? renewal : steady_point::max();
+  if (renewal_due) cancels_asked_ = false;  // before it is asked for: a cancel behind this is told by the next
   std::vector<runs_of_pool> due;
   for (const auto& p : of.queues.pools()) {
     next = std::min(next, p->watch.end_slices(now));
@@ -167,11 +149,7 @@ steady_point lease_keeper::renew_due(execution_context& of, steady_point now) {
     if (!its.empty()) due.emplace_back(p, std::move(its));
   }
   if (renewal_due) last_renewal_ = now;
-  if (!due.empty())
-    renew(of, due, now, context_, [this, looks_for_cancels] {
-      if (looks_for_cancels) renewal_answered();
-    });
-  else if (looks_for_cancels) renewal_answered();
+  if (!due.empty()) renew(of, due, now, context_);
   store_progress(of);
   return next;
 }

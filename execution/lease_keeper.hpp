@@ -23,8 +23,8 @@ public:
   // New runs are held: there is something to renew, perhaps with a timeout.
   void notice(steady_point earliest_need);
 
-  // A job may have been asked to end: what is held is renewed at once, which tells. Of several at a time one renewal is
-  // on its way, and one behind it.
+  // A job may have been asked to end: what is held is renewed soon, which tells. That is at once, but several cancels
+  // within some milliseconds are told by one renewal.
   void look_for_cancels();
 
   // A handler has told how far it is; that is stored soon, several times a second at most.
@@ -32,9 +32,6 @@ public:
 
 private:
   void run();
-  // Whether what is held is to be renewed before its time. The renewal is on its way then.
-  bool take_cancels_asked();
-  void renewal_answered();
   // Renews and minds the clock; answers when to look next.
   steady_point renew_due(execution_context& of, steady_point now);
   // Of one run: when to look at it next.
@@ -48,9 +45,8 @@ private:
   std::condition_variable changed_;
   std::atomic<steady_point::rep> next_look_;
   bool stopping_ SLUICE_GUARDED_BY(lock_) = false;
-  bool cancels_asked_ SLUICE_GUARDED_BY(lock_) = false;
-  bool looks_for_cancels_ SLUICE_GUARDED_BY(lock_) = false;  // a renewal for them is on its way
-  steady_point last_renewal_{};                              // the thread's own
+  std::atomic<bool> cancels_asked_ = false;  // since the last renewal
+  steady_point last_renewal_{};              // the thread's own
   std::thread thread_;
 };
 

@@ -12,26 +12,32 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Why a run had no more time: its finish_within may have left it less than its timeout.
-bool is_deadline(const claimed_run& run) { return steady_clock::now() >= run.finish_by; }
-const char* cause_of_timeout(const claimed_run& run) { return is_deadline(run) ? "deadline" : "timed_out"; }
+// Why a run had no more time: what came first, its timeout or the end of its finish_within.
+bool is_deadline(const claimed_run& run, steady_point began) {
+  return run.timeout && run.finish_by <= began + *run.timeout;
+}
+const char* cause_of_timeout(const claimed_run& run, steady_point began) {
+  return is_deadline(run, began) ? "deadline" : "timed_out";
+}
 
 // What a stop request makes of an outcome.
-outcome as_stopped(const claimed_run& run, outcome result, stop_reason cause) {
+outcome as_stopped(const claimed_run& run, const run_state& state, outcome result) {
   const bool unfinished = result.what == run_end::failed || result.what == run_end::given_back;
-  if (cause == stop_reason::timeout && unfinished) {
-    result = outcome::failed((is_deadline(run) ? "its finish_within was over: " : "timed out: ") + result.text);
-    result.cause = cause_of_timeout(run);
+  if (state.stop.cause == stop_reason::timeout && unfinished) {
+    result =
+        outcome::failed((is_deadline(run, state.began) ? "its finish_within was over: " : "timed out: ") + result.text);
+    result.cause = cause_of_timeout(run, state.began);
   }
   return result;
 }
 
-outcome retired_outcome(const claimed_run& run, stop_reason stopping, const std::string& why) {
+outcome retired_outcome(const claimed_run& run, const run_state& state, const std::string& why) {
+  const auto stopping = state.stop.cause;
   // Perhaps somebody else has it by now: then this end is refused. It is no failure of the job's.
   if (stopping == stop_reason::lost) return outcome::give_back("its lease was lost");
   const bool unanswered = run.by_actor && stopping == stop_reason::timeout;
   auto result = outcome::failed(unanswered ? "the actor that handles it gave no answer in time" : why);
-  result.cause = stopping == stop_reason::timeout ? cause_of_timeout(run) : "worker_died";
+  result.cause = stopping == stop_reason::timeout ? cause_of_timeout(run, state.began) : "worker_died";
   return result;
 }
 
@@ -75,7 +81,7 @@ void worker_threads::retire(worker_id id, const std::string& why, std::optional<
     auto& state = core_.state_of(*run);
     state.phase = run_phase::ended;
     --core_.runs.running;
-    result = retired_outcome(*run, state.stop.cause, why);
+    result = retired_outcome(*run, state, why);
     ran = since(state.began);
   }
   core_.end(run, std::move(result), ran);
@@ -175,7 +181,7 @@ void worker_threads::put(worker_id id, const run_ptr& run, outcome result) {
     auto& state = core_.state_of(*run);
     if (core_.muted || state.phase != run_phase::running) return;  // nobody asks, or its end is filed already
     core_.handler_over(*run);
-    result = as_stopped(*run, std::move(result), state.stop.cause);
+    result = as_stopped(*run, state, std::move(result));
     ran = since(state.began);
   }
   core_.end(run, std::move(result), ran);
@@ -203,7 +209,7 @@ run_ptr worker_threads::actor_answered(worker_id id, const run_ptr& run, outcome
     if (state.phase == run_phase::running) {
       core_.handler_over(*run);
       ended = true;
-      result = as_stopped(*run, std::move(result), state.stop.cause);
+      result = as_stopped(*run, state, std::move(result));
       ran = since(state.began);
     }
   }

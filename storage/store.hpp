@@ -377,6 +377,7 @@ struct servers_answer {
 struct repaired_finding {
   std::string finding, done;
 };
+using telling = std::function<void(const repaired_finding&)>;
 
 // One of them. Its copying and its destruction are compiled once (store.cpp): with forty kinds they are long, and every
 // file that asks would have them.
@@ -477,8 +478,9 @@ public:
   virtual result<std::vector<std::string>> audit() = 0;
 
   // The same, and mends what the rest of the store tells how to mend, while others go on: what jobs have to do with
-  // others and with time, and when queues are looked at. What it did is not taken back when an error ends it.
-  virtual result<std::vector<repaired_finding>> repair() = 0;
+  // others and with time, and when queues are looked at. Tells what it has mended, each slice once it stands, and
+  // behind that what is left. What was told is not taken back when an error ends it.
+  virtual result<void> repair(const telling& tell) = 0;
 
   // Reads all that is stored as the file's keeper checks it, on a thread of its own; what it finds is logged, and then
   // the store has failed for good. Any thread may call this; the first time counts.

@@ -112,8 +112,11 @@ struct throttled_end {
 }  // namespace sluice
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::new_job)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::new_job>)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::enqueue_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_id)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::job_id>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_type)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::job_ended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::recurring)
@@ -143,11 +146,14 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::limiter_view>)
 namespace sluice {
 
 using enqueue_atom = caf::atom_constant<caf::atom("sl_enqueue")>;
+using enqueue_reporting_atom = caf::atom_constant<caf::atom("sl_enqrep")>;
+using enqueue_all_atom = caf::atom_constant<caf::atom("sl_enqall")>;
 using find_atom = caf::atom_constant<caf::atom("sl_find")>;
 using cancel_atom = caf::atom_constant<caf::atom("sl_cancel")>;
 using group_atom = caf::atom_constant<caf::atom("sl_group")>;
 using seal_group_atom = caf::atom_constant<caf::atom("sl_sealgr")>;
 using cancel_group_atom = caf::atom_constant<caf::atom("sl_cancelg")>;
+using requeue_failed_atom = caf::atom_constant<caf::atom("sl_requeue")>;
 using watch_atom = caf::atom_constant<caf::atom("sl_watch")>;
 using set_handler_atom = caf::atom_constant<caf::atom("sl_handler")>;
 using lock_atom = caf::atom_constant<caf::atom("sl_lock")>;
@@ -184,8 +190,13 @@ using server_actor = caf::typed_actor<
     /// Stores a job; the answer is its id, and means what client::enqueue promises. Filters'
     /// `on_enqueue` run here, on a thread of the host's scheduler.
     caf::replies_to<enqueue_atom, new_job>::with<job_id>,
-    /// The same, and `observer` is sent one job_ended when the job has reached a final state.
+    /// The same, and `observer` is sent one job_ended when the job has reached a final state; of a duplicate, when the
+    /// job has that stands for it.
     caf::replies_to<enqueue_atom, new_job, caf::actor>::with<job_id>,
+    /// Stores a job and tells what came of it, as client::enqueue_reporting.
+    caf::replies_to<enqueue_reporting_atom, new_job>::with<enqueue_report>,
+    /// Stores all of these in one step, or none, as client::enqueue_all; the answer is their ids. job_graph.hpp
+    caf::replies_to<enqueue_all_atom, std::vector<new_job>>::with<std::vector<job_id>>,
     /// The observer is sent one job_ended: at once when the job is final already. At most once; a watch
     /// is forgotten when the process ends. What other processes and people did is seen within
     /// `sweep_interval`, what this server did at once.
@@ -201,6 +212,8 @@ using server_actor = caf::typed_actor<
     caf::replies_to<seal_group_atom, group_name>::with<group_status>,
     /// Cancels a group, as client::cancel_group.
     caf::replies_to<cancel_group_atom, group_name>::with<group_status>,
+    /// Requeues its failed members, as client::requeue_failed; the answer is how many.
+    caf::replies_to<requeue_failed_atom, group_name>::with<std::uint64_t>,
     /// From now on this actor handles jobs of a type that `handle_by_actor` named: the word of a host
     /// that has respawned it. Until then, with its actor dead, the type is not claimed.
     caf::reacts_to<set_handler_atom, job_type, caf::actor>,

@@ -19,7 +19,7 @@ enum class errc : std::uint8_t {
   invalid_config,       ///< The configuration has faults; nothing was started.
   not_served,           ///< This version does not do that yet.
   too_large,            ///< A size limit was exceeded; nothing was stored.
-  refused,              ///< An enqueue filter refused the job; nothing was stored.
+  refused,              ///< An enqueue filter refused it, or another job of its enqueue_all was; nothing was stored.
   id_conflict,          ///< A job with this id and other content exists; nothing was changed.
   unique_conflict,      ///< Another job has the unique key of this one; nothing was changed.
   group_closed,         ///< The group was sealed or cancelled; nothing was stored.

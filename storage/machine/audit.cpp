@@ -32,10 +32,10 @@ std::size_t turn_of(std::string_view what) {
 
 enum class doing : std::uint8_t { look, mend };
 
-// Tells each finding, and what was done about it if something was; ends when the answer is false.
-using telling = std::function<bool(std::string finding, std::string done)>;
+// Told each finding, and what was done about it if something was; it ends when the answer is false.
+using hearing = std::function<bool(std::string finding, std::string done)>;
 
-result<void> go_through(const asking& ask, doing what_to_do, const telling& tell) {
+result<void> go_through(const asking& ask, doing what_to_do, const hearing& hear) {
   std::map<std::size_t, std::deque<place>> left;  // by turn
   left[0].push_back({"all", ""});
   bool goes_on = true;
@@ -49,23 +49,27 @@ result<void> go_through(const asking& ask, doing what_to_do, const telling& tell
       call c(what_to_do == doing::mend && turn > 1 ? script::repair : script::audit);
       c.add(at.what).add(at.key).add(cursor).add(slice);
       cursor = "0";
+      std::vector<repaired_finding> found;  // told once the step stands
       const auto asked = ask(std::move(c), [&](const item& reply) {
         if (reply.size() < 3) return;
         cursor = reply[0].text();
         for (std::size_t i = 0; i < reply[1].size(); ++i)
-          goes_on = tell(printable(reply[1][i].text(), 500),
-                         reply.size() > 3 ? printable(reply[3][i].text(), 500) : std::string()) &&
-                    goes_on;
+          found.push_back({printable(reply[1][i].text(), 500),
+                           reply.size() > 3 ? printable(reply[3][i].text(), 500) : std::string()});
         for (std::size_t i = 0; i + 2 <= reply[2].size(); i += 2) {
           const auto what = reply[2][i].text();
           left[turn_of(what)].push_back({std::string(what), std::string(reply[2][i + 1].text())});
         }
       });
-      if (asked) continue;
-      // A key of another type than it should be: what else there is can be looked at all the same.
-      if (asked.error().code != errc::storage_damaged || at.what == "all") return asked.error();
-      goes_on = tell(printable(cat(at.what, " ", at.key, " cannot be looked at: ", asked.error().message), 500), "") &&
-                goes_on;
+      if (!asked) {
+        // A key of another type than it should be: what else there is can be looked at all the same.
+        if (asked.error().code != errc::storage_damaged || at.what == "all") return asked.error();
+        cursor = "0";
+        found = {{printable(cat(at.what, " ", at.key, " cannot be looked at: ", asked.error().message), 500), ""}};
+      }
+      std::set<std::string> heard;  // a slice may come upon something twice
+      for (auto& one : found)
+        if (heard.insert(one.finding).second) goes_on = hear(std::move(one.finding), std::move(one.done)) && goes_on;
     } while (cursor != "0" && goes_on);
   }
   return {};
@@ -85,28 +89,35 @@ result<std::vector<std::string>> audit(const asking& ask) {
   return findings;
 }
 
-result<std::vector<repaired_finding>> repair(const asking& ask) {
-  std::vector<repaired_finding> all;
-  std::set<std::string> known, told;
-  for (bool has_mended = true; has_mended;) {
+result<void> repair(const asking& ask, const telling& tell) {
+  std::set<std::string> left, left_before;  // by this pass, and by those before it
+  bool are_all = true, has_mended = true;
+  for (int pass = 0; has_mended && pass < max_passes; ++pass) {
+    left_before.merge(left);
+    left.clear();
+    are_all = true;
     has_mended = false;
-    told.clear();
     const auto gone = go_through(ask, doing::mend, [&](std::string finding, std::string done) {
-      told.insert(finding);
-      if (known.insert(finding).second) {
-        has_mended = has_mended || !done.empty();
-        all.push_back({std::move(finding), std::move(done)});
+      if (!done.empty()) {
+        has_mended = true;
+        left_before.erase(finding);
+        tell({std::move(finding), std::move(done)});
+      } else if (left.size() < max_findings || left.contains(finding)) {
+        left.insert(std::move(finding));
+      } else {
+        are_all = false;
       }
-      return told.size() < max_findings;
+      return true;
     });
-    if (!gone) return gone.error();
+    if (!gone) return gone;
   }
-  const bool is_whole = told.size() < max_findings;
-  for (auto& one : all)
-    if (told.contains(one.finding)) one.done.clear();
-    else if (one.done.empty() && is_whole) one.done = "it is right by what else was done";
-  if (!is_whole) all.push_back({words_for_more, ""});
-  return all;
+  for (const auto& finding : left_before)
+    if (are_all && !left.contains(finding)) tell({finding, "it is right by what else was done"});
+  for (const auto& finding : left)
+    tell({finding, ""});
+  if (!are_all) tell({words_for_more_left, ""});
+  if (has_mended) tell({words_for_more_passes, ""});
+  return {};
 }
 
 void cut_findings(std::vector<std::string>& findings) {

@@ -28,7 +28,9 @@ change_answer read_group_change(const change_group_request& r, std::string_view 
 
 // One of those that a script tells.
 std::optional<group_status> read_group(const item& reply, std::size_t at) {
-  group_status g{group_name(std::string(reply[at].text())), group_name(std::string(reply[at + 1].text()))};
+  group_status g;
+  g.name = group_name(std::string(reply[at].text()));
+  g.in = group_name(std::string(reply[at + 1].text()));
   const auto row = reply[at + 2].text();
   if (row.size() < 2) return std::nullopt;
   std::uint64_t numbers[6] = {};

@@ -199,10 +199,10 @@ public:
     return found;
   }
 
-  result<std::vector<repaired_finding>> repair() override {
+  result<void> repair(const telling& tell) override {
     if (lost_) return *lost_;
     if (is_read_only()) return machine::only_read(path_);
-    auto found = machine::repair([this](machine::call c, const std::function<void(const machine::item&)>& read) {
+    const auto ask = [this](machine::call c, const std::function<void(const machine::item&)>& read) -> result<void> {
       if (machine::is_read_only(c.what())) return look_once([&] { run({std::move(c), read, {}}, false); });
       if (!db_)
         if (auto again = reopen(); !again) return again;
@@ -211,14 +211,14 @@ public:
       if (auto held = lock(busy_timeout); !held) return held;
       const auto wrong = write(x);
       return wrong ? result<void>(wrong->what) : result<void>();
-    });
-    if (!found) return found;
+    };
+    if (auto gone = machine::repair(ask, tell); !gone) return gone;
     std::vector<std::string> rows;
-    if (auto checked = check_rows(rows); !checked) return checked.error();
+    if (auto checked = check_rows(rows); !checked) return checked;
     machine::cut_findings(rows);
     for (auto& one : rows)
-      found->push_back({std::move(one), ""});
-    return found;
+      tell({std::move(one), ""});
+    return {};
   }
 
   void stop_waiting() override { stop_ = true; }

@@ -1,3 +1,4 @@
+#include <sluice/job_graph.hpp>
 #include <sluice/json.hpp>
 
 #include <deque>
@@ -136,6 +137,99 @@ TEST_CASE("groups are made, filled, sealed and cancelled, and jobs cancelled, by
   CHECK(refused.code == errc::illegal_transition);
   self->request(server, 10s, group_atom::value, new_group{"no name"}).receive(keep, fail);
   CHECK(refused.code == errc::invalid_argument);
+}
+
+TEST_CASE("jobs that run after each other are stored all or none by message") {
+  host_world w;
+  w.start();
+  const auto store = [&](std::vector<new_job> jobs) {
+    caf::scoped_actor self{w.system};
+    result<std::vector<job_id>> told = error{errc::timed_out, "no answer"};
+    self->request(w.embedded->handle(), 10s, enqueue_all_atom::value, std::move(jobs))
+        .receive([&](const std::vector<job_id>& ids) { told = ids; }, [&](caf::error& e) { told = error_of(e); });
+    return told;
+  };
+  job_graph graph;
+  const auto first = graph.add(w.job_of("nobody_knows_it"));
+  const auto second = graph.add(w.job_of("nobody_knows_it"), {first});
+  CHECK(store(graph.jobs()).value() == std::vector<job_id>{first, second});
+  CHECK(store(graph.jobs()).ok());
+  CHECK(w.client->get(second).value().state == job_state::awaiting);
+
+  job_graph bad;
+  const auto fine = bad.add(w.job_of("nobody_knows_it"));
+  const auto lost = bad.add(w.job_of("nobody_knows_it"), {"nobody"_id});
+  const auto refused = store(bad.jobs());
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == errc::not_found);
+  CHECK(refused.error().message ==
+        "job " + lost.value + " was not stored: its parent nobody is not in the store; none of these was stored");
+  CHECK(store({w.job_of("fine"), w.job_of("no name")}).error().message.find("job 2 of these: job type 'no name'") == 0);
+  CHECK(w.client->get(fine).error().code == errc::not_found);
+}
+
+TEST_CASE("what came of a unique key is told by message, and the end of the job that stands for another") {
+  host_world w;
+  w.start();
+  caf::scoped_actor self{w.system};
+  const auto store = [&](const std::string& id, unique_rule rule, duration delay = 1h) {
+    auto job = w.job_of("nobody_knows_it");
+    job.id = job_id(id);
+    job.delay = delay;
+    job.unique = std::move(rule);
+    result<enqueue_report> told = error{errc::timed_out, "no answer"};
+    self->request(w.embedded->handle(), 10s, enqueue_reporting_atom::value, std::move(job))
+        .receive([&](const enqueue_report& report) { told = report; }, [&](caf::error& e) { told = error_of(e); });
+    return told;
+  };
+  CHECK(store("a", {})->what == enqueue_result::stored);
+  CHECK(store("a", {})->what == enqueue_result::same);
+  CHECK(store("b", {})->what == enqueue_result::duplicate);
+  CHECK(store("b", {})->id == "a"_id);
+  CHECK(store("b", {.then = when_taken::extend}, 2h)->what == enqueue_result::extended);
+  CHECK(store("b", {.then = when_taken::refuse}).error().code == errc::unique_conflict);
+  const auto taken = store("c", {.then = when_taken::replace}).value();
+  CHECK(taken.what == enqueue_result::replaced);
+  CHECK(taken.replaced == "a"_id);
+
+  auto twin = w.job_of("nobody_knows_it");
+  twin.unique = unique_rule{};
+  CHECK(w.send_enqueue(std::move(twin), true).value() == "c"_id);
+  CHECK(w.ends.size() == 0);
+  REQUIRE(w.client->cancel("c"_id).ok());
+  REQUIRE(eventually([&] { return w.ends.size() == 1; }));
+  CHECK(w.ends.all()[0].about.id == "c"_id);
+  CHECK(w.ends.all()[0].about.state == job_state::deleted);
+}
+
+TEST_CASE("the failed members of a group are requeued by message") {
+  host_world w;
+  std::atomic<bool> fails = true;
+  w.handlers.handle("work", [&](job_context&) {
+    if (fails) throw std::runtime_error("not yet");
+  });
+  w.options.retry.attempts = 0;
+  w.start();
+  REQUIRE(w.client->create_group({"pages"}));
+  for (int i = 0; i < 3; ++i) {
+    auto member = w.job_of("work");
+    member.group = "pages";
+    REQUIRE(w.send_enqueue(std::move(member)).ok());
+  }
+  REQUIRE(w.client->seal_group("pages"));
+  REQUIRE(eventually([&] { return w.client->group("pages")->failed == 3; }));
+  fails = false;
+  caf::scoped_actor self{w.system};
+  const auto requeue = [&](const std::string& name) {
+    result<std::uint64_t> told = error{errc::timed_out, "no answer"};
+    self->request(w.embedded->handle(), 10s, requeue_failed_atom::value, group_name(name))
+        .receive([&](std::uint64_t count) { told = count; }, [&](caf::error& e) { told = error_of(e); });
+    return told;
+  };
+  CHECK(requeue("pages").value() == 3);
+  CHECK(eventually([&] { return w.client->group("pages")->succeeded == 3; }));
+  CHECK(requeue("pages").value() == 0);
+  CHECK(requeue("nothing").error().code == errc::not_found);
 }
 
 TEST_CASE("locks are taken and renewed and released by message") {

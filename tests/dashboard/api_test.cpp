@@ -331,6 +331,62 @@ TEST_CASE("words of a unique key without one, and words that there are not, are 
             .find("must be of succeeded, failed, deleted, finished, first-failure") != std::string::npos);
 }
 
+TEST_CASE("a unique key is of one queue, and is extended so far, as its rule says") {
+  dashboard_world w;
+  const auto store = [&](json said) {
+    said["type"] = "noop";
+    said["unique_by"] = "*";
+    return w.ask("POST", "/api/v1/jobs", said);
+  };
+  const auto come = [&](json said) { return json::parse(store(std::move(said)).body).value("came", "stored"); };
+  CHECK(come({{"queue", "a"}, {"per_queue", true}}) == "stored");
+  CHECK(come({{"queue", "b"}, {"per_queue", true}}) == "stored");
+  CHECK(come({{"queue", "b"}, {"per_queue", true}}) == "duplicate");
+
+  const json delayed{{"id", "late"}, {"in_ms", 60'000}, {"then", "extend"}, {"at_most_ms", 120'000}};
+  REQUIRE(come(delayed) == "stored");
+  CHECK(come({{"in_ms", 3'600'000}, {"then", "extend"}, {"at_most_ms", 120'000}}) == "extended");
+  const auto late = w.store().get(job_id("late")).value();
+  CHECK(late.due_at.value() - late.created_at < 121s);
+
+  CHECK(store({{"at_most_ms", 120'000}}).body.find("at_most is of extend") != std::string::npos);
+  CHECK(store({{"per_queue", 1}}).body.find("must be true or false") != std::string::npos);
+  for (const auto* key : {"per_queue", "at_most_ms"})
+    CHECK(
+        w.ask("POST", "/api/v1/jobs", {{"type", "noop"}, {key, key == std::string("per_queue") ? json(true) : json(1)}})
+            .body.find("give unique_by, too") != std::string::npos);
+}
+
+TEST_CASE("jobs that run after each other are stored all or none") {
+  dashboard_world w;
+  const auto store = [&](const json& jobs) { return w.ask("POST", "/api/v1/jobs/all-or-none", {{"jobs", jobs}}); };
+  const json fetch{{"type", "noop"}, {"id", "fetch"}, {"args", {{"list", {1, 2}}, {"text", "],}"}}}};
+  const json graph{fetch, {{"type", "noop"}, {"id", "parse"}, {"after", {"fetch"}}}};
+  for (int i = 0; i < 2; ++i) {  // the same graph again is the same
+    const auto said = store(graph);
+    CHECK(said.status == 200);
+    CHECK(said.body == R"({"jobs":[{"id":"fetch"},{"id":"parse"}]})");
+  }
+  CHECK(w.get("/api/v1/jobs/fetch").at("args") == fetch.at("args"));
+  CHECK(w.get("/api/v1/jobs/parse").at("state") == "awaiting");
+  CHECK(w.get("/api/v1/jobs/parse").at("parents")[0].at("id") == "fetch");
+
+  const json fine{{"type", "noop"}, {"id", "fine"}};
+  const auto refused = store({fine, {{"type", "noop"}, {"id", "lost"}, {"after", {"nobody"}}}});
+  CHECK(refused.status == 404);
+  CHECK(json::parse(refused.body).at("detail") ==
+        "job lost was not stored: its parent nobody is not in the store; none of these was stored");
+  const auto wrong = store({fine, {{"type", "no name"}}});
+  CHECK(wrong.status == 400);
+  CHECK(wrong.body.find("job 2 of these: job type 'no name'") != std::string::npos);
+  const auto unreadable = store({fine, {{"type", "noop"}, {"need", "two"}}, 7});
+  CHECK(json::parse(unreadable.body).at("errors")[0].at("pointer") == "/jobs/1/need");
+  CHECK(store({fine, 7}).body.find("/jobs/1: must be a JSON object") != std::string::npos);
+  CHECK(store(json::array()).body.find("must be a list of 1 to 1000 values") != std::string::npos);
+  CHECK(w.ask("POST", "/api/v1/jobs/all-or-none", json::object()).body.find("must be given") != std::string::npos);
+  CHECK(w.ask("GET", "/api/v1/jobs/fine").status == 404);
+}
+
 TEST_CASE("names with slashes and odd letters are one segment of a path") {
   dashboard_world w;
   const std::string name = "a/b.c d%\xC3\xA9";

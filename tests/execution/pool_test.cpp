@@ -24,7 +24,10 @@ class pool_world {
 public:
   explicit pool_world(unsigned workers) {
     handler_registry handlers;
-    handlers.handle("work", [this](job_context& c) { run(c.id().value); });
+    handlers.handle("work", [this](job_context& c) {
+      run(c.id().value);
+      c.throw_if_stop_requested();
+    });
     queue_options options;
     options.workers = workers;
     pool_ =
@@ -253,6 +256,28 @@ TEST_CASE("A run is to stop although the callback of another keeps its token fro
   go = true;
   go.notify_all();
   CHECK(eventually([&] { return other->stop.stop_requested(); }));
+}
+
+TEST_CASE("A run that is stopped says what came first, however long it goes on: its timeout or finish_within",
+          "[pool]") {
+  pool_world w(2);
+  const auto short_timeout = w.start("short timeout"), short_left = w.start("little left");
+  short_timeout->timeout = 0s;
+  short_left->timeout = 1h;
+  short_left->finish_by = steady_clock::now();
+  w.accept({short_timeout, short_left});
+  w.wait_until_running("short timeout");
+  w.wait_until_running("little left");
+  short_timeout->finish_by = steady_clock::now();  // behind its timeout, and over when it ends
+  for (const auto& run : {short_timeout, short_left}) {
+    w->watch.ask_to_stop(run, stop_reason::timeout, steady_clock::now());
+    REQUIRE(eventually([&] { return run->stop.stop_requested(); }));
+  }
+  w.end("short timeout");
+  w.end("little left");
+  auto ends = ids(w.wait_for_ends(2));
+  std::sort(ends.begin(), ends.end());
+  CHECK(ends == names{"little left deadline", "short timeout timed_out"});
 }
 
 TEST_CASE("ends with large results are taken in parts of 4 MiB") {

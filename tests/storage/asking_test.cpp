@@ -29,7 +29,7 @@ public:
   void stop_waiting() override {}
   result<void> ready() override { return {}; }
   result<std::vector<std::string>> audit() override { return inner_->audit(); }
-  result<std::vector<storage::repaired_finding>> repair() override { return inner_->repair(); }
+  result<void> repair(const storage::telling& tell) override { return inner_->repair(tell); }
 
 private:
   std::vector<std::size_t>& asked_;

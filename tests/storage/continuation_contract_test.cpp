@@ -113,8 +113,8 @@ ON_EACH_STORE("con-3 What a parent with many children still owes is worked off b
   end(w, "p");
   CHECK(w.store().made_work().timers);
   auto counts = queues(w).at(0);
-  CHECK(counts.enqueued == 250);
-  CHECK(counts.awaiting == 450);
+  CHECK(counts.enqueued == 80);
+  CHECK(counts.awaiting == 620);
   audit(w);  // ended and owing is a legal state
   CHECK(work_off(w) >= 2);
   counts = queues(w).at(0);
@@ -335,7 +335,7 @@ ON_EACH_STORE("con-11 Many children that ended as unmet await their parent again
   CHECK(queues(w).at(0).deleted == 700);
   audit(w);
   REQUIRE(requeue(w, "p").code == errc::none);
-  CHECK(queues(w).at(0).awaiting == 250);
+  CHECK(queues(w).at(0).awaiting == 80);
   audit(w);
   end(w, "p");
   work_off(w);
@@ -347,7 +347,7 @@ ON_EACH_STORE("con-11 A parent that is requeued before all children were told te
   put_all(w, {"p"});
   put_many(w, 700);
   REQUIRE(remove(w, "p").code == errc::none);
-  CHECK(queues(w).at(0).deleted == 251);
+  CHECK(queues(w).at(0).deleted == 81);
   REQUIRE(requeue(w, "p").code == errc::none);
   work_off(w);
   CHECK(queues(w).at(0).awaiting == 700);
@@ -471,6 +471,25 @@ ON_EACH_STORE("con-14 Parents that must stay do not keep what is behind them") {
   audit(w);
 }
 
+ON_EACH_STORE(
+    "con-14 Behind a parent that must stay the oldest of all queues is removed first, and none that is kept") {
+  put_all(w, {"p", "old"});
+  put(w, std::vector{prepared({.id = "new", .queue = "other"})});
+  put_child(w, "c", {.parents = {"p"}, .on = parent_end::deleted});
+  for (const auto* id : {"p", "old", "new"}) {
+    w.clock.advance(1s);
+    REQUIRE(remove(w, id).code == errc::none);
+  }
+  storage::prune_request prune;
+  prune.limit = 1;
+  prune.retention.deleted = {std::nullopt, 1};
+  CHECK(ask(w, prune).removed == 1);
+  CHECK(look(w, "old").code == errc::not_found);
+  CHECK(ask(w, prune).removed == 0);
+  CHECK(state(w, "new") == job_state::deleted);
+  audit(w);
+}
+
 ON_EACH_STORE("con-6 A job that is stored later under a missing parent's id is another job") {
   put_all(w, {"p"});
   REQUIRE(put_after(w, {.id = "c"}, {.parents = {"p", "nobody"}, .missing = when_missing::met}).each.at(0) ==
@@ -551,6 +570,18 @@ ON_EACH_STORE("Every way to end does the same to every child") {
     const char* name;
     parent_end as;
     std::function<void(world&, const std::string&)> carry_out;
+    std::function<void(flow_options&)> of = nullptr;  // what the parent has to do with others, or with time
+  };
+  const auto time_passes = [](world& in, const std::string&) {
+    in.clock.advance(10s);
+    work_off(in);
+  };
+  const auto starts_in_time = [](flow_options& flow) { flow.start_within = 10s; };
+  const auto ends_in_time = [](flow_options& flow) { flow.finish_within = 10s; };
+  const auto asked_to_end = [](world& in, const std::string& id) {
+    const auto run = claim_one(in);
+    REQUIRE(cancel(in, id).asked);
+    return run;
   };
   const std::vector<ending> endings = {
       {"succeeded", parent_end::succeeded, [](world& in, const std::string& id) { end(in, id); }},
@@ -571,6 +602,54 @@ ON_EACH_STORE("Every way to end does the same to every child") {
        }},
       {"unmet itself", parent_end::deleted,
        [](world& in, const std::string&) { REQUIRE(remove(in, "before").code == errc::none); }},
+      {"did not start in time", parent_end::deleted, time_passes, starts_in_time},
+      {"waited beyond its deadline", parent_end::failed, time_passes, ends_in_time},
+      {"given back beyond its deadline", parent_end::failed,
+       [&](world& in, const std::string& id) {
+         const auto run = claim_one(in);
+         time_passes(in, id);
+         REQUIRE(settle(in, run, how::given_back) == errc::none);
+         work_off(in);
+       },
+       ends_in_time},
+      {"would be retried beyond its deadline", parent_end::failed,
+       [](world& in, const std::string&) { REQUIRE(settle(in, claim_one(in), how::retry, 10s) == errc::none); },
+       ends_in_time},
+      {"stopped at its deadline", parent_end::failed,
+       [&](world& in, const std::string& id) {
+         const auto run = claim_one(in);
+         time_passes(in, id);
+         REQUIRE(settle(in, run, how::retry) == errc::none);
+       },
+       ends_in_time},
+      {"succeeded beyond its deadline", parent_end::succeeded,
+       [&](world& in, const std::string& id) {
+         const auto run = claim_one(in);
+         time_passes(in, id);
+         REQUIRE(settle(in, run) == errc::none);
+       },
+       ends_in_time},
+      {"cancelled as it waited", parent_end::deleted,
+       [](world& in, const std::string& id) { REQUIRE(cancel(in, id).code == errc::none); }},
+      {"cancelled as it ran, and failed", parent_end::deleted,
+       [&](world& in, const std::string& id) { REQUIRE(settle(in, asked_to_end(in, id), how::failed) == errc::none); }},
+      {"cancelled as it ran, and succeeded", parent_end::succeeded,
+       [&](world& in, const std::string& id) { REQUIRE(settle(in, asked_to_end(in, id)) == errc::none); }},
+      {"cancelled as it ran, and lost", parent_end::deleted,
+       [&](world& in, const std::string& id) {
+         asked_to_end(in, id);
+         lose_all(in);
+       }},
+      {"replaced", parent_end::deleted,
+       [](world& in, const std::string& id) {
+         const auto twin = changed({.id = "twin-of-" + id}, [](prepared_job& j) {
+           flow_of(j).unique_key = "key";
+           flow_of(j).unique.then = when_taken::replace;
+         });
+         REQUIRE(report(put(in, std::vector{twin})) == "replaced " + id);
+         REQUIRE(remove(in, twin.id.value).code == errc::none);
+       },
+       [](flow_options& flow) { flow.unique_key = "key"; }},
   };
   int n = 0;
   for (const auto& ending : endings)
@@ -586,7 +665,10 @@ ON_EACH_STORE("Every way to end does the same to every child") {
             REQUIRE(put(w, {.id = "before"}) == errc::none);
             put_child(w, p, {.parents = {"before"}});
           } else {
-            put_all(w, {p});
+            const auto parent = changed({.id = p}, [&](prepared_job& j) {
+              if (ending.of) ending.of(flow_of(j));
+            });
+            REQUIRE(put(w, std::vector{parent}).each.at(0) == errc::none);
           }
           const after_words words{.parents = {p}, .on = on, .unless = unless};
           const std::string as = child_is;
@@ -594,6 +676,7 @@ ON_EACH_STORE("Every way to end does the same to every child") {
           if (as == "deleted") REQUIRE(remove(w, c).code == errc::none);
           if (as == "requeued") REQUIRE(requeue(w, c).code == errc::none);  // stands behind its parent
           ending.carry_out(w, p);
+          REQUIRE(is_final(state(w, p)));
           if (as == "not there yet") put_child(w, c, words);
           const bool is_met = (static_cast<unsigned>(on) & static_cast<unsigned>(ending.as)) != 0;
           const auto wanted = as == "deleted"                       ? job_state::deleted
@@ -652,7 +735,7 @@ ON_EACH_STORE("What an end owes to children that have gone meanwhile is not owed
       some.push_back(child({.id = cat("c", part, "-", i)}, {.parents = {"p"}, .on = parent_end::finished}));
     put(w, some);
   }
-  end(w, "p");  // 250 of them are released
+  end(w, "p");  // some of them are released
   for (const auto& j : list(w))
     if (j.id.value != "p") REQUIRE(remove(w, j.id.value).code == errc::none);
   work_off(w);

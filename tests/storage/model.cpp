@@ -120,6 +120,7 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
   std::set<std::string> records_read, taken_of, left_of, fresh_of;  // the last three by type
   std::uint32_t used = 0;
   std::vector<stored_job*> taken;
+  std::vector<std::pair<stored_job*, std::string>> parks;  // they join their lines behind all that was taken
   const auto start_next = [&](stored_job& j) {
     if (taken.size() == told.jobs.size()) throw std::runtime_error("it should also have claimed " + j.seen.id.value);
     start(j, r, told.jobs[taken.size()].job.fence);
@@ -173,9 +174,7 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
     const bool no_prefetch = suspect || !found.roomy || (r.no_prefetch && r.no_prefetch->contains(type));
     if (no_prefetch && used >= r.free) break;  // those behind it wait too
     if (!found.busy.empty() && found.plan->park) {
-      j->first = ++places_;
-      j->seen.fence = {};
-      wait_in(*j, found.busy);
+      parks.emplace_back(j, found.busy);
       if (++answer.parked == storage::max_parked) break;
       continue;
     }
@@ -195,6 +194,11 @@ storage::claim_answer model::apply(const storage::claim_request& r, const storag
     if (!found.takes) continue;
     for (const auto& resource : found.plan->resources)
       grant(*j, resource, {j->seen.fence});
+  }
+  for (const auto& [j, resource] : parks) {
+    j->first = ++places_;
+    j->seen.fence = {};
+    wait_in(*j, resource);
   }
   end_those_met();
   for (auto* j : taken)

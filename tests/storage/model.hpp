@@ -139,6 +139,7 @@ private:
   storage::lock_answer apply(const storage::lock_request& r, const storage::lock_answer& told);
 
   using note = storage::enqueue_answer::note;
+  storage::enqueue_answer store_all_or_none(const storage::enqueue_request& r);
   // Its code, and what more there is to say of it.
   std::pair<errc, std::optional<note>> enqueue_one(const prepared_job& wanted);
   struct key_answer {

@@ -324,11 +324,11 @@ model::key_answer model::ask_for_key(const prepared_job& wanted, const std::vect
   auto& k = known->second;
   const auto has_it = k.owner;
   if (rule.then == when_taken::refuse) return {false, what::refused, has_it};
-  if (rule.then == when_taken::replace)
-    for (const auto& p : parents)
-      if (!p.met && p.birth > 0 && (p.name == has_it || p.name == k.next)) return {false, what::own_parent, p.name};
   auto* owner = find(job_id(has_it));
   if (!owner || named_.contains(has_it)) return {false, what::duplicate, has_it};
+  if (rule.then == when_taken::replace && waits(owner->seen.state))
+    for (const auto& p : parents)
+      if (!p.met && p.birth > 0 && (p.name == has_it || p.name == k.next)) return {false, what::own_parent, p.name};
   const auto replaced = [&](stored_job& other) {
     if (!end_waiting(other, deleted, "replaced")) return false;
     ending_.insert(other.seen.id.value);
@@ -477,7 +477,56 @@ std::pair<errc, std::optional<model::note>> model::enqueue_one(const prepared_jo
   return {errc::none, note{what::replaced, key.about}};
 }
 
+// That all are there already is the same call once more.
+storage::enqueue_answer model::store_all_or_none(const storage::enqueue_request& r) {
+  using what = note::what;
+  storage::enqueue_answer answer;
+  const auto carry_out = [&](model& m) {
+    answer = {};
+    m.begin_step();
+    for (const auto& wanted : r.jobs) {
+      const auto [code, more] = m.enqueue_one(wanted);
+      if (more) answer.notes[answer.each.size()] = *more;
+      answer.each.push_back(code);
+    }
+    m.end_step();
+  };
+  auto trial = *this;
+  carry_out(trial);
+  std::size_t stored = 0, there = 0;
+  std::optional<std::size_t> first;  // at fault
+  std::vector<bool> is_there, is_stored;
+  for (std::size_t i = 0; i < r.jobs.size(); ++i) {
+    const auto more = answer.notes.find(i);
+    const bool told = more != answer.notes.end();
+    is_there.push_back(answer.each[i] == errc::none ? told && more->second.is == what::same
+                                                    : answer.each[i] == errc::id_conflict && !told);
+    is_stored.push_back(answer.each[i] == errc::none && (!told || more->second.is == what::replaced));
+    there += is_there[i] ? 1 : 0;
+    stored += is_stored[i] ? 1 : 0;
+    if (!is_stored[i] && !first) first = i;
+  }
+  if (stored == r.jobs.size() || there == r.jobs.size()) {
+    carry_out(*this);
+    return answer;
+  }
+  for (std::size_t i = 0; i < r.jobs.size(); ++i) {
+    if (is_there[i]) {
+      answer.each[i] = errc::id_conflict;
+      answer.notes.erase(i);
+    } else if (is_stored[i]) {
+      answer.each[i] = errc::refused;
+      answer.notes[i] = {what::with_others, "job " + r.jobs[*first].id.value};
+    } else if (answer.each[i] == errc::none) {  // another stands for it
+      answer.each[i] = errc::unique_conflict;
+      answer.notes[i].is = what::refused;
+    }
+  }
+  return answer;
+}
+
 storage::enqueue_answer model::apply(const storage::enqueue_request& r) {
+  if (r.all_or_none) return store_all_or_none(r);
   storage::enqueue_answer answer;
   std::optional<bool> plain;
   for (const auto& wanted : r.jobs) {  // those beside each other that are alike in this are one step
@@ -574,8 +623,8 @@ void model::work_off() {
   std::sort(over.begin(), over.end());
   for (const auto& [at, id] : over) {
     auto& j = jobs_.at(id);
-    const auto way = *over_for(j);
-    if (end_waiting(j, way.first, way.second)) ended_.emplace_back(id, way.first);
+    const auto end = *over_for(j);
+    if (end_waiting(j, end.first, end.second)) ended_.emplace_back(id, end.first);
   }
   std::erase_if(keys_, [&](const auto& k) { return is_over(k.second); });
   names gone;

@@ -14,6 +14,7 @@ namespace {
 rc::Seq<program> smaller(const program& p) {
   std::vector<program> all;
   const auto n = p.steps.size();
+  if (p.look_every > 1) return rc::seq::just(program{p.steps, 1});
   for (auto cut = n; cut > 0; cut /= 2)
     for (std::size_t end = n; end >= cut; end -= cut) {
       auto less = p;
@@ -32,7 +33,7 @@ rc::Seq<program> smaller(const program& p) {
                               &command::connection, &command::flow, &command::whom, &command::more_of})
       for (int value = 0; value < p.steps[i].*member; ++value)
         but(member, value);
-    for (const auto member : {&command::flag, &command::joined})
+    for (const auto member : {&command::flag, &command::joined, &command::all_or_none})
       if (p.steps[i].*member) but(member, false);
   }
   return rc::seq::fromContainer(std::move(all));
@@ -167,8 +168,9 @@ std::string words_for(const command& c) {
   const auto run = cat(" (run ", c.which == 0 ? "now" : c.which == 1 ? "before" : "never", ")");
   switch (c.what) {
     case verb::enqueue:
-      return cat("enqueue ", both, ": ", c.more == 0 ? "mail" : "work", " in ", queue,
-                 c.amount == 2 ? " with other args" : "", " after ", format_duration(delays[c.time]), flow_in_words(c));
+      return cat("enqueue ", c.all_or_none ? "all or none of " : "", both, ": ", c.more == 0 ? "mail" : "work", " in ",
+                 queue, c.amount == 2 ? " with other args" : "", " after ", format_duration(delays[c.time]),
+                 flow_in_words(c));
     case verb::claim: return claim() + (c.which > 0 ? cat(", as ", c.which, " before") : "");
     case verb::settle:
       return cat(both, run, " ends: ", name_of(end_by(c)), " in ", format_duration(delays[c.time]),
@@ -266,6 +268,7 @@ rc::Gen<program> any_program(int longest, int connections) {
       set(&command::which, seldom(3)), set(&command::choice, inRange(0, 6)), set(&command::types, inRange(0, 5)),
       set(&command::amount, inRange(0, 3)), set(&command::more, inRange(0, 3)), set(&command::time, inRange(0, 4)),
       set(&command::flag), set(&command::joined, map(seldom(2), [](int n) { return n > 0; })),
+      set(&command::all_or_none, map(seldom(2), [](int n) { return n > 0; })),
       set(&command::connection, inRange(0, connections)),
       set(&command::flow, map(inRange(0, 20), [](int n) { return n < 12 ? n : 0; })),
       set(&command::whom, inRange(0, 6)), set(&command::more_of, inRange(0, 7)));
@@ -327,6 +330,7 @@ storage::request crowd::request(const command& c) {
       storage::enqueue_request r;
       for (const auto& id : both)
         r.jobs.push_back(made(id, c));
+      r.all_or_none = c.all_or_none;
       return r;
     }
     case verb::claim: return claim(c);

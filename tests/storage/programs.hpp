@@ -48,15 +48,17 @@ struct command {
   int more = 0;    // of 3
   int time = 0;    // of 4
   bool flag = false;
-  bool joined = false;  // one commit with the next
-  int connection = 0;   // through which it is asked
-  int flow = 0;         // of 12: what an enqueued or carried job has to do with others; 0: nothing
-  int whom = 0;         // of 6: which of them
-  int more_of = 0;      // of 7
+  bool joined = false;       // one commit with the next
+  bool all_or_none = false;  // of enqueued jobs
+  int connection = 0;        // through which it is asked
+  int flow = 0;              // of 12: what an enqueued or carried job has to do with others; 0: nothing
+  int whom = 0;              // of 6: which of them
+  int more_of = 0;           // of 7
 };
 
 struct program {
   std::vector<command> steps;
+  int look_every = 4;  // steps. One that has failed is looked at behind each.
 };
 std::ostream& operator<<(std::ostream& out, const program& p);
 

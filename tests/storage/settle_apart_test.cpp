@@ -33,7 +33,7 @@ public:
   std::string settings() const override { return {}; }
   result<void> ready() override { return {}; }
   result<names> audit() override { return names(); }
-  result<std::vector<storage::repaired_finding>> repair() override { return std::vector<storage::repaired_finding>(); }
+  result<void> repair(const storage::telling&) override { return {}; }
   void stop_waiting() override {}
 
 private:

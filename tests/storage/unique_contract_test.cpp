@@ -204,7 +204,9 @@ ON_EACH_STORE("uni-8 A job that would take the place of its own parent is refuse
   CHECK(state(w, "a") == job_state::enqueued);
   CHECK_FALSE(look(w, "child").found.has_value());
   audit(w);
-  end(w, "a");
+  const auto running = claim_one(w);
+  CHECK(report(put(w, {child})) == "duplicate a");  // nobody would be replaced
+  REQUIRE(settle(w, running) == errc::none);
   CHECK(report(put(w, {child})) == "stored");  // its parent has ended, and the key is free
   audit(w);
 }

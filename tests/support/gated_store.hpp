@@ -55,7 +55,7 @@ public:
   void stop_waiting() override { gate_.set(true); }
   result<void> ready() override { return {}; }
   result<std::vector<std::string>> audit() override { return inner_->audit(); }
-  result<std::vector<storage::repaired_finding>> repair() override { return inner_->repair(); }
+  result<void> repair(const storage::telling& tell) override { return inner_->repair(tell); }
 
 private:
   gate& gate_;
@@ -87,7 +87,7 @@ public:
     return way_.up ? result<void>() : error{errc::storage_unavailable, "away"};
   }
   result<std::vector<std::string>> audit() override { return std::vector<std::string>(); }
-  result<std::vector<storage::repaired_finding>> repair() override { return std::vector<storage::repaired_finding>(); }
+  result<void> repair(const storage::telling&) override { return {}; }
 
 private:
   way_in& way_;
@@ -106,7 +106,7 @@ public:
   void stop_waiting() override { inner_.stop_waiting(); }
   result<void> ready() override { return {}; }
   result<std::vector<std::string>> audit() override { return inner_.audit(); }
-  result<std::vector<storage::repaired_finding>> repair() override { return inner_.repair(); }
+  result<void> repair(const storage::telling& tell) override { return inner_.repair(tell); }
   std::unique_ptr<storage::store> open_second_connection() override { return std::make_unique<second_way>(way_); }
 
 private:

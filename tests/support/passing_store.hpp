@@ -21,7 +21,7 @@ public:
   std::string settings() const override { return in_->settings(); }
   result<void> ready() override { return in_->ready(); }
   result<std::vector<std::string>> audit() override { return in_->audit(); }
-  result<std::vector<storage::repaired_finding>> repair() override { return in_->repair(); }
+  result<void> repair(const storage::telling& tell) override { return in_->repair(tell); }
   bool has_failed_for_good() const override { return in_->has_failed_for_good(); }
   void stop_waiting() override { in_->stop_waiting(); }
   std::unique_ptr<storage::store> open_second_connection() override { return in_->open_second_connection(); }

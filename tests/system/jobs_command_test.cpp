@@ -76,6 +76,40 @@ TEST_CASE("jobs are read from a file and found by what they are") {
         "sluice: there are more: --after '" + after + "'\n");
 }
 
+TEST_CASE("a graph of jobs is stored from a file or from standard input, all or none") {
+  work_world w;
+  const auto file = w.folder.file("graph");
+  const auto store = [&](const std::string& lines, names words = {}) {
+    write_file(file, lines);
+    words.insert(words.begin(), {"enqueue-all", file});
+    return w.sluice(std::move(words));
+  };
+  const std::string fetch = R"({"type": "noop", "id": "fetch", "args": {"n": 1}})";
+  const auto graph = fetch + "\n\n" + R"({"type": "noop", "id": "parse", "after": ["fetch"]})";
+  CHECK(store(graph).out == "fetch\nparse\n");
+  CHECK(store(graph, {"--json"}).out == "{\"id\":\"fetch\"}\n{\"id\":\"parse\"}\n");
+  CHECK(w.get("fetch").args == R"({"n": 1})");
+  CHECK(w.get("parse").state == job_state::awaiting);
+  const auto piped =
+      run({"sh", "-c", "echo '{\"type\": \"noop\", \"id\": \"piped\"}' | \"$0\" enqueue-all - --store \"$1\"",
+           SLUICE_PROGRAM, w.url},
+          w.folder.path().string());
+  CHECK(piped.out == "piped\n");
+
+  const std::string fine = R"({"type": "noop", "id": "fine"})";
+  const auto refused = store(fine + "\n" + R"({"type": "noop", "id": "lost", "after": ["nobody"]})");
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.out.empty());
+  CHECK(refused.err.find("job lost was not stored: its parent nobody is not in the store; none of these was stored") !=
+        std::string::npos);
+  const auto unreadable = store(fine + "\n\n" + R"({"type": "noop", "aftr": ["fine"]})" + "\n7\n");
+  CHECK(unreadable.exit_code == 1);
+  for (const auto* fault : {"line 3: /aftr: is not known; did you mean 'after'?", "line 4: must be a JSON object",
+                            "none of these was stored"})
+    CHECK(unreadable.err.find(fault) != std::string::npos);
+  CHECK(w.client->get(job_id("fine")).error().code == errc::not_found);
+}
+
 TEST_CASE("a list that fails on its way tells what it found and where to go on") {
   work_world w;
   for (int i = 0; i < 250; ++i)

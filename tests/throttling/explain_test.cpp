@@ -149,7 +149,8 @@ TEST_CASE("an awaiting job is explained by its parents that have not ended") {
 TEST_CASE("a job that awaits a group is told what keeps that from ending") {
   auto s = seen(job_state::awaiting);
   s.open_parents = {job_id("@pages")};
-  group_status g{group_name("pages")};
+  group_status g;
+  g.name = group_name("pages");
   g.open = 2;
   g.seal_by = later;
   s.open_groups = {g};

@@ -19,22 +19,22 @@ for k, kind in ipairs(final_kinds) do
     for _, queue in ipairs(all) do total = total + call('ZCARD', line(kind, queue)) end
     local excess = keep and math.max(0, total - keep) or 0
     local oldest_kept = age and now - age or -math.huge
-    -- The oldest, up to so many of each queue, and whether there may be more.
+    -- The oldest, up to so many of each queue, and the instant up to which none is missing among them.
     local function oldest(slice)
-      local old, are_more = {}, false
+      local old, whole_until = {}, math.huge
       for _, queue in ipairs(all) do
         local key = line(kind, queue)
         local rows = excess > 0 and call('ZRANGE', key, 0, slice - 1, 'WITHSCORES')
                      or call('ZRANGE', key, '-inf', '(' .. int_text(oldest_kept), 'BYSCORE', 'LIMIT', 0, slice, 'WITHSCORES')
-        are_more = are_more or #rows == 2 * slice
+        if #rows == 2 * slice then whole_until = math.min(whole_until, tonumber(rows[#rows])) end
         for i = 1, #rows, 2 do old[#old + 1] = {id = rows[i], at = tonumber(rows[i + 1]), key = key} end
       end
       table.sort(old, function(a, b) return a.at < b.at end)
-      return old, are_more
+      return old, whole_until
     end
     local ids, leaving, slice = {}, grouped(), limit
     repeat
-      local old, are_more = oldest(slice)
+      local old, whole_until = oldest(slice)
       local has_passed = false  -- one behind which a child may still ask for a result
       ids, leaving = {}, grouped()
       if has_flow then
@@ -43,7 +43,7 @@ for k, kind in ipairs(final_kinds) do
         on_demand().read_flows(names)
       end
       for i, o in ipairs(old) do
-        if #ids == limit or (i > excess and o.at >= oldest_kept) then break end
+        if #ids == limit or o.at > whole_until or (i > excess and o.at >= oldest_kept) then break end
         if has_flow and not on_demand().may_be_forgotten(o.id) then
           has_passed = true
         else
@@ -52,7 +52,7 @@ for k, kind in ipairs(final_kinds) do
         end
       end
       slice = slice * 4
-    until not (has_passed and are_more and #ids < limit and slice * #all <= max_looked)
+    until not (has_passed and whole_until < math.huge and #ids < limit and slice * #all <= max_looked)
     if has_flow then on_demand().forget_flow(ids) end
     each_list(leaving, 'ZREM')
     many('HDEL', jobs, ids)

@@ -36,10 +36,12 @@ function mends.instant(member)
 end
 function mends.due(queue)
   behind[#behind + 1] = function() refresh_due(queue) end
+  has_work('@')
   return 'it is listed as it should be'
 end
 function mends.leases(queue, first)
   behind[#behind + 1] = function() call('ZADD', ending, first, queue) end
+  has_work('@')
   return 'they are looked at'
 end
 
@@ -100,8 +102,8 @@ function mends.place(id)
     put_edges(id, f)
     change_flow(id, f)
   end
-  if f.need > #f.parents then  -- all that have it among their children have been looked at
-    f.need = #f.parents
+  if f.unless == 'u' then  -- all that have it among their children have been looked at
+    f.unless = 'k'
     change_flow(id, f)
   end
   return place(id, f)
@@ -111,16 +113,16 @@ function mends.child(parent_id, id)
   local record = call('HGET', jobs, id)
   local queue = record and queue_of(record)
   local is_lost = queue and call('ZSCORE', line('awaiting', queue), id) and its_end ~= 'missing' and
-                  (not f.parents or f.need > #f.parents)
+                  (not f.parents or f.unless == 'u')
   if not is_lost then
     add_one(flow_plan.dropped, after_parent(parent_id), id)
     return 'it was taken from them'
   end
-  -- What it wanted of its parents is lost with its row, so it is kept unless all of them succeed. Until its line is
-  -- looked at it needs one more than are known, so that none of them releases it before the others are found.
+  -- What it wanted of its parents is lost with its row, so it is kept unless all of them succeed. None of them releases
+  -- it before its line is looked at, when the others are found.
   f.parents = f.parents or {}
   f.parents[#f.parents + 1] = {id = parent_id, state = its_end == '' and '0' or its_end == 's' and '1' or '2'}
-  f.need, f.delay, f.is_unmet, f.on, f.unless = #f.parents + 1, 0, false, 's', 'k'
+  f.need, f.delay, f.is_unmet, f.on, f.unless = #f.parents, 0, false, 's', 'u'
   change_flow(id, f)
   add_two(flow_plan.edges, after_parent(parent_id), edge_score(f, f.parents[#f.parents]), id)
   return 'it awaits it again'

@@ -152,8 +152,9 @@ local function settle_one(i, group)
     inline_permits[ends] = c.permits
   end
   ended[ends] = id
-  is_final[id] = not goes_on[how]
-  if finals and is_final[id] then finals[#finals + 1] = {id, sub(how, 1, 1)}
+  local is_last = not goes_on[how]
+  if not plain then is_final[id] = is_last end
+  if finals and is_last then finals[#finals + 1] = {id, sub(how, 1, 1)}
   elseif finals then on_demand().plan_going_on(id, uncounted, not uncounted or tonumber(attempt) > 1 or losses > 0) end
   c.ends[how] = (c.ends[how] or 0) + 1
   add_one(leaving, c.processing, id)

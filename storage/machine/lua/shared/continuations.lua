@@ -8,11 +8,12 @@
 -- row. A step resolves at most about max_resolved ends of parents; what it still owes stands in `agenda`, and promote
 -- goes on with it. The next requeue of a parent takes back an end that is owed: the children that it did not come to
 -- await the next.
-local max_resolved = 250
+local max_resolved = 80
 local resolved = {n = 0}
 
 -- Whether enough have ended as it wants, and whether too many have not.
 local function verdict_on(f)
+  if f.unless == 'u' then return false, false end
   local met, unmet = 0, 0
   for _, parent in ipairs(f.parents) do
     local state = parent.state
@@ -164,6 +165,7 @@ local function plan_ends(ended)
       local first, last = '-inf', 0
       if letter == 'e' then first, last = -1, -1 end
       local children = call('ZRANGE', after_parent(id), first, last, 'BYSCORE', 'LIMIT', 0, left + 1)
+      read_flows(children)
       for i, child in ipairs(children) do
         if i > left or resolved.n >= max_resolved then
           owes(member)

@@ -14,15 +14,18 @@ local function enter_final(id, queue, letter, reason, cause)
   return true
 end
 
--- A job that waits ends now, and leaves its place and what it has of throttlers to others. Whoever plans more ends is
--- given it in `ended`. False when it runs, is final, or has left its line in this step.
-local function end_waiting(id, letter, reason, cause, ended)
+-- Where a job waits; nothing when it runs, is final, or has left its line in this step.
+local function waiting_at(id)
   local record = not flow_moved[id] and call('HGET', jobs, id)
   local at = record and place_of(id, record)
-  if not at or not (is_enqueued(at.kind) or at.kind == 'scheduled' or at.kind == 'throttled' or at.kind == 'awaiting') then
-    return false
-  end
-  if not enter_final(id, at.queue, letter, reason, cause) then return false end
+  local waits = at and (is_enqueued(at.kind) or at.kind == 'scheduled' or at.kind == 'throttled' or at.kind == 'awaiting')
+  return waits and at or nil
+end
+-- A job that waits ends now, and leaves its place and what it has of throttlers to others. Whoever plans more ends is
+-- given it in `ended`. False when it does not wait.
+local function end_waiting(id, letter, reason, cause, ended)
+  local at = waiting_at(id)
+  if not at or not enter_final(id, at.queue, letter, reason, cause) then return false end
   flow_moved[id] = true
   add_one(flow_plan.leaving, sorted(at.key), id)
   if at.kind == 'scheduled' then

@@ -9,9 +9,11 @@
 --   " need delay unmet on unless n ", of a child that is not final, or was deleted as unmet; then for each parent a digit
 --     and its id as "length:bytes". The digit: 0 its end is open, 1 it ended as the child wants, 2 it did not; 3 and 4 as
 --     1 and 2, of one that was not there. on: s, f, d for succeeded, failed and deleted, or e for the first failure in a
---     group; unless: d, r, k for delete, run and keep.
+--     group; unless: d, r, k for delete, run and keep, or u while `repair` does not know all of its parents: it awaits
+--     them, whatever has ended.
 -- A group has a row, too, as @NAME, when jobs wait for it or it is in a group itself.
 -- Invariant: `flow_mark` is there when `flow` is not empty.
+-- Nothing of a row that cannot be read, or has something behind it.
 local function read_flow(value)
   local f, at = {has_children = sub(value, 1, 1) == '1'}, 2
   local letter, behind = match(value, '^ g([sfd-])()', at)
@@ -42,8 +44,9 @@ local function read_flow(value)
       f.parents[i] = {id = id, state = sub(value, at, at)}
       at = next_at
     end
+    f.need = math.min(math.max(f.need, 1), #f.parents)  -- more than there are would be waited for without end
   end
-  return f
+  return at > #value and f or nil
 end
 local function write_flow(f)
   local row, c, parents = f.has_children and '1' or '0', f.clock, f.parents

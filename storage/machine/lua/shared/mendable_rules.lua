@@ -25,8 +25,11 @@ local function has_mark(why)
   if not has_flow then mendable({'mark'}, flow_mark, ' is not there, and ', why) end
 end
 
--- How a job or a group counts in the group that it is in.
-local function check_member(id, f, how)
+-- What a row of `flow` says of a job, or of a group.
+local check = {}
+
+-- How it counts in the group that it is in.
+function check.member(id, f, how)
   local score = call('ZSCORE', members(f.group), id)
   local function amiss(...) mendable({'member', id}, 'job ', id, ...) end
   if not group_of(f.group) then return amiss(' is in group ', f.group, ', which does not exist') end
@@ -38,18 +41,21 @@ local function check_member(id, f, how)
   if is_open and how ~= '' and not is_owed('edges', id) then amiss(' has ended and counts as open in ', f.group)
   elseif not is_open and how == '' then amiss(' has not ended and does not count as open in ', f.group) end
 end
--- That the key of a job is its own until the job's end, and nobody's behind it.
-local function check_its_key(id, f, how)
+-- That its key is its own until its end, or until its first claim where the start is the point (behind a start that came
+-- to nothing it may have none); and nobody's behind its end.
+function check.key(id, f, how)
   local k = key_of(f.key)
   local is_its = k and (k.owner == id or k.next_one == id)
-  if f.point == 'e' and how == '' and not is_its then
+  local was_claimed = f.point == 's' and
+                      call('HEXISTS', runs, id) + call('HEXISTS', history, id) + call('HEXISTS', admission, id) > 0
+  if how == '' and (f.point == 'e' and not is_its or f.point == 's' and not k and not was_claimed) then
     mendable({'own_key', id}, 'job ', id, ' does not have its key ', f.key)
   elseif f.point ~= 'p' and how ~= '' and is_its and not is_owed('edges', id) then
     mendable({'holder', f.key, id}, 'job ', id, ' has ended and has its key ', f.key)
   end
 end
 -- That somebody looks at its times.
-local function check_clock(id, f, how)
+function check.clock(id, f, how)
   local p = read_history(call('HGET', history, id))
   if how ~= '' or not p or call('HEXISTS', runs, id) == 1 then return end
   if next_over(f.clock, has_begun(p)) and not stands_in_agenda('expire', id) then
@@ -57,7 +63,7 @@ local function check_clock(id, f, how)
   end
 end
 -- That each parent has it among its children, or is known to be there no more.
-local function check_parent(id, f, parent)
+function check.parent(id, f, parent)
   local score = tonumber(call('ZSCORE', after(parent.id), id) or '-2')
   local its_end = end_of(parent.id, {})
   -- Of an unmet child's the parent may be forgotten, and another job have its id.
@@ -95,10 +101,10 @@ function look.flow(id, value)
   if f.has_children and call('EXISTS', after(id)) == 0 then
     mendable({'no_children', id}, 'job ', id, ' is said to have children and has none')
   end
-  if f.group then check_member(id, f, how) end
-  if f.key then check_its_key(id, f, how) end
-  if f.clock then check_clock(id, f, how) end
-  for _, parent in ipairs(f.parents or {}) do check_parent(id, f, parent) end
+  if f.group then check.member(id, f, how) end
+  if f.key then check.key(id, f, how) end
+  if f.clock then check.clock(id, f, how) end
+  for _, parent in ipairs(f.parents or {}) do check.parent(id, f, parent) end
 end
 function look.after(child)
   local parent = sub(ARGV[4], #after('') + 1)
@@ -185,8 +191,8 @@ function look.awaiting(id)
     return mendable({'place', id}, 'job ', id, ' is awaiting and names no parents')
   end
   local is_met, is_unmet = verdict_on(f)
-  if f.need > #f.parents then
-    mendable({'place', id}, 'job ', id, ' is awaiting, and needs more parents than it names')
+  if f.unless == 'u' then
+    mendable({'place', id}, 'job ', id, ' is awaiting, and not all of its parents are known')
   elseif is_met or is_unmet and f.unless ~= 'k' then
     mendable({'place', id}, 'job ', id, ' is awaiting, and its parents have ended')
   end

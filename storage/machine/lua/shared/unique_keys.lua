@@ -55,7 +55,7 @@ local function sweep_key(key)
 end
 
 -- What a new job with a key does: stored (it has it, or is the next), and whom it replaced; duplicate, extended or
--- refused, and whose key it is; own_parent, and the open parent whose place it would take. `its`: key, point, period, rule,
+-- refused, and whose key it is; own_parent, and the open parent that it would replace. `its`: key, point, period, rule,
 -- at_most, delay, parents. `named`: jobs of this step, which do not take the place of each other, also when it is asked
 -- again.
 local function ask_for_key(id, its, named, ended)
@@ -67,11 +67,13 @@ local function ask_for_key(id, its, named, ended)
     return 'stored', ''
   end
   if its.rule == 'refuse' then return 'refused', owner end
-  for _, parent in ipairs(its.rule == 'replace' and its.parents or {}) do
-    if parent.state == '0' and (parent.id == owner or parent.id == k.next_one) then return 'own_parent', parent.id end
-  end
   if named[owner] then return 'duplicate', owner end
-  if its.rule == 'replace' and not named[k.next_one] and end_waiting(owner, 'd', 'replaced by ' .. id, 'replaced', ended) then
+  local may_replace = its.rule == 'replace' and not named[k.next_one]
+  for _, parent in ipairs(may_replace and its.parents or {}) do
+    local is_in_place = parent.state == '0' and (parent.id == owner or parent.id == k.next_one)
+    if is_in_place and waiting_at(owner) then return 'own_parent', parent.id end
+  end
+  if may_replace and end_waiting(owner, 'd', 'replaced by ' .. id, 'replaced', ended) then
     if k.next_one ~= '' then end_waiting(k.next_one, 'd', 'replaced by ' .. id, 'replaced', ended) end
     take_key(its.key, id, its.point, its.period)
     return 'stored', owner
