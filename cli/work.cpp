@@ -175,6 +175,21 @@ std::optional<result<void>> start_after_older(server& s, const std::string& url)
   }
 }
 
+// Where the configuration says that a secret is in a variable.
+std::vector<std::string> secret_variables(const server_options& options) {
+  std::vector<std::string> all;
+  constexpr std::string_view key = "password_variable=";
+  const auto& url = options.storage;
+  for (auto at = url.find(key); at != url.npos; at = url.find(key, at + 1)) {
+    const auto from = at + key.size();
+    all.push_back(url.substr(from, url.find('&', from) - from));
+  }
+  if (options.dashboard)
+    for (const auto& user : options.dashboard->users)
+      if (!user.secret_variable.empty()) all.push_back(user.secret_variable);
+  return all;
+}
+
 }  // namespace
 
 int check(const command& c) {
@@ -209,7 +224,7 @@ int work(const command& c) {
     auto started = exec::guard::start();
     if (!started) return std::fprintf(stderr, "sluice: %s\n", to_string(started.error()).c_str()), 1;
     guard.emplace(std::move(*started));
-    auto handler = exec::make_handler(*guard, got->options.exec);
+    auto handler = exec::make_handler(*guard, got->options.exec, secret_variables(got->options));
     if (!handler) return cannot(c, "run exec jobs", handler.error()), 1;
     handlers.handle("exec", std::move(*handler), {.prefetch = false});
   }

@@ -126,6 +126,8 @@ void read_exec(reader& from, exec_options& o) {
   if (!at) return;
   reader r(*at, from.pointer("exec"), from.faults());
   o.allow = r.texts("allow");
+  if (const auto* allow = r.any("allow"); allow && allow->is_array() && allow->empty())
+    r.fault_at("allow", "must name a program; leave it out where any may run, and say allow_exec false where none may");
   if (std::any_of(o.allow.begin(), o.allow.end(), [](const std::string& path) { return !path.starts_with('/'); }))
     r.fault_at("allow", "must be whole paths of programs, as [\"/usr/bin/tar\"]");
   keep(o.user, r.text("user"));
@@ -134,7 +136,7 @@ void read_exec(reader& from, exec_options& o) {
   keep(o.processor_time, r.time("processor_time", ranges::processor_time));
   keep(o.memory_mib, r.number("memory_mib", ranges::exec_limit));
   keep(o.file_mib, r.number("file_mib", ranges::exec_limit));
-  keep(o.open_files, r.number("open_files", ranges::exec_limit));
+  keep(o.open_files, r.number("open_files", ranges::exec_files));
   keep(o.processes, r.number("processes", ranges::exec_limit));
 }
 

@@ -22,6 +22,7 @@ inline constexpr range<duration> sweep_interval{100ms, 1min};
 inline constexpr range<duration> timeout{1ms, 30 * day};
 inline constexpr range<duration> processor_time{1s, 30 * day};  // of an exec job
 inline constexpr range<std::uint64_t> exec_limit{1, 1'000'000};
+inline constexpr range<std::uint64_t> exec_files{16, 1'000'000};
 inline constexpr range<duration> retry_delay{0s, 365 * day};
 inline constexpr range<duration> kept_for{1s, 10 * 365 * day};
 inline constexpr range<duration> enqueue_delay{0s, 10 * 365 * day};

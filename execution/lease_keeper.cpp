@@ -63,7 +63,7 @@ void take_renewals(const std::vector<runs_of_pool>& due, steady_point lease_ends
 
 // Each queue by itself, in one commit: what is harmed of one must cost the others no lease.
 void renew(execution_context& of, const std::vector<runs_of_pool>& due, steady_point now,
-           const std::weak_ptr<execution_context>& weak) {
+           const std::weak_ptr<execution_context>& weak, const std::function<void()>& answered) {
   std::vector<storage::request> asked;
   for (const auto& [p, runs] : due) {
     storage::renew_request request{{}, of.options.lease};
@@ -73,8 +73,10 @@ void renew(execution_context& of, const std::vector<runs_of_pool>& due, steady_p
   }
   of.store->submit(
       std::move(asked),
-      [due, weak, lease_ends = now + of.options.lease](const std::vector<storage::answer>& answers) {
-        take_renewals(due, lease_ends, weak.lock().get(), answers);
+      [due, weak, answered, lease_ends = now + of.options.lease](const std::vector<storage::answer>& answers) {
+        const auto alive = weak.lock();
+        take_renewals(due, lease_ends, alive.get(), answers);
+        if (alive) answered();
       },
       storage::priority::urgent);
 }
@@ -134,9 +136,11 @@ void lease_keeper::run() {
 steady_point lease_keeper::renew_due(execution_context& of, steady_point now) {
   const auto every = scheduler::renewal_interval(of.options);
   const bool cancels_asked = cancels_asked_;
-  const auto renewal = last_renewal_ + (cancels_asked ? between_cancel_looks : every - 1ms);
-  const bool renewal_due = now >= renewal;
-  auto next = cancels_asked && !renewal_due ? renewal : steady_point::max();
+  const bool may_look = cancels_asked && !renewing_ && now >= last_renewal_ + between_cancel_looks;
+  const bool renewal_due = may_look || now >= last_renewal_ + every - 1ms;
+  auto next = cancels_asked && !renewal_due
+                  ? std::max(now + between_cancel_looks / 4, last_renewal_ + between_cancel_looks)
+                  : steady_point::max();
   if (renewal_due) cancels_asked_ = false;  // before it is asked for: a cancel behind this is told by the next
   std::vector<runs_of_pool> due;
   for (const auto& p : of.queues.pools()) {
@@ -149,7 +153,10 @@ steady_point lease_keeper::renew_due(execution_context& of, steady_point now) {
     if (!its.empty()) due.emplace_back(p, std::move(its));
   }
   if (renewal_due) last_renewal_ = now;
-  if (!due.empty()) renew(of, due, now, context_);
+  if (!due.empty()) {
+    renewing_ = true;
+    renew(of, due, now, context_, [this] { renewing_ = false; });
+  }
   store_progress(of);
   return next;
 }

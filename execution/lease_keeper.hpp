@@ -46,6 +46,7 @@ private:
   std::atomic<steady_point::rep> next_look_;
   bool stopping_ SLUICE_GUARDED_BY(lock_) = false;
   std::atomic<bool> cancels_asked_ = false;  // since the last renewal
+  std::atomic<bool> renewing_ = false;       // one is not answered yet
   steady_point last_renewal_{};              // the thread's own
   std::thread thread_;
 };

@@ -118,16 +118,16 @@ private:
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXFSZ})
     ::signal(signal, SIG_DFL);
-  if (r.has_user &&
-      (::setgroups(r.groups.size(), r.groups.data()) != 0 || ::setgid(r.group) != 0 || ::setuid(r.user) != 0))
-    give_up(errno);
-  if (!r.folder.empty() && ::chdir(r.folder.c_str()) != 0) give_up(errno);
+  const int null = ::open("/dev/null", O_RDONLY);
+  if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(output, 2) < 0) give_up(errno);
   for (const auto& limit : r.limits) {
     const rlimit both{limit.most, limit.most};
     if (::setrlimit(limit.what, &both) != 0) give_up(errno);
   }
-  const int null = ::open("/dev/null", O_RDONLY);
-  if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(output, 2) < 0) give_up(errno);
+  if (r.has_user &&
+      (::setgroups(r.groups.size(), r.groups.data()) != 0 || ::setgid(r.group) != 0 || ::setuid(r.user) != 0))
+    give_up(errno);
+  if (!r.folder.empty() && ::chdir(r.folder.c_str()) != 0) give_up(errno);
   // Whatever the host opened without O_CLOEXEC is not the command's. `failed` closes at exec by itself.
   if (failed > 3) ::syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
   ::execvpe(program, argv, env);
@@ -246,6 +246,11 @@ outcome run(const guard& watch, const rules& may, job_context& context) {
     return outcome::do_not_retry(cat("exec: ", printable(c.argv[0], 200),
                                      " is not among the programs that this server's "
                                      "configuration allows (/exec/allow)"));
+  for (const auto& own : c.env)
+    if (const auto name = own.substr(0, own.find('=')); !may_set(may, name))
+      return outcome::do_not_retry(cat("exec: the variable ", printable(name, 100),
+                                       " is not among those that this server's "
+                                       "configuration lets jobs set (/exec/variables)"));
   // Everything that allocates comes before the fork.
   std::vector<char*> argv;
   for (auto& one : c.argv)
@@ -301,8 +306,8 @@ outcome run(const guard& watch, const rules& may, job_context& context) {
 
 }  // namespace
 
-result<handler> make_handler(const guard& watch, const exec_options& options) {
-  auto may = rules_of(options);
+result<handler> make_handler(const guard& watch, const exec_options& options, const std::vector<std::string>& secrets) {
+  auto may = rules_of(options, secrets);
   if (!may) return may.error();
   return handler([&watch, may = std::move(*may)](job_context& context) { return run(watch, may, context); });
 }

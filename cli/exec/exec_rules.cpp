@@ -56,14 +56,17 @@ void set_variable(std::vector<std::string>& environment, const std::string& name
   environment.push_back(name + "=" + value);
 }
 
-result<rules> rules_of(const exec_options& o) {
+result<rules> rules_of(const exec_options& o, const std::vector<std::string>& secrets) {
   constexpr rlim_t mib = 1024 * 1024;
   rules r;
   r.allow = o.allow;
+  r.variables = o.variables;
   r.folder = o.folder;
   for (char** at = ::environ; at && *at; ++at) {
     const std::string_view entry(*at);
-    if (is_passed_on(entry.substr(0, entry.find('=')), o.variables)) r.environment.emplace_back(entry);
+    const auto name = entry.substr(0, entry.find('='));
+    const bool is_secret = std::find(secrets.begin(), secrets.end(), name) != secrets.end();
+    if (!is_secret && is_passed_on(name, o.variables)) r.environment.emplace_back(entry);
   }
   if (!o.user.empty())
     if (auto fine = run_as(o.user, r); !fine) return fine.error();
@@ -77,7 +80,20 @@ result<rules> rules_of(const exec_options& o) {
   if (o.file_mib) r.limits.push_back({RLIMIT_FSIZE, *o.file_mib * mib});
   if (o.open_files) r.limits.push_back({RLIMIT_NOFILE, *o.open_files});
   if (o.processes) r.limits.push_back({RLIMIT_NPROC, *o.processes});
+  if (::geteuid() != 0)
+    for (const auto& limit : r.limits) {
+      rlimit own{};
+      if (::getrlimit(limit.what, &own) == 0 && own.rlim_max < limit.most)
+        return cannot_be(cat("/exec: this server may have at most ", own.rlim_max, " where ", limit.most, " is said"));
+    }
   return r;
+}
+
+bool may_set(const rules& r, const std::string& variable) {
+  static constexpr std::string_view harmless[] = {"LANG", "TZ"};
+  if (r.allow.empty() || variable.starts_with("LC_")) return true;
+  return std::find(std::begin(harmless), std::end(harmless), variable) != std::end(harmless) ||
+         std::find(r.variables.begin(), r.variables.end(), variable) != r.variables.end();
 }
 
 std::optional<std::string> program_of(const rules& r, const std::string& word) {

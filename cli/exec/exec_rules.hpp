@@ -20,6 +20,7 @@ struct rules {
     rlim_t most;
   };
   std::vector<std::string> allow;
+  std::vector<std::string> variables;  // that a job may set where programs are listed
   std::string folder;
   std::vector<std::string> environment;  // NAME=value
   std::vector<limit> limits;
@@ -29,8 +30,12 @@ struct rules {
   std::vector<gid_t> groups;
 };
 
-// invalid_argument names what cannot be: a user, a folder.
-result<rules> rules_of(const exec_options& options);
+// invalid_argument names what cannot be: a user, a folder, a limit. `secrets`: variables that no command gets.
+result<rules> rules_of(const exec_options& options, const std::vector<std::string>& secrets);
+
+// Where programs are listed, a job's own variables must be, too: many of them make a program run another one
+// (LD_PRELOAD, BASH_ENV, PATH).
+bool may_set(const rules& r, const std::string& variable);
 
 // The program's path, or the word as it is where any is allowed; nothing when it is not allowed. A word without a slash
 // means the allowed program of that name.

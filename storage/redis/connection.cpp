@@ -89,7 +89,8 @@ result<std::unique_ptr<connection>> connection::open(const address& to, const st
     set(context->fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
   }
   if (tls)
-    if (auto begun = made->begin_tls(to, *tls, deadline); !begun) return failed(begun.error().message);
+    if (auto begun = made->begin_tls(to, *tls, deadline); !begun)
+      return error{begun.error().code, failed(begun.error().message).message};
   return made;
 }
 

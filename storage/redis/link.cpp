@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr int oldest_major = 6, oldest_minor = 2;
 // One sentinel that does not answer must not use up the time of the others.
-constexpr auto sentinel_timeout = 300ms;
+constexpr auto sentinel_timeout = 300ms, sentinel_timeout_of_tls = 1000ms;
 
 // A field of INFO.
 std::string_view field(std::string_view info, std::string_view name) {
@@ -47,7 +47,8 @@ result<void> authenticate(connection& c, const address& a, const credentials& wh
 result<address> ask_sentinels(const location& where, steady_point deadline, const stop_signal& stop) {
   std::string why;
   for (const auto& sentinel : where.at) {
-    const auto by = std::min(deadline, std::chrono::steady_clock::now() + sentinel_timeout);
+    const auto by =
+        std::min(deadline, std::chrono::steady_clock::now() + (where.tls ? sentinel_timeout_of_tls : sentinel_timeout));
     auto opened = connection::open(sentinel, where.tls, by, stop);
     if (!opened) {
       why = opened.error().message;

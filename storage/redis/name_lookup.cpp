@@ -1,9 +1,11 @@
 #include "storage/redis/name_lookup.hpp"
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <arpa/inet.h>
@@ -16,10 +18,14 @@
 namespace sluice::storage::redis {
 namespace {
 
+// Attempts to connect are shorter than a slow resolver: what it said is there for the next.
+constexpr auto kept = std::chrono::seconds(5);
+
 struct lookup {
   const int over = ::eventfd(0, EFD_CLOEXEC);  // readable from then on
   std::string ip;                              // these are written before
   std::string fault;
+  std::atomic<steady_point> ended{steady_point::max()};
 
   lookup() = default;
   lookup(const lookup&) = delete;
@@ -29,7 +35,7 @@ struct lookup {
 // Never destroyed: a look-up may outlast main().
 struct all_lookups {
   std::mutex lock;
-  std::map<std::string, std::shared_ptr<lookup>> under_way;
+  std::map<std::string, std::shared_ptr<lookup>> by_host;
 };
 all_lookups& lookups() {
   static auto* const all = new all_lookups;
@@ -59,20 +65,18 @@ void carry_out(const std::string& host, lookup& into) {
 std::shared_ptr<lookup> begin(const std::string& host) {
   auto& all = lookups();
   const std::lock_guard held(all.lock);
-  auto& its = all.under_way[host];
-  if (its) return its;
-  its = std::make_shared<lookup>();
+  auto& known = all.by_host[host];
+  const auto now = std::chrono::steady_clock::now();
+  if (known && (known->ended.load() == steady_point::max() || now < known->ended.load() + kept)) return known;
+  known.reset();
+  const auto its = std::make_shared<lookup>();
   std::thread([host, its] {
     name_this_thread("sluice-names");
     carry_out(host, *its);
-    auto& every = lookups();
-    {
-      const std::lock_guard guard(every.lock);
-      every.under_way.erase(host);
-    }
+    its->ended = std::chrono::steady_clock::now();
     ::eventfd_write(its->over, 1);
   }).detach();
-  return its;
+  return known = its;
 }
 
 }  // namespace
@@ -80,7 +84,12 @@ std::shared_ptr<lookup> begin(const std::string& host) {
 result<std::string> ip_of(const std::string& host, steady_point deadline, const stop_signal& stop) {
   in6_addr any{};
   if (::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1) return host;
-  const auto its = begin(host);
+  std::shared_ptr<lookup> its;
+  try {
+    its = begin(host);
+  } catch (const std::system_error& e) {
+    return error{errc::storage_unavailable, cat("its name cannot be looked up: no thread for it (", e.what(), ")")};
+  }
   if (auto ended = stop.wait(its->over, POLLIN, deadline); !ended)
     return error{errc::storage_unavailable, cat("its name cannot be looked up: ", ended.error().message)};
   if (!its->fault.empty()) return error{errc::storage_unavailable, its->fault};

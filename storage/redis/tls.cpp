@@ -1,5 +1,6 @@
 #include "storage/redis/tls.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -16,6 +17,8 @@ namespace sluice::storage::redis {
 namespace {
 
 using enum transfer::kind;
+
+constexpr std::size_t longest_record = 16 * 1024;
 
 // OpenSSL's own socket BIO may raise SIGPIPE.
 int socket_of(BIO* bio) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio))); }
@@ -57,6 +60,19 @@ bool is_ip(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
+const char* what_helps(long fault) {
+  switch (fault) {
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH: return "; ?tls_name= says the name that it has";
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: return "; ?ca= names the file of the authority that signed it";
+    default: return "";
+  }
+}
+
 // A file that is being renewed may be right a moment later.
 error unusable(const char* what, const std::string& file) {
   return {errc::storage_unavailable,
@@ -92,6 +108,8 @@ result<std::unique_ptr<tls_session>> tls_session::over(int fd, const address& to
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  // Else a key that has a passphrase would be asked for on the terminal.
+  SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return -1; });
   if (auto loaded = load_files(context.get(), options); !loaded) return loaded.error();
 
   std::unique_ptr<SSL, free_it> session(SSL_new(context.get()));
@@ -139,19 +157,20 @@ transfer tls_session::shake_hands() {
     return {failed, 0, "it closed the connection during the TLS handshake; its port may not be that of TLS"};
   if (done.what != failed) return done;
   if (const auto fault = SSL_get_verify_result(session_.get()); fault != X509_V_OK)
-    done.why = cat("its certificate is not accepted: ", X509_verify_cert_error_string(fault),
-                   fault == X509_V_ERR_HOSTNAME_MISMATCH || fault == X509_V_ERR_IP_ADDRESS_MISMATCH
-                       ? "; ?tls_name= says the name that it has"
-                       : "; ?ca= names the file of the authority that signed it");
+    done.why = cat("its certificate is not accepted: ", X509_verify_cert_error_string(fault), what_helps(fault));
   else done.why = cat("TLS: ", done.why);
   return done;
 }
 
+// One record at a time, the same again until it is sent: in one call OpenSSL would send a record that waits, begin the
+// next and tell of neither when that one has to wait.
 transfer tls_session::write(const char* bytes, std::size_t size) {
   ERR_clear_error();
   errno = 0;
   std::size_t taken = 0;
-  auto done = outcome(SSL_write_ex(session_.get(), bytes, size, &taken));
+  const auto record = waiting_ > 0 ? waiting_ : std::min(size, longest_record);
+  auto done = outcome(SSL_write_ex(session_.get(), bytes, record, &taken));
+  waiting_ = done.what == wait_to_write || done.what == wait_to_read ? record : 0;
   done.bytes = taken;
   return done;
 }

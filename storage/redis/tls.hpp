@@ -47,6 +47,7 @@ private:
 
   const std::unique_ptr<ssl_ctx_st, free_it> context_;
   const std::unique_ptr<ssl_st, free_it> session_;
+  std::size_t waiting_ = 0;  // of the record that is to be written again
 };
 
 }  // namespace sluice::storage::redis

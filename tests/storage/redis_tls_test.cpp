@@ -149,6 +149,9 @@ TEST_CASE("A Redis that asks for a client's certificate gets it", "[redis]") {
   };
   CHECK(storage::open_store(with(redis.authority.cert("client"), redis.authority.key("client"))).ok());
   CHECK(says(why_not(with(redis.authority.cert("client"), redis.authority.key("server"))), {"?key="}));
+  const auto locked = redis.authority.key("locked");
+  run({"openssl", "ec", "-aes256", "-passout", "pass:x", "-in", redis.authority.key("client"), "-out", locked}, "/tmp");
+  CHECK(says(why_not(with(redis.authority.cert("client"), locked)), {"?key="}));  // and nobody is asked
   CHECK(says(why_not(with("/nowhere/client.crt", redis.authority.key("client"))), {"/nowhere/client.crt"}));
 }
 

@@ -430,9 +430,11 @@ TEST_CASE("exec runs what is allowed, where and within what is said, and tells n
     j.args = json{{"argv", argv}}.dump();
     return j;
   };
+  auto loads = work_world::exec("", "loads");
+  loads.args = R"({"argv": ["env"], "env": {"LD_PRELOAD": "/tmp/evil.so"}})";
   w.enqueue({with("env", {"env"}), with("where", {"/bin/sh", "-c", "pwd; ulimit -n"}), with("other", {"/bin/date"}),
-             with("lookalike", {"/tmp/sh"})});
-  for (const auto* id : {"env", "where", "other", "lookalike"})
+             with("lookalike", {"/tmp/sh"}), loads});
+  for (const auto* id : {"env", "where", "other", "lookalike", "loads"})
     REQUIRE(
         eventually([&] { return w.get(id).state == job_state::succeeded || w.get(id).state == job_state::failed; }));
   CHECK(w.get("env").result.find("PATH=") != std::string::npos);
@@ -443,6 +445,7 @@ TEST_CASE("exec runs what is allowed, where and within what is said, and tells n
     CHECK(w.get(id).attempt == 1);
     CHECK(w.get(id).history.back().error.find("/exec/allow") != std::string::npos);
   }
+  CHECK(w.get("loads").history.back().error.find("LD_PRELOAD") != std::string::npos);
 }
 
 TEST_CASE("a user of exec jobs that cannot be fails the start, and says why") {

@@ -43,7 +43,7 @@ for k, kind in ipairs(final_kinds) do
         on_demand().read_flows(names)
       end
       for i, o in ipairs(old) do
-        if #ids == limit or o.at > whole_until or (i > excess and o.at >= oldest_kept) then break end
+        if #ids == limit or (o.at >= oldest_kept and (i > excess or o.at > whole_until)) then break end
         if has_flow and not on_demand().may_be_forgotten(o.id) then
           has_passed = true
         else
