@@ -30,6 +30,7 @@ struct change {
 };
 std::vector<result<std::string_view>> all_done(const std::vector<result<void>>& each, std::string_view done) {
   std::vector<result<std::string_view>> told;
+  told.reserve(each.size());
   for (const auto& one : each)
     told.push_back(one ? result<std::string_view>(done) : one.error());
   return told;

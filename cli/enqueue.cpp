@@ -105,8 +105,8 @@ result<new_job> job_of(const command& c) {
   auto unique = unique_of(c);
   if (!unique) return unique.error();
   job.unique = std::move(*unique);
-  for (auto fine : {read_time_of("--start-within", c.start_within, job.start_within),
-                    read_time_of("--finish-within", c.finish_within, job.finish_within)})
+  for (const auto& fine : {read_time_of("--start-within", c.start_within, job.start_within),
+                           read_time_of("--finish-within", c.finish_within, job.finish_within)})
     if (!fine) return fine.error();
   return job;
 }

@@ -23,8 +23,8 @@ void hide_passwords(int argc, char** argv) {
     const std::string_view word(argv[i]);
     const auto scheme = word.find("://");
     const auto at = word.rfind('@');
-    const auto colon = scheme == word.npos ? word.npos : word.find(':', scheme + 3);
-    if (at != word.npos && colon < at) std::fill(argv[i] + colon + 1, argv[i] + at, '*');
+    const auto colon = scheme == std::string_view::npos ? std::string_view::npos : word.find(':', scheme + 3);
+    if (at != std::string_view::npos && colon < at) std::fill(argv[i] + colon + 1, argv[i] + at, '*');
   }
 }
 

@@ -180,7 +180,7 @@ std::vector<std::string> secret_variables(const server_options& options) {
   std::vector<std::string> all;
   constexpr std::string_view key = "password_variable=";
   const auto& url = options.storage;
-  for (auto at = url.find(key); at != url.npos; at = url.find(key, at + 1)) {
+  for (auto at = url.find(key); at != std::string::npos; at = url.find(key, at + 1)) {
     const auto from = at + key.size();
     all.push_back(url.substr(from, url.find('&', from) - from));
   }

@@ -8,9 +8,10 @@
 namespace sluice {
 
 inline std::string json_fault(std::size_t byte, std::string_view said) {
+  constexpr auto nowhere = std::string_view::npos;
   const auto column = said.find("column ");
-  const auto reason = column == said.npos ? said.npos : said.find(": ", column);
-  return cat("is not JSON at byte ", byte, ": ", printable(reason == said.npos ? said : said.substr(reason + 2), 300));
+  const auto reason = column == nowhere ? nowhere : said.find(": ", column);
+  return cat("is not JSON at byte ", byte, ": ", printable(reason == nowhere ? said : said.substr(reason + 2), 300));
 }
 
 }  // namespace sluice

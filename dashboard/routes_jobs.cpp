@@ -84,6 +84,7 @@ http_response part_of_job(visit& v, std::string job::*part, std::string_view nam
 template <class Result>
 std::vector<std::optional<error>> failures_of(const std::vector<Result>& each) {
   std::vector<std::optional<error>> all;
+  all.reserve(each.size());
   for (const auto& one : each)
     all.push_back(one ? std::nullopt : std::optional(one.error()));
   return all;

@@ -82,6 +82,7 @@ std::vector<char*> environment_for(const rules& r, std::vector<std::string>& tex
   for (const auto& own : c.env)
     set_variable(texts, own.substr(0, own.find('=')), own.substr(own.find('=') + 1));
   std::vector<char*> all;
+  all.reserve(texts.size() + 1);
   for (auto& text : texts)
     all.push_back(text.data());
   all.push_back(nullptr);

@@ -97,7 +97,7 @@ result<void> repair(const asking& ask, const telling& tell) {
     left.clear();
     are_all = true;
     has_mended = false;
-    const auto gone = go_through(ask, doing::mend, [&](std::string finding, std::string done) {
+    auto gone = go_through(ask, doing::mend, [&](std::string finding, std::string done) {
       if (!done.empty()) {
         has_mended = true;
         left_before.erase(finding);

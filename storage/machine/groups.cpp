@@ -9,7 +9,8 @@ namespace {
 change_answer read_group_change(const change_group_request& r, std::string_view said) {
   const auto& name = r.group.name.value;
   const auto space = said.find(' ');
-  const auto word = said.substr(0, space), about = space == said.npos ? said.substr(0, 0) : said.substr(space + 1);
+  const auto word = said.substr(0, space),
+             about = space == std::string_view::npos ? said.substr(0, 0) : said.substr(space + 1);
   if (word == "done") return {};
   if (word == "already") return {.changed = false};
   if (word == "not_found") return {errc::not_found, no_group(name).message};

@@ -18,7 +18,6 @@
 namespace sluice::storage::redis {
 namespace {
 
-using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr std::size_t read_size = 256 * 1024;

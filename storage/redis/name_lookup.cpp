@@ -52,7 +52,7 @@ void carry_out(const std::string& host, lookup& into) {
     fault = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
     if (fault == 0) break;
   }
-  if (fault != 0) {
+  if (fault != 0 || !found) {
     into.fault = cat("its name cannot be looked up: ", ::gai_strerror(fault));
     return;
   }

@@ -21,7 +21,7 @@ using enum transfer::kind;
 constexpr std::size_t longest_record = 16 * 1024;
 
 // OpenSSL's own socket BIO may raise SIGPIPE.
-int socket_of(BIO* bio) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio))); }
+int socket_of(BIO* bio) { return *static_cast<const int*>(BIO_get_data(bio)); }
 int with_retry(BIO* bio, ssize_t n, void (*retry)(BIO*)) {
   BIO_clear_retry_flags(bio);
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) retry(bio);
@@ -95,8 +95,8 @@ result<void> load_files(SSL_CTX* context, const tls_options& options) {
 void tls_session::free_it::operator()(ssl_ctx_st* c) const { SSL_CTX_free(c); }
 void tls_session::free_it::operator()(ssl_st* s) const { SSL_free(s); }
 
-tls_session::tls_session(std::unique_ptr<ssl_ctx_st, free_it> context, std::unique_ptr<ssl_st, free_it> session)
-    : context_(std::move(context)), session_(std::move(session)) {}
+tls_session::tls_session(int fd, std::unique_ptr<ssl_ctx_st, free_it> context, std::unique_ptr<ssl_st, free_it> session)
+    : fd_(fd), context_(std::move(context)), session_(std::move(session)) {}
 tls_session::~tls_session() = default;
 
 result<std::unique_ptr<tls_session>> tls_session::over(int fd, const address& to, const tls_options& options) {
@@ -115,8 +115,6 @@ result<std::unique_ptr<tls_session>> tls_session::over(int fd, const address& to
   std::unique_ptr<SSL, free_it> session(SSL_new(context.get()));
   auto* bio = session ? BIO_new(socket_without_signals()) : nullptr;
   if (!bio) return error{errc::storage_unavailable, cat("TLS: ", last_error())};
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
-  BIO_set_init(bio, 1);
   SSL_set_bio(session.get(), bio, bio);  // takes it over
 
   const auto& name = options.name.empty() ? to.host : options.name;
@@ -124,7 +122,10 @@ result<std::unique_ptr<tls_session>> tls_session::over(int fd, const address& to
                                  : SSL_set1_host(session.get(), name.c_str()) == 1 &&
                                        SSL_set_tlsext_host_name(session.get(), name.c_str()) == 1;
   if (!named) return error{errc::invalid_argument, cat("TLS: '", printable(name, 100), "' is no name of a server")};
-  return std::unique_ptr<tls_session>(new tls_session(std::move(context), std::move(session)));
+  std::unique_ptr<tls_session> made(new tls_session(fd, std::move(context), std::move(session)));
+  BIO_set_data(bio, &made->fd_);
+  BIO_set_init(bio, 1);
+  return made;
 }
 
 transfer tls_session::outcome(int returned) {

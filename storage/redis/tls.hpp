@@ -42,9 +42,10 @@ private:
     void operator()(ssl_ctx_st* c) const;
     void operator()(ssl_st* s) const;
   };
-  tls_session(std::unique_ptr<ssl_ctx_st, free_it> context, std::unique_ptr<ssl_st, free_it> session);
+  tls_session(int fd, std::unique_ptr<ssl_ctx_st, free_it> context, std::unique_ptr<ssl_st, free_it> session);
   transfer outcome(int returned);
 
+  int fd_;
   const std::unique_ptr<ssl_ctx_st, free_it> context_;
   const std::unique_ptr<ssl_st, free_it> session_;
   std::size_t waiting_ = 0;  // of the record that is to be written again

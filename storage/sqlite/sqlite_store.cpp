@@ -315,7 +315,7 @@ private:
   result<void> check_rows(std::vector<std::string>& found) {
     rows_check rows;
     for (bool goes_on = true; goes_on && found.size() < machine::max_findings;) {
-      const auto looked = look_once([&] { goes_on = rows.check_some(*db_, found); });
+      auto looked = look_once([&] { goes_on = rows.check_some(*db_, found); });
       if (looked) continue;
       if (looked.error().code != errc::storage_damaged) return looked;
       found.push_back(cat("the rows cannot be looked at: ", looked.error().message));
