@@ -65,6 +65,23 @@ ON_EACH_STORE("What a claim took goes back when its run ends and to the oldest w
   }
 }
 
+ON_EACH_STORE("Others are told of a job that an end has woken, when its claim takes one that was woken before") {
+  define(w, s, 2);
+  serve(w);
+  put_all(w, {"a", "b", "c", "d"});
+  const auto got = claim(w, wanting({s}, 5));
+  REQUIRE(ids(got) == names{"a", "b"});
+  REQUIRE(settle(w, got.jobs[0].job) == errc::none);
+  CHECK(w.store().made_work().queues.contains("default"));  // c
+  storage::settle_request r;
+  r.runs.push_back(ended(got.jobs[1].job, how::succeeded));
+  r.next = claiming(wanting({s}, 1));
+  const auto told = ask(w, r);
+  REQUIRE(ids(told.next) == names{"c"});
+  CHECK(w.store().made_work().queues.contains("default"));  // d
+  audit(w);
+}
+
 ON_EACH_STORE("What a claim took goes back when its run is lost or its job is removed") {
   define(w, s, 3);
   put_all(w, {"a", "b"});

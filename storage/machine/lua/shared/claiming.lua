@@ -90,7 +90,7 @@ local function claim(at)
   local ids, records, histories, attempts, permits, has = {}, {}, {}, {}, {}, {}  -- of those taken
   local over = {}  -- those that end in place of their start
   local leaving, aside, broken, strays, parks, full, looked = grouped(), {}, {}, {}, {}, false, 0
-  local had, rooms, from_woken = {}, {}, 0  -- rooms: by resource
+  local had, rooms, just_woken = {}, {}, 0  -- rooms: by resource
   local passed_suspect = false
   local used = 0               -- of `most`: who follows in a chain needs no worker of its own
   -- Of each chain: the places of its runs, and its name or resource; by resource: how many were taken from its line.
@@ -208,7 +208,7 @@ local function claim(at)
       return
     end
     if suspect then allow_suspect = false end
-    if from.of_woken then from_woken = from_woken + 1 end
+    if woken_now[id] then just_woken = just_woken + 1 end
     used = used + 1
     first_key, first_id = first_key or from.key, first_id or id
     local n = take(id, record, before_it, attempt, from.key)
@@ -355,9 +355,8 @@ local function claim(at)
   for _, b in ipairs(broken) do move_to_quarantine(b[1], b[2], queue) end
   if has_flow then on_demand().carry_out_ends() end
 
-  local own = math.min(woken_in[queue] or 0, from_woken)  -- nobody else need come for these
-  woken = woken - own
-  woken_in[queue] = (woken_in[queue] or 0) - own
+  woken = woken - just_woken  -- nobody else need come for these
+  woken_in[queue] = (woken_in[queue] or 0) - just_woken
   local fence = #ids > 0 and draw(#ids)  -- the first of theirs, before whoever is parked: a chain may come back to the line
   if #parks > 0 then on_demand().park_fresh(queue, parks) end
 

@@ -81,6 +81,7 @@ local function wake_first(resource, count, give)
     add_two(entering, sorted(line(is_suspect(losses) and 'suspect' or 'front', w.queue)), int_text(place + i - 1), w.id)
     from[w.queue] = true
     woken_in[w.queue] = (woken_in[w.queue] or 0) + 1
+    woken_now[w.id] = true
   end
   each_list(leaving, 'ZREM')
   put(admission, changed)

@@ -3,6 +3,7 @@
 -- Of those that waited, how many were woken, and by queue; without those that the step has claimed itself.
 local woken = 0
 local woken_in = {}
+local woken_now = {}  -- by id: this step has woken it
 
 -- Who should look: queues by name, as @ the timers, when something may fall due sooner than they know, and as ! whoever
 -- runs jobs, when one of them is asked to end.
