@@ -742,3 +742,16 @@ ON_EACH_STORE("What an end owes to children that have gone meanwhile is not owed
   CHECK(promote(w).next_in == std::nullopt);
   audit(w);
 }
+
+ON_EACH_STORE("Nothing is still to be done of a parent that is pruned when its children have gone") {
+  put_all(w, {"p"});
+  for (int i = 0; i < 100; ++i)
+    put_child(w, cat("c", i), {.parents = {"p"}, .on = parent_end::finished});
+  end(w, "p");  // some of them are released
+  for (const auto& j : list(w))
+    if (j.id.value != "p") REQUIRE(remove(w, j.id.value).code == errc::none);
+  storage::prune_request prune;
+  prune.retention.succeeded.count = 0;
+  CHECK(ask(w, prune).removed == 1);
+  audit(w);
+}

@@ -364,10 +364,16 @@ local function forget_flow(ids)
     end
   end
   many('HDEL', flow, gone)
-  for _, id in ipairs(call('EXISTS', agenda) == 1 and gone or {}) do
-    for _, word in ipairs({'edges s ', 'edges f ', 'edges d ', 'edges e ', 'again - ', 'expire - '}) do
-      call('ZREM', agenda, word .. id)
+  if call('EXISTS', agenda) == 1 then  -- which may tell of some that have no row any more
+    local owed = {}
+    for _, list in ipairs({ids, gone}) do
+      for _, id in ipairs(list) do
+        for _, word in ipairs({'edges s ', 'edges f ', 'edges d ', 'edges e ', 'again - ', 'expire - '}) do
+          owed[#owed + 1] = word .. id
+        end
+      end
     end
+    many('ZREM', agenda, owed)
   end
   if #gone > 0 and call('HLEN', flow) == 0 and call('EXISTS', agenda) == 0 then call('DEL', flow_mark) end
 end
