@@ -399,7 +399,7 @@ constexpr int programs = 200;
 // Laws that a store holds whatever it answers, by one of so many programs.
 constexpr int fewer = 5;
 
-// New at each run, unless who runs it wants the same programs for the same tree: PROGRAM_SEED, a number.
+// New at each run, unless who runs it wants the same programs again: PROGRAM_SEED, a number.
 std::uint32_t first_seed() {
   const char* wanted = std::getenv("PROGRAM_SEED");
   return wanted ? static_cast<std::uint32_t>(std::strtoul(wanted, nullptr, 10)) : std::random_device()();
@@ -413,6 +413,8 @@ void holds(const std::string& law, int connections, int one_of, const std::funct
       first_seed() + std::hash<std::string>()(law + Catch::getResultCapture().getCurrentTestName()) % 1'000'000;
   config.testParams.maxSuccess = programs;
   if (const char* wanted = std::getenv("RC_PARAMS")) config = rc::detail::configFromString(wanted, config);
+  if (const char* most = std::getenv("PROGRAM_LIMIT"))
+    config.testParams.maxSuccess = std::min(config.testParams.maxSuccess, std::atoi(most));
   const auto again =
       cat("RC_PARAMS=\"seed=", config.testParams.seed, " max_success=", config.testParams.maxSuccess, "\"");
   std::cout << law << ": " << again << std::endl;  // also of a run that is killed
