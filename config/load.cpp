@@ -129,7 +129,7 @@ void read_exec(reader& from, exec_options& o) {
   if (const auto* allow = r.any("allow"); allow && allow->is_array() && allow->empty())
     r.fault_at("allow", "must name a program; leave it out where any may run, and say allow_exec false where none may");
   if (std::any_of(o.allow.begin(), o.allow.end(), [](const std::string& path) { return !path.starts_with('/'); }))
-    r.fault_at("allow", "must be whole paths of programs, as [\"/usr/bin/tar\"]");
+    r.fault_at("allow", "must be whole paths of programs, as [\"/usr/bin/date\"]");
   keep(o.user, r.text("user"));
   keep(o.folder, r.text("folder"));
   o.variables = r.texts("variables");

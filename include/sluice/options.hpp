@@ -102,8 +102,8 @@ struct exec_options {
   std::vector<std::string> allow{};  ///< The programs, by their whole paths. Empty: any.
   std::string user{};                ///< As whom; the server must be root then.
   std::string folder{};              ///< The working folder.
-  std::vector<std::string>
-      variables{};  ///< Of the server's environment, beside those of docs/configuration.md; "*": all.
+  /// Which variables of the server's environment they get, beside those of docs/configuration.md; "*": all.
+  std::vector<std::string> variables{};
   /// Of each process of theirs.
   std::optional<duration> processor_time{};
   std::optional<std::uint64_t> memory_mib{};
