@@ -121,9 +121,9 @@ export class Visit {
     return this.page.evaluate((where) => document.querySelector(where)?.innerText ?? "", of);
   }
 
+  // Asked of the page itself: puppeteer hears of a change of the address later than the page's own keys do.
   async path() {
-    const { pathname, search } = new URL(this.page.url());
-    return pathname + search;
+    return this.page.evaluate(() => location.pathname + location.search);
   }
 
   // Rows of the table with this name, as objects of what its columns say.
