@@ -4,9 +4,8 @@
 #include <system_error>
 
 #include "core/log.hpp"
-#include "core/queues.hpp"
 #include "core/throttlers.hpp"
-#include "scheduler/schedules.hpp"
+#include "execution/definitions.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -15,37 +14,19 @@ using namespace std::chrono_literals;
 
 constexpr duration restore_timeout = 300ms;  // a stop may wait for one step
 
-// Where the queue of its type stands here, a schedule says it, so that its jobs go there whoever enqueues them: another
-// server, or a person by hand.
-std::vector<recurring> with_queues(std::vector<recurring> all, const std::map<std::string, type_options>& types) {
-  for (auto& one : all)
-    if (one.queue.empty()) one.queue = queue_of_type(types, one.job);
-  return all;
-}
-
 }  // namespace
 
+storage::answer configured_definitions::ask(const storage::request& r, duration timeout) const {
+  if (of_.stopped) return error{errc::overloaded, "the server is stopping"};
+  return std::move(of_.store->call({r}, std::chrono::steady_clock::now() + timeout).at(0));
+}
+
 result<void> configured_definitions::store(duration timeout) {
-  const auto& options = of_.options;
-  const auto within = [&] { return std::chrono::steady_clock::now() + timeout; };
-  std::vector<storage::request> definitions;
-  for (const auto& definition : options.throttlers) {
-    auto stored = storage::to_define(definition);
-    stored.config = stored.text;
-    definitions.emplace_back(std::move(stored));
-  }
-  const auto answered = definitions.empty() ? std::vector<storage::answer>() : of_.store->call(definitions, within());
-  for (const auto& a : answered)
-    if (const auto* refused = std::get_if<error>(&a)) return *refused;
-  for (std::size_t i = 0; i < answered.size(); ++i)
-    if (std::get<storage::define_answer>(answered[i]).what != storage::define_answer::how::unchanged)
-      log::info("throttler ", resource_of(options.throttlers[i].kind, options.throttlers[i].name), " is now ",
-                write_throttler(options.throttlers[i]));
-  const auto ask = [&](const storage::request& r) -> storage::answer {
-    if (of_.stopped) return error{errc::overloaded, "the server is stopping"};
-    return std::move(of_.store->call({r}, within()).at(0));
-  };
-  return scheduler::apply_configuration(with_queues(options.recurring, options.jobs), options.prune_recurring, ask);
+  return execution::store_definitions(of_.options, [&](const storage::request& r) { return ask(r, timeout); });
+}
+
+result<void> configured_definitions::check_throttlers(duration timeout) const {
+  return execution::check_throttlers(of_.options, [&](const storage::request& r) { return ask(r, timeout); });
 }
 
 void configured_definitions::restore() {
@@ -91,6 +72,11 @@ bool configured_definitions::defines(std::string_view resource) const {
     const auto name = resource_of(definition.kind, definition.name);
     return name == resource || name == of_line;
   });
+}
+
+bool configured_definitions::is_first_told_of(std::string_view resource) {
+  const mutex_lock held(lock_);
+  return told_of_.emplace(resource).second;
 }
 
 }  // namespace sluice::actors

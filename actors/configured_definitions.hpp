@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "core/mutex.hpp"
@@ -16,6 +17,9 @@ public:
 
   // Waits for the store, as long as this for each step.
   result<void> store(duration timeout);
+  // Once they are stored: not_found names the throttlers that types name and neither the configuration nor the store
+  // defines.
+  result<void> check_throttlers(duration timeout) const;
   // Does it again, on a thread of its own, since the store has forgotten this server: it came back empty, or as it was
   // long ago.
   void restore();
@@ -26,8 +30,11 @@ public:
   void end();
   // Whether the configuration defines a throttler, named as in the store; also by one of its lines.
   bool defines(std::string_view resource) const;
+  // False when it was asked before: what lasts is told of once.
+  bool is_first_told_of(std::string_view resource);
 
 private:
+  storage::answer ask(const storage::request& r, duration timeout) const;
   void restore_now();
   void failed(const std::string& why);
 
@@ -36,6 +43,7 @@ private:
   std::atomic<bool> restoring_{false};
   std::atomic<bool> must_restore_{false};  // that failed, or came too early: the next beat begins it again
   std::jthread restorer_ SLUICE_GUARDED_BY(lock_);
+  std::set<std::string, std::less<>> told_of_ SLUICE_GUARDED_BY(lock_);
 };
 
 }  // namespace sluice::actors

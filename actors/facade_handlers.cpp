@@ -37,6 +37,7 @@ void facade_handlers::died(const caf::down_msg& down) {
     for (const auto& type : types)
       p->watch.give_back_type(type, cat("the actor that handles ", type, " is gone"));
   }
+  if (e_->stopped) return;  // a host ends its actors when its server stops
   std::string names;
   for (const auto& type : types)
     names += cat(names.empty() ? "" : ", ", type);

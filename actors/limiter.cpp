@@ -5,9 +5,7 @@
 
 #include "actors/store_question.hpp"
 #include "core/text.hpp"
-#include "core/throttlers.hpp"
-#include "execution/limiter_steps.hpp"
-#include "throttling/windows.hpp"
+#include "execution/limiter_rule.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -15,62 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int max_refusals = 50;  // in a row by the store, before a line in the log
-
-// Nothing is limited here.
-class no_limit final : public limiter {
-public:
-  limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const override {
-    limiter_step step{std::string(state), now - 1h, now + 1h, {}};
-    for (const auto& w : wanted)
-      step.each.push_back({w.count, {}});
-    return step;
-  }
-  std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
-};
-
-// Nobody is let in for now: what should decide cannot.
-class closed final : public limiter {
-public:
-  limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const override {
-    return {std::string(state), now - 1h, now + 1h, std::vector<limiter_grant>(wanted.size(), {0, now + after})};
-  }
-  std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
-  duration after = 1s;
-};
-
-// What decides: as the throttler is defined, or a limiter of the user's.
-struct limiter_rule {
-  std::string text;  // of the definition
-  std::optional<throttler> definition;
-  std::optional<args_template> key;
-  std::shared_ptr<const limiter> by;
-  std::shared_ptr<const limiter> decided_oddly;  // told of once
-
-  template <class Limiters>
-  void read(const std::string& stored, const std::string& resource, const Limiters& custom) {
-    if (by && stored == text) return;
-    text = stored;
-    definition.reset();
-    key.reset();
-    by = nullptr;
-    if (const auto named = custom.find(resource); named != custom.end()) by = named->second;
-    if (!text.empty()) {
-      auto read = read_throttler(text);
-      if (read) {
-        definition = std::move(*read);
-        if (definition->kind == throttler_kind::dynamic_window)
-          if (auto parsed = parse_args_template(definition->key)) key = std::move(*parsed);
-        if (definition->mode == throttler_mode::release) by = std::make_shared<no_limit>();
-        else if (!by) by = throttling::make_limiter(*definition);
-      } else {
-        log::error("the definition of throttler ", printable(resource, 200), " cannot be read; nobody is let in");
-        by = std::make_shared<closed>();
-      }
-    }
-    // An actor of the host decides: whoever waits is woken, and asks it again.
-    if (!by && resource.starts_with("custom:")) by = std::make_shared<no_limit>();
-  }
-};
 
 struct limiter_actor_state {
   static inline const char* name = "limiter";
@@ -97,7 +39,7 @@ struct limiter_actor_state {
   bool must_read = false;  // at the lines
   std::optional<storage::limiter_record> seen;
   time_point seen_at{};  // by the shared store's clock
-  limiter_rule rule;
+  limiter_rule rule{};
   int refusals = 0;
 
   caf::result<std::vector<throttle_verdict>> acquire(std::vector<throttle_request> runs,
@@ -136,13 +78,13 @@ struct limiter_actor_state {
   void saw(storage::limiter_record limiter) {
     seen = std::move(limiter);
     seen_at = e->store->now();
-    rule.read(seen->definition, resource, e->config->limiters);
+    rule.read(seen->definition, e->config->limiters);
   }
 
   time_point now() const { return seen->now + (e->store->now() - seen_at); }
 
   void decide() {
-    if (!rule.by) {
+    if (!rule.is_defined()) {
       const auto verdict = undefined(*e, resource);
       while (!waiting.empty()) {
         auto [b, ask] = std::move(waiting.front());
@@ -164,14 +106,12 @@ struct limiter_actor_state {
   // The line it would wait in; false: it has its verdict.
   bool name_line(std::pair<batch_ptr, waiting_ask>& one) {
     auto& [b, ask] = one;
-    ask.ask.resource = resource;
-    if (!rule.key) return true;
-    const auto filled = rule.key->fill(ask.about->args);
-    if (!filled) {
-      judge(b, ask.place, {admission::rejected, {}, filled.error().message});
+    auto line = rule.line_of(*ask.about);
+    if (!line) {
+      judge(b, ask.place, {admission::rejected, {}, line.error().message});
       return false;
     }
-    ask.ask.resource = cat(resource, "/", *filled);
+    ask.ask.resource = std::move(*line);
     return true;
   }
 
@@ -179,26 +119,7 @@ struct limiter_actor_state {
     std::vector<limiter_ask> asks;
     for (const auto& [b, ask] : *taken)
       asks.push_back(ask.ask);
-    limiter_update planned;
-    const closed shut;
-    try {
-      planned = plan_limiter_update(*rule.by, resource, *seen, now(), asks);
-    } catch (const std::exception& thrown) {
-      log::error("the limiter of throttler ", printable(resource, 200), " threw: ", message_of(thrown),
-                 "; nobody is let in");
-      planned = plan_limiter_update(shut, resource, *seen, now(), asks);
-    } catch (...) {
-      log::error("the limiter of throttler ", printable(resource, 200),
-                 " threw something that is no exception; nobody is let in");
-      planned = plan_limiter_update(shut, resource, *seen, now(), asks);
-    }
-    if (const auto at = now(); at < planned.update.from || at >= planned.update.until) {
-      if (rule.by != rule.decided_oddly)
-        log::error("the limiter of throttler ", printable(resource, 200),
-                   " answers for another time than now; nobody is let in");
-      rule.decided_oddly = rule.by;
-      planned = plan_limiter_update(shut, resource, *seen, at, asks);
-    }
+    auto planned = rule.plan(*seen, now(), asks);
     hold_back(*taken, planned);
     const auto update = std::make_shared<const storage::update_limiter_request>(std::move(planned.update));
     question.ask(self, *update, [this, taken, update, each = std::move(planned.each)](result<storage::answer> answer) {
@@ -267,14 +188,7 @@ struct limiter_actor_state {
 
   // The last who waited was woken or deleted.
   void forget_next_check() {
-    storage::update_limiter_request update;
-    update.limiter = resource;
-    update.version = seen->version;
-    update.state = seen->state;
-    update.from = seen->now - 1h;
-    update.until = seen->now + 10s;  // when to look again, if nobody could be woken
-    update.next_checks.push_back({resource, std::nullopt});
-    question.ask(self, std::move(update), [this](result<storage::answer> answer) {
+    question.ask(self, no_next_check(resource, *seen), [this](result<storage::answer> answer) {
       if (!answer) return refused({}, answer.error());
       saw(std::move(std::get<storage::update_limiter_answer>(*answer).limiter));
       go();
@@ -297,12 +211,7 @@ struct limiter_actor_state {
   }
 
   std::vector<limiter_view> describe() const {
-    if (!seen || !rule.by) return {};
-    try {
-      return rule.by->describe(seen->state, now());
-    } catch (...) {
-      return {};
-    }
+    return seen ? rule.describe(seen->state, now()) : std::vector<limiter_view>();
   }
 };
 
@@ -313,6 +222,7 @@ limiter_actor::behavior_type limiter_behavior(limiter_actor::stateful_pointer<li
   s.self = self;
   s.e = std::move(e);
   s.question.begin(cat("throttler ", printable(resource, 200)), s.e->store);
+  s.rule = limiter_rule(resource);
   s.resource = std::move(resource);
   return behavior_with_question<limiter_actor>(
       self,

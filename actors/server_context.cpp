@@ -8,6 +8,7 @@
 #include "core/queues.hpp"
 #include "core/ranges.hpp"
 #include "core/throttlers.hpp"
+#include "core/unresolved.hpp"
 #include "throttling/definition.hpp"
 
 namespace sluice::actors {
@@ -94,6 +95,9 @@ result<server_context_ptr> open_server_context(const server_options& options, co
   for (const auto& definition : options.throttlers)
     if (const auto fine = throttling::check(definition); !fine) return fine.error();
   if (auto stored = e->definitions.store(store_timeout); !stored) return stored.error();
+  if (auto defined = e->definitions.check_throttlers(store_timeout); !defined) return defined.error();
+  for (const auto& doubt : schedules_without_server(options, *e->known_types()))
+    log::warn(doubt);
   // Last of what may fail: no other sees a server that never ran.
   const auto known =
       e->store->call({storage::heartbeat_request{e->self}}, std::chrono::steady_clock::now() + store_timeout);

@@ -3,7 +3,9 @@
 
 #include "actors/spawn.hpp"
 #include "core/log.hpp"
+#include "core/unresolved.hpp"
 #include "execution/claimer.hpp"
+#include "execution/election.hpp"
 
 namespace sluice::actors {
 
@@ -88,15 +90,13 @@ typename Actor::behavior_type behavior_with_question(Self* self, Handlers... own
 }
 
 // What a run is told whose throttler's store refuses: nobody can say whether it may run.
-inline constexpr duration postpone_for = std::chrono::seconds(15);
-
 inline throttle_verdict postponed_by_store(const error& why) {
   return {admission::undecided, postpone_for,
           cat("the store refuses to say whether it may run (", to_string(why), ")")};
 }
 
-// A store that came back empty, or of which a person removed a throttler, gets it from the configuration again by the
-// next beat: no job fails for that.
+// Its jobs wait until it is defined. A store that came back empty, or of which a person removed a throttler, gets it
+// from the configuration again by the next beat.
 inline throttle_verdict undefined(server_context& e, std::string_view resource) {
   const auto name = printable(resource, 200);
   if (e.definitions.defines(resource)) {
@@ -104,9 +104,9 @@ inline throttle_verdict undefined(server_context& e, std::string_view resource) 
     return {admission::undecided, postpone_for,
             cat("throttler ", name, " is not in the store, which gets it from the configuration again")};
   }
-  return {admission::rejected,
-          {},
-          cat("throttler ", name, " is not defined; define it in the configuration or with `sluice throttler set`")};
+  const auto why = not_defined(resource);
+  if (e.definitions.is_first_told_of(resource)) log::error(why, "; until then its jobs wait");
+  return {admission::undecided, postpone_for, why};
 }
 
 }  // namespace sluice::actors

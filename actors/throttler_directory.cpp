@@ -56,7 +56,7 @@ void throttler_directory::forget(const caf::actor_addr& who) {
   std::erase_if(limiters_, [&](const auto& c) { return c.second && c.second.address() == who; });
   std::erase_if(custom_throttlers_, [&](const auto& c) {
     const bool gone = c.second.address() == who;
-    if (gone)
+    if (gone && !e_->stopped)
       log::warn("throttler ", printable(c.first, 200), " is gone; jobs that name it wait until it is named again");
     return gone;
   });

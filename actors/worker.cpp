@@ -1,9 +1,17 @@
+#include <array>
+#include <charconv>
+
 #include "actors/spawn.hpp"
 #include "core/text.hpp"
 #include "execution/dispatcher.hpp"
 
 namespace sluice::actors {
 namespace {
+
+std::string shortest_text(double n) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr};
+}
 
 // An actor that ends closes its mailbox, then answers what lay in it, and only then counts as cleaned up.
 bool has_ended(const caf::actor& who) {
@@ -44,6 +52,9 @@ struct worker_state {
       try {
         content = place.route->message_for(run_job(std::shared_ptr<const job>(run, &run->about), run->stop.get_token(),
                                                    std::shared_ptr<const std::atomic<stop_reason>>(run, &run->reason)));
+      } catch (const args_mismatch& failed) {
+        run = of.pool->workers.actor_answered(id, run, outcome::do_not_retry(message_of(failed)));
+        continue;
       } catch (const std::exception& failed) {
         run = of.pool->workers.actor_answered(id, run, outcome::failed(message_of(failed)));
         continue;
@@ -52,39 +63,49 @@ struct worker_state {
             id, run, outcome::failed("the conversion of its args threw something that is no std::exception"));
         continue;
       }
-      ask(place.actor, run, std::move(content));
+      ask(*place.route, place.actor, run, std::move(content));
       return;
     }
   }
 
-  void ask(const caf::actor& actor, const run_ptr& run, caf::message content) {
+  void ask(const actor_route& route, const caf::actor& actor, const run_ptr& run, caf::message content) {
     of.pool->workers.asked_actor(run, actor.id());
     // Weak: an answer that never comes must not hold the job for ever.
-    const auto ended = [this, asked_for = std::weak_ptr(run)](outcome how) {
+    const auto asked_for = std::weak_ptr(run);
+    const auto ended = [this, asked_for](outcome how) {
       if (const auto still = asked_for.lock()) run_by_actor(of.pool->workers.actor_answered(id, still, std::move(how)));
     };
     const auto asked = self->request(actor, caf::infinite, std::move(content));
     // Not `then`: several kinds of answers are welcome.
-    self->add_multiplexed_response_handler(
-        asked.id(), caf::behavior{
-                        [ended] { ended(outcome::succeeded()); },
-                        [ended](std::string& text) { ended(outcome::succeeded(std::move(text))); },
-                        [ended](outcome& how) { ended(std::move(how)); },
-                        [this, ended, actor](caf::error& failed) { ended(failure(failed, actor)); },
-                    });
+    caf::message_handler understood{
+        [ended] { ended(outcome::succeeded()); },
+        [ended](std::string& text) { ended(outcome::succeeded(std::move(text))); },
+        [ended](outcome& how) { ended(std::move(how)); },
+        [ended](bool is) { ended(outcome::succeeded(is ? "true" : "false")); },
+        [ended](std::int32_t n) { ended(outcome::succeeded(std::to_string(n))); },
+        [ended](std::uint32_t n) { ended(outcome::succeeded(std::to_string(n))); },
+        [ended](std::int64_t n) { ended(outcome::succeeded(std::to_string(n))); },
+        [ended](std::uint64_t n) { ended(outcome::succeeded(std::to_string(n))); },
+        [ended](double n) { ended(outcome::succeeded(shortest_text(n))); },
+        [this, ended, actor, asked_for](caf::error& failed) {
+          if (const auto still = asked_for.lock()) ended(failure(*still, failed, actor));
+        },
+    };
+    self->add_multiplexed_response_handler(asked.id(), caf::behavior{understood.or_else(route.answers(ended))});
   }
 
-  outcome failure(const caf::error& failed, const caf::actor& who) {
+  outcome failure(const claimed_run& run, const caf::error& failed, const caf::actor& who) {
     if (failed == caf::sec::unexpected_response)
       return outcome::failed(
-          "its actor answered what is no outcome; nothing, a text and sluice::outcome are understood");
+          "its actor answered what is no outcome; understood are nothing, a text, a number, a bool, sluice::outcome "
+          "and "
+          "the type that handle_by_actor names");
     auto result = outcome::failed(printable(self->system().render(failed)));
     if (failed.category() == caf::atom("sluice")) result.text = to_string(error_of(failed));
     // A living actor may pass on such an error of somebody else's.
     if (has_ended(who)) {
       e->types->actor_gone(who.id());  // before the next run is sent after it
-      result = outcome::failed(cat("the actor that handles it died (", result.text, ")"));
-      result.cause = "handler_died";
+      result = handler_died(run, cat("the actor that handles it died (", result.text, ")"));
     }
     return result;
   }

@@ -463,7 +463,9 @@ std::unique_ptr<CLI::App> make_app(command& c) {
     return sub;
   };
 
-  config_command("check", "Checks a configuration and tells every fault; starts nothing");
+  config_command("check", "Checks a configuration and tells every fault; starts nothing")
+      ->add_flag("--store", c.looks_into_store,
+                 "Also asks the store that it names for the throttlers that it does not define");
   auto* work = config_command("work",
                               "Runs the jobs of the configured queues until SIGTERM or SIGINT; a second one leaves "
                               "at once. SIGUSR1: claim nothing new");

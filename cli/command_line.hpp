@@ -50,6 +50,7 @@ struct command {
   bool json = false;
   bool bulk = false;
   bool repair = false;
+  bool looks_into_store = false;
   bool all = false, yes = false;
   bool allow_changes = false, once = false;
   bool paused = false;

@@ -19,11 +19,13 @@
 #include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/log.hpp"
+#include "core/unresolved.hpp"
 #include "dashboard/access.hpp"
 #include "dashboard/json.hpp"
 #include "scheduler/recurrence.hpp"
-#include "storage/store.hpp"
+#include "storage/shared_store.hpp"
 #include "throttling/definition.hpp"
+#include "throttling/managing.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -190,11 +192,42 @@ std::vector<std::string> secret_variables(const server_options& options) {
   return all;
 }
 
+// Types that a server of this file may run: those of this program, and those that the file says something of, which
+// a host's server runs.
+std::set<std::string, std::less<>> types_of(const server_options& options) {
+  std::set<std::string, std::less<>> types{"noop"};
+  if (options.allow_exec) types.insert("exec");
+  for (const auto& [type, its] : options.jobs)
+    types.insert(type);
+  return types;
+}
+
+// What a start would find out, as faults and warnings. The store is opened only when it is to be asked, and is not
+// made.
+void add_unresolved(const command& c, config::loaded& into) {
+  for (auto& doubt : schedules_without_server(into.options, types_of(into.options)))
+    into.warnings.push_back(std::move(doubt));
+  const auto undefined = undefined_throttlers(into.options);
+  if (!c.looks_into_store) {
+    for (const auto& one : undefined)
+      into.warnings.push_back(cat(describe(one), " here; a server starts only if its store defines it (`sluice check ",
+                                  printable(c.config, 200), " --store` asks it)"));
+    return;
+  }
+  auto opened = storage::open_shared_store(into.options.storage, nullptr, open_mode::read_only);
+  const auto defined =
+      !opened ? result<void>(opened.error()) : throttling::require_defined(undefined, [&](const storage::request& r) {
+        return std::move((*opened)->call({r}, std::chrono::steady_clock::now() + 5s).at(0));
+      });
+  if (!defined) into.faults.push_back({opened ? "/jobs" : "/storage", to_string(defined.error())});
+}
+
 }  // namespace
 
 int check(const command& c) {
-  const auto got = read(c);
+  auto got = read(c);
   if (!got) return 1;
+  if (got->faults.empty()) add_unresolved(c, *got);
   tell_warnings(c, *got);
   if (!got->faults.empty()) return tell_faults(c, *got), 1;
   if (c.json) return 0;

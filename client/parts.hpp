@@ -140,6 +140,7 @@ struct client::parts {
 
   result<void> change_group(storage::change_group_request asked, std::string_view noted_as);
   result<recurring_page> schedules_by_name(const recurring_query& query);
+  void add_unserved(std::vector<recurring_status>& all);
   result<void> pause(const queue_name& queue, bool paused);
   result<void> change_schedule(std::string_view what, const std::string& name,
                                const scheduler::schedule_change& change);

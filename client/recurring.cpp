@@ -9,6 +9,7 @@
 #include "core/recurring.hpp"
 #include "core/text.hpp"
 #include "scheduler/schedules.hpp"
+#include "throttling/explain.hpp"
 
 namespace sluice {
 namespace {
@@ -108,6 +109,26 @@ result<std::vector<recurring_status>> client::recurring_jobs() {
   return all;
 }
 
+// A problem too: nobody takes the last of its jobs, since no server serves their queue, or knows their type.
+void client::parts::add_unserved(std::vector<recurring_status>& all) {
+  storage::shared_store::requests asked;
+  std::vector<recurring_status*> whose;
+  for (auto& one : all) {
+    if (!one.problem.empty() || one.last_job.empty()) continue;
+    asked.push_back(storage::explain_request{one.last_job});
+    whose.push_back(&one);
+  }
+  if (asked.empty()) return;
+  const auto answers = sluice::ask(*shared_store, asked, options.deadline);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const auto* seen = std::get_if<storage::explain_answer>(&answers[i]);
+    if (!seen || !seen->found) continue;
+    const auto why = throttling::explain(*seen, shared_store->now());
+    if (why.reason == explain_reason::unserved || why.reason == explain_reason::unknown_type)
+      whose[i]->problem = cat("job ", whose[i]->last_job.value, " waits: ", why.text);
+  }
+}
+
 // Reads no more than it shows, or when only some are asked for, until it has these and one more.
 result<recurring_page> client::parts::schedules_by_name(const recurring_query& query) {
   const bool some = asks_for_some(query);
@@ -142,7 +163,11 @@ result<recurring_page> client::recurring_jobs(const recurring_query& query) {
   if (!query.after.empty() && !is_place(query.after, query.order))
     return error{errc::invalid_argument,
                  cat("'", printable(query.after, 200), "' is not where a page of this list ended")};
-  if (query.order == recurring_order::by_name) return parts_->schedules_by_name(query);
+  if (query.order == recurring_order::by_name) {
+    auto page = parts_->schedules_by_name(query);
+    if (page) parts_->add_unserved(page->schedules);
+    return page;
+  }
   auto all = recurring_jobs();
   if (!all) return all.error();
   std::vector<std::pair<std::string, recurring_status*>> found;
@@ -157,15 +182,19 @@ result<recurring_page> client::recurring_jobs(const recurring_query& query) {
   }
   for (auto& [place, one] : found)
     page.schedules.push_back(std::move(*one));
+  parts_->add_unserved(page.schedules);
   return page;
 }
 
 result<recurring_outlook> client::recurring_job(const std::string& name, std::uint32_t instants) {
   const auto seen = parts_->ask_for<storage::schedule_answer>(storage::schedule_request{name});
   if (!seen) return seen.error();
-  if (seen->row)
-    return recurring_outlook{scheduler::status_of(*seen->row),
+  if (seen->row) {
+    std::vector<recurring_status> one{scheduler::status_of(*seen->row)};
+    parts_->add_unserved(one);
+    return recurring_outlook{std::move(one[0]),
                              scheduler::next_instants(*seen->row, seen->now, std::min(instants, max_instants))};
+  }
   const auto all = recurring_jobs();
   if (!all) return all.error();
   std::vector<std::string> names;

@@ -29,15 +29,10 @@ storage::settle_request settle_request_of(const queue_name& queue, const std::ve
   return settle;
 }
 
-// Of a run that its throttlers do not let in now, when it ends by that and not by the filters' say.
-std::optional<elected_end> end_without_run(const execution_context& of, const admission_verdict& verdict) {
+elected_end end_of(const execution_context& of, const admission_verdict& verdict) {
   const auto& about = verdict.run->about;
-  if (verdict.what != admission::deferred && verdict.what != admission::undecided) return std::nullopt;
-  const auto& plan = of.config->throttles.find(about.type.value)->second;
-  not_admitted end{verdict.why, verdict.resource, std::nullopt};
-  if (plan.otherwise == throttle_action::retry || verdict.what == admission::undecided)
-    end.delay = std::max(plan.delay, verdict.after);
-  return end_of(about, end);
+  return end_without_run(of.config->throttles.find(about.type.value)->second, about,
+                         {verdict.what == admission::undecided, verdict.after, verdict.why, verdict.resource});
 }
 
 // What was claimed for a server that has ended meanwhile.
@@ -350,7 +345,8 @@ void dispatcher::judged(std::vector<admission_verdict> verdicts) {
     others = others || verdict.what != admission::granted;
     if (verdict.what == admission::granted) admitted.push_back(verdict.run);
     else if (verdict.what == admission::rejected) rejected.push_back(verdict);
-    else if (auto end = end_without_run(*of, verdict)) pool_->runs.reject(verdict.run, std::move(*end));
+    else if (verdict.what == admission::deferred || verdict.what == admission::undecided)
+      pool_->runs.reject(verdict.run, end_of(*of, verdict));
   }
   auto over = pool_->runs.admit(admitted);
   const bool asks_filters = !rejected.empty();

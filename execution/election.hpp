@@ -24,13 +24,18 @@ void end_as_cancelled(elected_end& made);
 // The end of a run whose handler did not come to its end: no filter has a say.
 storage::settlement given_back(const storage::run_key& run, const std::string& why);
 
-// The end of a run that its throttlers did not let in: scheduled again after `delay`, or deleted when that is not told.
+// The end of a run that its throttlers did not let in: scheduled again or deleted, as its type's plan says.
 struct not_admitted {
+  bool undecided = false;  // then it is scheduled again in any case
+  duration after{0};
   std::string why;
-  std::string throttler;
-  std::optional<duration> delay;
+  std::string resource;
 };
-elected_end end_of(const job& about, const not_admitted& verdict);
+inline constexpr duration postpone_for = std::chrono::seconds(15);  // when nobody can say whether it may run
+elected_end end_without_run(const throttle_plan& plan, const job& about, const not_admitted& verdict);
+// Of one that they rejected: its filters have a say.
+elected_end end_of_rejected(const execution_config& config, const job& about, std::uint32_t failures,
+                            const std::string& why);
 
 // What the filters are told once the end is stored.
 void notify_applied(const execution_config& config, const job& about, const outcome& stored);

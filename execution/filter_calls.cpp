@@ -29,9 +29,7 @@ std::size_t filter_calls::call() {
   }
   for (const auto& one : rejected) {
     if (!pool_->runs.awaits_admission(one.run)) continue;  // a supervisor's successor had it judged again
-    auto end = elect(*of->config, one.run->about, one.run->failures, outcome::do_not_retry(one.why), duration(0));
-    end.settlement.cause = "rejected";
-    pool_->runs.reject(one.run, std::move(end));
+    pool_->runs.reject(one.run, end_of_rejected(*of->config, one.run->about, one.run->failures, one.why));
   }
   for (const auto& one : stored) {
     if (one.answer == errc::none) notify_applied(*of->config, one.end.run->about, one.end.elected);

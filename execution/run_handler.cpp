@@ -35,6 +35,8 @@ __attribute__((no_sanitize("null"))) outcome run_inside(const execution_config& 
   } catch (const stopped&) {
     if (!context.stop_requested()) return outcome::failed("the handler stopped without being asked to");
     return outcome::give_back("stopped on request");
+  } catch (const args_mismatch& e) {
+    return outcome::do_not_retry(message_of(e));
   } catch (const std::exception& e) {
     return outcome::failed(message_of(e));
   } catch (const char* text) {

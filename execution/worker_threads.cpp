@@ -228,6 +228,13 @@ run_ptr worker_threads::actor_answered(worker_id id, const run_ptr& run, outcome
   return nullptr;
 }
 
+outcome handler_died(const claimed_run& run, const std::string& why) {
+  if (run.reason == stop_reason::shutdown) return outcome::give_back(why);
+  auto failed = outcome::failed(why);
+  failed.cause = "handler_died";
+  return failed;
+}
+
 void worker_threads::actor_died(std::uint64_t actor, const std::string& why) {
   std::vector<std::pair<run_ptr, duration>> lost;
   {
@@ -245,9 +252,7 @@ void worker_threads::actor_died(std::uint64_t actor, const std::string& why) {
     }
   }
   for (const auto& [run, ran] : lost) {
-    auto result = outcome::failed(why);
-    result.cause = "handler_died";
-    core_.end(run, std::move(result), ran);
+    core_.end(run, handler_died(*run, why), ran);
   }
   const pool_section section(core_);
   core_.begin_waiting();

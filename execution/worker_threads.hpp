@@ -8,6 +8,9 @@ namespace sluice::execution {
 
 class pool;
 
+// The end of a run whose actor died of it; or, when its server stops, as a host ends its actors then.
+outcome handler_died(const claimed_run& run, const std::string& why);
+
 class worker_threads {
 public:
   // A thread of it keeps `of` alive: a handler that never ends may outlive the server.

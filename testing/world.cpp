@@ -1,5 +1,6 @@
 // A server without actors: it claims, runs and settles one run at a time, on the thread that asks.
 #include <sluice/config.hpp>
+#include <sluice/cron.hpp>
 #include <sluice/testing.hpp>
 
 #include <algorithm>
@@ -8,9 +9,12 @@
 #include "core/queues.hpp"
 #include "core/ranges.hpp"
 #include "core/text.hpp"
+#include "execution/definitions.hpp"
 #include "execution/election.hpp"
 #include "execution/run_handler.hpp"
+#include "scheduler/schedules.hpp"
 #include "storage/shared_store.hpp"
+#include "testing/gate.hpp"
 
 namespace sluice::testing {
 
@@ -60,6 +64,7 @@ client_options access(server_options options, const std::string& url, filter_lis
 struct started_job {
   job about;
   std::uint32_t failures = 0;
+  std::vector<std::string> admitted{};  // what its throttlers gave it before
 
   storage::run_key key() const { return {about.id, about.fence}; }
 };
@@ -89,17 +94,27 @@ struct world::parts {
   const server_id me{"world"};
   handler_registry handlers{};
   std::shared_ptr<const execution::execution_config> config{};
+  std::optional<testing::gate> gate{};
+  const std::string zones = time_zone_version();  // by which schedules are planned
   std::shared_ptr<const std::set<std::string, std::less<>>> types{};
   std::uint64_t claims = 0;
   bool in_handler = false;
 
-  template <class Answer, class Request>
-  Answer ask(Request r) {
-    std::vector<storage::request> one;
-    one.emplace_back(std::move(r));
-    auto answers = shared_store->call(std::move(one), steady_clock::now() + timeout);
+  storage::answer answer_to(const storage::request& r) const {
+    auto answers = shared_store->call({r}, steady_clock::now() + timeout);
     if (const auto* failed = std::get_if<error>(&answers.at(0))) fail("the world's store: ", to_string(*failed));
-    return std::get<Answer>(std::move(answers[0]));
+    return std::move(answers[0]);
+  }
+  template <class Answer, class Request>
+  Answer ask(Request r) const {
+    return std::get<Answer>(answer_to(std::move(r)));
+  }
+
+  void begin() {
+    const auto ask = [this](const storage::request& r) { return answer_to(r); };
+    for (const auto& fine :
+         {check(options), execution::store_definitions(options, ask), execution::check_throttlers(options, ask)})
+      if (!fine) fail(fine.error().message);
   }
 
   void add(const handler_registry& more) {
@@ -107,7 +122,16 @@ struct world::parts {
       if (entry.route) fail("type ", type, " is handled by an actor; a world runs functions only");
       handlers.add(type, entry);
     }
-    config = execution::make_execution_config(handlers, filters, options);
+    if (!more.throttlers().empty())
+      fail("throttler custom:", more.throttlers().begin()->first, " is an actor; a world asks limiters only");
+    for (const auto& [name, by] : more.limiters())
+      handlers.limit(name, by);
+    auto made = execution::make_execution_config(handlers, filters, options,
+                                                 value_of(execution::make_throttle_plans(options.jobs), "the options"));
+    for (const auto& [name, by] : handlers.limiters())
+      made->limiters[resource_of(throttler_kind::custom, name)] = by;
+    config = std::move(made);
+    gate.emplace([this](const storage::request& r) { return answer_to(r); }, config);
     auto known = std::make_shared<std::set<std::string, std::less<>>>();
     for (const auto& [type, entry] : handlers.entries())
       known->insert(type);
@@ -132,7 +156,25 @@ struct world::parts {
                                                                  .types = types,
                                                                  .no_prefetch = config->no_prefetch});
     if (got.jobs.empty()) return std::nullopt;
-    return started_job{std::move(got.jobs[0].job), got.jobs[0].failures};
+    return started_job{std::move(got.jobs[0].job), got.jobs[0].failures, std::move(got.jobs[0].admitted)};
+  }
+
+  // False when its throttlers do not let it in. `ended`: how, if it does not wait in a line.
+  bool may_run(const started_job& s, std::optional<run_end>* ended = nullptr) {
+    auto said = gate->admit(s.about, s.failures, s.admitted);
+    if (said.end && settle(said.end->settlement) == errc::none) {
+      execution::notify_applied(*config, s.about, said.end->elected);
+      if (ended) *ended = said.end->settlement.end;
+    }
+    return said.is_let_in;
+  }
+
+  // The first whom its throttlers let in.
+  std::optional<started_job> start_next(const queue_name& queue) {
+    for (;;) {
+      auto next = claim(queue);
+      if (!next || may_run(*next)) return next;
+    }
   }
 
   outcome run_handler(const started_job& s) {
@@ -176,15 +218,20 @@ struct world::parts {
   // Of all queues when `only` is empty.
   drained drain(const queue_name& only, std::uint32_t limit) {
     drained done;
-    std::map<std::string, std::uint32_t> runs;
+    std::map<std::string, std::uint32_t> starts;
+    std::uint32_t all_starts = 0;
     for (bool more = true; std::exchange(more, false);) {
       for (const auto& queue : only.empty() ? served_queues() : std::vector{only}) {
         while (const auto s = claim(queue)) {
           more = true;
-          ++done.runs;
-          ++runs[s->about.type.value];
-          if (const auto end = run(*s)) count(done, *end);
-          if (done.runs > limit) endless(runs, limit);
+          ++starts[s->about.type.value];
+          std::optional<run_end> end;
+          if (may_run(*s, &end)) {
+            ++done.runs;
+            end = run(*s);
+          }
+          if (end) count(done, *end);
+          if (++all_starts > limit) endless(starts, limit);
         }
       }
     }
@@ -213,12 +260,47 @@ struct world::parts {
     return all;
   }
 
-  // Until the next is due.
-  std::optional<duration> promote() {
+  // Does what is due. Answers until something is due next.
+  std::optional<duration> work_off() {
+    beat();
     for (;;) {
       const auto got = ask<storage::promote_answer>(storage::promote_request{});
-      if (!got.next_in || *got.next_in > 0s) return got.next_in;
+      for (const auto& limiter : got.open)
+        gate->look_at_lines(limiter);
+      if (got.schedule_in && *got.schedule_in <= 0s) {
+        fire();
+        continue;
+      }
+      auto next = got.next_in;
+      if (got.schedule_in) next = std::min(next.value_or(*got.schedule_in), *got.schedule_in);
+      if (!next || *next > 0s) return next;
     }
+  }
+
+  // Nobody is woken of a queue that nobody serves.
+  void beat() {
+    storage::heartbeat_request alive;
+    alive.server.id = me;
+    alive.server.name = me.value;
+    for (const auto& queue : served_queues())
+      alive.server.queues.push_back(queue.value + ":1");
+    ask<storage::heartbeat_answer>(std::move(alive));
+  }
+
+  void fire() {
+    const auto due = ask<storage::due_answer>(storage::due_request{});
+    const auto prepare = [this](new_job job) { return config->pipeline.prepare(std::move(job), time->now()); };
+    for (const auto& row : due.rows)
+      ask<storage::update_schedule_answer>(scheduler::firing(row, due.now, zones, prepare).update);
+  }
+
+  // Time goes from one thing that is due to the next.
+  void advance(duration by) {
+    const auto until = time->now() + by;
+    for (auto next = work_off(); next && time->now() + *next <= until; next = work_off())
+      time->advance(*next);
+    if (const auto left = until - time->now(); left > 0s) time->advance(left);
+    work_off();
   }
 };
 
@@ -226,7 +308,7 @@ world::world() : world(of_every_queue()) {}
 
 world::world(server_options options, const handler_registry& handlers, filter_list filters)
     : parts_(new parts{std::move(options), std::move(filters)}) {
-  if (const auto fine = check(parts_->options); !fine) fail(fine.error().message);
+  parts_->begin();
   parts_->add(handlers);
 }
 
@@ -244,11 +326,10 @@ time_point world::now() const { return parts_->time->now(); }
 
 void world::advance(duration by) {
   if (by < 0s) fail("the clock goes forward only");
-  parts_->time->advance(by);
-  parts_->promote();
+  parts_->advance(by);
 }
 
-std::optional<duration> world::next_due() { return parts_->promote(); }
+std::optional<duration> world::next_due() { return parts_->work_off(); }
 
 bool world::advance_to_next() {
   const auto in = next_due();
@@ -265,7 +346,7 @@ drained world::drain(const queue_name& queue, std::uint32_t limit) {
 
 std::optional<job> world::run_next(const queue_name& queue) {
   parts_->check_served(queue);
-  const auto next = parts_->claim(queue);
+  const auto next = parts_->start_next(queue);
   if (!next) return std::nullopt;
   parts_->run(*next);
   return parts_->get(next->about.id);
@@ -285,13 +366,15 @@ job world::run(new_job asked) {
   if (!next && !parts_->types->contains(waiting.type.value))
     fail("job ", id.value, " cannot start: there is no handler for type ", waiting.type.value);
   if (!next) fail("job ", id.value, " cannot start: queue ", waiting.queue.value, " is paused");
+  if (!parts_->may_run(*next))
+    fail("job ", id.value, " cannot start: it ", value_of(parts_->client.explain(id), "run").text);
   parts_->run(*next);
   return parts_->get(id);
 }
 
 std::optional<job> world::lose_next(const queue_name& queue) {
   parts_->check_served(queue);
-  const auto next = parts_->claim(queue);
+  const auto next = parts_->start_next(queue);
   if (!next) return std::nullopt;
   (void)parts_->run_handler(*next);
   const storage::expired_lease lease{next->key(), 0, parts_->options.lease, false};

@@ -217,6 +217,18 @@ void one_throttler(const async_store& store, throttler_kind kind, const std::str
   one->begin();
 }
 
+result<void> require_defined(std::vector<undefined_throttler> all,
+                             const std::function<storage::answer(const storage::request&)>& ask) {
+  for (auto at = all.begin(); at != all.end();) {
+    const auto got = ask(storage::throttler_request{at->resource, 1});
+    if (const auto* refused = std::get_if<error>(&got)) return *refused;
+    if (std::get<storage::throttler_answer>(got).about.definition.empty()) ++at;
+    else at = all.erase(at);
+  }
+  if (all.empty()) return {};
+  return error{errc::not_found, how_to_define(all)};
+}
+
 void explain_job(const async_store& store, const job_id& id, const std::function<time_point()>& now,
                  const callback<explanation>& then) {
   storage::ask_for<storage::explain_answer>(store, storage::explain_request{id},

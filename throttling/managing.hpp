@@ -9,6 +9,7 @@
 #include <sluice/explanation.hpp>
 #include <sluice/throttler_status.hpp>
 
+#include "core/unresolved.hpp"
 #include "storage/async_store.hpp"
 
 namespace sluice::throttling {
@@ -23,6 +24,9 @@ void remove_throttler(const async_store& store, throttler_kind kind, const std::
 void all_throttlers(const async_store& store, const callback<std::vector<throttler_status>>& then);
 void one_throttler(const async_store& store, throttler_kind kind, const std::string& name,
                    const callback<throttler_status>& then);
+// Those of them that the store defines are fine; not_found names the others, and says what to do.
+result<void> require_defined(std::vector<undefined_throttler> all,
+                             const std::function<storage::answer(const storage::request&)>& ask);
 // `now`: the store's clock, looked at when the answer is there.
 void explain_job(const async_store& store, const job_id& id, const std::function<time_point()>& now,
                  const callback<explanation>& then);

@@ -294,16 +294,22 @@ result<embedded_server> spawn_server(caf::actor_system& system, const server_opt
 class actor_route {
 public:
   using message_maker = std::function<caf::message(const run_job&)>;
-  actor_route(const caf::actor& to, message_maker make)
-      : to_(caf::actor_cast<caf::actor_addr>(to)), make_(std::move(make)) {}
+  /// What understands an answer of the actor's own type.
+  using answer_reader = std::function<caf::message_handler(std::function<void(outcome)> then)>;
+  actor_route(const caf::actor& to, message_maker make, answer_reader read = {})
+      : to_(caf::actor_cast<caf::actor_addr>(to)), make_(std::move(make)), read_(std::move(read)) {}
 
   /// Null when it was so, or is gone.
   caf::actor to() const { return to_ ? caf::actor_cast<caf::actor>(to_) : caf::actor(); }
   caf::message message_for(const run_job& run) const { return make_(run); }
+  caf::message_handler answers(std::function<void(outcome)> then) const {
+    return read_ ? read_(std::move(then)) : caf::message_handler();
+  }
 
 private:
   caf::actor_addr to_;  // weak: a registry keeps no actor alive
   message_maker make_;
+  answer_reader read_;
 };
 
 /// A host's actor that is a throttler. Made by `throttle_by_actor`.
@@ -326,13 +332,13 @@ inline handler_registry& throttle_by_actor(handler_registry& handlers, const std
 }
 
 /// Jobs of `type` are handled by this actor of the host: each is sent as a request and holds a worker
-/// of its queue until it is answered. The answer is the outcome: nothing or a text (the result), a
-/// `sluice::outcome`, or an error, which is a failed run. No answer within the timeout (the job's, the
-/// type's, the queue's or the server's; 10 minutes if none says one) is a failed run with cause
-/// timed_out, and a later answer is dropped. When the actor dies, what it had in hand failed (cause
-/// handler_died), and its type is not claimed until `set_handler_atom` names another. The registry does not
-/// keep the actor alive: you do. `to` may be null: then
-/// the type waits for that message from the start. Filters' `around` is not called for such jobs.
+/// of its queue until it is answered. The answer is the outcome: nothing, or the result as a text, a number or a bool;
+/// a `sluice::outcome`; or an error, which is a failed run. No answer within the timeout (the job's, the type's, the
+/// queue's or the server's; 10 minutes if none says one) is a failed run with cause timed_out, and a later answer is
+/// dropped. When the actor dies, what it had in hand failed (cause handler_died), or is given back while the server
+/// stops, and its type is not claimed until `set_handler_atom` names another. The registry does not keep the actor
+/// alive: you do. `to` may be null: then the type waits for that message from the start. Filters' `around` is not
+/// called for such jobs.
 template <class Actor>
 handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {
@@ -351,6 +357,19 @@ handler_registry& handle_by_actor(handler_registry& handlers, const std::string&
       type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& run) {
                return caf::make_message(handler_registry::read_args<Args>(run.args()));
              })});
+}
+
+/// The same, for an actor that answers a Result of its own, which is stored as JSON.
+template <class Args, class Result, class Actor>
+handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
+                                  handler_options options = {}) {
+  const auto make = [](const run_job& run) { return caf::make_message(handler_registry::read_args<Args>(run.args())); };
+  const auto read = [](std::function<void(outcome)> then) {
+    return caf::message_handler{[then = std::move(then)](const Result& answer) {
+      then(outcome::succeeded(json_conversion<Result>::write(answer)));
+    }};
+  };
+  return handlers.add(type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), make, read)});
 }
 
 }  // namespace sluice

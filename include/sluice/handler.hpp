@@ -51,6 +51,12 @@ struct outcome {
 /// no attempt is used; after its timeout it is a failed run; one that was cancelled is deleted.
 struct stopped {};
 
+/// The args of a job are not what its handler takes. They never will be, so the run has failed and is not tried again,
+/// unless a filter's `elect` says so.
+struct args_mismatch : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
 /// Why a run was asked to stop; the first reason stands.
 enum class stop_reason : std::uint8_t {
   none,       ///< Nobody has asked.
@@ -216,7 +222,7 @@ public:
     try {
       return json_conversion<Args>::read(text);
     } catch (const std::exception& e) {
-      throw std::invalid_argument(std::string("the args do not fit the handler: ") + e.what());
+      throw args_mismatch(std::string("the args do not fit the handler: ") + e.what());
     }
   }
 

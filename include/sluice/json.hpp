@@ -4,7 +4,9 @@
 #pragma once
 
 #include <concepts>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +17,20 @@
 
 namespace sluice {
 
+/// Whether a text of JSON is: whoever copies such a value needs that much stack. What was stored by somebody else may be.
+inline bool is_nested_deeper_than(int levels, std::string_view json) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (quoted && c == '\\') ++i;
+    else if (c == '"') quoted = !quoted;
+    else if (!quoted && (c == '[' || c == '{') && ++depth > levels) return true;
+    else if (!quoted && (c == ']' || c == '}')) --depth;
+  }
+  return false;
+}
+
 template <class T>
 struct json_conversion {
   static T read(const std::string& text) {
@@ -23,7 +39,10 @@ struct json_conversion {
     static_assert(readable,
                   "a type without JSON: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TYPE, MEMBERS...) after it, in "
                   "its own namespace");
-    if constexpr (readable) return nlohmann::json::parse(text).get<T>();
+    if constexpr (readable) {
+      if (is_nested_deeper_than(1'000, text)) throw std::invalid_argument("it is nested deeper than 1000 levels");
+      return nlohmann::json::parse(text).get<T>();
+    }
   }
   /// Text that is no UTF-8 is written with replacement characters.
   static std::string write(const T& value) {

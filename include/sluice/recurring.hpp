@@ -57,7 +57,8 @@ struct recurring_status {
   std::optional<time_point> next_at{};  ///< None: paused, or it cannot go on.
   std::optional<time_point> last_at{};  ///< Of its last job: the instant of the occurrence, or when it was triggered.
   job_id last_job{};                    ///< That job.
-  std::string problem{};                ///< Empty: all is well. Else why no job could be made.
+  /// Empty: all is well. Else why no job could be made; of a list or page also that no server takes the last of its jobs.
+  std::string problem{};
 };
 
 /// One schedule, and when it runs next: at its `next_at`, also when that has passed, and then at the instants after

@@ -2,10 +2,10 @@
 /// Nothing runs but inside the calls below, on the thread that makes them; nothing sleeps. docs/testing.md
 /// shows it at work.
 ///
-/// What happens there is the real thing: enqueue filters, claims with attempt and fence, the filters
-/// around a run, retry policies, progress, settling. Left out: threads, so no two runs overlap;
-/// timeouts and shutdown, so no stop is ever requested; lost leases, but for `lose_next`; retention;
-/// throttlers: a job whose type names some runs as if it named none.
+/// What happens there is the real thing: enqueue filters, claims with attempt and fence, throttlers, the
+/// filters around a run, retry policies, progress, settling, schedules. Left out: threads, so no two runs
+/// overlap; timeouts and shutdown, so no stop is ever requested; lost leases, but for `lose_next`;
+/// retention; throttlers that are actors.
 /// Random stays random: new job ids and the delays of the backoffs that roll dice (the default one
 /// does). `advance_to_next` does not care; a test that counts seconds says `retry.delay`.
 ///
@@ -51,8 +51,9 @@ class world {
 public:
   /// Serves every queue, with default options.
   world();
-  /// As a server of these options would: their policies, and the queues that they name and no other.
-  /// `storage`, workers, prefetch, times of leases, sweeps and retention mean nothing here.
+  /// As a server of these options would: their policies, throttlers and schedules, and the queues that
+  /// they name and no other. `storage`, workers, prefetch, times of leases, sweeps and retention mean
+  /// nothing here. What `server::start` refuses is an error here too.
   explicit world(server_options options, const handler_registry& handlers = {}, filter_list filters = {});
   ~world();
   world(const world&) = delete;
@@ -78,21 +79,23 @@ public:
   /// Begins at the present instant and stands still. It decides what is due, and stamps jobs, runs
   /// and ends.
   time_point now() const;
-  /// Due jobs become ready; nothing runs. A handler may call it too: then its run took that long.
+  /// Due jobs become ready, schedules make their jobs, and who waits for a slot is woken when it comes,
+  /// each at its instant; nothing runs. A handler may call it too: then its run took that long.
   void advance(duration by);
-  /// Until the next scheduled job is due; none: nothing is scheduled.
+  /// Until something of that is due; none: nothing ever is. A schedule that runs is due again and again.
   std::optional<duration> next_due();
-  /// Advances by `next_due`. False: nothing is scheduled, and the clock stays.
+  /// Advances by `next_due`. False: nothing is due ever, and the clock stays.
   bool advance_to_next();
 
   // --- Running.
   /// Runs what is ready, and what that makes ready, until nothing is: queue by queue by their names,
   /// each in its own order, and again when there is more. The clock stays, so retries with a delay
-  /// wait for `advance`. More than `limit` runs: an error that names the type that had most.
+  /// wait for `advance`. More than `limit` starts: an error that names the type that had most.
   drained drain(std::uint32_t limit = 10'000);
   /// The same with one queue.
   drained drain(const queue_name& queue, std::uint32_t limit = 10'000);
-  /// Starts the first ready job of a queue and answers it as it is then; none: nothing is ready.
+  /// Starts the first ready job of a queue that its throttlers let in, and answers it as it is then; none:
+  /// there is none.
   std::optional<job> run_next(const queue_name& queue = queue_name("default"));
   /// Stores a job and runs it and no other, though others wait before it: those keep their places,
   /// with one more `given_back` in their histories (suspects go last). An error when it was refused or

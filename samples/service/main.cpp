@@ -28,12 +28,12 @@ public:
   }
 };
 
-// Arguments that do not fit stay so: such a run is not tried again.
-class bad_args_are_final final : public sluice::filter {
+// A customer who is gone stays so: such a run is not tried again.
+class gone_customers_are_final final : public sluice::filter {
 public:
   void elect(sluice::election& e) override {
-    const bool misfit = e.chosen.text.starts_with("the args do not fit the handler");
-    if (e.chosen.what == sluice::run_end::failed && misfit) e.chosen.what = sluice::run_end::given_up;
+    const bool is_gone = e.chosen.text.starts_with("no such customer");
+    if (e.chosen.what == sluice::run_end::failed && is_gone) e.chosen.what = sluice::run_end::given_up;
   }
 };
 
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
 
   const sluice::filter_list filters{
       {std::make_shared<needs_tenant>(), 0},
-      {std::make_shared<bad_args_are_final>(), 10, sluice::job_type("invoice")},
+      {std::make_shared<gone_customers_are_final>(), 10, sluice::job_type("invoice")},
       {std::make_shared<tell_of_failures>(), 30},
   };
   std::atomic<bool> is_fatal = false;

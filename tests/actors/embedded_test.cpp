@@ -1,11 +1,14 @@
 #include <sluice/job_graph.hpp>
 #include <sluice/json.hpp>
+#include <sluice/log.hpp>
 
 #include <deque>
 #include <latch>
+#include <mutex>
 #include <set>
 
 #include "actors/host_world.hpp"
+#include "core/log.hpp"
 #include "support/catch.hpp"
 
 struct greeting {
@@ -310,6 +313,10 @@ TEST_CASE("an actor of the host handles a job type, and its answer is the outcom
   handle_by_actor(w.handlers, "outcome", outcomes);
   handle_by_actor(w.handlers, "number", numbers);
   handle_by_actor(w.handlers, "deaf", deaf);
+  const auto host = w.spawn(
+      [](event_based_actor*) -> behavior { return {[](const greeting& g) { return greeting{"from " + g.name}; }}; });
+  handle_by_actor<greeting>(w.handlers, "no_result_type", host);
+  handle_by_actor<greeting, greeting>(w.handlers, "result_type", host);
   w.start();
 
   const auto fine = w.enqueue("text", "\"this\"");
@@ -326,14 +333,19 @@ TEST_CASE("an actor of the host handles a job type, and its answer is the outcom
   REQUIRE(w.becomes(again, job_state::succeeded));
   CHECK(w.get(again).result == "second");
   CHECK(w.get(again).attempt == 2);
-  REQUIRE(w.becomes(number, job_state::failed));
-  CHECK(w.get(number).reason.find("no outcome") != std::string::npos);
+  REQUIRE(w.becomes(number, job_state::succeeded));
+  CHECK(w.get(number).result == "42");
+  const auto struct_of_its_own = w.enqueue("result_type", R"({"name": "Ada"})");
+  REQUIRE(w.becomes(struct_of_its_own, job_state::succeeded));
+  CHECK(w.get(struct_of_its_own).result == R"({"name":"from Ada"})");
+  const auto unknown = w.enqueue("no_result_type", R"({"name": "Ada"})");
+  REQUIRE(w.becomes(unknown, job_state::failed));
+  CHECK(w.get(unknown).reason.find("no outcome") != std::string::npos);
   CHECK(w.becomes(unheard, job_state::failed));
 }
 
-TEST_CASE("an actor may be sent its own args struct, and args that do not fit are a failed run that says why") {
+TEST_CASE("an actor may be sent its own args struct, and args that do not fit have failed at once and say why") {
   host_world w;
-  w.options.retry.attempts = 0;
   const auto actor =
       w.spawn([](event_based_actor*) -> behavior { return {[](const greeting& g) { return "hello " + g.name; }}; });
   handle_by_actor<greeting>(w.handlers, "greet", actor);
@@ -360,6 +372,41 @@ TEST_CASE("an actor that gives no answer in time is a failed run, and its worker
   REQUIRE(w.becomes(bad, job_state::failed));
   CHECK(w.get(bad).history.back().cause == "timed_out");
   CHECK(w.becomes(good, job_state::succeeded));
+}
+
+TEST_CASE("when a host's actors end while its server stops, no warning tells of it, and their jobs are given back") {
+  std::mutex lock;
+  std::string said;
+  set_log_sink([&](log_level, std::string_view line) {
+    const std::lock_guard hold(lock);
+    said.append(line) += '\n';
+  });
+  set_log_level(log_level::warn);
+  {
+    host_world w;
+    std::atomic<int> has{0};
+    const auto ends_with_its_job = [&has](event_based_actor* self) -> behavior {
+      using told = std::stop_callback<std::function<void()>>;
+      return {[self, &has, when_asked = std::shared_ptr<told>()](const run_job& run) mutable {
+        when_asked = std::make_shared<told>(run.stop(), [me = caf::actor_cast<caf::actor>(self)] {
+          caf::anon_send_exit(me, caf::exit_reason::user_shutdown);
+        });
+        ++has;
+        return self->make_response_promise();
+      }};
+    };
+    handle_by_actor(w.handlers, "long", w.spawn(ends_with_its_job));
+    w.start();
+    const auto id = w.enqueue("long");
+    REQUIRE(eventually([&] { return has == 1; }));
+    w.embedded->stop();
+    CHECK(w.get(id).state == job_state::enqueued);
+    CHECK(w.get(id).attempt == 0);
+  }
+  set_log_level(log_level::off);
+  log::flush(10s);
+  set_log_sink({});
+  CHECK(said == "");
 }
 
 TEST_CASE("functions and actors share a queue's workers") {

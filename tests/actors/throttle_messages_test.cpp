@@ -97,6 +97,7 @@ TEMPLATE_TEST_CASE("an actor of the host sets describes lists and removes thrott
   auto& w = on.w;
   w.options.jobs["call"].throttle = {"semaphore:api"};
   w.handlers.handle("call", [&](job_context&) { may_end.wait(); });
+  REQUIRE(w.client->set_throttler(semaphore("api", 9)).ok());
   w.start();
   CHECK(words_of(set(w, semaphore("API", 1))) == "semaphore:api");
   CHECK(look(w, throttler_kind::semaphore, "api")->definition == semaphore("API", 1));

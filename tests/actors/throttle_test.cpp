@@ -230,21 +230,50 @@ TEST_CASE("jobs without overlap by their args wait for those alike alone and say
   CHECK(w.left_over().empty());
 }
 
-TEST_CASE("a job that names a throttler which nobody defined fails and says so") {
+TEST_CASE("a server does not start while a type names a throttler that is defined nowhere") {
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
-  w.options.retry.attempts = 5;
   for (const auto* ref : {"semaphore:nobody", "fixed_window:nobody"}) {
     w.options.jobs[ref].throttle = {ref};
     w.body(ref);
   }
-  w.start();
-  for (const auto* ref : {"semaphore:nobody", "fixed_window:nobody"}) {
-    const auto id = w.enqueue(ref);
-    REQUIRE(w.becomes(id, job_state::failed));
-    CHECK(w.get(id).reason.find(std::string("throttler ") + ref + " is not defined") != std::string::npos);
-    CHECK(w.get(id).history.back().cause == "rejected");
+  sluice::server s(w.options, w.handlers);
+  const auto refused = s.start();
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == errc::not_found);
+  CHECK(refused.error().message ==
+        "throttler fixed_window:nobody, which jobs.fixed_window:nobody names, is not defined; throttler "
+        "semaphore:nobody, which jobs.semaphore:nobody names, is not defined; define them under throttlers of the "
+        "configuration, or in the store with `sluice throttler set fixed_window:nobody …`");
+  REQUIRE(w.client->set_throttler(semaphore("nobody", 1)).ok());
+  REQUIRE(w.client->set_throttler(fixed_window("nobody", 100, 1s)).ok());
+  REQUIRE(s.start().ok());
+  CHECK(w.becomes(w.enqueue("semaphore:nobody"), job_state::succeeded));
+  CHECK(w.becomes(w.enqueue("fixed_window:nobody"), job_state::succeeded));
+  s.stop();
+}
+
+TEST_CASE("a job whose throttler was removed waits, says so, and runs once it is defined again") {
+  throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
+  const auto window = fixed_window("gone", 100, 1s);
+  REQUIRE(w.client->set_throttler(semaphore("gone", 1)).ok());
+  REQUIRE(w.client->set_throttler(window).ok());
+  for (const auto* ref : {"semaphore:gone", "fixed_window:gone"}) {
+    w.options.jobs[ref].throttle = {ref};
+    w.body(ref);
   }
-  CHECK(w.handler_runs.runs() == 0);
+  w.start();
+  REQUIRE(w.client->remove_throttler(throttler_kind::semaphore, "gone").ok());
+  REQUIRE(w.client->remove_throttler(throttler_kind::fixed_window, "gone").ok());
+  for (const auto* ref : {"semaphore:gone", "fixed_window:gone"}) {
+    const auto id = w.enqueue(ref);
+    REQUIRE(w.becomes(id, job_state::scheduled));
+    CHECK(w.client->explain(id)->text.find(std::string("throttler ") + ref + " is not defined") != std::string::npos);
+    CHECK(w.get(id).attempt == 0);
+    CHECK(w.handler_runs.runs() == (ref == std::string("semaphore:gone") ? 0 : 1));
+    REQUIRE(w.client->set_throttler(ref == std::string("semaphore:gone") ? semaphore("gone", 1) : window).ok());
+    REQUIRE(w.client->requeue(id).ok());
+    CHECK(w.becomes(id, job_state::succeeded));
+  }
 }
 
 TEST_CASE("a job whose args do not fit the name of its mutex fails and names the place") {

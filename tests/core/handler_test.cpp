@@ -74,4 +74,15 @@ TEST_CASE("what a function takes decides whether it is a handler") {
   STATIC_REQUIRE(handler_function<void (*)(std::string), std::string>);
 }
 
+TEST_CASE("args that are nested without end do not fit any handler, and harm nobody") {
+  job about;
+  about.id = job_id("deep");
+  about.args = std::string(500'000, '[') + std::string(500'000, ']');
+  const auto read = args_of<nlohmann::json>(about);
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error().message == "job deep: it is nested deeper than 1000 levels");
+  about.args = R"({"a":"[[\"[", "b":[1]})";
+  CHECK(args_of<nlohmann::json>(about).ok());
+}
+
 }  // namespace sluice::test

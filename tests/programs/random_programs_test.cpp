@@ -438,6 +438,11 @@ void holds(const std::string& law, int connections, int one_of, const std::funct
   };
   const auto result = rc::detail::checkTestable(one, about, config.testParams, nobody, config.reproduce);
   INFO(again);
+  if (rc::detail::FailureResult failure; result.match(failure)) {
+    rc::detail::Configuration alone;
+    alone.reproduce[law] = failure.reproduce;
+    UNSCOPED_INFO("the smallest alone: RC_PARAMS=\"" << rc::detail::configToMinimalString(alone) << "\"");
+  }
   INFO((smallest.empty() ? shown(result) : smallest));
   REQUIRE(result.is<rc::detail::SuccessResult>());
 }

@@ -271,7 +271,10 @@ storage::settle_answer model::apply(const storage::settle_request& r, const stor
   storage::settle_answer answer;
   for (std::size_t i = 0; i < r.runs.size(); ++i) {
     const bool is_step = i == 0 || !r.runs[i].next.empty() || !r.runs[i - 1].next.empty();
-    if (is_step && i > 0) end_step();
+    if (is_step && i > 0) {
+      end_step();
+      passed_on_.clear();
+    }
     if (is_step) begin_step();
     answer.each.push_back(settle_one(r.runs[i]));
   }

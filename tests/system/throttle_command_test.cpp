@@ -125,6 +125,58 @@ TEST_CASE("a configuration whose throttlers make no sense is told by check") {
   CHECK(says(said.err, "/throttlers/hourly: fixed window 'hourly': interval must be"));
 }
 
+TEST_CASE("a throttler that is defined nowhere is a warning of check, and a fault of check --store and of the start") {
+  work_world w(json{{"jobs", {{"report", {{"throttle", {"semaphore:nope"}}}}}}});
+  const auto file = w.folder.file("sluice.json");
+  const auto asked = [&](const std::vector<std::string>& words) {
+    auto all = std::vector<std::string>{SLUICE_PROGRAM};
+    all.insert(all.end(), words.begin(), words.end());
+    return run(all, w.folder.path().string());
+  };
+  const auto named = "throttler semaphore:nope, which jobs.report names, is not defined";
+  const auto checked = asked({"check", file});
+  CHECK(checked.exit_code == 0);
+  CHECK(says(checked.err, std::string("warning: ") + named + " here"));
+  const auto before = asked({"check", file, "--store"});
+  CHECK(before.exit_code == 1);
+  REQUIRE(w.sluice({"throttler", "set", "semaphore:other", "limit=1"}).exit_code == 0);
+  const auto refused = asked({"check", file, "--store"});
+  CHECK(refused.exit_code == 1);
+  CHECK(says(refused.err, std::string("/jobs: not_found: ") + named));
+  CHECK(says(refused.err, "`sluice throttler set semaphore:nope"));
+  const auto started = asked({"work", file});
+  CHECK(started.exit_code == 1);
+  CHECK(says(started.err, named));
+  REQUIRE(w.sluice({"throttler", "set", "semaphore:nope", "limit=1"}).exit_code == 0);
+  CHECK(asked({"check", file, "--store"}).exit_code == 0);
+}
+
+TEST_CASE("a schedule whose jobs nobody takes is told by check, in the log and by recurring list") {
+  const auto schedule = [](const char* job, const char* queue) {
+    return json{{"job", job}, {"queue", queue}, {"every", "1s"}, {"stagger", false}};
+  };
+  work_world w(json{{"recurring", {{"typo", schedule("nopo", "default")}, {"lost", schedule("noop", "nosuch")}}}});
+  const auto checked = run({SLUICE_PROGRAM, "check", w.folder.file("sluice.json")}, w.folder.path().string());
+  CHECK(checked.exit_code == 0);
+  CHECK(says(checked.err, "warning: schedule lost enqueues into queue nosuch, which this server does not serve"));
+  CHECK(says(checked.err, "warning: schedule typo makes jobs of type nopo, which this server does not know"));
+  CHECK(says(checked.err, "did you mean 'noop'?"));
+  auto server = w.work();
+  CHECK(eventually([&] { return says(server.log(), "schedule typo makes jobs of type nopo"); }));
+  const auto remark = [&](const std::string& name, const std::string& why) {
+    return eventually([&] {
+      const auto listed = w.sluice({"recurring", "list", "--json"}).out;
+      std::istringstream lines(listed);
+      for (std::string line; std::getline(lines, line);)
+        if (const auto one = json::parse(line); one.value("name", "") == name)
+          return says(one.value("problem", ""), why);
+      return false;
+    });
+  };
+  CHECK(remark("lost", "waits: no server that is alive serves its queue nosuch"));
+  CHECK(remark("typo", "waits: no server that serves queue default knows its type nopo"));
+}
+
 TEST_CASE("a job without a server, a time or a running queue is explained") {
   work_world w;
   w.enqueue({noop("lonely"), noop("held-up")});

@@ -207,6 +207,20 @@ TEST_CASE("What a handler throws is its job's failed run, and stays inside", "[t
   CHECK(w.only("args").reason.starts_with("failed: the args do not fit the handler: "));
 }
 
+TEST_CASE("Args that do not fit are not tried again, unless a filter says so", "[testing]") {
+  struct retried final : filter {
+    void elect(election& e) override {
+      if (e.chosen.what == run_end::given_up) e.chosen.what = run_end::failed;
+    }
+  };
+  world w(patient(3));
+  w.handle<page>("args", [](const page&) {});
+  CHECK(w.run(job_of("args")).state == job_state::failed);
+  world patient_one(patient(3), {}, {{std::make_shared<retried>(), 1}});
+  patient_one.handle<page>("args", [](const page&) {});
+  CHECK(patient_one.run(job_of("args")).state == job_state::scheduled);
+}
+
 TEST_CASE("A job that is given back goes first", "[testing]") {
   world w;
   log_of_ids ran;
@@ -339,6 +353,125 @@ TEST_CASE("More jobs than one promotion takes become ready together", "[testing]
     REQUIRE(stored);
   w.advance(1s);
   CHECK(w.jobs({.state = job_state::enqueued}).size() == 1'001);
+}
+
+TEST_CASE("A window lets in as many as it says, and the others when the clock is there", "[testing]") {
+  server_options options;
+  throttler window;
+  window.kind = throttler_kind::fixed_window;
+  window.name = "mails";
+  window.limit = 2;
+  window.interval = 1h;
+  options.throttlers = {window};
+  options.jobs["mail"].throttle = {"fixed_window:mails"};
+  world w(options);
+  log_of_ids ran;
+  w.handle("mail", noting(ran));
+  for (const auto* id : {"a", "b", "c", "d", "e"})
+    put(w, job_of("mail", id));
+  CHECK(w.drain().runs == 2);
+  CHECK(w.client().get(job_id("c"))->state == job_state::throttled);
+  CHECK(w.drain().runs == 0);
+  w.advance(1h);
+  CHECK(w.drain().runs == 2);
+  REQUIRE(w.advance_to_next());
+  CHECK(w.drain().runs == 1);
+  CHECK(ran == log_of_ids{"a", "b", "c", "d", "e"});
+}
+
+TEST_CASE("Who lacks a permit waits for it, and run() says for what", "[testing]") {
+  server_options options;
+  options.jobs["pay"].throttle = {"mutex:order:{order}"};
+  options.jobs["pay"].strict = true;
+  options.jobs["pay"].retry.attempts = 1;
+  options.jobs["pay"].retry.delay = 1min;
+  world w(options);
+  bool fails = true;
+  w.handle("pay", [&](job_context&) {
+    if (std::exchange(fails, false)) throw std::runtime_error("no answer");
+  });
+  auto first = job_of("pay", "first"), same = job_of("pay", "same"), other = job_of("pay", "other");
+  first.args = same.args = R"({"order":1})";
+  other.args = R"({"order":2})";
+  CHECK(w.run(first).state == job_state::scheduled);  // it keeps its mutex until it is over
+  CHECK(complaint([&] { w.run(same); }) ==
+        "job same cannot start: it waits for mutex:order:1, held by first; it is next");
+  CHECK(w.run(other).state == job_state::succeeded);
+  w.advance(1min);
+  CHECK(w.drain().succeeded == 2);
+}
+
+TEST_CASE("A job whose args do not fit the name of its mutex has failed, as on a server", "[testing]") {
+  auto options = patient(3);
+  options.jobs["pay"].throttle = {"mutex:order:{order}"};
+  world w(options);
+  w.handle("pay", [](job_context&) {});
+  put(w, job_of("pay", "p"));
+  const auto done = w.drain();
+  CHECK(done.failed == 1);
+  CHECK(done.runs == 0);
+  CHECK(w.client().get(job_id("p"))->reason.find("order") != std::string::npos);
+}
+
+TEST_CASE("A throttler that is defined nowhere is an error of the world, as of a server's start", "[testing]") {
+  server_options options;
+  options.jobs["mail"].throttle = {"semaphore:nope"};
+  CHECK(complaint([&] {
+          world w(options);
+        }).starts_with("throttler semaphore:nope, which jobs.mail names, is not defined"));
+}
+
+TEST_CASE("A limiter of the user's decides in a world too, and a name without one is an error", "[testing]") {
+  struct one_an_hour final : limiter {
+    limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const override {
+      const auto hour = std::chrono::floor<std::chrono::hours>(now);
+      const auto text = std::to_string(hour.time_since_epoch().count());
+      limiter_step step{text, hour, hour + 1h, {}};
+      bool is_free = state != text;
+      for (const auto& w : wanted)
+        step.each.push_back({std::exchange(is_free, is_free && w.count == 0) && w.count > 0 ? 1u : 0u, {}});
+      return step;
+    }
+    std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
+  };
+  server_options options;
+  options.jobs["mail"].throttle = {"custom:hourly"};
+  world w(options);
+  w.handle("mail", [](job_context&) {});
+  put(w, job_of("mail"));
+  CHECK(complaint([&] { w.drain(); }).starts_with("type mail names throttler custom:hourly, and no limiter"));
+  handler_registry limits;
+  limits.limit("hourly", std::make_shared<one_an_hour>());
+  world with(options, limits);
+  with.handle("mail", [](job_context&) {});
+  put(with, job_of("mail"));
+  put(with, job_of("mail"));
+  CHECK(with.drain().runs == 1);
+  with.advance(1h);
+  CHECK(with.drain().runs == 1);
+}
+
+TEST_CASE("Schedules make their jobs when the clock is there, each at its instant", "[testing]") {
+  server_options options;
+  recurring minutely;
+  minutely.name = "tick";
+  minutely.job = job_type("tick");
+  minutely.every = 1min;
+  minutely.stagger = stagger_rule::off;
+  options.recurring = {minutely};
+  world w(options);
+  std::vector<time_point> due;
+  w.handle("tick", [&](job_context&) {});
+  CHECK(w.drain().runs == 0);
+  w.advance(10min);
+  CHECK(w.drain().succeeded == 10);
+  auto hourly = minutely;
+  hourly.name = "hourly";
+  hourly.every = 1h;
+  REQUIRE(w.client().set_recurring(hourly));
+  REQUIRE(w.client().remove_recurring("tick"));
+  w.advance(2h);
+  CHECK(w.drain().succeeded == 2);
 }
 
 TEST_CASE("A run lasts as long as its handler moves the clock", "[testing]") {
