@@ -1,6 +1,7 @@
 #include <sluice/cron.hpp>
 
 #include "actors/facade_parts.hpp"
+#include "core/recurring.hpp"
 #include "core/text.hpp"
 #include "scheduler/schedules.hpp"
 
@@ -73,7 +74,7 @@ caf::result<bool> remove(facade_store& store, const std::string& which) {
 
 caf::result<job_id> trigger(facade_store& store, const std::string& which, const enqueue_pipeline& pipeline,
                             const server_context_ptr& e) {
-  const auto id = make_job_id(e->store->now());
+  const auto id = triggered_id(which, e->store->now());
   const auto prepare = [&pipeline, e](new_job job) { return pipeline.prepare(std::move(job), e->store->now()); };
   return store.promise<job_id>([&](const storage::callback<job_id>& then) {
     change(store, which, scheduler::triggering(which, id, prepare), [then, id](const result<bool>& done, const row&) {

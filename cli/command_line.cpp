@@ -13,6 +13,7 @@
 
 #include "cli/words.hpp"
 #include "core/enqueue_words.hpp"
+#include "core/log.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
 
@@ -116,6 +117,13 @@ void add_throttler_commands(CLI::App& app, command& c) {
       ->required();
 }
 
+void add_key_option(CLI::App& to, command& c) {
+  to.add_option("--exec-key", c.exec_key,
+                "Signs jobs of type exec with the key in this file, for servers that run no others (or the "
+                "environment's SLUICE_EXEC__KEY_FILE)")
+      ->type_name(type_of_files);
+}
+
 constexpr const char* set_recurring_help =
     "Adds a schedule, or changes it as a whole; any server on the store enqueues its jobs, e.g.\n"
     "  sluice recurring set nightly job=report cron='0 3 * * *' zone=Europe/London\n"
@@ -141,10 +149,13 @@ void add_recurring_commands(CLI::App& app, command& c) {
   verb("show", "Shows all of one schedule, and its next runs; of a paused one as if it were resumed now")
       ->add_option("--count", c.count, "How many runs (5)")
       ->check(CLI::Range(1u, 1'000u));
-  verb("set", set_recurring_help)->add_option("KEY=VALUE", c.words, "Its definition, as job=report every=90s");
+  auto* set = verb("set", set_recurring_help);
+  set->add_option("KEY=VALUE", c.words, "Its definition, as job=report every=90s");
+  add_key_option(*set, c);
   verb("remove", "Removes a schedule; jobs that it enqueued stay");
-  verb("trigger", "Enqueues one job of it now and prints its id")
-      ->add_option("--id", c.id, "The job's id (a new one): again with the same is the same job");
+  auto* trigger = verb("trigger", "Enqueues one job of it now and prints its id");
+  trigger->add_option("--id", c.id, "The job's id (a new one): again with the same is the same job");
+  add_key_option(*trigger, c);
   verb("pause", "Pauses a schedule; what falls into the pause is not caught up");
   verb("resume", "Resumes a paused schedule");
 }
@@ -409,7 +420,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& why) {
 
 // On standard error, escaped; the exit code is that of wrong words.
 parsed refused(const std::string& name, const std::string& why) {
-  std::fprintf(stderr, "sluice%s%s: %s\n", name.empty() ? "" : " ", name.c_str(), printable(why).c_str());
+  std::fprintf(stderr, "sluice%s%s: %s\n", name.empty() ? "" : " ", name.c_str(), printable(log::redact(why)).c_str());
   return {std::nullopt, 2};
 }
 
@@ -483,11 +494,13 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   enqueue->add_option("--header", c.headers, "A header for its handler, as NAME=VALUE")->allow_extra_args(false);
   enqueue->add_option("--id", c.id, "The job's id (default: a new one)");
   add_flow_options(*enqueue, c);
+  add_key_option(*enqueue, c);
   enqueue->add_flag("--bulk", c.bulk,
                     "Each line that is read is the arguments of a job of its own; with --id its number is added");
 
-  store_command("enqueue-all", enqueue_all_help)
-      ->add_option("JOBS", c.args, "The jobs, one a line; - reads them from standard input")
+  auto* enqueue_all = store_command("enqueue-all", enqueue_all_help);
+  add_key_option(*enqueue_all, c);
+  enqueue_all->add_option("JOBS", c.args, "The jobs, one a line; - reads them from standard input")
       ->required()
       ->type_name(type_of_files);
 
@@ -556,8 +569,9 @@ parsed parse(int argc, char** argv) {
   }
   if (!c.config.empty() && !c.store.empty())
     return refused(c.name, "the store is named in the configuration; override it with --set /storage=URL");
-  if (const char* from_environment = std::getenv("SLUICE_STORAGE"); from_environment && c.store.empty())
-    c.store = from_environment;
+  for (const auto& [variable, into] : {std::pair("SLUICE_STORAGE", &c.store), {"SLUICE_EXEC__KEY_FILE", &c.exec_key}})
+    if (const char* from_environment = std::getenv(variable); from_environment && into->empty())
+      *into = from_environment;
   if (without_store.contains(c.name)) return {std::move(c), 0};
   if (c.store.starts_with("sqlite::memory:"))
     return refused(c.name, "a store in memory is of the process that made it; name a file");

@@ -30,6 +30,7 @@ struct command {
   std::string listen = "localhost:8080";       // of a dashboard
   std::string by = "hour";                     // of totals
   std::string expression, zone = "UTC", from;  // of a cron
+  std::string exec_key;                        // a file
   std::string schedule;                        // the name of one, or a part of it
   std::string sort = "name";                   // of schedules
   std::optional<std::uint32_t> retries;

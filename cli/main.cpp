@@ -4,9 +4,9 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <string_view>
 
 #include "cli/commands.hpp"
+#include "core/text.hpp"
 
 namespace {
 
@@ -19,11 +19,8 @@ void fill_closed_streams() {
 // `ps` shows the words of a process to everybody. They were read.
 void hide_passwords(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
-    const std::string_view word(argv[i]);
-    const auto scheme = word.find("://");
-    const auto at = word.rfind('@');
-    const auto colon = scheme == std::string_view::npos ? std::string_view::npos : word.find(':', scheme + 3);
-    if (at != std::string_view::npos && colon < at) std::fill(argv[i] + colon + 1, argv[i] + at, '*');
+    const auto password = sluice::password_in(argv[i]);
+    if (!password.empty()) std::fill_n(argv[i] + (password.data() - argv[i]), password.size(), '*');
   }
 }
 

@@ -226,6 +226,8 @@ std::string recurring_page_text(const recurring_outlook& o) {
     line("stagger", std::string(name_of(d.stagger)));
     line("catch up", cat(name_of(d.catch_up), d.catch_up == catch_up_rule::all ? cat(", ", d.catch_up_max) : ""));
     line("overlap", std::string(name_of(d.overlap)));
+    for (const auto& [name, value] : d.headers)
+      line("header", cat(name, "=", value));
   }
   line("paused", s.paused ? "yes" : "no");
   if (s.last_at) line("last", format_time(*s.last_at));
@@ -295,7 +297,7 @@ int failed(const error& e) {
 }
 
 int usage_error(const std::string& text) {
-  note(text);
+  note(log::redact(text));
   return 2;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <sluice/client.hpp>
+#include <sluice/exec_key.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
@@ -64,6 +65,13 @@ int trigger(client& store, const command& c) {
   return 0;
 }
 
+// Where the command has a key, and its jobs need one.
+result<void> sign(recurring& definition, const command& c) {
+  if (c.exec_key.empty() || definition.job.value != exec_job_type) return {};
+  const auto key = exec_key::read(c.exec_key);
+  return key ? key->sign(definition) : result<void>(key.error());
+}
+
 }  // namespace
 
 int recurring_jobs(const command& c) {
@@ -73,6 +81,7 @@ int recurring_jobs(const command& c) {
     for (const auto& f : said.faults)
       usage_error(cat(c.schedule, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
     if (!said.faults.empty()) return 2;
+    if (const auto fine = sign(said.definition, c); !fine) return failed(fine.error());
   }
   auto opened = client::open(options_of(c));
   if (!opened) return failed(opened.error());

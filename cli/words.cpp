@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <sluice/exec_key.hpp>
+
 #include "core/text.hpp"
 #include "dashboard/query_words.hpp"
 
@@ -39,6 +41,7 @@ client_options options_of(const command& c) {
   options.storage = c.store;
   options.mode = mode_of(c);
   options.by = {person(), "sluice"};
+  if (!c.exec_key.empty()) options.filters.push_back(signing_exec_jobs(c.exec_key));
   return options;
 }
 

@@ -11,6 +11,7 @@
 
 #include <sluice/config.hpp>
 #include <sluice/dashboard.hpp>
+#include <sluice/exec_key.hpp>
 #include <sluice/server.hpp>
 
 #include "cli/commands.hpp"
@@ -259,7 +260,7 @@ int work(const command& c) {
     guard.emplace(std::move(*started));
     auto handler = exec::make_handler(*guard, got->options.exec, secret_variables(got->options));
     if (!handler) return cannot(c, "run exec jobs", handler.error()), 1;
-    handlers.handle("exec", std::move(*handler), {.prefetch = false});
+    handlers.handle(exec_job_type, std::move(*handler), {.prefetch = false});
   }
   // Before any job is claimed: a dashboard that cannot be had fails the start.
   if (const auto& asked = got->options.dashboard)

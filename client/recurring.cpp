@@ -74,7 +74,7 @@ result<void> client::resume_recurring(const std::string& name) {
 }
 
 result<job_id> client::trigger_recurring(const std::string& name, const job_id& wanted) {
-  const auto id = wanted.empty() ? make_job_id(parts_->shared_store->now()) : wanted;
+  const auto id = wanted.empty() ? triggered_id(name, parts_->shared_store->now()) : wanted;
   storage::enqueue_request made;
   const auto prepare = [&](new_job job) {
     auto ready = parts_->pipeline.prepare(std::move(job), parts_->shared_store->now());

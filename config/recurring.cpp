@@ -20,6 +20,16 @@ void read_stagger(reader& r, stagger_rule& into) {
   into = static_cast<stagger_rule>(found - words.begin());
 }
 
+void read_headers(reader& r, std::map<std::string, std::string>& into) {
+  const auto* at = r.any("headers");
+  if (!at) return;
+  if (!at->is_object()) return r.fault_at("headers", "must be an object of texts by name");
+  for (const auto& [name, value] : at->items()) {
+    if (value.is_string()) into[name] = value.get<std::string>();
+    else r.faults().push_back({r.pointer("headers") + "/" + escaped(name), "must be a text"});
+  }
+}
+
 // Args as they were written, where a tree would read as the same: else something was laid over them.
 std::string args_of(const json& args, const std::string& pointer, const args_texts& written) {
   const auto found = written.find(pointer);
@@ -46,6 +56,7 @@ sluice::recurring read_definition(const std::string& name, const json& value, co
   keep(made.catch_up, r.choice("catch_up", catch_up_rules()));
   keep(made.catch_up_max, r.number("catch_up_max", ranges::catch_up_max));
   keep(made.overlap, r.choice("overlap", overlap_rules()));
+  read_headers(r, made.headers);
   return made;
 }
 

@@ -266,12 +266,10 @@ std::size_t value_end(std::string_view text, std::size_t at, bool fills_line) {
 
 void mask_url_passwords(std::string& text) {
   for (std::size_t at = 0; (at = text.find("://", at)) != std::string::npos; at += 3) {
-    const std::size_t begin = at + 3;
-    const std::size_t end = std::min(text.find_first_of("/ \t\"'", begin), text.size());
-    const std::size_t host = text.rfind('@', end);
-    const std::size_t colon = text.find(':', begin);
-    if (host == std::string::npos || host < begin || colon == std::string::npos || colon >= host) continue;
-    text.replace(colon + 1, host - colon - 1, "***");
+    const auto end = std::min(text.find_first_of(" \t\r\n\"'", at), text.size());
+    const auto password = password_in(std::string_view(text).substr(at, end - at));
+    if (!password.empty())
+      text.replace(static_cast<std::size_t>(password.data() - text.data()), password.size(), "***");
   }
 }
 

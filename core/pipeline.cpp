@@ -44,15 +44,7 @@ result<void> check_limits(const new_job& job) {
     return error{errc::too_large,
                  cat("args have ", job.args.size(), " bytes; at most ", max_args_bytes, " are stored")};
   if (auto json = check_json(job.args, max_json_depth); !json) return bad("args: " + json.error().message);
-  std::size_t header_bytes = 0;
-  for (const auto& [name, value] : job.headers) {
-    if (auto named = check_name("header", name); !named) return named;
-    header_bytes += name.size() + value.size();
-  }
-  if (header_bytes > max_headers_bytes)
-    return error{errc::too_large,
-                 cat("headers have ", header_bytes, " bytes; at most ", max_headers_bytes, " are stored")};
-  return {};
+  return check_headers(job.headers);
 }
 
 result<void> check_parents(const new_job& job) {
@@ -126,6 +118,16 @@ void keep_first(std::optional<T>& said, const std::optional<T>& otherwise) {
 }
 
 }  // namespace
+
+result<void> check_headers(const std::map<std::string, std::string>& headers) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : headers) {
+    if (auto named = check_name("header", name); !named) return named;
+    bytes += name.size() + value.size();
+  }
+  if (bytes <= max_headers_bytes) return {};
+  return error{errc::too_large, cat("headers have ", bytes, " bytes; at most ", max_headers_bytes, " are stored")};
+}
 
 outcome filter::around(job_context& context, const std::function<outcome(job_context&)>& next) { return next(context); }
 

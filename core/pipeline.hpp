@@ -56,6 +56,9 @@ struct prepared_job {
 // Filters in the order they run: by `order`, those registered first before others of the same.
 filter_list in_order(filter_list filters);
 
+// As a job may have them.
+result<void> check_headers(const std::map<std::string, std::string>& headers);
+
 class enqueue_pipeline {
 public:
   enqueue_pipeline(filter_list filters, std::map<std::string, type_options> types,

@@ -43,6 +43,13 @@ bool take_number(const json& value, std::uint32_t& into) {
   return true;
 }
 
+bool take_headers(const json& value, std::map<std::string, std::string>& into) {
+  if (!value.is_object()) return false;
+  for (const auto& [name, text] : value.items())
+    if (!take_text(text, into[name])) return false;
+  return true;
+}
+
 bool take_field(recurring& r, const std::string& key, const json& value) {
   if (key == "name") return take_text(value, r.name);
   if (key == "job") return take_text(value, r.job.value);
@@ -55,6 +62,7 @@ bool take_field(recurring& r, const std::string& key, const json& value) {
   if (key == "catch_up") return take_rule(value, catch_up_rules(), r.catch_up);
   if (key == "catch_up_max") return take_number(value, r.catch_up_max);
   if (key == "overlap") return take_rule(value, overlap_rules(), r.overlap);
+  if (key == "headers") return take_headers(value, r.headers);
   return false;
 }
 
@@ -81,6 +89,8 @@ bool valid_schedule_name(std::string_view name) { return name.size() <= longest_
 
 job_id occurrence_id(const std::string& name, time_point at) { return job_id(cat(name, ":", format_time(at))); }
 
+job_id triggered_id(const std::string& name, time_point now) { return job_id(cat(name, ":", make_job_id(now).value)); }
+
 std::string write_recurring(const recurring& definition) {
   const recurring plain;
   std::string out = "{\"name\":" + json_quoted(definition.name) + ",\"job\":" + json_quoted(definition.job.value);
@@ -97,6 +107,12 @@ std::string write_recurring(const recurring& definition) {
   if (definition.catch_up_max != plain.catch_up_max)
     out.append(",\"catch_up_max\":").append(std::to_string(definition.catch_up_max));
   text("overlap", name_of(definition.overlap), name_of(plain.overlap));
+  if (!definition.headers.empty()) {
+    out += ",\"headers\":{";
+    for (const auto& [name, value] : definition.headers)
+      out.append(out.back() == '{' ? "" : ",").append(json_quoted(name)).append(":").append(json_quoted(value));
+    out += "}";
+  }
   return out + "}";
 }
 

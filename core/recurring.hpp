@@ -24,6 +24,9 @@ bool valid_schedule_name(std::string_view name);
 // "NAME:2026-03-08T07:00:00.000Z".
 job_id occurrence_id(const std::string& name, time_point at);
 
+// "NAME:ID", where the ID is new: of a job that is triggered by hand. So each job of a schedule has its name.
+job_id triggered_id(const std::string& name, time_point now);
+
 // The stored form: JSON of all that is not as it is by default. Equal definitions give equal texts, for ever.
 std::string write_recurring(const recurring& definition);
 // damaged_record for whatever was not written so. The values may make no sense together.

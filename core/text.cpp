@@ -234,6 +234,15 @@ constexpr std::size_t id_size = 26, id_time_size = 10;
 
 }  // namespace
 
+std::string_view password_in(std::string_view url) {
+  const auto scheme = url.find("://");
+  if (scheme == std::string_view::npos) return {};
+  const auto colon = url.find(':', scheme + 3);
+  const auto at = url.rfind('@');
+  if (colon == std::string_view::npos || at == std::string_view::npos || at < colon) return {};
+  return url.substr(colon + 1, at - colon - 1);
+}
+
 job_id make_job_id(time_point now) {
   auto& engine = random_engine();
   auto ms = static_cast<std::uint64_t>(now.time_since_epoch().count() / 1000);

@@ -70,6 +70,10 @@ result<void> check_json(std::string_view text, int max_depth);
 // `text` as a JSON string literal with its quotes.
 std::string json_quoted(std::string_view text);
 
+// The part of a URL that may be a password, as who wrote it may not know that '/' and '@' must be escaped there: behind
+// the first ':' of what follows "://", before the last '@'. Nothing in any other text.
+std::string_view password_in(std::string_view url);
+
 // A new job id: 26 characters that sort by the time they were made. Thread-safe.
 job_id make_job_id(time_point now);
 

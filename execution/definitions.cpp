@@ -1,5 +1,10 @@
 #include "execution/definitions.hpp"
 
+#include <optional>
+
+#include <sluice/exec_key.hpp>
+
+#include "core/codec.hpp"
 #include "core/log.hpp"
 #include "core/queues.hpp"
 #include "core/throttlers.hpp"
@@ -10,10 +15,20 @@ namespace sluice::execution {
 namespace {
 
 // Where the queue of its type stands here, a schedule says it, so that its jobs go there whoever enqueues them: another
-// server, or a person by hand.
-std::vector<recurring> with_queues(std::vector<recurring> all, const std::map<std::string, type_options>& types) {
-  for (auto& one : all)
-    if (one.queue.empty()) one.queue = queue_of_type(types, one.job);
+// server, or a person by hand. And one of `exec` jobs is signed where there is a key, its queue with it.
+result<std::vector<recurring>> completed(std::vector<recurring> all, const server_options& options) {
+  std::optional<exec_key> key;
+  if (const auto& file = options.exec.key_file; !file.empty()) {
+    auto read = exec_key::read(file);
+    if (!read) return error{read.error().code, cat("/exec/key_file: ", read.error().message)};
+    key = std::move(*read);
+  }
+  for (auto& one : all) {
+    if (one.queue.empty()) one.queue = queue_of_type(options.jobs, one.job);
+    if (!key || one.job.value != exec_job_type) continue;
+    if (one.queue.empty()) one.queue = queue_name(std::string(default_queue));
+    if (auto fine = key->sign(one); !fine) return fine.error();
+  }
   return all;
 }
 
@@ -28,7 +43,8 @@ result<void> store_definitions(const server_options& options, const scheduler::a
     if (std::get<storage::define_answer>(answered).what != storage::define_answer::how::unchanged)
       log::info("throttler ", stored.resource, " is now ", stored.text);
   }
-  return scheduler::apply_configuration(with_queues(options.recurring, options.jobs), options.prune_recurring, ask);
+  const auto schedules = completed(options.recurring, options);
+  return schedules ? scheduler::apply_configuration(*schedules, options.prune_recurring, ask) : schedules.error();
 }
 
 result<void> check_throttlers(const server_options& options, const scheduler::asker& ask) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include <sluice/cron.hpp>
+#include <sluice/exec_key.hpp>
 
 #include "core/log.hpp"
 #include "core/recurring.hpp"
@@ -71,6 +72,7 @@ new_job job_of(const recurring& definition) {
   job.type = definition.job;
   job.args = definition.args;
   job.queue = definition.queue;
+  job.headers = definition.headers;
   job.headers[recurring_header] = definition.name;
   return job;
 }

@@ -236,6 +236,9 @@ run_end follow(child& c, int output, int stop, const std::optional<duration>& ti
 }
 
 outcome run(const guard& watch, const rules& may, job_context& context) {
+  if (may.key)
+    if (const auto fine = may.key->check(context); !fine)
+      return outcome::do_not_retry(cat("exec: nothing was run, for ", fine.error().message));
   command c;
   try {
     c = parse(context.args());

@@ -12,7 +12,7 @@
 
 namespace sluice::exec {
 
-// `watch` must outlive the handler. invalid_argument names what of the options cannot be: a user, a folder, a limit. No
+// `watch` must outlive the handler. An error names what of the options cannot be: a user, a folder, a key file. No
 // command gets the variables of the server's environment that `secrets` names.
 result<handler> make_handler(const guard& watch, const exec_options& options, const std::vector<std::string>& secrets);
 

@@ -73,6 +73,11 @@ result<rules> rules_of(const exec_options& o, const std::vector<std::string>& se
   struct stat seen {};
   if (!o.folder.empty() && (::stat(o.folder.c_str(), &seen) != 0 || !S_ISDIR(seen.st_mode)))
     return cannot_be(cat("/exec/folder: there is no folder '", printable(o.folder, 200), "'"));
+  if (!o.key_file.empty()) {
+    auto key = exec_key::read(o.key_file);
+    if (!key) return error{key.error().code, cat("/exec/key_file: ", key.error().message)};
+    r.key = std::move(*key);
+  }
   if (o.processor_time)
     r.limits.push_back(
         {RLIMIT_CPU, static_cast<rlim_t>(std::chrono::ceil<std::chrono::seconds>(*o.processor_time).count())});

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <sluice/error.hpp>
+#include <sluice/exec_key.hpp>
 #include <sluice/options.hpp>
 
 namespace sluice::exec {
@@ -28,9 +29,10 @@ struct rules {
   uid_t user = 0;
   gid_t group = 0;
   std::vector<gid_t> groups;
+  std::optional<exec_key> key;  // only what is signed runs
 };
 
-// invalid_argument names what cannot be: a user, a folder, a limit. `secrets`: variables that no command gets.
+// An error names what cannot be: a user, a folder, a limit, a file of keys. `secrets`: variables that no command gets.
 result<rules> rules_of(const exec_options& options, const std::vector<std::string>& secrets);
 
 // Where programs are listed, a job's own variables must be, too: many of them make a program run another one

@@ -110,6 +110,9 @@ struct exec_options {
   std::optional<std::uint64_t> file_mib{};  ///< How big a file may become that it writes.
   std::optional<std::uint64_t> open_files{};
   std::optional<std::uint64_t> processes{};  ///< Of the user, whoever started them.
+  /// Jobs run only when they are signed with a key of this file (<sluice/exec_key.hpp>). The schedules of these options
+  /// are signed with its first. Empty: any job runs.
+  std::string key_file{};
 };
 
 struct server_options {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ struct recurring {
   catch_up_rule catch_up = catch_up_rule::last;
   std::uint32_t catch_up_max = 100;  ///< 1 to 1000.
   overlap_rule overlap = overlap_rule::allow;
+  /// Of each of its jobs, as `new_job::headers`; one of `exec` jobs has its signature there (<sluice/exec_key.hpp>).
+  std::map<std::string, std::string> headers{};
 
   bool operator==(const recurring&) const = default;
 };
@@ -57,7 +60,8 @@ struct recurring_status {
   std::optional<time_point> next_at{};  ///< None: paused, or it cannot go on.
   std::optional<time_point> last_at{};  ///< Of its last job: the instant of the occurrence, or when it was triggered.
   job_id last_job{};                    ///< That job.
-  /// Empty: all is well. Else why no job could be made; of a list or page also that no server takes the last of its jobs.
+  /// Empty: all is well. Else why no job could be made; of a list or page also that no server takes the last of its
+  /// jobs.
   std::string problem{};
 };
 

@@ -1,5 +1,5 @@
-/// Client, server, options, typed args and results. <sluice/dashboard.hpp>, <sluice/testing.hpp> and
-/// <sluice/actors.hpp> stand beside it.
+/// Client, server, options, typed args and results. <sluice/dashboard.hpp>, <sluice/exec_key.hpp>, <sluice/testing.hpp>
+/// and <sluice/actors.hpp> stand beside it.
 #pragma once
 
 #include <sluice/client.hpp>

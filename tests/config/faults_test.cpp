@@ -121,6 +121,7 @@ TEST_CASE("each broken file tells where and what") {
        {{"/wait_replicas", "say it once"}}},
       {"exec that allows nothing", R"({"exec": {"allow": []}})", {{"/exec/allow", "must name a program"}}},
       {"exec that allows a name", R"({"exec": {"allow": ["date"]}})", {{"/exec/allow", "whole paths"}}},
+      {"exec with a key in no file", R"({"exec": {"key_file": ""}})", {{"/exec/key_file", "must name a file"}}},
       {"exec without files", R"({"exec": {"open_files": 2}})", {{"/exec/open_files", "16"}}},
       {"a Redis URL with a fault", R"({"storage": "redis://h:0"})", {{"/storage", "the port must be 1 to 65535"}}},
       {"a certificate without its key", R"({"storage": "rediss://h?cert=a"})", {{"/storage", "?cert= and ?key="}}},

@@ -166,7 +166,7 @@ TEST_CASE("every key is read") {
     "max_losses": 100, "sweep_interval": "100ms", "special_queue_workers": 7, "timeout": "1h",
     "retry": {"attempts": 0, "backoff": "exponential", "delay": "1s", "max_delay": "2d", "jitter": 0.5, "then": "fail"},
     "retention": {"succeeded": {"count": 0}, "failed": {"age": "1s", "count": 5}, "deleted": {"age": "1d"}},
-    "require_durability": "crash_safe", "wait_replicas": 0, "allow_exec": true,
+    "require_durability": "crash_safe", "wait_replicas": 0, "allow_exec": true, "exec": {"key_file": "exec.key"},
     "queues": {"q": {"workers": 1000, "prefetch": 0, "retry": {"backoff": "polynomial"}, "timeout": "1ms"}},
     "jobs": {"t": {"queue": "q", "retry": {"backoff": "fixed"}, "timeout": "30d"}}
   })");
@@ -186,6 +186,7 @@ TEST_CASE("every key is read") {
   CHECK_FALSE(o.retention.deleted.count);
   CHECK(o.require_durability == durability::crash_safe);
   CHECK(o.allow_exec);
+  CHECK(o.exec.key_file == "exec.key");
   CHECK(o.queues.at("q").workers == 1000);
   CHECK(o.queues.at("q").prefetch == 0);
   CHECK(o.queues.at("q").retry.backoff == backoff::polynomial);

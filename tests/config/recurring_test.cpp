@@ -24,7 +24,8 @@ TEST_CASE("a configuration names schedules with all that they may say") {
   const auto got = load(R"({"prune_recurring": true, "recurring": {
     "plain": {"job": "work", "every": "90s"},
     "all": {"job": "work", "args": {"a": [1, {"b": "x"}]}, "cron": "*/10 * * * *", "zone": "Europe/London",
-            "queue": "q", "stagger": "even", "catch_up": "all", "catch_up_max": 7, "overlap": "queue_one"}}})");
+            "queue": "q", "stagger": "even", "catch_up": "all", "catch_up_max": 7, "overlap": "queue_one",
+            "headers": {"tenant": "a"}}}})");
   INFO(test::shown(got.faults));
   REQUIRE(got.faults.empty());
   CHECK(got.options.prune_recurring);
@@ -39,6 +40,7 @@ TEST_CASE("a configuration names schedules with all that they may say") {
   all.stagger = stagger_rule::even;
   all.catch_up = catch_up_rule::all;
   all.catch_up_max = 7;
+  all.headers = {{"tenant", "a"}};
   all.overlap = overlap_rule::queue_one;
   CHECK(got.options.recurring[0] == all);
   recurring plain;

@@ -84,9 +84,14 @@ TEST_CASE("the password of a URL is masked") {
   CHECK(log::redact(R"("redis+unix://u:hunter2@/run/redis.sock")") == R"("redis+unix://u:***@/run/redis.sock")");
 }
 
+TEST_CASE("what may be the password of a URL is masked, though it is written wrong") {
+  CHECK(log::redact("redis://u:hun/ter2@host/0") == "redis://u:***@host/0");
+  CHECK(log::redact("redis://u:hun?ter2@host and a:b@c") == "redis://u:***@host and a:b@c");
+}
+
 TEST_CASE("a URL without a password stays as it is") {
-  for (const auto* text : {"redis://host:6379/0", "http://host/a:b@c", "sqlite:sluice.db", "see http://host and a:b@c",
-                           "http://user@host/", "://", "http://"})
+  for (const auto* text :
+       {"redis://host:6379/0", "sqlite:sluice.db", "see http://host and a:b@c", "http://user@host/", "://", "http://"})
     CHECK(log::redact(text) == text);
 }
 

@@ -324,6 +324,7 @@ TEST_CASE("a definition is read as it was written") {
   r.stagger = stagger_rule::even;
   r.catch_up = catch_up_rule::all;
   r.catch_up_max = 5;
+  r.headers = {{"tenant", "a"}};
   r.overlap = overlap_rule::queue_one;
   CHECK(*read_recurring(write_recurring(r)) == r);
   for (const auto* bad : {"", "[]", "{\"job\":1}", "{\"what\":1}", "{\"every\":\"soon\"}", "{\"overlap\":\"x\"}"})

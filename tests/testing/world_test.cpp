@@ -474,6 +474,28 @@ TEST_CASE("Schedules make their jobs when the clock is there, each at its instan
   CHECK(w.drain().succeeded == 2);
 }
 
+TEST_CASE("The jobs of a schedule have its headers, for filters that want them", "[testing]") {
+  struct wants_tenant final : filter {
+    result<void> on_enqueue(new_job& job) override {
+      if (job.headers.contains("tenant")) return {};
+      return error{errc::refused, "no tenant"};
+    }
+  };
+  server_options options;
+  recurring hourly;
+  hourly.name = "hourly";
+  hourly.job = job_type("tick");
+  hourly.every = 1h;
+  hourly.headers = {{"tenant", "acme"}};
+  options.recurring = {hourly};
+  world w(options, {}, {{std::make_shared<wants_tenant>(), 1}});
+  std::string tenant;
+  w.handle("tick", [&](job_context& c) { tenant = c.headers().at("tenant"); });
+  w.advance(1h);
+  CHECK(w.drain().succeeded == 1);
+  CHECK(tenant == "acme");
+}
+
 TEST_CASE("A run lasts as long as its handler moves the clock", "[testing]") {
   world w;
   w.handle("work", [&](job_context&) { w.advance(3s); });

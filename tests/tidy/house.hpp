@@ -32,6 +32,7 @@ inline const std::vector<library> libraries{
     {"caf/", {"actors/", "include/sluice/actors.hpp", "samples/embed/", "tests/actors/", "bench/"}},
     {"sqlite3", {"storage/sqlite/", "bench/", "tests/", "samples/"}},
     {"hiredis", {"storage/redis/", "tests/", "bench/"}},
+    {"openssl/", {"storage/redis/tls.cpp", "core/exec_key.cpp"}},
     {"lua", {"storage/sqlite/script_engine.cpp"}},
     {"spdlog/", {"core/log.cpp"}},
     {"fmt/", {}},
