@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string_view>
 #include <vector>
 
 #include <sluice/cron.hpp>
@@ -71,7 +72,9 @@ void compare(const char* text, matches m, const char* zone_name, int walks) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--help")
+    return std::puts("usage: cron_bench    (no options; prints what it takes to find when an expression runs next)"), 0;
   const auto every_ten = [](const std::tm& t) { return t.tm_min % 10 == 0; };
   const auto leap_monday = [](const std::tm& t) {
     return t.tm_min == 0 && t.tm_hour == 0 && t.tm_mday == 29 && t.tm_mon == 1 && t.tm_wday == 1;

@@ -110,6 +110,7 @@ int change_all(client& store, const command& c, const change& how) {
     const auto found = count(store, query);
     if (!found) return failed(found.error());
     if (!stopped && *found == 0) {
+      if (const auto known = check_queue(store, c.queue); !known) return failed(known.error());
       note("there is no such job");
       return 0;
     }
@@ -145,6 +146,8 @@ int change_all(client& store, const command& c, const change& how) {
   } while (!query.after.empty() && !stopped && settled() < agreed);
   if (is_person) std::fputc('\n', stderr);
   if (refused > max_failures_told) note(cat(refused - max_failures_told, " more were refused"));
+  if (settled() == 0 && !broke)
+    if (const auto known = check_queue(store, c.queue); !known) return failed(known.error());
   if (all.unchanged > 0) note(cat(all.unchanged, " were in that state already"));
   const bool is_all = settled() >= agreed;
   const bool whole = !broke && (query.after.empty() || is_all);

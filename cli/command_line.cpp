@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -35,6 +36,16 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   const auto meant = nearest(word, known);
   return meant ? cat("; did you mean '", *meant, "'?") : std::string();
 }
+
+// A command among others is one line: its own help says more.
+class short_lists : public CLI::Formatter {
+public:
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(out, command->get_display_name(true), summary(command->get_description()), column_width_);
+    return out.str();
+  }
+};
 
 // Checks that a value is one of some fixed words.
 CLI::Validator one_of(std::vector<std::string> words) {
@@ -72,23 +83,25 @@ std::string throttler_prefixes() {
 }
 
 constexpr const char* enqueue_help =
-    "Stores one job and prints its id. TYPE is what a server has a handler for: `noop`, `exec`\n"
-    "({\"argv\": [...], \"timeout\": \"30s\", \"env\": {...}}; where allow_exec is on), or your own.\n"
+    "Stores one job and prints its id, e.g.\n"
+    "  sluice enqueue default exec '{\"argv\": [\"date\"]}' --in 5m\n"
+    "TYPE is what a server has a handler for: `noop`, `exec` (where the configuration has allow_exec;\n"
+    "{\"argv\": [...], \"timeout\": \"30s\", \"env\": {...}}), or your own.\n"
     "The same --id and content again is the same job, so a command that was cut off can be repeated.\n"
     "Jobs that run after each other are stored all or none by `sluice enqueue-all`.";
 
 constexpr const char* enqueue_all_help =
-    "Stores all jobs of a file in one step, or none, and prints their ids. Each line is a job, in the\n"
-    "words of the API (docs/dashboard.md), as\n"
+    "Stores all jobs of a file in one step, or none, and prints their ids.\n"
+    "Each line is a job, in the words of the API (docs/dashboard.md), as\n"
     "  {\"type\": \"report\", \"id\": \"report\", \"args\": {\"year\": 2026}, \"after\": [\"fetch\"]}\n"
     "A job may run after one that stands before it. At most 1,000 jobs with 2,000 parents and 4 MiB.";
 
 constexpr const char* set_help =
-    "Adds a throttler, or changes it as a whole, for all servers on the store, e.g.\n"
+    "Adds a limit, or changes it as a whole, for all servers on the store, e.g.\n"
     "  sluice throttler set semaphore:provider-api limit=4\n"
     "  sluice throttler set fixed_window:github limit=5000 interval=1h\n"
     "  sluice throttler set sliding_window:dropbox limit=4 interval=1h buckets=3\n"
-    "  sluice throttler set semaphore:provider-api limit=4 mode=release    (nothing is limited; drains it)\n"
+    "  sluice throttler set semaphore:provider-api limit=4 mode=release    (limits nothing more)\n"
     "The keys are those of a configuration (docs/configuration.md).";
 
 void add_page_options(CLI::App& to, command& c) {
@@ -97,8 +110,8 @@ void add_page_options(CLI::App& to, command& c) {
 }
 
 void add_throttler_commands(CLI::App& app, command& c) {
-  app.add_subcommand("throttlers", "Lists what is limited: the limit, what is held or counts now, who waits");
-  auto* one = app.add_subcommand("throttler", "Sets, removes or shows one throttler");
+  app.add_subcommand("throttlers", "Lists what is limited: the limit, how much of it is taken, how many wait");
+  auto* one = app.add_subcommand("throttler", "Sets, removes or shows one limit on jobs (docs/throttling.md)");
   one->require_subcommand(1);
   const auto verb = [&](const char* name, const char* help) {
     auto* sub = one->add_subcommand(name, help);
@@ -108,12 +121,12 @@ void add_throttler_commands(CLI::App& app, command& c) {
     return sub;
   };
   verb("set", set_help)->add_option("KEY=VALUE", c.words, "Its definition, as limit=4 interval=1h");
-  verb("remove", "Removes a throttler that is neither held nor waited for");
-  verb("show", "Shows one throttler with the first of its holders and waiters");
-  add_page_options(*verb("holders", "Lists who has a permit of a mutex or semaphore, the oldest first"), c);
-  add_page_options(*verb("waiters", "Lists who waits, in the order in which they go"), c);
+  verb("remove", "Removes one that no job holds or waits for");
+  verb("show", "Shows one, with the first jobs that hold it and that wait for it");
+  add_page_options(*verb("holders", "Lists the jobs that hold a mutex or semaphore, the oldest first"), c);
+  add_page_options(*verb("waiters", "Lists the jobs that wait for it, in the order in which they will run"), c);
   app.add_subcommand("explain", "Tells in one sentence why a job does not run, and until when")
-      ->add_option("ID", c.id)
+      ->add_option("ID", c.id, "The job's id")
       ->required();
 }
 
@@ -134,7 +147,8 @@ void add_recurring_commands(CLI::App& app, command& c) {
   auto* one = app.add_subcommand("recurring", "Lists and changes schedules: jobs that are enqueued again and again");
   one->alias("schedule");
   one->require_subcommand(1);
-  auto* list = one->add_subcommand("list", "Lists them with their next and last run. What is asked for must all hold");
+  auto* list =
+      one->add_subcommand("list", "Lists schedules with their next and last run; all that is asked for must hold");
   list->add_option("--name", c.schedule, "Only those in whose names this occurs, whatever its case");
   list->add_option("--queue", c.queue, "Only those whose definition names this queue");
   list->add_option("--type", c.type, "Only those whose jobs are of this type");
@@ -168,25 +182,27 @@ constexpr const char* cron_help =
 
 void add_cron_command(CLI::App& app, command& c) {
   auto* cron = app.add_subcommand("cron", cron_help);
-  cron->add_option("EXPR", c.expression, "5 fields, 6 with the second first, or a macro as @daily; in quotes")
+  cron->add_option("EXPR", c.expression, "5 fields, 6 with the second first, or a word as @daily; in quotes")
       ->required();
   cron->add_option("--zone", c.zone, "An IANA time zone, as Europe/London (UTC)");
-  cron->add_option("--name", c.schedule, "The schedule's name, of which H is the hash");
-  cron->add_option("--from", c.from, "After this instant, as 2026-03-08T00:00:00Z (now)");
+  cron->add_option("--name", c.schedule, "The schedule's name, which decides what H stands for");
+  cron->add_option("--from", c.from, "After this instant, as 2026-03-08T07:00Z (now)");
   cron->add_option("--count", c.count, "How many (10)")->check(CLI::Range(1u, 1'000'000u));
 }
 
 constexpr const char* jobs_help =
-    "Lists jobs state by state: the waiting in their order, the final newest first. What is asked for must all hold:\n"
+    "Lists jobs, state by state.\n"
+    "Those that wait stand in their order, those that ended with the newest first. All that is asked for must hold:\n"
     "  sluice jobs --state failed --type mail --error timeout --since 2h\n"
     "  sluice jobs --queue orders --match customer.id=42\n"
-    "What only the jobs themselves say is looked for in each of them, so name a state and a queue where you can.";
+    "Most options look into each job of a state and queue, so name these where you can.";
 constexpr const char* errors_help =
-    "Counts why jobs failed: by type and error, the most frequent first. An error is the first line of what the last\n"
-    "run said, and numbers in it count as one:\n"
+    "Counts why jobs failed: by type and error, the most frequent first.\n"
+    "An error is the first line of what the last run said; errors that differ in numbers alone are one:\n"
     "  sluice errors --queue orders --since 2h";
 constexpr const char* requeue_help =
-    "Brings final or scheduled jobs to their queue, where a final one starts afresh; fine when one is there, e.g.\n"
+    "Puts jobs that have ended, or are due later, into their queue now.\n"
+    "One that has ended starts afresh; one that is in its queue already stays there, e.g.\n"
     "  sluice requeue 6f1c 7a20\n"
     "  sluice requeue --all --state failed --error timeout";
 constexpr const char* delete_help =
@@ -194,23 +210,23 @@ constexpr const char* delete_help =
     "  sluice delete --all --state enqueued --type mail";
 
 constexpr const char* cancel_help =
-    "Deletes jobs that do not run, and asks running ones to stop: these end by what their handler says, as succeeded "
-    "or\n"
-    "else as deleted, and keep what they hold until then, e.g.\n"
+    "Deletes jobs that do not run, and asks running ones to stop.\n"
+    "These end by what their handler says, as succeeded or else as deleted, and keep what they hold until then, e.g.\n"
     "  sluice cancel 6f1c\n"
     "  sluice cancel --all --state processing --type report";
 
 constexpr const char* totals_help =
-    "Counts how many jobs came and ended: since ever, and by hour for 90 days or by minute for 72 hours, e.g.\n"
+    "Counts how many jobs came, and how they ended.\n"
+    "Since the store was made, and by hour for 90 days or by minute for 72 hours, e.g.\n"
     "  sluice totals\n"
     "  sluice totals orders --by minute --since 3h";
 
 constexpr const char* log_help =
-    "Lists who requeued, deleted, cancelled, paused, resumed or set what, and through what, the newest first: by this\n"
-    "command and by every client that says who it is. The store keeps 1,000; what one does again within a minute is\n"
-    "added.";
+    "Lists what people changed, the newest first: who, through what, and when.\n"
+    "Requeued, deleted, cancelled, paused, resumed, set: by this command and by every client that says who it is. The\n"
+    "store keeps 1,000; what one does again within a minute is added.";
 constexpr const char* completion_help =
-    "Prints what completes the words of sluice in a shell, e.g.\n"
+    "Prints a script that completes the words of sluice in a shell, e.g.\n"
     "  source <(sluice completion bash)";
 
 void add_kind_options(CLI::App& to, command& c) {
@@ -225,8 +241,8 @@ void add_query_options(CLI::App& to, command& c) {
   to.add_option("--server", c.server, "Only jobs that this server runs, or ran last");
   to.add_option("--header", c.headers, "Only with this header, as NAME=VALUE")->allow_extra_args(false);
   to.add_option("--since", c.since,
-                "Only what ended, is due or was claimed, else was created, within this time, as 2h, or at or after "
-                "this instant, as 2026-03-08T00:00:00Z");
+                "Only what ended, is due or began to run, else was created, within this time, as 2h, or since this "
+                "instant, as 2026-03-08T07:00Z");
   to.add_option("--until", c.until, "Only what did so before that");
   to.add_option("--match", c.match, "Only with this value in its arguments, as customer.id=42");
   to.add_option("--error", c.error, "Only with these words in its reason or an error of it, whatever their case");
@@ -239,7 +255,7 @@ void add_jobs_commands(CLI::App& app, command& c) {
 
   auto* errors = app.add_subcommand("errors", errors_help);
   add_kind_options(*errors, c);
-  errors->add_option("--since", c.since, "Only what failed within this time, as 2h, or at or after this instant");
+  errors->add_option("--since", c.since, "Only what failed within this time, as 2h, or since this instant");
   errors->add_option("--until", c.until, "Only what failed before that");
 
   for (const auto& [name, help] :
@@ -285,7 +301,7 @@ void add_flow_options(CLI::App& enqueue, command& c) {
 
 void add_group_commands(CLI::App& app, command& c) {
   add_page_options(*app.add_subcommand("groups", "Lists groups of jobs, by name"), c);
-  auto* one = app.add_subcommand("group", "Makes, seals, shows or cancels a group of jobs");
+  auto* one = app.add_subcommand("group", "Makes, closes, shows or cancels a group of jobs (docs/groups.md)");
   one->require_subcommand(1);
   const auto verb = [&](const char* name, const char* help) {
     auto* sub = one->add_subcommand(name, help);
@@ -295,9 +311,9 @@ void add_group_commands(CLI::App& app, command& c) {
   auto* create = verb("create", "Makes a group; jobs come into it by `sluice enqueue --group`");
   create->add_option("--in", c.group_in, "The group that it is a member of");
   create->add_option("--seal-within", c.seal_within, "It is cancelled unless it is sealed within this time (24h)");
-  verb("seal", "No more may come, but from its own members; it ends with the last of them");
+  verb("seal", "Closes it: no more jobs may come but by its own members, and it ends with the last of them");
   verb("show", "Shows how far a group is");
-  verb("cancel", "No member starts any more, those that run are asked to stop");
+  verb("cancel", "Cancels it: no job of it starts any more, and those that run are asked to stop");
   verb("requeue-failed", "Requeues all members that have failed");
 }
 
@@ -319,16 +335,14 @@ void add_log_options(CLI::App& work, command& c) {
 }
 
 constexpr const char* dashboard_help =
-    "Answers over HTTP what the store can say: pages, a JSON API, metrics and health (docs/dashboard.md), beside any "
-    "servers:\n"
+    "Serves pages, a JSON API, metrics and health of a store over HTTP (docs/dashboard.md):\n"
     "  sluice dashboard --store redis://127.0.0.1:6379/0\n"
-    "It listens on this machine alone and only looks. Users, other addresses and proxies are words of a "
-    "configuration:\n"
-    "there `sluice work` answers as well.";
+    "It listens on this machine alone and changes nothing. A configuration has more, as users and other addresses:\n"
+    "with these `sluice work` serves them as well.";
 
 constexpr const char* top_help =
-    "Shows what is wrong, and what each queue and throttler does, anew each second; plain and once, from two looks a\n"
-    "second apart, where the output is no terminal";
+    "Shows what is wrong, and what each queue and limit does, each second anew.\n"
+    "Where the output is no terminal: once and plain, from two looks a second apart";
 
 void add_dashboard_command(CLI::App& app, command& c) {
   app.add_subcommand("top", top_help)->add_flag("--once", c.once, "Once, on a terminal too");
@@ -376,8 +390,18 @@ std::vector<std::string> option_names(const std::vector<const CLI::App*>& comman
   return names;
 }
 
+// Also by what other programs call it that is a command here.
 std::string no_command(const std::string& word, const CLI::App& among) {
-  return cat("there is no command '", word, "'", did_you_mean(word, command_names(among)));
+  static const std::map<std::string, std::string> elsewhere{
+      {"add", "enqueue"},   {"create", "enqueue"}, {"get", "show"},     {"job", "show"},       {"limits", "throttlers"},
+      {"list", "jobs"},     {"ls", "jobs"},        {"purge", "delete"}, {"push", "enqueue"},   {"remove", "delete"},
+      {"retry", "requeue"}, {"rm", "delete"},      {"run", "work"},     {"serve", "work"},     {"server", "work"},
+      {"start", "work"},    {"stats", "totals"},   {"status", "top"},   {"submit", "enqueue"}, {"validate", "check"},
+      {"worker", "work"},   {"workers", "servers"}};
+  const auto found = among.get_parent() ? elsewhere.end() : elsewhere.find(word);
+  return cat("there is no command '", word, "'",
+             found != elsewhere.end() ? cat("; did you mean '", found->second, "'?")
+                                      : did_you_mean(word, command_names(among)));
 }
 
 // The word that stands where the command does, when it is none and a later one is: "recuring" of "recuring show a".
@@ -459,6 +483,7 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   auto& app = *made;
   app.set_version_flag("--version", "sluice " SLUICE_VERSION);
   app.require_subcommand(1);
+  app.formatter(std::make_shared<short_lists>());
   app.fallthrough();  // these may stand before or after the command and its words
   app.add_option("--store", c.store,
                  "The store: sqlite:FILE or redis://host:port/db (or the environment's SLUICE_STORAGE)");
@@ -478,8 +503,9 @@ std::unique_ptr<CLI::App> make_app(command& c) {
       ->add_flag("--store", c.looks_into_store,
                  "Also asks the store that it names for the throttlers that it does not define");
   auto* work = config_command("work",
-                              "Runs the jobs of the configured queues until SIGTERM or SIGINT; a second one leaves "
-                              "at once. SIGUSR1: claim nothing new");
+                              "Runs the jobs of the configured queues until SIGTERM or SIGINT.\n"
+                              "Running jobs may end within the configured `grace`; a second signal leaves at once. "
+                              "SIGUSR1: starts no new jobs");
   add_log_options(*work, c);
 
   auto* enqueue = store_command("enqueue", enqueue_help);
@@ -488,7 +514,8 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   enqueue->add_option("JSON", c.args, "The arguments, as JSON; - reads them from standard input, @FILE from a file")
       ->required();
   auto* in = enqueue->add_option("--in", c.in, "Ready only after this time, e.g. 5s");
-  enqueue->add_option("--at", c.at, "Ready only from this instant, as 2026-03-08T00:00:00Z")->excludes(in);
+  enqueue->add_option("--at", c.at, "Ready only from this instant, as 2026-03-08T07:00Z or 2026-03-08T08:00+01:00")
+      ->excludes(in);
   enqueue->add_option("--timeout", c.timeout, "How long one run may take, e.g. 30s");
   enqueue->add_option("--retries", c.retries, "How often it is tried again when it fails (its queue says)");
   enqueue->add_option("--header", c.headers, "A header for its handler, as NAME=VALUE")->allow_extra_args(false);
@@ -506,9 +533,9 @@ std::unique_ptr<CLI::App> make_app(command& c) {
 
   add_jobs_commands(app, c);
 
-  store_command("show", "Shows one job with its history")->add_option("ID", c.id)->required();
+  store_command("show", "Shows one job with its history")->add_option("ID", c.id, "The job's id")->required();
   store_command("queues", "Counts the jobs of each queue by state")->add_option("QUEUE", c.queue, "Only this queue");
-  for (auto* paged : {store_command("locks", "Lists the locks that are held, those first whose leases end first"),
+  for (auto* paged : {store_command("locks", "Lists the locks that are held, first those that run out first"),
                       store_command("quarantine", "Lists jobs that were put aside since they could not be read"),
                       store_command("log", log_help)})
     add_page_options(*paged, c);
@@ -519,8 +546,10 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   totals->add_option("--since", c.since, "From this long ago, as 3h, or this instant (a day ago; by minute an hour)");
   totals->add_option("--until", c.until, "Until then");
   store_command("servers", "Lists the servers that work on the store");
-  store_command("pause", "Pauses a queue: it takes jobs and starts none")->add_option("QUEUE", c.queue)->required();
-  store_command("resume", "Resumes a paused queue")->add_option("QUEUE", c.queue)->required();
+  store_command("pause", "Pauses a queue: it takes jobs and starts none")
+      ->add_option("QUEUE", c.queue, "The queue")
+      ->required();
+  store_command("resume", "Resumes a paused queue")->add_option("QUEUE", c.queue, "The queue")->required();
 
   add_dashboard_command(app, c);
   add_throttler_commands(app, c);
@@ -528,32 +557,39 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   add_recurring_commands(app, c);
   add_cron_command(app, c);
 
-  store_command("audit", "Looks at all that is stored and tells what should not be; exit 1 on a finding")
+  store_command("audit",
+                "Looks at all that is stored and tells what should not be; exits with 1 when there is something")
       ->add_flag("--repair", c.repair,
-                 "Mends what others tell how to mend: parents and children, groups, unique keys, times; tells what it "
-                 "did, and exits with 1 when something is left");
+                 "Repairs what the rest of the store tells how to repair: parents and children, groups, unique keys, "
+                 "times; tells what it did, and exits with 1 when something is left");
 
   store_command("upgrade",
-                "Raises a store that an older version made to this one's layout (docs/upgrading.md), once no server "
-                "works on it; fine when it has that already");
+                "Upgrades a store that an older version made (docs/upgrading.md), once no server works on it.\n"
+                "Does nothing to one that is of this version already");
 
   app.add_subcommand("completion", completion_help)
-      ->add_option("SHELL", c.shell)
+      ->add_option("SHELL", c.shell, "The shell")
       ->required()
       ->check(one_of({"bash", "zsh"}));
   app.add_subcommand("manual", "Prints the manual page, as for man -l");
+  app.footer("`sluice COMMAND --help` says more of each.");
   return made;
 }
 
 parsed parse(int argc, char** argv) {
   static const std::set<std::string> without_store{"completion", "cron", "manual"};
   command c;
+  c.typed.assign(argv + std::min(argc, 1), argv + argc);
+  if (!c.typed.empty() && c.typed.front() == "help") {  // as many programs have it
+    c.typed.erase(c.typed.begin());
+    c.typed.emplace_back("--help");
+  }
   const auto app = make_app(c);
   try {
-    app->parse(argc, argv);
+    app->parse(std::vector<std::string>(c.typed.rbegin(), c.typed.rend()));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return {std::nullopt, app->exit(e)};  // help, or the version
-    const auto mistaken = mistaken_command(*app, {argv + 1, argv + argc});
+    const auto mistaken = mistaken_command(*app, c.typed);
     const auto name = mistaken ? std::string() : full_name(named(*app));
     const auto why = mistaken ? no_command(*mistaken, *app) : complaint(*app, e);
     return refused(name, cat(why, " (sluice ", name, name.empty() ? "" : " ", "--help lists all)"));

@@ -16,7 +16,8 @@ class App;
 namespace sluice::cli {
 
 struct command {
-  std::string name;  // the subcommand, as "show" or "throttler set"
+  std::string name;                // the subcommand, as "show" or "throttler set"
+  std::vector<std::string> typed;  // all words as they stood behind the program's name
   std::string shell;
   std::string store;
   std::string config;

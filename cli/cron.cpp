@@ -17,10 +17,7 @@ std::string utc_text(time_point at) { return format_time(at).substr(0, 19) + "Z"
 
 int show_cron(const command& c) {
   const auto from = c.from.empty() ? std::optional(system_clock().now()) : parse_time(c.from);
-  if (!from) {
-    return usage_error(cat("--from is an instant of 1900 to 2199 in UTC, as 2026-03-08T00:00:00Z; not '",
-                           printable(c.from, 100), "'"));
-  }
+  if (!from) return usage_error(cat("--from ", no_instant(c.from)));
   const auto when = cron::parse(c.expression, c.schedule);
   if (!when) return failed(when.error());
   const auto zone = time_zone::find(c.zone);

@@ -86,14 +86,6 @@ words values_of(const CLI::Option& option) {
   return values;
 }
 
-// The first sentence, without what it announces.
-std::string summary(const std::string& help) {
-  auto text = help.substr(0, std::min(help.find('\n'), help.find(". ")));
-  for (const std::string_view tail : {".", ":", ", e.g"})
-    if (text.ends_with(tail)) text.resize(text.size() - tail.size());
-  return text;
-}
-
 // Calls `each(command, path)` for the program and all of its commands.
 template <class Each>
 void for_each_command(const CLI::App& app, const std::string& path, const Each& each) {

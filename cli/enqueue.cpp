@@ -19,24 +19,28 @@ namespace {
 
 constexpr std::size_t jobs_at_once = 200;
 
+error wrong(std::string why) { return {errc::invalid_argument, std::move(why)}; }
+
 result<duration> delay_of(const command& c) {
   if (!c.at.empty()) {
     const auto at = parse_time(c.at);
-    if (!at) return web::bad_word("--at", "an instant, as 2026-03-08T00:00:00Z", c.at);
+    if (parse_duration(c.at)) return wrong(cat("--at takes an instant; a time from now is --in ", c.at));
+    if (!at) return wrong(cat("--at ", no_instant(c.at)));
     return std::max(duration(0), *at - system_clock().now());
   }
   if (c.in.empty()) return duration(0);
   const auto in = parse_duration(c.in);
-  if (!in) return web::bad_word("--in", "a time of 0s to 3650d, like 5s (units: us ms s m h d)", c.in);
+  if (parse_time(c.in)) return wrong(cat("--in takes a time from now; an instant is --at ", c.in));
+  if (!in) return wrong(cat("--in ", no_time(c.in, ranges::enqueue_delay)));
   return *in;
 }
 
 // A time that an option says, if it was given.
-result<void> read_time_of(const char* option, const std::string& text, std::optional<duration>& into) {
+result<void> read_time_of(const char* option, const std::string& text, ranges::range<duration> allowed,
+                          std::optional<duration>& into) {
   if (text.empty()) return {};
   into = parse_duration(text);
-  if (!into) return web::bad_word(option, "a time of 0s to 3650d, as 30s (units: us ms s m h d)", text);
-  return {};
+  return into && allowed.contains(*into) ? result<void>() : wrong(cat(option, " ", no_time(text, allowed)));
 }
 
 // A word that an option says, if it was given; which there are is checked by then.
@@ -58,9 +62,9 @@ result<std::optional<unique_rule>> unique_of(const command& c) {
   rule.per_queue = c.unique_per_queue;
   read_word(enqueue_words::then, c.when_taken, rule.then);
   if (!c.unique_until.empty() && !enqueue_words::read_until(c.unique_until, rule))
-    return web::bad_word("--until", "end, start, or a time of 1ms to 3650d, as 10m", c.unique_until);
+    return web::bad_word("--until", "end, start, or a time of 1ms to 3650d with its unit, as 10m", c.unique_until);
   std::optional<duration> at_most;
-  if (auto fine = read_time_of("--at-most", c.at_most, at_most); !fine) return fine.error();
+  if (auto fine = read_time_of("--at-most", c.at_most, ranges::enqueue_delay, at_most); !fine) return fine.error();
   rule.at_most = at_most.value_or(duration(0));
   return std::optional(std::move(rule));
 }
@@ -89,10 +93,6 @@ result<new_job> job_of(const command& c) {
   const auto delay = delay_of(c);
   if (!delay) return delay.error();
   job.delay = *delay;
-  if (!c.timeout.empty()) {
-    job.timeout = parse_duration(c.timeout);
-    if (!job.timeout) return web::bad_word("--timeout", "a time, as 30s", c.timeout);
-  }
   job.retry.attempts = c.retries;
   auto headers = headers_of(c);
   if (!headers) return headers.error();
@@ -105,14 +105,22 @@ result<new_job> job_of(const command& c) {
   auto unique = unique_of(c);
   if (!unique) return unique.error();
   job.unique = std::move(*unique);
-  for (const auto& fine : {read_time_of("--start-within", c.start_within, job.start_within),
-                           read_time_of("--finish-within", c.finish_within, job.finish_within)})
+  for (const auto& fine : {read_time_of("--timeout", c.timeout, ranges::timeout, job.timeout),
+                           read_time_of("--start-within", c.start_within, ranges::start_within, job.start_within),
+                           read_time_of("--finish-within", c.finish_within, ranges::start_within, job.finish_within)})
     if (!fine) return fine.error();
   return job;
 }
 
 int told(const result<enqueue_report>& stored, const command& c) {
-  if (!stored) return failed(stored.error());
+  if (!stored) {
+    const bool is_typed = c.args != "-" && !c.args.starts_with('@');
+    const bool is_no_json = stored.error().message.find("args: is not JSON") != std::string::npos;
+    auto why = stored.error();
+    if (is_typed && is_no_json)
+      why.message += "; a shell keeps the double quotes of JSON between single ones: '{\"name\": \"Ada\"}'";
+    return failed(why);
+  }
   if (stored->what == enqueue_result::duplicate)
     note(cat("job ", printable(stored->id.value, 200), " has its unique key and stands for it; nothing was stored"));
   if (stored->what == enqueue_result::extended)

@@ -5,9 +5,9 @@
 #include "cli/output.hpp"
 #include "cli/pages.hpp"
 #include "cli/words.hpp"
+#include "core/instant.hpp"
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
-#include "dashboard/query_words.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -22,7 +22,7 @@ int create(client& store, const command& c) {
   new_group group{group_name(c.group), group_name(c.group_in)};
   if (!c.seal_within.empty()) {
     const auto within = parse_duration(c.seal_within);
-    if (!within) return usage_error(web::bad_word("--seal-within", "a time, as 24h", c.seal_within).message);
+    if (!within) return usage_error(cat("--seal-within ", no_time(c.seal_within, ranges::seal_within)));
     group.seal_within = *within;
   }
   return done(c, store.create_group(group), "is there");

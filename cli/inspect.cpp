@@ -26,16 +26,43 @@ int show_all(const command& c, const result<std::vector<Item>>& got,
   return 0;
 }
 
+// How many jobs there are of a state, of a queue or of all; none when more is asked for.
+std::optional<std::uint64_t> count(client& store, const job_query& query) {
+  if (storage::reads_records(query) || query.from || query.to) return std::nullopt;
+  const auto all = store.queues();
+  if (!all) return std::nullopt;
+  std::uint64_t found = 0;
+  for (const auto& q : *all) {
+    if (!query.queue.empty() && q.queue != query.queue) continue;
+    for (const auto& [state, jobs] : {std::pair(job_state::enqueued, q.enqueued),
+                                      {job_state::scheduled, q.scheduled},
+                                      {job_state::awaiting, q.awaiting},
+                                      {job_state::throttled, q.throttled},
+                                      {job_state::processing, q.processing},
+                                      {job_state::succeeded, q.succeeded},
+                                      {job_state::failed, q.failed},
+                                      {job_state::deleted, q.deleted}})
+      if (!query.state || *query.state == state) found += jobs;
+  }
+  return found;
+}
+
 int list(client& store, const command& c) {
   auto query = query_of(c);
   if (!query) return usage_error(query.error().message);
+  bool is_empty = c.after.empty();
   const auto ask = [&](std::uint32_t limit, const std::string& after) {
     query->limit = limit;
     query->after = after;
-    return store.list(*query);
+    auto page = store.list(*query);
+    if (is_empty && page && page->jobs.empty() && page->next.empty())
+      if (const auto known = check_queue(store, c.queue); !known) return result<job_page>(known.error());
+    is_empty = is_empty && page && page->jobs.empty();
+    return page;
   };
   return show_pages(
-      c, giving_way(storage::reads_records(*query), ask), [](job_page & p) -> auto& { return p.jobs; }, jobs_table);
+      c, giving_way(storage::reads_records(*query), ask), [](job_page & p) -> auto& { return p.jobs; }, jobs_table,
+      [&] { return count(store, *query); });
 }
 
 // All, or what was found before the store failed.
@@ -59,6 +86,8 @@ int show_errors(client& store, const command& c) {
     query->after = page->next;
   } while (!query->after.empty());
   const auto all = groups.most_first();
+  if (all.empty() && !broke)
+    if (const auto known = check_queue(store, c.queue); !known) return failed(known.error());
   if (!c.json && !(broke && all.empty())) print(errors_table(all));
   for (const auto& group : all)
     if (c.json) print_line(web::json_of(group));
@@ -73,6 +102,8 @@ int show_totals(client& store, const command& c) {
   if (auto fine = read_time(c, query.from, query.to); !fine) return usage_error(fine.error().message);
   const auto got = store.totals(query);
   if (!got) return failed(got.error());
+  if (got->ever == job_totals{})
+    if (const auto known = check_queue(store, c.queue); !known) return failed(known.error());
   if (!c.json) print(totals_table(*got));
   else
     for (const auto& line : web::json_lines(c.queue, *got))
@@ -85,7 +116,8 @@ result<std::vector<queue_counts>> queues(client& store, const command& c) {
   auto all = store.queues();
   if (!all || c.queue.empty()) return all;
   std::erase_if(*all, [&](const queue_counts& q) { return q.queue.value != c.queue; });
-  if (all->empty()) return error{errc::not_found, cat("no queue ", printable(c.queue, 200), " is known")};
+  if (all->empty())
+    if (auto known = check_queue(store, c.queue); !known) return known.error();
   return all;
 }
 
@@ -102,6 +134,15 @@ int change(const command& c, const result<void>& changed, const char* done) {
   if (!c.json) print_line(cat(printable(c.queue), " ", done));
   else print_line(web::json_done("queue", c.queue, done));
   return 0;
+}
+
+// A queue may be paused before its first job; but who mistyped a name must not think that it starts none.
+int pause(client& store, const command& c) {
+  const auto known = check_queue(store, c.queue);
+  const int code = change(c, store.pause(queue_name(c.queue)), "paused");
+  if (code == 0 && !known && known.error().code == errc::not_found)
+    note(cat("it will be paused when its first job comes: ", known.error().message));
+  return code;
 }
 
 }  // namespace
@@ -132,7 +173,7 @@ int inspect(const command& c) {
   if (c.name == "totals") return show_totals(store, c);
   if (c.name == "servers") return show_all(c, store.servers(), servers_table);
   if (c.name == "requeue" || c.name == "delete" || c.name == "cancel") return change_jobs(store, c);
-  if (c.name == "pause") return change(c, store.pause(queue_name(c.queue)), "paused");
+  if (c.name == "pause") return pause(store, c);
   if (c.name == "resume") return change(c, store.resume(queue_name(c.queue)), "resumed");
   return usage_error(cat("unknown command ", c.name));
 }

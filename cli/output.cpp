@@ -32,6 +32,29 @@ bool numeric(const std::string& cell) {
   return !cell.empty() && std::all_of(cell.begin(), cell.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// What whoever typed a command can do about its failure, by how the store and the system tell it.
+std::string_view help_with(const error& e) {
+  struct help {
+    std::string_view begins, what;
+  };
+  static constexpr help helps[] = {
+      {"there is no job ", "; `sluice jobs` lists those there are: one that ended is kept as long as `retention` says"},
+      {"there is no queue ", " (`sluice queues` lists all)"},
+      {"there is no group ", "; `sluice groups` lists all"},
+      {"there is no throttler ", "; `sluice throttlers` lists all"},
+      {"there is no schedule ", " (`sluice recurring list` lists all)"},
+  };
+  if (e.code == errc::not_found) {
+    for (const auto& one : helps)
+      if (e.message.starts_with(one.begins)) return one.what;
+    const bool is_near = e.message.find("did you mean") != std::string::npos;
+    if (e.message.starts_with("there is no store at ") && !is_near)
+      return "; the first `sluice enqueue` or `sluice work` on it makes it";
+  }
+  if (e.message.ends_with("Permission denied")) return "; the command must run as a user who may read and write it";
+  return "";
+}
+
 }  // namespace
 
 std::string table::text() const {
@@ -268,7 +291,7 @@ std::string job_page_text(const job& j) {
   line("server", j.server);
   for (const auto& resource : j.permits)
     line("permit", resource);
-  if (j.progress) line("progress", cat(static_cast<int>(j.progress->done * 100), " % ", j.progress->text));
+  if (const auto p = web::progress_of(j)) line("progress", cat(static_cast<int>(p->done * 100), " % ", p->text));
   if (j.finished_at) line("finished", format_time(*j.finished_at));
   line("args", j.args);
   for (const auto& [name, value] : j.headers)
@@ -292,7 +315,7 @@ void print_line(const std::string& text) { print(text + '\n'); }
 void note(const std::string& text) { std::fprintf(stderr, "sluice: %s\n", printable(text).c_str()); }
 
 int failed(const error& e) {
-  note(log::redact(to_string(e)));
+  note(log::redact(cat(to_string(e), help_with(e))));
   return 1;
 }
 

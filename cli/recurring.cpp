@@ -9,6 +9,7 @@
 #include "cli/pages.hpp"
 #include "cli/words.hpp"
 #include "config/load.hpp"
+#include "core/no_job.hpp"
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
 #include "scheduler/recurrence.hpp"
@@ -54,8 +55,14 @@ int done(const command& c, const result<void>& changed, const char* what) {
 int remove(client& store, const command& c) {
   const auto all = store.recurring_jobs();
   if (!all) return failed(all.error());
-  const bool known = std::any_of(all->begin(), all->end(), [&](const auto& one) { return one.name == c.schedule; });
-  return done(c, store.remove_recurring(c.schedule), known ? "removed" : "was not there");
+  std::vector<std::string> names;
+  for (const auto& one : *all)
+    names.push_back(one.name);
+  const bool known = std::find(names.begin(), names.end(), c.schedule) != names.end();
+  const int code = done(c, store.remove_recurring(c.schedule), known ? "removed" : "was not there");
+  if (code == 0 && !known)
+    note(cat("there is no schedule ", printable(c.schedule, 200), instead_of(c.schedule, names)));
+  return code;
 }
 
 int trigger(client& store, const command& c) {
@@ -80,7 +87,7 @@ int recurring_jobs(const command& c) {
     said = config::load_recurring(c.schedule, c.words, {storage::check_url, {}, scheduler::check});
     for (const auto& f : said.faults)
       usage_error(cat(c.schedule, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
-    if (!said.faults.empty()) return 2;
+    if (!said.faults.empty()) return usage_error("`sluice recurring set --help` has examples");
     if (const auto fine = sign(said.definition, c); !fine) return failed(fine.error());
   }
   auto opened = client::open(options_of(c));

@@ -37,7 +37,7 @@ std::optional<named_throttler> read_name(const std::string& text) {
 int tell_faults(const std::string& where, const std::vector<config::fault>& faults) {
   for (const auto& f : faults)
     usage_error(cat(where, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
-  return 2;
+  return usage_error("`sluice throttler set --help` has examples");
 }
 
 int done(const command& c, const named_throttler& which, const result<void>& changed, const char* what) {
@@ -61,7 +61,9 @@ int list(client& store, const command& c) {
 int remove(client& store, const command& c, const named_throttler& which) {
   const auto found = store.throttler(which.kind, which.name);
   const bool known = found || found.error().code != errc::not_found;
-  return done(c, which, store.remove_throttler(which.kind, which.name), known ? "removed" : "was not there");
+  const int code = done(c, which, store.remove_throttler(which.kind, which.name), known ? "removed" : "was not there");
+  if (code == 0 && !known) note(cat(found.error().message, "; `sluice throttlers` lists all"));
+  return code;
 }
 
 int show(client& store, const command& c, const named_throttler& which) {

@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -12,6 +13,8 @@
 
 #include <sluice/exec_key.hpp>
 
+#include "core/log.hpp"
+#include "core/no_job.hpp"
 #include "core/text.hpp"
 #include "dashboard/query_words.hpp"
 
@@ -52,11 +55,37 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
   return all;
 }
 
+std::string summary(const std::string& help) {
+  auto text = help.substr(0, std::min(help.find('\n'), help.find(". ")));
+  for (const std::string_view tail : {".", ":", ", e.g"})
+    if (text.ends_with(tail)) text.resize(text.size() - tail.size());
+  return text;
+}
+
+std::string shell_line(const std::vector<std::string>& typed) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";  // to every shell
+  std::string line;
+  for (const auto& word : typed) {
+    line += line.empty() ? "" : " ";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word)
+      line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return log::redact(line);
+}
+
 result<std::string> read_file(const std::string& path) {
   const auto wrong = [&](int why) {
     return error{errc::io_error, cat("cannot read ", path, ": ", std::strerror(why))};
   };
-  if (std::error_code unknown; std::filesystem::is_directory(path, unknown)) return wrong(EISDIR);
+  if (std::error_code unknown; std::filesystem::is_directory(path, unknown))
+    return error{errc::io_error, cat("cannot read ", path, ": it is a folder; name a file")};
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file.is_open() || file.bad()) return wrong(errno);
@@ -68,8 +97,18 @@ result<std::map<std::string, std::string>> headers_of(const command& c) { return
 result<void> read_time(const command& c, std::optional<time_point>& from, std::optional<time_point>& to) {
   for (const auto& [option, text, into] :
        {std::tuple("--since", &c.since, &from), std::tuple("--until", &c.until, &to)})
-    if (!text->empty() && !(*into = web::parse_since(*text)))
-      return web::bad_word(option, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
+    if (!text->empty() && !(*into = web::parse_since(*text))) return web::bad_since(option, *text);
+  return {};
+}
+
+result<void> check_queue(client& store, const std::string& name) {
+  if (name.empty()) return {};
+  const auto all = store.queues();
+  if (!all) return all.error();
+  std::vector<std::string> names;
+  for (const auto& one : *all)
+    names.push_back(one.queue.value);
+  if (std::find(names.begin(), names.end(), name) == names.end()) return no_queue(name, names);
   return {};
 }
 

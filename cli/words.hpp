@@ -20,11 +20,20 @@ client_options options_of(const command& c);
 // "hour, minute"
 std::string joined(const std::vector<std::string>& words, std::string_view between);
 
+// The first sentence of a help text, without what it announces.
+std::string summary(const std::string& help);
+
+// Of words as they were typed: a line for a shell, with the passwords of URLs hidden.
+std::string shell_line(const std::vector<std::string>& typed);
+
 // Which headers, and which jobs, the options of a command say. invalid_argument names the option and what it takes.
 result<std::map<std::string, std::string>> headers_of(const command& c);
 result<job_query> query_of(const command& c);
 // Which time --since and --until say.
 result<void> read_time(const command& c, std::optional<time_point>& from, std::optional<time_point>& to);
+
+// For who found nothing of a queue: not_found, with the names of those there are, when there is none of that name.
+result<void> check_queue(client& store, const std::string& name);
 
 // As a whole; io_error names it and the cause.
 result<std::string> read_file(const std::string& path);

@@ -227,8 +227,10 @@ result<void> client::resume(const queue_name& queue) {
     return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
   const auto known = queues();
   if (!known) return known.error();
-  if (std::none_of(known->begin(), known->end(), [&](const queue_counts& q) { return q.queue == queue; }))
-    return error{errc::not_found, cat("no queue ", printable(queue.value, 200), " is known to the store")};
+  std::vector<std::string> names;
+  for (const auto& one : *known)
+    names.push_back(one.queue.value);
+  if (std::find(names.begin(), names.end(), queue.value) == names.end()) return no_queue(queue.value, names);
   return parts_->pause(queue, false);
 }
 

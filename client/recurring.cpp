@@ -201,7 +201,7 @@ result<recurring_outlook> client::recurring_job(const std::string& name, std::ui
   for (const auto& one : *all)
     names.push_back(one.name);
   auto missing = scheduler::no_schedule(name);
-  if (const auto meant = nearest(name, names)) missing.message += cat("; did you mean '", printable(*meant, 200), "'?");
+  missing.message += instead_of(name, names);
   return missing;
 }
 

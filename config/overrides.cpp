@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <map>
 
 #include <unistd.h>
 
@@ -47,7 +48,25 @@ std::vector<std::string> path_of(const json& tree, const std::string& name) {
   return path;
 }
 
-void apply_variable(json& tree, const std::string& name, const std::string& value,
+// A name that an override adds to those of a map, and that is like one of them, is mostly mistyped: a queue of that
+// name would have servers of its own. `file` is what stood before any override; without queues it has the default one.
+void warn_of_added(const json& file, const std::vector<std::string>& path, std::string_view said_by, loaded& into) {
+  static const std::map<std::string, std::string> things{
+      {"queues", "queue"}, {"jobs", "job type"}, {"throttlers", "throttler"}, {"recurring", "schedule"}};
+  const auto thing = path.size() < 2 ? things.end() : things.find(path[0]);
+  if (thing == things.end()) return;
+  std::vector<std::string> names;
+  if (const auto map = file.find(path[0]); map != file.end() && map->is_object())
+    for (const auto& [name, value] : map->items())
+      names.push_back(name);
+  else if (thing->second == "queue") names.emplace_back("default");
+  if (std::find(names.begin(), names.end(), path[1]) != names.end()) return;
+  if (const auto meant = nearest(path[1], names))
+    into.warnings.push_back(cat(said_by, " adds the ", thing->second, " '", printable(path[1], 200),
+                                "', which the file does not have; did you mean '", printable(*meant, 200), "'?"));
+}
+
+void apply_variable(json& tree, const json& file, const std::string& name, const std::string& value,
                     const std::vector<std::string>& known, loaded& into) {
   const auto path = path_of(tree, name);
   const auto& first = path.front();
@@ -60,6 +79,7 @@ void apply_variable(json& tree, const std::string& name, const std::string& valu
   if (first == "storage" && tree.contains(first) && tree[first] != json(value))
     into.warnings.push_back(cat("SLUICE_STORAGE of the environment is stronger than the file: it works on ",
                                 printable(value, 300), ", not on ", printable(tree[first].dump(), 300)));
+  warn_of_added(file, path, cat("the environment variable ", printable(name, 200)), into);
   if (!set_at(tree, path, value_of(value)))
     into.faults.push_back(
         {"", cat("environment variable ", name, " names a place inside something that is no object")});
@@ -75,10 +95,10 @@ std::string unescaped(std::string_view key) {
   return out;
 }
 
-void apply_set(json& tree, const std::string& set, std::vector<fault>& faults) {
+void apply_set(json& tree, const json& file, const std::string& set, loaded& into) {
   const auto sign = set.find('=');
   if (set.empty() || set[0] != '/' || sign == std::string::npos) {
-    faults.push_back({"", cat("--set ", printable(set, 100), " must look like /queues/default/workers=2")});
+    into.faults.push_back({"", cat("--set ", printable(set, 100), " must look like /queues/default/workers=2")});
     return;
   }
   std::vector<std::string> path;
@@ -88,8 +108,9 @@ void apply_set(json& tree, const std::string& set, std::vector<fault>& faults) {
     path.push_back(unescaped(pointer.substr(from, end - from)));
     from = end + 1;
   }
+  warn_of_added(file, path, cat("--set ", printable(pointer, 200)), into);
   if (!set_at(tree, path, value_of(set.substr(sign + 1))))
-    faults.push_back({std::string(pointer), "--set names a place inside something that is no object"});
+    into.faults.push_back({std::string(pointer), "--set names a place inside something that is no object"});
 }
 
 }  // namespace
@@ -113,10 +134,11 @@ json value_of_words(const std::vector<std::string>& words, const char* example, 
 }
 
 void apply_overrides(json& tree, const source& from, const std::vector<std::string>& known, loaded& into) {
+  const auto file = tree;
   for (const auto& [name, value] : from.environment)
-    apply_variable(tree, name, value, known, into);
+    apply_variable(tree, file, name, value, known, into);
   for (const auto& set : from.sets)
-    apply_set(tree, set, into.faults);
+    apply_set(tree, file, set, into);
 }
 
 void name_variables(const source& from, const json& tree, std::vector<fault>& faults) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/instant.hpp"
 #include "core/text.hpp"
 
 namespace sluice::config {
@@ -102,8 +103,10 @@ std::optional<double> reader::fraction(std::string_view key) {
 std::optional<duration> reader::time(std::string_view key, ranges::range<duration> allowed) {
   const auto* at = find(key);
   if (!at) return std::nullopt;
-  const auto range =
-      cat("a time from \"", format_duration(allowed.least), "\" to \"", format_duration(allowed.most), "\"");
+  const auto range = cat("a time from \"", with_days(allowed.least), "\" to \"", with_days(allowed.most), "\"");
+  if (at->is_number())
+    return fault_at(key, cat("needs a unit, as \"", shown(*at), "s\" or \"", shown(*at), "m\": it must be ", range)),
+           std::nullopt;
   if (!at->is_string()) return wrong_type(key, *at, range), std::nullopt;
   const auto read = parse_duration(at->get<std::string>());
   if (!read) return fault_at(key, cat("must be ", range, " (units: us ms s m h d), not ", shown(*at))), std::nullopt;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/instant.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
 
@@ -16,7 +17,7 @@ error bad(std::string what) { return {errc::invalid_argument, std::move(what)}; 
 
 result<void> within(const ranges::range<duration>& allowed, duration value, const std::string& what) {
   if (allowed.contains(value)) return {};
-  return bad(cat(what, " must be ", format_duration(allowed.least), " to ", format_duration(allowed.most)));
+  return bad(cat(what, " must be ", with_days(allowed.least), " to ", with_days(allowed.most)));
 }
 
 result<void> within(const ranges::range<std::uint64_t>& allowed, std::uint64_t value, const std::string& what) {

@@ -186,7 +186,7 @@ std::string_view first_bytes(std::string_view text, std::size_t most) {
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::size_t best_distance = std::max<std::size_t>(2, (word.size() + 1) / 3) + 1;
   for (const auto& candidate : candidates) {
     const auto distance = edit_distance(word, candidate);
     if (distance < best_distance) {

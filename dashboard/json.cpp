@@ -98,6 +98,11 @@ json watched(const std::vector<watched_part>& parts, bool with_content) {
 
 }  // namespace
 
+std::optional<progress_report> progress_of(const job& j) {
+  const bool is_behind = j.state == job_state::succeeded && j.progress && j.progress->done < 1;
+  return is_behind ? std::nullopt : j.progress;
+}
+
 std::string json_of(const job& j, bool with_content) {
   json head{{"id", j.id.value},
             {"type", j.type.value},
@@ -117,8 +122,8 @@ std::string json_of(const job& j, bool with_content) {
             {"lease_until", time_or_null(j.lease_until)},
             {"finished_at", time_or_null(j.finished_at)}};
   json out;
-  out["progress"] =
-      j.progress ? json{{"done", j.progress->done}, {"text", with_content ? j.progress->text : ""}} : json();
+  const auto progress = progress_of(j);
+  out["progress"] = progress ? json{{"done", progress->done}, {"text", with_content ? progress->text : ""}} : json();
   json::object_t headers;
   if (with_content)
     for (const auto& [name, value] : j.headers)

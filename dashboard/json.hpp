@@ -3,6 +3,7 @@
 // readers round numbers.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,8 @@
 
 namespace sluice::web {
 
+// What is told of how far a job is: of one that succeeded not that it was halfway when it last said so.
+std::optional<progress_report> progress_of(const job& j);
 // Without content: no args, headers, results and error texts.
 std::string json_of(const job& j, bool with_content = true);
 std::string json_page(const job& j, bool with_content = true);  // with what `client::get` alone tells

@@ -94,7 +94,7 @@ new_job read_new_job(body_reader& body) {
   if (in) job.delay = std::chrono::milliseconds(*in);
   if (at) {
     if (const auto instant = parse_time(*at)) job.delay = std::max(duration(0), *instant - system_clock().now());
-    else body.fault("at", "must be an instant, as 2026-03-08T00:00:00Z");
+    else body.fault("at", no_instant(*at));
   }
   if (const auto timeout = body.number("timeout_ms", longest_ms)) job.timeout = std::chrono::milliseconds(*timeout);
   if (const auto retries = body.number("retries", std::numeric_limits<std::uint32_t>::max()))

@@ -21,6 +21,10 @@ error bad_word(std::string_view word, std::string_view takes, std::string_view g
   return {errc::invalid_argument, cat(word, " must be ", takes, ", not '", printable(got, 200), "'")};
 }
 
+error bad_since(std::string_view word, std::string_view got) {
+  return {errc::invalid_argument, cat(word, " ", no_since(got))};
+}
+
 result<std::map<std::string, std::string>> headers_of(const std::vector<std::string>& texts, std::string_view prefix) {
   std::map<std::string, std::string> headers;
   for (const auto& text : texts) {
@@ -44,8 +48,7 @@ result<job_query> query_of(const query_words& words, std::string_view prefix) {
                     "enqueued, scheduled, awaiting, throttled, processing, succeeded, failed or deleted", words.state);
   for (const auto& [name, text, into] :
        {std::tuple("since", &words.since, &query.from), std::tuple("until", &words.until, &query.to)})
-    if (!text->empty() && !(*into = parse_since(*text)))
-      return bad_word(cat(prefix, name), "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", *text);
+    if (!text->empty() && !(*into = parse_since(*text))) return bad_since(cat(prefix, name), *text);
   auto headers = headers_of(words.headers, prefix);
   if (!headers) return headers.error();
   query.headers = std::move(*headers);

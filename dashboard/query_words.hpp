@@ -26,6 +26,7 @@ result<std::map<std::string, std::string>> headers_of(const std::vector<std::str
 std::optional<time_point> parse_since(const std::string& text);
 // "customer.id=42": what stands before the first equals sign, and all behind it.
 std::optional<std::pair<std::string, std::string>> parse_pair(const std::string& text);
+error bad_since(std::string_view word, std::string_view got);
 error bad_word(std::string_view word, std::string_view takes, std::string_view got);
 
 }  // namespace sluice::web

@@ -6,6 +6,7 @@
 #include <sluice/version.hpp>
 
 #include "core/clock.hpp"
+#include "core/no_job.hpp"
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
 #include "dashboard/openapi_text.hpp"
@@ -89,7 +90,12 @@ http_response show_queue(visit& v) {
   if (!known) return problem(known.error());
   const auto& all = (*known)->queues;
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& q) { return q.queue.value == v.names[0]; });
-  if (found == all.end()) return problem(errc::not_found, cat("no queue ", printable(v.names[0], 200), " is known"));
+  if (found == all.end()) {
+    std::vector<std::string> names;
+    for (const auto& one : all)
+      names.push_back(one.queue.value);
+    return problem(no_queue(v.names[0], names));
+  }
   return json_answer(json_of(*found));
 }
 
@@ -105,8 +111,7 @@ http_response show_totals(visit& v) {
   query.from = system_clock().now() - (query.step == totals_step::hour ? 24h : 1h);
   for (const auto& [name, into] : {std::pair("since", &query.from), std::pair("until", &query.to)}) {
     const auto text = v.parameter(name);
-    if (!text.empty() && !(*into = parse_since(text)))
-      return problem(bad_word(name, "a time, as 2h, or an instant, as 2026-03-08T00:00:00Z", text));
+    if (!text.empty() && !(*into = parse_since(text))) return problem(bad_since(name, text));
   }
   const auto got = v.on.store.totals(query);
   if (!got) return problem(got.error());

@@ -27,7 +27,8 @@ storage::update_schedule_request due_schedules::fire(const storage::schedule_row
                                  [this](new_job job) { return pipeline_.prepare(std::move(job), store_->now()); });
   auto& told = problems_[due.name];
   if (told != fired.problem && !fired.problem.empty())
-    log::error("schedule ", due.name, ": no job can be made: ", fired.problem);
+    log::error("schedule ", due.name, ": no job can be made: ", fired.problem, "; its runs are left out until `sluice ",
+               "recurring set ", due.name, "` mends its definition, or a filter of this server lets them pass");
   told = fired.problem;
   if (told.empty()) problems_.erase(due.name);
   return std::move(fired.update);

@@ -31,10 +31,6 @@ inline constexpr std::string_view asked_to_end = "cancellation asked for by ";
 inline std::string cancel_asked(const author& by) { return cat(asked_to_end, hand_of(by)); }
 inline std::string deleted_running(const author& by) { return cat(deleted(by), " while it ran"); }
 
-inline std::string no_job(const job_id& id) { return cat("there is no job ", printable(id.value, 200)); }
-inline std::string damaged_job(const job_id& id) {
-  return cat("the record of job ", printable(id.value, 200), " cannot be decoded; it is in quarantine");
-}
 inline std::string runs_still(const job_id& id) {
   return cat("job ", printable(id.value, 200), " is running; delete it first, or wait");
 }

@@ -41,8 +41,10 @@ result<sqlite::place> parse_sqlite(const std::string& url) {
   if (url.find('\0') != std::string::npos)
     return error{errc::invalid_argument, "the store's URL '" + shown + "' holds a NUL byte"};
   if (!url.starts_with(scheme))
-    return error{errc::invalid_argument,
-                 "the store's URL '" + shown + "' names no known store; " + std::string(allowed)};
+    return error{
+        errc::invalid_argument,
+        cat("the store's URL '", shown, "' names no known store; ", allowed,
+            url.find(':') == std::string::npos && !url.empty() ? cat("; did you mean sqlite:", shown, "?") : "")};
   sqlite::place parsed{url.substr(scheme.size())};
   if (const auto mark = parsed.path.find('?'); mark != std::string::npos) {
     const std::string options = parsed.path.substr(mark + 1);
@@ -54,8 +56,12 @@ result<sqlite::place> parse_sqlite(const std::string& url) {
       at = end + 1;
     }
   }
-  if (parsed.path.empty() || parsed.path.starts_with("//"))
-    return error{errc::invalid_argument, "the store's URL '" + shown + "' names no file; " + std::string(allowed)};
+  if (const auto name = parsed.path.find_first_not_of('/'); parsed.path.empty() || parsed.path.starts_with("//"))
+    return error{
+        errc::invalid_argument,
+        cat("the store's URL '", shown, "' names no file; ", allowed,
+            name == std::string::npos ? ""
+                                      : cat("; did you mean sqlite:/", printable(parsed.path.substr(name), 200), "?"))};
   if (parsed.path.front() == ':' && !parsed.path.starts_with(":memory:"))
     return error{errc::invalid_argument, "the store's URL '" + shown + "' is not understood; " + std::string(allowed)};
   if (parsed.path.back() == '/')

@@ -30,6 +30,7 @@ error bad(std::string what) { return {errc::invalid_argument, std::move(what)}; 
 
 result<void> within(const ranges::range<std::uint64_t>& allowed, std::uint64_t value, const char* field) {
   if (allowed.contains(value)) return {};
+  if (value == 0) return bad(cat(field, " must be given: a number of ", allowed.least, " to ", allowed.most));
   return bad(cat(field, " must be ", allowed.least, " to ", allowed.most, ", not ", value));
 }
 
@@ -65,6 +66,7 @@ result<void> check_unused(const throttler& t) {
 
 result<void> check_interval(const throttler& t) {
   if (interval.contains(t.interval)) return {};
+  if (t.interval == duration{0}) return bad("interval must be given: a time of 1s to 366d");
   return bad(cat("interval must be ", format_duration(interval.least), " to 366d, not ", format_duration(t.interval)));
 }
 

@@ -48,6 +48,9 @@ settings parse(int argc, char** argv) {
   settings s;
   for (int i = 1; i < argc; i += 2) {
     const std::string option = argv[i];
+    if (option == "--help")
+      std::exit(std::puts("usage: include_checksums [--root /usr/include] [--folder .run] "
+                          "[--program build/bin/sluice]") < 0);
     if (i + 1 == argc) die(option + " needs a value");
     if (option == "--root") s.root = argv[i + 1];
     else if (option == "--folder") s.folder = argv[i + 1];

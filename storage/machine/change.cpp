@@ -1,6 +1,7 @@
 // What a person says about one job or queue: requeue, remove, cancel, pause; and the note of what was done.
 #include <algorithm>
 
+#include "core/no_job.hpp"
 #include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
 #include "storage/messages.hpp"
@@ -8,12 +9,14 @@
 namespace sluice::storage::machine {
 namespace {
 
+change_answer refused(error why) { return {why.code, std::move(why.message)}; }
+
 change_answer read_change(const job_id& id, std::string_view said) {
   if (said == "done") return {};
   if (said == "already") return {.changed = false};
   if (said == "asked" || said == "asking") return {.changed = said == "asked", .asked = true};
-  if (said == "not_found") return {errc::not_found, messages::no_job(id)};
-  if (said == "damaged") return {errc::damaged_record, messages::damaged_job(id)};
+  if (said == "not_found") return refused(no_job(id, errc::not_found));
+  if (said == "damaged") return refused(no_job(id, errc::damaged_record));
   constexpr std::string_view is = "is ";
   if (said.starts_with(is)) return {errc::illegal_transition, messages::is_by_now(id, said.substr(is.size()))};
   constexpr std::string_view ended = "ended ";

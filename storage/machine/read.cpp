@@ -32,7 +32,9 @@ void add_place(call& c, const std::optional<place>& after) {
 }
 
 error not_an_end(std::string_view after) {
-  return {errc::invalid_argument, cat("'", printable(after, 200), "' is not where a page of this list ended")};
+  return {errc::invalid_argument,
+          cat("'", printable(after, 200),
+              "' is not where a page of this list ended; say what that page gave as the next, or begin anew")};
 }
 
 // The same of a list of jobs: "STATE:SCORE-ID".

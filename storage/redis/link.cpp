@@ -25,8 +25,17 @@ std::string_view field(std::string_view info, std::string_view name) {
   return {};
 }
 
+// What its user can do about an error of Redis.
+std::string_view help_with(std::string_view what) {
+  if (what.starts_with("NOAUTH"))
+    return "; the URL has to log in, as redis://:***@HOST does, or by a file or a variable (docs/configuration.md)";
+  if (what.find("DB index is out of range") != std::string_view::npos)
+    return "; the database is the number at the end of the URL, below `databases` of Redis's settings (16)";
+  return "";
+}
+
 error refused(const address& a, std::string_view what) {
-  return {errc::storage_unavailable, cat("Redis at ", to_string(a), ": ", printable(what, 300))};
+  return {errc::storage_unavailable, cat("Redis at ", to_string(a), ": ", printable(what, 300), help_with(what))};
 }
 
 result<void> authenticate(connection& c, const address& a, const credentials& who, steady_point deadline) {

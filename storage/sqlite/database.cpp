@@ -36,7 +36,9 @@ error to_error(const failure& f, bool while_committing) {
     case SQLITE_NOTADB:
       if (!is_of_file(f))
         return {errc::storage_damaged, "the stored data is damaged: " + f.message + "; `sluice audit` tells more"};
-      return {errc::storage_damaged, cat("SQLite: ", f.message, ". The file was left as it is; ", how_to_recover)};
+      return {errc::storage_damaged,
+              cat("SQLite: ", f.message, ". The file was left as it is; ",
+                  (f.code & 0xff) == SQLITE_NOTADB ? "name another, or, if it was a store, " : "", how_to_recover)};
     case SQLITE_READONLY:
       if (f.code == SQLITE_READONLY_ROLLBACK || f.code == SQLITE_READONLY_RECOVERY)
         return {errc::storage_unavailable,

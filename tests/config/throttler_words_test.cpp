@@ -34,7 +34,7 @@ TEST_CASE("the faults of a definition in words are those of a file") {
   using enum throttler_kind;
   CHECK(faults(semaphore, {"limt=4"}) == "[/limt] is not known; did you mean 'limit'?\n");
   CHECK(faults(semaphore, {"limit=0"}) == "[/limit] must be a whole number from 1 to 1000000000, not 0\n");
-  CHECK(faults(semaphore, {}) == "[] semaphore 'It': limit must be 1 to 1000000000, not 0\n");
+  CHECK(faults(semaphore, {}) == "[] semaphore 'It': limit must be given: a number of 1 to 1000000000\n");
   CHECK(faults(semaphore, {"limit=4", "interval=1h"}) == "[/interval] is nothing that a semaphore has; remove it\n");
   CHECK(faults(semaphore, {"limit=4", "limit=5"}) == "[/limit] is given twice; keep one\n");
   CHECK(faults(semaphore, {"limit=4", "kind=mutex"}) == "[/kind] is said before the name already; remove it\n");

@@ -18,14 +18,39 @@ TEST_CASE("an instant is read as it is written") {
   CHECK(parse_time("1970-01-01T00:00:01.000001Z") == from_micros(1'000'001));
 }
 
+TEST_CASE("an instant is read as people write it, by whatever clock") {
+  for (const auto* text : {"2026-03-08T07:00Z", "2026-03-08t07:00:00z", "2026-03-08 07:00Z", "2026-03-08T08:00+01:00",
+                           "2026-03-08T12:30:00.000+05:30", "2026-03-07T23:00:00-08:00", "2026-03-08T07:00:00+00:00"}) {
+    CAPTURE(text);
+    CHECK(parse_time(text) == parse_time("2026-03-08T07:00:00Z"));
+  }
+}
+
+TEST_CASE("what is no time or instant is told with what is missing") {
+  CHECK(no_instant("2026-12-01").find("needs a time of day: midnight in UTC is 2026-12-01T00:00Z") == 0);
+  CHECK(no_instant("2026-12-01T09:30").find("needs an offset: in UTC it is 2026-12-01T09:30Z") == 0);
+  CHECK(no_instant("2026-13-01").find("must be an instant of 1900 to 2199") == 0);
+  CHECK(no_time("5", ranges::timeout) == "needs a unit: 5s, 5m, 5h or 5d; it is a time of 1ms to 30d");
+  CHECK(no_time("11y", ranges::seal_within) ==
+        "must be a time of 1s to 3650d, as 30s (units: us ms s m h d), not '11y'");
+  CHECK(no_since("2").find("needs a unit: 2s") == 0);
+  CHECK(no_since("2026-12-01").find("needs a time of day") == 0);
+  CHECK(no_since("soon\n") == "must be a time, as 2h, or an instant, as 2026-03-08T07:00Z, not 'soon\\x0a'");
+}
+
 TEST_CASE("what is no instant is not read as one") {
   for (const auto* text : {"",
                            "Z",
                            "now",
                            "2026-03-08",
                            "2026-03-08T07:00:00",
-                           "2026-03-08T07:00:00+01:00",
-                           "2026-03-08 07:00:00Z",
+                           "2026-03-08T07:00:00+1:00",
+                           "2026-03-08T07:00:00+0100",
+                           "2026-03-08T07:00:00+01",
+                           "2026-03-08T07:00:00+24:00",
+                           "2026-03-08T07:00:00+01:00Z",
+                           "2026-03-08  07:00:00Z",
+                           "2026-03-08_07:00:00Z",
                            "2026-02-29T00:00:00Z",
                            "2026-13-01T00:00:00Z",
                            "2026-01-00T00:00:00Z",

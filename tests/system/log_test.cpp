@@ -136,4 +136,13 @@ TEST_CASE("work logs from a level and in a format that are words of its own") {
   }
 }
 
+TEST_CASE("a job that failed for good is an error in the log, and one that is tried again a warning") {
+  work_world w(nlohmann::json{{"retry", {{"attempts", 1}, {"delay", "1ms"}}}});
+  auto p = w.work();
+  w.enqueue({work_world::exec("exit 7", "bad")});
+  REQUIRE(
+      eventually([&] { return p.log().find("error job bad (exec): failed 2 times: exit 7") != std::string::npos; }));
+  CHECK(p.log().find("warning job bad (exec): retry 1 in ") != std::string::npos);
+}
+
 }  // namespace sluice::test

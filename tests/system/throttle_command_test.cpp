@@ -104,7 +104,7 @@ TEST_CASE("wrong words about throttlers are exit 2 and name what was meant") {
   refused({"throttler", "set", "semaphore:a", "limt=4"}, "/limt: is not known; did you mean 'limit'?");
   refused({"throttler", "set", "semaphore:a", "limit=0"}, "semaphore:a: /limit: must be a whole number from 1");
   refused({"throttler", "set", "semaphore:a", "limit=1", "interval=1h"}, "/interval: is nothing that a semaphore has");
-  refused({"throttler", "set", "fixed_window:a", "limit=1"}, "interval must be 1s to 366d");
+  refused({"throttler", "set", "fixed_window:a", "limit=1"}, "interval must be given: a time of 1s to 366d");
   refused({"throttler", "set", "semaphor:a", "limit=1"}, "did you mean 'semaphore'?");
   refused({"throttler", "set", "a", "limit=1"}, "a throttler is KIND:NAME");
   refused({"throttler", "remove", "semaphore:"}, "a throttler is KIND:NAME");
@@ -245,9 +245,9 @@ TEST_CASE("a job that waits for a semaphore is told who holds it, and the semaph
   CHECK(json::parse(w.sluice({"throttler", "holders", "semaphore:GATE", "--json"}).out) == gate.at("holders")[0]);
   const auto line = w.sluice({"throttler", "waiters", "semaphore:gate", "--limit", "1"});
   CHECK(line.out == "WAITER\nfirst\n");
-  const std::string go_on = "sluice: there are more: --after '";
-  REQUIRE(line.err.starts_with(go_on));
-  const auto after = line.err.substr(go_on.size(), line.err.size() - go_on.size() - 2);
+  REQUIRE(line.err.starts_with("sluice: there are more; the next: sluice throttler waiters semaphore:gate --limit 1 "));
+  const auto next = line.err.rfind(' ') + 1;
+  const auto after = line.err.substr(next, line.err.size() - next - 1);
   CHECK(w.sluice({"throttler", "waiters", "semaphore:gate", "--after", after, "--json"}).out ==
         "{\"id\":\"second\"}\n");
   CHECK(says(w.sluice({"throttlers"}).out, "semaphore  semaphore:gate      1     1        2\n"));

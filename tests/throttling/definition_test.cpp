@@ -54,19 +54,20 @@ TEST_CASE("a throttler has a name of 1 to 100 bytes that can be printed") {
 TEST_CASE("a limit is 1 to a billion") {
   for (const auto kind : {0, 1, 2}) {
     auto t = kind == 0 ? semaphore(0) : kind == 1 ? fixed(0, 1h) : sliding(0, 1h, 4);
-    CHECK(fault(t).find("limit must be 1 to 1000000000, not 0") != std::string::npos);
+    CHECK(fault(t).find("limit must be given: a number of 1 to 1000000000") != std::string::npos);
     t.limit = 1'000'000'001;
     CHECK(fault(t).find("limit must be 1 to 1000000000, not 1000000001") != std::string::npos);
   }
 }
 
 TEST_CASE("an interval is a second to 366 days") {
-  for (const duration wrong : {duration(999'999), duration(0), duration(-1), duration(366 * 24h) + 1us})
+  for (const duration wrong : {duration(999'999), duration(-1), duration(366 * 24h) + 1us})
     CHECK(fault(fixed(1, wrong)).find("interval must be 1s to 366d, not ") != std::string::npos);
+  CHECK(fault(fixed(1, duration(0))).find("interval must be given: a time of 1s to 366d") != std::string::npos);
 }
 
 TEST_CASE("buckets are 1 to 1000 of a second or longer") {
-  CHECK(fault(sliding(1, 1h, 0)).find("buckets must be 1 to 1000, not 0") != std::string::npos);
+  CHECK(fault(sliding(1, 1h, 0)).find("buckets must be given: a number of 1 to 1000") != std::string::npos);
   CHECK(fault(sliding(1, 1h, 1001)).find("buckets must be 1 to 1000, not 1001") != std::string::npos);
   CHECK_THAT(fault(sliding(1, 1min, 61)),
              Equals("sliding window 'w': buckets must be 1s or longer each: in an interval of 1m at most 60, not 61"));
@@ -74,13 +75,14 @@ TEST_CASE("buckets are 1 to 1000 of a second or longer") {
 }
 
 TEST_CASE("a dynamic window shares a capacity or has a limit for each key") {
-  CHECK(fault(dynamic(0, 0, 1h, 4)).find("limit (or min_limit and max_limit) must be 1 to ") != std::string::npos);
+  CHECK(fault(dynamic(0, 0, 1h, 4)).find("limit (or min_limit and max_limit) must be given: ") != std::string::npos);
   CHECK(fault(dynamic(3, 4, 1h, 4)).find("capacity, if there is one, must be 4 to ") != std::string::npos);
-  CHECK(fault(balanced(0, 2, 20, 1h, 4)).find("capacity must be 1 to 1000000000, not 0") != std::string::npos);
+  CHECK(fault(balanced(0, 2, 20, 1h, 4)).find("capacity must be given: a number of 1 to 1000000000") !=
+        std::string::npos);
   CHECK(fault(balanced(20, 2, 21, 1h, 4)).find("max_limit must be 1 to 20, not 21") != std::string::npos);
-  CHECK(fault(balanced(20, 2, 0, 1h, 4)).find("max_limit must be 1 to 20, not 0") != std::string::npos);
+  CHECK(fault(balanced(20, 2, 0, 1h, 4)).find("max_limit must be given: a number of 1 to 20") != std::string::npos);
   CHECK(fault(balanced(20, 9, 8, 1h, 4)).find("min_limit must be 1 to 8, not 9") != std::string::npos);
-  CHECK(fault(balanced(20, 0, 8, 1h, 4)).find("min_limit must be 1 to 8, not 0") != std::string::npos);
+  CHECK(fault(balanced(20, 0, 8, 1h, 4)).find("min_limit must be given: a number of 1 to 8") != std::string::npos);
   auto both = balanced(20, 2, 8, 1h, 4);
   both.limit = 3;
   CHECK(fault(both).find("leave out one or the other") != std::string::npos);
