@@ -11,6 +11,8 @@ using scheduler::duty;
 using std::chrono::steady_clock;
 
 constexpr auto after_refusal = std::chrono::seconds(1);
+constexpr std::uint64_t much_in_quarantine = 64ULL << 20;  // bytes
+constexpr auto between_warnings = std::chrono::hours(1);
 constexpr auto behind_claims = std::chrono::milliseconds(1);  // of a hint's looks those for work go first
 
 struct ticker_state {
@@ -24,7 +26,8 @@ struct ticker_state {
   std::optional<scheduler::timetable> timetable;
   std::optional<due_schedules> schedules;
   std::optional<lost_leases> leases;
-  std::string reconcile_from;  // where the last look at waiters ended
+  steady_point next_warning{};  // of much in quarantine
+  std::string reconcile_from;   // where the last look at waiters ended
   struct {
     bool is_open = false;
     std::uint64_t number = 0;
@@ -155,8 +158,15 @@ struct ticker_state {
     e->definitions.restore();
   }
 
+  // Nothing of it is ever pruned: a person has to decide.
   void on(const storage::prune_answer& pruned, steady_point now, requests&) {
     if (pruned.more) timetable->at(duty::prune, now);
+    if (pruned.quarantined_bytes < much_in_quarantine || now < next_warning) return;
+    next_warning = now + between_warnings;
+    log::warn(pruned.quarantined_bytes >> 20, " MiB are in quarantine (", pruned.quarantined,
+              pruned.quarantined == 1 ? " job" : " jobs",
+              "), which nothing removes by itself: `sluice quarantine list` "
+              "tells which, `requeue` enqueues what can be read by now, `drop` removes it");
   }
 
   // What is taken back is seen no more: the next look tells when the second look at the others is due.

@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <limits>
 
-#include <unistd.h>
-
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/pages.hpp"
@@ -89,12 +87,6 @@ result<std::uint64_t> count(client& store, job_query query) {
   return found;
 }
 
-bool says_yes(const std::string& question) {
-  std::fprintf(stderr, "%s [y/N] ", question.c_str());
-  const int said = std::getchar();
-  return said == 'y' || said == 'Y';
-}
-
 int change_all(client& store, const command& c, const change& how) {
   auto asked = query_of(c);
   if (!asked) return usage_error(asked.error().message);
@@ -104,9 +96,9 @@ int change_all(client& store, const command& c, const change& how) {
   stop.sa_handler = [](int) { stopped = 1; };
   ::sigaction(SIGINT, &stop, nullptr);
   auto agreed = std::numeric_limits<std::uint64_t>::max();  // how many a person has said yes to
-  const bool is_person = ::isatty(STDIN_FILENO) && ::isatty(STDERR_FILENO);
+  const bool is_person = may_ask();
   if (!c.yes) {
-    if (!is_person) return usage_error("--all asks before it begins, and nobody is there to answer: add --yes");
+    if (!is_person) return usage_error(nobody_to_ask);
     const auto found = count(store, query);
     if (!found) return failed(found.error());
     if (!stopped && *found == 0) {

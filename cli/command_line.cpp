@@ -317,6 +317,30 @@ void add_group_commands(CLI::App& app, command& c) {
   verb("requeue-failed", "Requeues all members that have failed");
 }
 
+void add_quarantine_commands(CLI::App& app, command& c) {
+  auto* aside = app.add_subcommand("quarantine",
+                                   "Lists jobs that were put aside since they could not be read; shows, "
+                                   "enqueues or removes them");
+  const auto add_list_options = [&c](CLI::App& list) {
+    add_page_options(list, c);
+    list.add_option("--queue", c.queue, "Only this queue");
+  };
+  add_list_options(*aside);
+  add_list_options(*aside->add_subcommand("list", "Lists them, the newest first; as without a command"));
+  aside->add_subcommand("show", "Shows what is kept of one, and what of it cannot be read")
+      ->add_option("ID", c.id)
+      ->required();
+  for (const auto& [name, help] :
+       {std::pair("requeue", "Enqueues those whose record can be read by now, as after an upgrade, as what they were"),
+        {"drop", "Removes what is kept of them, for good"}}) {
+    auto* change = aside->add_subcommand(name, help);
+    change->add_option("ID", c.ids, "The jobs");
+    change->add_flag("--all", c.all, "In place of ids: all that are there now");
+    change->add_flag("--yes", c.yes, "Without asking first");
+    change->add_option("--queue", c.queue, "With --all: only of this queue");
+  }
+}
+
 void add_log_options(CLI::App& work, command& c) {
   static const std::map<std::string, log_level> levels{{"debug", log_level::debug},
                                                        {"info", log_level::info},
@@ -471,6 +495,8 @@ open_mode mode_of(const command& c) {
                                            "locks",
                                            "log",
                                            "quarantine",
+                                           "quarantine list",
+                                           "quarantine show",
                                            "totals",
                                            "top"};
   if (makes.contains(c.name)) return open_mode::may_make;
@@ -536,10 +562,9 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   store_command("show", "Shows one job with its history")->add_option("ID", c.id, "The job's id")->required();
   store_command("queues", "Counts the jobs of each queue by state")->add_option("QUEUE", c.queue, "Only this queue");
   for (auto* paged : {store_command("locks", "Lists the locks that are held, first those that run out first"),
-                      store_command("quarantine", "Lists jobs that were put aside since they could not be read"),
                       store_command("log", log_help)})
     add_page_options(*paged, c);
-  app.get_subcommand("quarantine")->add_option("--queue", c.queue, "Only this queue");
+  add_quarantine_commands(app, c);
   auto* totals = store_command("totals", totals_help);
   totals->add_option("QUEUE", c.queue, "Only this queue (all together)");
   totals->add_option("--by", c.by, "What is counted together (hour)")->check(one_of({"hour", "minute"}));

@@ -11,13 +11,15 @@ int check(const command& c);
 int work(const command& c);
 int serve_dashboard(const command& c);
 int show_top(const command& c);
-// jobs, errors, show, locks, quarantine, log, queues, totals, servers, pause, resume; and those that follow
+// jobs, errors, show, locks, log, queues, totals, servers, pause, resume; and those that follow
 int inspect(const command& c);
 int enqueue(client& store, const command& c);
 int enqueue_all(client& store, const command& c);
 int groups(client& store, const command& c);
 // requeue, delete, cancel
 int change_jobs(client& store, const command& c);
+// quarantine list, show, requeue, drop
+int quarantine(client& store, const command& c);
 // throttlers, throttler set, remove, show, holders, waiters; explain
 int throttle(const command& c);
 // recurring list, show, set, remove, trigger, pause, resume

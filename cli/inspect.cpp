@@ -161,10 +161,7 @@ int inspect(const command& c) {
     return show_pages(
         c, [&](auto limit, auto& after) { return store.locks(limit, after); },
         [](lock_page & p) -> auto& { return p.locks; }, locks_table);
-  if (c.name == "quarantine")
-    return show_pages(
-        c, [&](auto limit, auto& after) { return store.quarantine(queue_name(c.queue), limit, after); },
-        [](quarantine_page & p) -> auto& { return p.jobs; }, quarantine_table);
+  if (c.name.starts_with("quarantine")) return quarantine(store, c);
   if (c.name == "log")
     return show_pages(
         c, [&](auto limit, auto& after) { return store.operator_log(limit, after); },

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include <unistd.h>
+
 #include "core/log.hpp"
 #include "core/recurring.hpp"
 #include "core/text.hpp"
@@ -109,6 +111,26 @@ std::string quarantine_table(const std::vector<quarantined_job>& jobs) {
   for (const auto& q : jobs)
     t.add({printable(q.id.value), printable(q.queue.value), format_time(q.since)});
   return t.text();
+}
+
+// Bytes that are no text are escaped.
+std::string quarantined_page_text(const quarantined_record& q) {
+  const auto part = [](std::string_view name, const std::string& bytes) {
+    constexpr std::size_t all_of_it = 16 * 1024 * 1024;
+    return cat(name, std::string(12 - name.size(), ' '), bytes.empty() ? "none" : cat(bytes.size(), " bytes"), '\n',
+               bytes.empty() ? std::string() : cat("  ", printable(bytes, all_of_it), '\n'));
+  };
+  return page_line("id", q.id.value) + page_line("queue", q.queue.value) + page_line("since", format_time(q.since)) +
+         page_line("wrong", q.wrong) + page_line("can requeue", q.readable ? "yes" : "no") + part("record", q.record) +
+         part("history", q.history) + part("run", q.run);
+}
+
+bool may_ask() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
+
+bool says_yes(const std::string& question) {
+  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  const int said = std::getchar();
+  return said == 'y' || said == 'Y';
 }
 
 std::string groups_table(const std::vector<group_status>& groups) {

@@ -46,6 +46,13 @@ std::string job_page_text(const job& j);  // everything about one job
 std::string throttler_page_text(const throttler_status& t);
 std::string recurring_page_text(const recurring_outlook& o);
 
+std::string quarantined_page_text(const quarantined_record& q);
+
+// Whether a person is there to be asked, and what they say.
+bool may_ask();
+bool says_yes(const std::string& question);
+inline constexpr const char* nobody_to_ask = "--all asks before it begins, and nobody is there to answer: add --yes";
+
 void print(const std::string& text);
 void print_line(const std::string& text);
 // All that follow go to standard error, escaped.

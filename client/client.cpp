@@ -2,8 +2,10 @@
 #include <thread>
 
 #include "client/parts.hpp"
+#include "core/codec.hpp"
 #include "core/no_job.hpp"
 #include "storage/all_or_none.hpp"
+#include "storage/messages.hpp"
 
 namespace sluice {
 namespace {
@@ -142,6 +144,63 @@ result<quarantine_page> client::quarantine(const queue_name& queue, std::uint32_
   auto got = parts_->ask_for<storage::quarantine_answer>(storage::quarantine_request{queue, limit, after});
   if (!got) return got.error();
   return std::move(got->page);
+}
+
+result<quarantined_record> client::quarantined(const job_id& id) {
+  auto got = parts_->ask_for<storage::quarantined_job_answer>(storage::quarantined_job_request{id});
+  if (!got) return got.error();
+  if (!got->found) return error{errc::not_found, storage::messages::not_in_quarantine(id)};
+  return std::move(*got->found);
+}
+
+std::vector<result<void>> client::requeue_quarantined(const std::vector<job_id>& ids) {
+  std::vector<result<void>> told;
+  std::vector<std::string> done;
+  for (const auto& id : ids) {
+    told.push_back(parts_->requeue_quarantined(id));
+    if (told.back()) done.push_back(id.value);
+  }
+  parts_->note("quarantine requeue", std::move(done));
+  return told;
+}
+
+std::vector<result<void>> client::drop_quarantined(const std::vector<job_id>& ids) {
+  storage::shared_store::requests all;
+  for (const auto& id : ids)
+    all.emplace_back(storage::drop_quarantined_request{id});
+  std::vector<result<void>> told;
+  std::vector<std::string> done;
+  for (auto& one : parts_->change(all)) {
+    const auto& id = ids[told.size()];
+    if (!one) told.emplace_back(one.error());
+    else if (!one->changed) told.emplace_back(error{errc::not_found, storage::messages::not_in_quarantine(id)});
+    else {
+      told.emplace_back();
+      done.push_back(id.value);
+    }
+  }
+  parts_->note("quarantine drop", std::move(done));
+  return told;
+}
+
+// It is stored before its bytes go. Whoever is cut off in between asks again, and it is the same job.
+result<void> client::parts::requeue_quarantined(const job_id& id) {
+  namespace messages = storage::messages;
+  const auto got = ask_for<storage::quarantined_job_answer>(storage::quarantined_job_request{id});
+  if (!got) return got.error();
+  if (!got->found) return error{errc::not_found, messages::not_in_quarantine(id)};
+  const auto& kept = *got->found;
+  const auto content = decode_content(id, kept.record);
+  if (!content) return error{errc::damaged_record, messages::still_unreadable(id, kept.wrong)};
+  // As one that has to do with others, so that what it left of its first life is mended in the same step.
+  storage::enqueue_request again{{{id, content->queue, duration(0), kept.record, std::make_shared<flow_options>()}}};
+  const auto stored = ask_for<storage::enqueue_answer>(std::move(again));
+  if (!stored) return stored.error();
+  const auto code = stored->each.front();
+  if (code == errc::id_conflict) return error{code, messages::id_taken(id)};
+  if (code != errc::none) return error{code, cat("job ", printable(id.value, 200), ": ", describe(code))};
+  const auto gone = ask_for<storage::change_answer>(storage::drop_quarantined_request{id, kept.since});
+  return gone ? result<void>() : gone.error();
 }
 
 result<totals_report> client::totals(const totals_query& query) {

@@ -142,6 +142,7 @@ struct client::parts {
   result<recurring_page> schedules_by_name(const recurring_query& query);
   void add_unserved(std::vector<recurring_status>& all);
   result<void> pause(const queue_name& queue, bool paused);
+  result<void> requeue_quarantined(const job_id& id);
   result<void> change_schedule(std::string_view what, const std::string& name,
                                const scheduler::schedule_change& change);
 };

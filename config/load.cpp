@@ -171,6 +171,7 @@ std::vector<std::string> read_all(const json& tree, const checks& by, const std:
     o.retention.succeeded = read_rule(kept, "succeeded", o.retention.succeeded);
     o.retention.failed = read_rule(kept, "failed", o.retention.failed);
     o.retention.deleted = read_rule(kept, "deleted", o.retention.deleted);
+    keep(o.retention.bytes, kept.number("bytes", ranges::kept_bytes));
   }
   keep(o.require_durability, r.choice("require_durability", {"volatile", "crash_safe", "power_safe"}));
   if (const auto replicas = r.number("wait_replicas", {0, 100}); replicas && *replicas > 0) {

@@ -25,7 +25,9 @@ struct job_content {
   }
 };
 
+// Of what has happened to a job its last runs, and so many bytes of them: the errors of older ones are cut.
 inline constexpr std::size_t history_limit = 20;
+inline constexpr std::size_t max_history_bytes = 49152;
 
 // Where jobs go that nobody names a queue for.
 inline constexpr std::string_view default_queue = "default";

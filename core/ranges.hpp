@@ -34,6 +34,7 @@ inline constexpr range<std::uint64_t> max_losses{1, 100};
 inline constexpr range<std::uint64_t> workers{1, 1000};
 inline constexpr range<std::uint64_t> prefetch{0, 1000};
 inline constexpr range<std::uint64_t> kept_count{0, 1'000'000'000};
+inline constexpr range<std::uint64_t> kept_bytes{1'000'000, 1'000'000'000'000'000};
 inline constexpr range<std::uint64_t> throttle_limit{1, 1'000'000'000};  // also capacity, and the least and the most
 inline constexpr range<duration> throttle_interval{1s, 366 * day};
 inline constexpr range<std::uint64_t> throttle_buckets{1, 1000};

@@ -22,6 +22,20 @@ using json = nlohmann::ordered_json;
 
 std::string dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
 
+std::string to_base64(std::string_view bytes) {
+  static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const auto byte = [&](std::size_t i) {
+      return at + i < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[at + i])) : 0U;
+    };
+    const auto three = byte(0) << 16 | byte(1) << 8 | byte(2);
+    for (std::size_t i = 0; i < 4; ++i)
+      out += at + i <= bytes.size() ? digits[three >> (18 - 6 * i) & 63] : '=';
+  }
+  return out;
+}
+
 json time_or_null(const std::optional<time_point>& at) { return at ? json(format_time(*at)) : json(nullptr); }
 
 // JSON text in one line.
@@ -217,6 +231,20 @@ std::string json_of(const lock_status& l) {
 
 std::string json_of(const quarantined_job& q) {
   return dump({{"id", q.id.value}, {"queue", q.queue.value}, {"since", format_time(q.since)}});
+}
+
+std::string json_page(const quarantined_record& q, bool with_content) {
+  const auto told = [with_content](const std::string& bytes) {
+    return with_content ? to_base64(bytes) : std::string();
+  };
+  return dump({{"id", q.id.value},
+               {"queue", q.queue.value},
+               {"since", format_time(q.since)},
+               {"wrong", q.wrong},
+               {"readable", q.readable},
+               {"record", told(q.record)},
+               {"history", told(q.history)},
+               {"run", told(q.run)}});
 }
 
 std::string json_of(const error_group& g) {

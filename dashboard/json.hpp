@@ -41,6 +41,7 @@ std::vector<std::string> json_lines(const std::string& queue, const totals_repor
 std::string json_of(const server_info& s);
 std::string json_of(const lock_status& l);
 std::string json_of(const quarantined_job& q);
+std::string json_page(const quarantined_record& q, bool with_content = true);  // its bytes in base64
 std::string json_of(const operator_action& a);
 std::string json_of(const error_group& g);
 std::string json_of(const throttler_status& t);

@@ -317,6 +317,18 @@ http_response cancel_job(visit& v) {
 }
 http_response requeue_job(visit& v) { return changed(v, v.changing().requeue(id_of(v)), "enqueued"); }
 
+http_response show_quarantined(visit& v) {
+  const auto found = v.on.store.quarantined(id_of(v));
+  if (!found) return problem(found.error());
+  return json_answer(json_page(*found, !v.on.options.hide_args));
+}
+http_response drop_quarantined(visit& v) {
+  return changed(v, v.changing().drop_quarantined({id_of(v)}).front(), "dropped");
+}
+http_response requeue_quarantined(visit& v) {
+  return changed(v, v.changing().requeue_quarantined({id_of(v)}).front(), "enqueued");
+}
+
 http_response explain_job(visit& v) {
   const auto why = v.on.store.explain(id_of(v));
   if (!why) return problem(why.error());

@@ -31,6 +31,23 @@ inline constexpr std::string_view asked_to_end = "cancellation asked for by ";
 inline std::string cancel_asked(const author& by) { return cat(asked_to_end, hand_of(by)); }
 inline std::string deleted_running(const author& by) { return cat(deleted(by), " while it ran"); }
 
+inline std::string not_in_quarantine(const job_id& id) {
+  return cat("there is no job ", printable(id.value, 200), " in quarantine");
+}
+inline std::string still_unreadable(const job_id& id, std::string_view wrong) {
+  return cat("job ", printable(id.value, 200), " still cannot be read: ", wrong,
+             ". `sluice quarantine drop` removes it for good");
+}
+inline std::string is_awaited(const job_id& id) {
+  return cat("job ", printable(id.value, 200),
+             " stays in quarantine: jobs that wait for its end have not ended, or no "
+             "server has told them or its group of it yet; drop it when they have");
+}
+inline std::string id_taken(const job_id& id) {
+  return cat("job ", printable(id.value, 200),
+             " stays in quarantine: another job has its id by now. Delete that one and ",
+             "wait until it is pruned, or remove this one by `sluice quarantine drop`");
+}
 inline std::string runs_still(const job_id& id) {
   return cat("job ", printable(id.value, 200), " is running; delete it first, or wait");
 }

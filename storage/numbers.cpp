@@ -58,7 +58,9 @@ constexpr std::array<std::string_view, std::variant_size_v<request::variant>> re
                                                                                             "change_group",
                                                                                             "groups",
                                                                                             "failed_members",
-                                                                                            "cancel"};
+                                                                                            "cancel",
+                                                                                            "quarantined_job",
+                                                                                            "drop_quarantined"};
 static_assert(!request_names.back().empty());
 
 void add(tally& to, std::uint64_t n) { to.fetch_add(n, std::memory_order_relaxed); }

@@ -278,8 +278,9 @@ struct reap_answer {
   std::vector<job_id> cancelled{};  // of those, deleted
 };
 
-// Removes final jobs beyond their retention, oldest first, servers silent for `server_age`, and locks whose lease has
-// been over for a day; `limit` of each kind.
+// Removes final jobs beyond their retention, oldest first, servers silent for `server_age`, locks whose lease has been
+// over for a day, and the names of queues that nobody has used for a week; `limit` of each kind. What is in quarantine
+// stays, and is told.
 struct prune_request {
   retention_options retention;
   duration server_age{0};
@@ -288,6 +289,7 @@ struct prune_request {
 struct prune_answer {
   std::uint32_t removed = 0;
   bool more = false;
+  std::uint64_t quarantined = 0, quarantined_bytes = 0;
 };
 
 // A person's words about one job: that it waits in its queue to be run, or that it is deleted; its history tells of a
@@ -356,6 +358,19 @@ struct quarantine_request {
 struct quarantine_answer {
   quarantine_page page;
 };
+// One of them.
+struct quarantined_job_request {
+  job_id id;
+};
+struct quarantined_job_answer {
+  std::optional<quarantined_record> found;
+};
+// Removes one of them for good, if it is still the one that was put aside at `since`; none: whichever it is. Answered
+// by a change_answer: illegal_transition while others wait for its end, or may ask how it ended.
+struct drop_quarantined_request {
+  job_id id;
+  std::optional<time_point> since{};
+};
 struct queues_request {};
 struct queues_answer {
   std::vector<queue_counts> queues;
@@ -391,7 +406,7 @@ class request
                           lock_request, schedules_request, schedule_request, due_request, update_schedule_request,
                           locks_request, quarantine_request, totals_request, log_action_request, operator_log_request,
                           holders_request, waiters_request, parents_request, change_group_request, groups_request,
-                          failed_members_request, cancel_request> {
+                          failed_members_request, cancel_request, quarantined_job_request, drop_quarantined_request> {
 public:
   using variant::variant;
   request() = default;
@@ -413,7 +428,7 @@ class answer : public std::variant<error, enqueue_answer, claim_answer, settle_a
                                    define_answer, throttlers_answer, throttler_answer, reconcile_answer, explain_answer,
                                    lock_answer, schedules_answer, schedule_answer, due_answer, update_schedule_answer,
                                    locks_answer, quarantine_answer, totals_answer, operator_log_answer, holders_answer,
-                                   waiters_answer, parents_answer, groups_answer> {
+                                   waiters_answer, parents_answer, groups_answer, quarantined_job_answer> {
 public:
   using variant::variant;
   answer() = default;

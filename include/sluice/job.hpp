@@ -263,7 +263,7 @@ struct job {
   std::optional<time_point> started_at;   ///< When processing: its claim.
   std::optional<time_point> lease_until;  ///< When processing.
   std::optional<time_point> finished_at;  ///< When final.
-  std::vector<run_record> history;        ///< The last 20 ended runs and changes by people, oldest first.
+  std::vector<run_record> history;  ///< The last 20 ended runs and changes by people, at most 48 KiB; oldest first.
   /// What it has a permit of now, or is promised one, as "semaphore:NAME". Told by `client::get` alone.
   std::vector<std::string> permits{};
   job_flow flow{};  ///< Told by `client::get` alone, too.
@@ -313,6 +313,18 @@ struct quarantined_job {
 struct quarantine_page {
   std::vector<quarantined_job> jobs;
   std::string next;  ///< Empty: this was the last page.
+};
+
+/// One of these with what is stored of it, as it was found.
+struct quarantined_record {
+  job_id id;
+  queue_name queue;
+  time_point since;
+  std::string record;     ///< What was enqueued.
+  std::string history;    ///< What had happened to it; empty: nothing.
+  std::string run;        ///< Its run; empty: it did not run.
+  std::string wrong;      ///< What of it cannot be read, in words.
+  bool readable = false;  ///< Whether its record can be read by now, so that it can be enqueued again.
 };
 
 /// What came of changing the jobs of one page.

@@ -17,7 +17,8 @@
 
 namespace sluice {
 
-/// Whether a text of JSON is: whoever copies such a value needs that much stack. What was stored by somebody else may be.
+/// Whether a text of JSON is: whoever copies such a value needs that much stack. What was stored by somebody else may
+/// be.
 inline bool is_nested_deeper_than(int levels, std::string_view json) {
   int depth = 0;
   bool quoted = false;

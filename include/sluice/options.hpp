@@ -62,6 +62,8 @@ struct retention_options {
   retention_rule succeeded{duration(24h), 100'000};
   retention_rule failed{duration(24h * 30), std::nullopt};
   retention_rule deleted{duration(24h), 100'000};
+  /// So much is kept in each of these states, over all queues: records and histories, and 200 bytes for each job.
+  std::uint64_t bytes = 256ULL * 1024 * 1024;
 };
 
 /// What a user of the dashboard may do; each may do what stands before it, too.

@@ -94,13 +94,14 @@ void leave_broken(const std::vector<steps::broken_record>& broken) {
 error only_read(std::string_view store) { return {errc::invalid_argument, cat(store, " was opened to look only")}; }
 
 void move_to_quarantine(steps& x, const std::vector<steps::broken_record>& broken) {
-  call c(script::move_to_quarantine);
+  // Each by itself: what keeps one of them from it must not keep the others.
   for (const auto& b : broken) {
     log::error("the record of job ", b.id, " cannot be decoded; its bytes are kept in quarantine");
+    call c(script::move_to_quarantine);
     c.add(b.id).add(b.record).add(b.history);
+    x.send(
+        std::move(c), [&x](const item& reply) { x.made_work.add_encoded(reply.text()); }, [](const error&) {});
   }
-  x.send(
-      std::move(c), [&x](const item& reply) { x.made_work.add_encoded(reply.text()); }, [](const error&) {});
 }
 
 }  // namespace sluice::storage::machine

@@ -85,6 +85,21 @@ void ask(steps& x, const pause_request& r, answer& into) {
       fails(into));
 }
 
+void ask(steps& x, const drop_quarantined_request& r, answer& into) {
+  into = change_answer{};
+  call c(script::drop_quarantined);
+  c.add(r.id.value).add(r.since ? std::to_string(micros(*r.since)) : "");
+  x.send(
+      std::move(c),
+      [&](const item& reply) {
+        auto* filled = filling<change_answer>(into);
+        if (!filled) return;
+        filled->changed = reply.text() == "gone";
+        if (reply.text() == "awaited") *filled = {errc::illegal_transition, messages::is_awaited(r.id)};
+      },
+      fails(into));
+}
+
 void ask(steps& x, const log_action_request& r, answer& into) {
   into = done_answer{};
   call c(script::log_action);

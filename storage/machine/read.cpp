@@ -218,6 +218,23 @@ void ask(steps& x, const quarantine_request& r, answer& into) {
                                  });
 }
 
+void ask(steps& x, const quarantined_job_request& r, answer& into) {
+  into = quarantined_job_answer{};
+  call c(script::quarantined_job);
+  c.add(r.id.value);
+  x.send(
+      std::move(c),
+      [&](const item& reply) {
+        auto* filled = filling<quarantined_job_answer>(into);
+        if (!filled || reply.size() < 3) return;
+        auto found = read_quarantined(r.id, reply[2].text());
+        found.queue.value = reply[0].text();
+        found.since = from_micros(reply[1].number());
+        filled->found = std::move(found);
+      },
+      fails(into));
+}
+
 void ask(steps& x, const locks_request& r, answer& into) {
   ask_page<locks_answer, 5>(x, script::locks, {}, r.limit, r.after, into, [](lock_page& page, const row& at) {
     page.locks.push_back({at(0), {fence{number(at(2))}, at(3), instant(at(1)), duration(number(at(4)))}});

@@ -228,6 +228,31 @@ std::optional<stored_run> read_run(std::string_view row) {
   return in.good() && inline_permits.good() ? std::optional(std::move(s)) : std::nullopt;
 }
 
+quarantined_record read_quarantined(const job_id& id, std::string_view bytes) {
+  quarantined_record q;
+  q.id = id;
+  reader in(bytes);
+  q.record = in.text();
+  q.history = in.text();
+  q.run = in.text();
+  if (!in.finished()) {
+    q.record = bytes;
+    q.history.clear();
+    q.run.clear();
+  }
+  q.readable = in.finished() && decode_content(id, q.record).has_value();
+  const auto add = [&](bool fine, std::string_view what) {
+    if (!fine) q.wrong += cat(q.wrong.empty() ? "" : "; ", what);
+  };
+  add(in.finished(), "what is kept of it has lost its form");
+  if (q.record.empty()) add(false, "its record is lost");
+  else add(q.readable, "its record has another form or another checksum than Sluice wrote");
+  add(read_history(q.history).has_value(), "its history has lost its form");
+  add(q.run.empty() || read_run(q.run), "its run has lost its form");
+  if (q.wrong.empty()) q.wrong = "nothing: all of it can be read by now";
+  return q;
+}
+
 std::map<std::size_t, std::vector<std::string>> read_admitted(std::string_view told) {
   std::map<std::size_t, std::vector<std::string>> all;
   reader in(told);

@@ -47,6 +47,9 @@ std::optional<stored_job> read_job(const job_values& told);
 // Of a record that was told with empty args and without its checksum.
 std::optional<stored_job> read_job_without_args(const job_values& told);
 
+// What is kept of a job in quarantine, "record, history and run", each as text; without its queue and since when.
+quarantined_record read_quarantined(const job_id& id, std::string_view bytes);
+
 // What it has permits of, by name: what its claim took, and what its admission, which may be empty, says.
 std::vector<std::string> permits_of(const stored_job& known, std::string_view admission);
 

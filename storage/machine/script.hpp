@@ -49,6 +49,8 @@ enum class script : std::uint8_t {
   lock,
   locks,
   quarantined,
+  quarantined_job,
+  drop_quarantined,
   schedules,
   schedule,
   due_schedules,

@@ -43,6 +43,9 @@ void ask(steps& x, const queue_names_request& r, answer& into);  // read.cpp
 void ask(steps& x, const ready_request& r, answer& into);        // read.cpp
 void ask(steps& x, const parents_request& r, answer& into);      // read.cpp
 
+void ask(steps& x, const quarantined_job_request& r, answer& into);   // read.cpp
+void ask(steps& x, const drop_quarantined_request& r, answer& into);  // change.cpp
+
 void ask(steps& x, const change_group_request& r, answer& into);    // groups.cpp
 void ask(steps& x, const groups_request& r, answer& into);          // groups.cpp
 void ask(steps& x, const failed_members_request& r, answer& into);  // groups.cpp

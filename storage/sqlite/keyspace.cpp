@@ -86,6 +86,10 @@ void hget(const asked& a) {
   else a.into.set_nothing();
 }
 
+void hstrlen(const asked& a) {
+  a.into.set_number(static_cast<std::int64_t>(a.all.field_of(a.key(), a.command[2]).value_or("").size()));
+}
+
 void hmget(const asked& a) {
   const auto& k = a.key();
   a.into.set_list();
@@ -295,6 +299,7 @@ const std::unordered_map<std::string_view, known_command> commands = {
     {"UNLINK", {2, del, kind::none, effect::frees}},
     {"PUBLISH", {3, [](const asked& a) { a.into.set_number(0); }, kind::none, effect::tells}},
     {"HGET", {3, hget, kind::hash}},
+    {"HSTRLEN", {3, hstrlen, kind::hash}},
     {"HMGET", {3, hmget, kind::hash}},
     {"HEXISTS", {3, has, kind::hash}},
     {"HLEN", {2, size, kind::hash}},

@@ -575,10 +575,12 @@ private:
   void move_to_quarantine_later(const embedded_steps& x) {
     if (x.broken.empty()) return;
     if (is_read_only()) return machine::leave_broken(x.broken);
-    embedded_steps aside;
-    machine::move_to_quarantine(aside, x.broken);
-    if (!lock(short_timeout)) return;
-    if (!write(aside)) made_work_.add(aside.made_work);
+    for (const auto& one : x.broken) {
+      embedded_steps aside;
+      machine::move_to_quarantine(aside, {one});
+      if (!lock(short_timeout)) return;
+      if (!write(aside)) made_work_.add(aside.made_work);
+    }
   }
 
   void roll_back() {

@@ -106,6 +106,7 @@ TEST_CASE("each broken file tells where and what") {
       {"jitter", R"({"retry": {"jitter": 1.5}})", {{"/retry/jitter", "from 0 to 1"}}},
       {"attempts", R"({"jobs": {"t": {"retry": {"attempts": 1001}}}})", {{"/jobs/t/retry/attempts", "0 to 1000"}}},
       {"retry as a number", R"({"retry": 3})", {{"/retry", "must be an object"}}},
+      {"too few bytes", R"({"retention": {"bytes": 1000}})", {{"/retention/bytes", "from 1000000 to"}}},
       {"empty retention", R"({"retention": {"failed": {}}})", {{"/retention/failed/", "must say"}}},
       {"job type", R"({"jobs": {"a b": {}}})", {{"/jobs/a b", "job type"}}},
       {"empty job type", R"({"jobs": {"": {}}})", {{"/jobs/", "empty name"}}},

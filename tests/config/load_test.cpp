@@ -151,6 +151,7 @@ TEST_CASE("an empty object means the defaults") {
   CHECK(o.retention.succeeded.count == 100'000U);
   CHECK(o.retention.failed.age == duration(720h));
   CHECK(o.retention.deleted.count == 100'000U);
+  CHECK(o.retention.bytes == 268'435'456U);
   CHECK(o.require_durability == durability::volatile_);
   CHECK_FALSE(o.allow_exec);
   CHECK(o.jobs.empty());
@@ -165,7 +166,8 @@ TEST_CASE("every key is read") {
     "storage": "sqlite::memory:", "server_name": "a", "lease": "1m", "renew_every": "30s", "grace": "0s",
     "max_losses": 100, "sweep_interval": "100ms", "special_queue_workers": 7, "timeout": "1h",
     "retry": {"attempts": 0, "backoff": "exponential", "delay": "1s", "max_delay": "2d", "jitter": 0.5, "then": "fail"},
-    "retention": {"succeeded": {"count": 0}, "failed": {"age": "1s", "count": 5}, "deleted": {"age": "1d"}},
+    "retention": {"succeeded": {"count": 0}, "failed": {"age": "1s", "count": 5}, "deleted": {"age": "1d"},
+                  "bytes": 5000000},
     "require_durability": "crash_safe", "wait_replicas": 0, "allow_exec": true, "exec": {"key_file": "exec.key"},
     "queues": {"q": {"workers": 1000, "prefetch": 0, "retry": {"backoff": "polynomial"}, "timeout": "1ms"}},
     "jobs": {"t": {"queue": "q", "retry": {"backoff": "fixed"}, "timeout": "30d"}}
@@ -184,6 +186,7 @@ TEST_CASE("every key is read") {
   CHECK(o.retention.succeeded.count == 0U);
   CHECK(o.retention.failed.count == 5U);
   CHECK_FALSE(o.retention.deleted.count);
+  CHECK(o.retention.bytes == 5'000'000U);
   CHECK(o.require_durability == durability::crash_safe);
   CHECK(o.allow_exec);
   CHECK(o.exec.key_file == "exec.key");
@@ -268,6 +271,7 @@ TEST_CASE("a retention rule that is given replaces its default as a whole") {
   CHECK(o.retention.succeeded.age == duration(1h));
   CHECK_FALSE(o.retention.succeeded.count);
   CHECK(o.retention.deleted.count == 100'000U);
+  CHECK(o.retention.bytes == 268'435'456U);
 }
 
 TEST_CASE("comments of both kinds are allowed") {

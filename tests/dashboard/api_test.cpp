@@ -11,6 +11,7 @@
 #include "dashboard/dashboard_world.hpp"
 #include "dashboard/json.hpp"
 #include "dashboard/overview.hpp"
+#include "storage/raw_store.hpp"
 #include "support/catch.hpp"
 #include "support/process.hpp"
 #include "support/redis_server.hpp"
@@ -944,6 +945,31 @@ TEST_CASE("changes without an end cost no more than a few looks a second, and ea
     CHECK(w.get("/api/v1/overview").at("jobs").at("enqueued") == made);
   }
   CHECK(looks() - before <= 10);
+}
+
+TEST_CASE("what is in quarantine is shown in base64, enqueued when it can be read, and dropped") {
+  dashboard_world w;
+  w.enqueue({dashboard_world::job("mended"), dashboard_world::job("lost")});
+  raw_store raw(w.folder.file("jobs.db"));
+  raw.command({"HSET", "history", "mended", "bad"});
+  raw.command({"HSET", "jobs", "lost", "bad"});
+  for (const auto* id : {"mended", "lost"})
+    CHECK(w.store().get(job_id(id)).error().code == errc::damaged_record);
+  const auto shown = w.get("/api/v1/quarantine/mended");
+  CHECK(shown.at("wrong") == "its history has lost its form");
+  CHECK(shown.at("history") == "YmFk");
+  CHECK(shown.at("readable") == true);
+  auto hiding = dashboard_world::changing();
+  hiding.hide_args = true;
+  CHECK(dashboard_world(hiding, w.url).get("/api/v1/quarantine/mended").at("history") == "");
+  CHECK(w.ask("POST", "/api/v1/quarantine/mended/requeue").status == 200);
+  CHECK(w.store().get(job_id("mended")).value().state == job_state::enqueued);
+  const auto refused = w.ask("POST", "/api/v1/quarantine/lost/requeue");
+  CHECK(refused.status == 404);
+  CHECK(refused.body.find("job lost still cannot be read") != std::string::npos);
+  CHECK(w.ask("DELETE", "/api/v1/quarantine/lost").status == 200);
+  CHECK(w.ask("GET", "/api/v1/quarantine/lost").status == 404);
+  CHECK(w.ask("DELETE", "/api/v1/quarantine/lost").status == 404);
 }
 
 TEST_CASE("while one reads anew others are told the answer before") {

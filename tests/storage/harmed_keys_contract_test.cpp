@@ -132,6 +132,7 @@ const std::vector<kind_of_key>& all_keys() {
     add("HSET", {"totals", "totals_before"}, {"default"});
     add("HSET", {"minutes:494444", "hours:20601"}, {"", "default"});
     add("HSET", {"total_sizes"}, {"minutes:494444", "hours:20601"});
+    add("HSET", {"kept_bytes"}, {"failed:default", "quarantined:default"});
     add("HSET", {"schedules", "places"}, {"nightly"});
     for (const auto* line : {"ready", "front", "suspect", "throttled", "scheduled", "processing", "succeeded", "failed",
                              "deleted", "quarantined"})

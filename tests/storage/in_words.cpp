@@ -125,6 +125,10 @@ struct teller {
       text += cat("\n  ", one.id.value, " of ", one.queue.value, " at ", micros(one.since));
     return text;
   }
+  std::string operator()(const storage::quarantined_job_answer& q) const {
+    if (!q.found) return "not in quarantine";
+    return cat(q.found->id.value, " of ", q.found->queue.value, " at ", micros(q.found->since), ": ", q.found->wrong);
+  }
   std::string operator()(const storage::locks_answer& l) const {
     auto text = cat("locks before ", l.page.next);
     for (const auto& one : l.page.locks)

@@ -96,7 +96,7 @@ public:
       case 2: words = {"HDEL", hash(), name(), name()}; return;
       case 3: words = {"HGET", hash(), name()}; return;
       case 4: words = {"HMGET", hash(), name(), name(), name()}; return;
-      case 5: words = {"HEXISTS", hash(), name()}; return;
+      case 5: words = {one_of({"HEXISTS", "HSTRLEN"}), hash(), name()}; return;
       case 6: words = {"HLEN", hash()}; return;
       case 7:
         unordered = 1;

@@ -173,7 +173,7 @@ TEST_CASE("the API and `sluice --json` say the same in the same text") {
   list({"log"}, "/api/v1/log");
   list({"servers"}, "/api/v1/servers");
   list({"locks"}, "/api/v1/locks");
-  list({"quarantine"}, "/api/v1/quarantine");
+  list({"quarantine", "list"}, "/api/v1/quarantine");
   list({"throttler", "holders", "semaphore:gate"}, "/api/v1/throttlers/semaphore/gate/holders");
   list({"throttler", "waiters", "semaphore:gate"}, "/api/v1/throttlers/semaphore/gate/waiters");
 

@@ -128,6 +128,49 @@ TEST_CASE("a list that fails on its way tells what it found and where to go on")
   CHECK(w.sluice({"jobs", "--limit", "300", "--after", after}).out.empty());
 }
 
+TEST_CASE("what was put aside is listed, shown with its bytes, enqueued again or dropped") {
+  work_world w;
+  for (const auto* id : {"mended", "lost", "other"})
+    REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", id}).exit_code == 0);
+  w.run_sql("UPDATE members SET field2=CAST('bad\nhistory' AS BLOB) WHERE name=CAST('mended' AS BLOB)");
+  w.run_sql(
+      "UPDATE members SET field1=CAST('\x01nonsense' AS BLOB) WHERE name IN (CAST('lost' AS BLOB), "
+      "CAST('other' AS BLOB))");
+  for (const auto* id : {"mended", "lost", "other"})
+    CHECK(w.client->get(job_id(id)).error().code == errc::damaged_record);
+
+  for (const auto& words : {names{"quarantine", "--json"}, names{"quarantine", "list", "--queue", "default", "--json"}})
+    CHECK(ids_in(w.sluice(words).out).size() == 3);
+  CHECK(w.sluice({"quarantine", "list"}).out.find("lost    default  ") != std::string::npos);
+  const auto shown = w.sluice({"quarantine", "show", "mended"}).out;
+  CHECK(shown.find("wrong       its history has lost its form\ncan requeue yes\n") != std::string::npos);
+  CHECK(shown.find("history     11 bytes\n  bad\\x0ahistory\nrun         none\n") != std::string::npos);
+  const auto json = nlohmann::json::parse(w.sluice({"quarantine", "show", "lost", "--json"}).out);
+  CHECK(json.at("record") == "AW5vbnNlbnNl");
+  CHECK(json.at("history") == "");
+  CHECK(json.at("readable") == false);
+
+  const auto requeued = w.sluice({"quarantine", "requeue", "mended", "lost"});
+  CHECK(requeued.exit_code == 1);
+  CHECK(requeued.out == "mended enqueued\n");
+  CHECK(requeued.err.find("job lost still cannot be read: its record has another form") != std::string::npos);
+  CHECK(requeued.err.find("`sluice quarantine drop` removes it for good") != std::string::npos);
+  CHECK(w.get("mended").state == job_state::enqueued);
+
+  CHECK(w.sluice({"quarantine", "drop"}).exit_code == 2);
+  const auto asked = w.sluice({"quarantine", "drop", "--all"});
+  CHECK(asked.exit_code == 2);
+  CHECK(asked.err.find("nobody is there to answer: add --yes") != std::string::npos);
+  CHECK(w.sluice({"quarantine", "drop", "lost", "--json"}).out == "{\"id\":\"lost\",\"done\":\"dropped\"}\n");
+  CHECK(w.sluice({"quarantine", "drop", "--all", "--queue", "nobody's", "--yes"}).err ==
+        "sluice: there is no such job\n");
+  CHECK(w.sluice({"quarantine", "drop", "--all", "--yes"}).out == "1 dropped\n");
+  CHECK(w.sluice({"quarantine", "show", "other"}).err.find("there is no job other in quarantine") != std::string::npos);
+  const auto log = w.sluice({"log"}).out;
+  CHECK(log.find("quarantine requeue") != std::string::npos);
+  CHECK(log.find("quarantine drop") != std::string::npos);
+}
+
 TEST_CASE("a search inside of jobs leaves four fifths of the time to servers") {
   work_world w;
   std::string lines;

@@ -343,6 +343,13 @@ function look.total_sizes(its, size)
   elseif not match(size, '^%d+$') or tonumber(size) > max_total_bytes then wrong('the totals of ', its, ' have no size') end
 end
 
+function look.kept_bytes(its, value)
+  local kind, queue = match(its, '^(%l+):(.*)$')
+  if kind ~= 'quarantined' and not is_final(kind or '') or call('SISMEMBER', queues, queue) == 0 then
+    wrong('what the jobs of ', its, ' weigh is kept, and there is no such line')
+  elseif not match(value, '^%d+ %d+ %d+$') then wrong('what the jobs of ', its, ' weigh cannot be read') end
+end
+
 function look.operator_log(value, number)
   local a = read_action(value)
   if not a then wrong('action ', number, ' cannot be read')
@@ -382,7 +389,8 @@ for _, kind in ipairs(line_kinds) do many_of[kind] = 'line' end
 local hashes = {jobs = jobs, flow = flow, held_keys = held_keys, groups = group_counts, runs = runs, history = history, admission = admission, claim_permits = claim_permits, turns = turns,
                 locks = locks, places = even_places, schedules = schedules, limits = limits, configs = configs,
                 limiters = limiters, claims = claims, servers = servers, definitions = definitions,
-                quarantine = quarantine, totals = totals, totals_before = totals_before, total_sizes = total_sizes}
+                quarantine = quarantine, totals = totals, totals_before = totals_before, total_sizes = total_sizes,
+                kept_bytes = kept_bytes}
 local sorted_sets = {agenda = agenda, busy = busy, waiting = waiting, reserved = reserved, next_checks = next_checks,
                      lock_ends = lock_ends, schedule_names = schedule_names, firing = firing, due = due, ending = ending,
                      served = served, operator_log = operator_log}

@@ -7,7 +7,7 @@
 -- ever, since nobody can end it: it is put aside.
 begin_freeing()
 local limit, slack = tonumber(ARGV[3]), tonumber(ARGV[4])
-local answer, next_end, broken = {'', ''}, nil, {}
+local answer, next_end, broken, ends = {'', ''}, nil, {}, {}
 local function add(id, back, queue)
   local row = call('HGET', runs, id)
   local run = row and read_run(row)
@@ -35,7 +35,11 @@ for _, queue in ipairs(call('ZRANGE', ending, 0, -1)) do
     add(id, true, queue)
   end
   local first = call('ZRANGE', processing, 0, 0, 'WITHSCORES')
-  if first[2] then call('ZADD', ending, first[2], queue) else call('ZREM', ending, queue) end
+  ends[#ends + 1] = {queue, first[2]}
+end
+for _, b in ipairs(broken) do may_move_to_quarantine(b[2]) end
+for _, e in ipairs(ends) do
+  if e[2] then call('ZADD', ending, e[2], e[1]) else call('ZREM', ending, e[1]) end
 end
 for _, b in ipairs(broken) do move_to_quarantine(b[1], line('processing', b[2]), b[2]) end
 if #broken > 0 then answer[2] = finish() end

@@ -37,3 +37,14 @@ local function move_to_quarantine(id, key, queue)
   end
   on_demand().forget_job(id, row)
 end
+-- In which queue's line of quarantine a job stands, and since when; nothing when it is in none. `bytes`: what is kept
+-- of it, whose record most often names the queue.
+local function place_in_quarantine(id, bytes)
+  local home = queue_of(text_at(bytes, 1) or '') or default_queue
+  local since = call('ZSCORE', line('quarantined', home), id)
+  if since then return home, since end
+  for _, queue in ipairs(call('SMEMBERS', queues)) do
+    since = call('ZSCORE', line('quarantined', queue), id)
+    if since then return queue, since end
+  end
+end

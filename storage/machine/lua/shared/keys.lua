@@ -40,6 +40,7 @@ local even_places = P .. ':places'     -- hash: name -> the part of its minute t
 local totals = P .. ':totals'                -- hash: queue -> the minute of its last change, and its totals since ever
 local totals_before = P .. ':totals_before'  -- hash: queue -> what they were when that minute began, and its hour
 local total_sizes = P .. ':total_sizes'      -- hash: a list of minutes or hours -> about how many bytes it has
+local kept_bytes = P .. ':kept_bytes'        -- hash: KIND:QUEUE of ended or unreadable jobs -> what these weigh
 local operator_log = P .. ':operator_log'              -- sorted set: what people did (records.lua) -> its number, which grows
 local channel = P .. ':work'           -- told who may have work: who asked, and a hint as `finish` has it
 

@@ -94,6 +94,36 @@ local function remember(p, fence, attempt, claimed, server, how)
     p.ended_runs = behind and sub(p.ended_runs, behind) or ''
     p.n = p.n - 1
   end
+  if #p.ended_runs <= max_history_bytes then return end
+  -- The errors of the oldest are cut in their middle, as many as it takes; and if that is not enough, the oldest go.
+  local longest_cut, kept_at_each_end = 1100, 512  -- what was cut is short enough never to be cut again
+  local function cut(row)
+    local at, error, behind = match(row, '^%d+ %d+ %d+ %d+ ()'), nil, nil
+    for _ = 1, 2 do  -- its server and its cause
+      if at then _, at = text_at(row, at) end
+    end
+    if at then error, behind = text_at(row, at) end
+    if not error or #error <= longest_cut then return row end
+    local function is_inside(i)  -- of a character
+      local b = byte(error, i)
+      return b >= 128 and b < 192
+    end
+    local last, first = kept_at_each_end, #error - kept_at_each_end + 1
+    while last > 0 and is_inside(last + 1) do last = last - 1 end
+    while first < #error and is_inside(first) do first = first + 1 end
+    return sub(row, 1, at - 1) .. text(sub(error, 1, last) .. ' ... (' .. first - last - 1 .. ' bytes were cut) ... ' ..
+           sub(error, first)) .. sub(row, behind)
+  end
+  local rows, size, at = {}, #p.ended_runs, 1
+  while at and at <= #p.ended_runs do rows[#rows + 1], at = text_at(p.ended_runs, at) end
+  for i, row in ipairs(rows) do
+    if size <= max_history_bytes then break end
+    rows[i] = cut(row)
+    size = size - #text(row) + #text(rows[i])
+  end
+  while #rows > 1 and size > max_history_bytes do size = size - #text(table.remove(rows, 1)) end
+  for i, row in ipairs(rows) do rows[i] = text(row) end
+  p.ended_runs, p.n = table.concat(rows), #rows
 end
 
 -- How a run ended, as `remember` takes it, with another cause.

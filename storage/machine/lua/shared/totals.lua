@@ -107,9 +107,6 @@ local function end_minutes(over, now_minute)
     end
   end
 end
--- Those that are too old, also when nothing counts any more.
-local function drop_old_totals() end_minutes({}, math.floor(now / 60000000)) end
-
 -- What a row becomes when only jobs come, in the minute that it speaks of: all behind their number stays as it stands.
 -- Nothing when it speaks of another minute, or cannot be read.
 local function with_more_enqueued(value, n)
