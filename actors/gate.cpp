@@ -56,24 +56,15 @@ struct gate_state {
         all.push_back({ask.run, nullptr, {}});
         continue;
       }
-      const auto needed = plan->second.permits_for(about);
-      if (!needed) {
-        judge({ask.run, admission::rejected, 0s, needed.error().message});
+      auto left = find_steps_left(plan->second, about, ask.admitted,
+                                  [this](const std::string& custom) { return throttlers->is_custom_actor(custom); });
+      if (!left) {
+        judge({ask.run, admission::rejected, 0s, left.error().message});
         continue;
       }
-      const auto has = [&](const std::string& resource) {
-        return std::find(ask.admitted.begin(), ask.admitted.end(), resource) != ask.admitted.end();
-      };
-      pending_admission p{ask.run, &plan->second, {}};
-      for (const auto& custom : plan->second.custom)
-        if (throttlers->is_custom_actor(custom) || !has(custom)) p.left.push_back(custom);
-      // What was reserved for a strict job becomes its own when it is taken.
-      const bool takes = plan->second.strict && !needed->empty();
-      if (takes || !std::all_of(needed->begin(), needed->end(), has)) p.left.emplace_back(permits_step);
-      for (const auto& window : plan->second.windows)
-        if (std::none_of(ask.admitted.begin(), ask.admitted.end(),
-                         [&](const std::string& slot) { return slot == window || slot.starts_with(window + "/"); }))
-          p.left.push_back(window);
+      pending_admission p{ask.run, &plan->second, std::move(left->custom)};
+      if (!left->permits.empty()) p.left.emplace_back(permits_step);
+      p.left.insert(p.left.end(), left->windows.begin(), left->windows.end());
       all.push_back(std::move(p));
     }
     advance(std::move(all));

@@ -9,7 +9,6 @@
 #include "core/ranges.hpp"
 #include "core/throttlers.hpp"
 #include "core/unresolved.hpp"
-#include "throttling/definition.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -92,8 +91,6 @@ result<server_context_ptr> open_server_context(const server_options& options, co
   const auto shared_store = std::move(*opened);
   e->use_store(shared_store);
 
-  for (const auto& definition : options.throttlers)
-    if (const auto fine = throttling::check(definition); !fine) return fine.error();
   if (auto stored = e->definitions.store(store_timeout); !stored) return stored.error();
   if (auto defined = e->definitions.check_throttlers(store_timeout); !defined) return defined.error();
   for (const auto& doubt : schedules_without_server(options, *e->known_types()))

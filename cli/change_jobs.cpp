@@ -102,8 +102,8 @@ int change_all(client& store, const command& c, const change& how) {
     const auto found = count(store, query);
     if (!found) return failed(found.error());
     if (!stopped && *found == 0) {
-      if (const auto known = check_queue(store, c.queue); !known) return failed(known.error());
-      note("there is no such job");
+      if (const auto known = check_queue(store, c.queue); !known) failed(known.error());
+      else note("there is no such job");
       return 0;
     }
     if (stopped || !says_yes(cat(how.verb, " ", *found, *found == 1 ? " job?" : " jobs?")) || stopped) {
@@ -139,7 +139,7 @@ int change_all(client& store, const command& c, const change& how) {
   if (is_person) std::fputc('\n', stderr);
   if (refused > max_failures_told) note(cat(refused - max_failures_told, " more were refused"));
   if (settled() == 0 && !broke)
-    if (const auto known = check_queue(store, c.queue); !known) return failed(known.error());
+    if (const auto known = check_queue(store, c.queue); !known) failed(known.error());
   if (all.unchanged > 0) note(cat(all.unchanged, " were in that state already"));
   const bool is_all = settled() >= agreed;
   const bool whole = !broke && (query.after.empty() || is_all);

@@ -169,7 +169,6 @@ void add_recurring_commands(CLI::App& app, command& c) {
   verb("remove", "Removes a schedule; jobs that it enqueued stay");
   auto* trigger = verb("trigger", "Enqueues one job of it now and prints its id");
   trigger->add_option("--id", c.id, "The job's id (a new one): again with the same is the same job");
-  add_key_option(*trigger, c);
   verb("pause", "Pauses a schedule; what falls into the pause is not caught up");
   verb("resume", "Resumes a paused schedule");
 }
@@ -331,7 +330,7 @@ void add_quarantine_commands(CLI::App& app, command& c) {
       ->add_option("ID", c.id)
       ->required();
   for (const auto& [name, help] :
-       {std::pair("requeue", "Enqueues those whose record can be read by now, as after an upgrade, as what they were"),
+       {std::pair("requeue", "Enqueues those whose record can be read by now, as after an upgrade: they start at once"),
         {"drop", "Removes what is kept of them, for good"}}) {
     auto* change = aside->add_subcommand(name, help);
     change->add_option("ID", c.ids, "The jobs");

@@ -208,7 +208,7 @@ http_response show_schedule(visit& v) {
   if (!found) return problem(found.error());
   auto said = json_answer(json_page(*found, !v.on.options.hide_args));
   if (auto definition = found->status.definition) {
-    if (v.on.options.hide_args) definition->args = "{}";  // which a tag would let others guess
+    if (v.on.options.hide_args) hide_content(*definition);  // which a tag would let others guess
     said.defined = write_recurring(*definition);
   }
   return said;
@@ -221,10 +221,13 @@ http_response set_schedule(visit& v) {
   if (body.wrong) return *body.wrong;
   auto said = config::load_recurring(v.names[0], config::json_text{body.text}, checks());
   if (!said.faults.empty()) return faults_of(said.faults);
-  if (v.on.options.hide_args && !body.has_args) {  // who was shown none did not mean none
+  if (v.on.options.hide_args && (!body.has_args || said.definition.headers.empty())) {
     const auto known = v.on.store.recurring_job(v.names[0]);
     if (!known && known.error().code != errc::not_found) return problem(known.error());
-    if (known && known->status.definition) said.definition.args = known->status.definition->args;
+    if (known && known->status.definition) {  // who was shown none did not mean none
+      if (!body.has_args) said.definition.args = known->status.definition->args;
+      if (said.definition.headers.empty()) said.definition.headers = known->status.definition->headers;
+    }
   }
   return changed(v, "name", v.names[0], v.changing().set_recurring(said.definition), "set");
 }

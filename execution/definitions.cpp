@@ -9,6 +9,7 @@
 #include "core/queues.hpp"
 #include "core/throttlers.hpp"
 #include "core/unresolved.hpp"
+#include "throttling/definition.hpp"
 #include "throttling/managing.hpp"
 
 namespace sluice::execution {
@@ -35,6 +36,8 @@ result<std::vector<recurring>> completed(std::vector<recurring> all, const serve
 }  // namespace
 
 result<void> store_definitions(const server_options& options, const scheduler::asker& ask) {
+  for (const auto& definition : options.throttlers)
+    if (const auto fine = throttling::check(definition); !fine) return fine.error();
   for (const auto& definition : options.throttlers) {
     auto stored = storage::to_define(definition);
     stored.config = stored.text;

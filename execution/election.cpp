@@ -166,7 +166,7 @@ elected_end end_without_run(const throttle_plan& plan, const job& about, const n
   end.cause = "throttled";
   end.text = verdict.why;
   end.throttler = verdict.resource;
-  if (again) end.delay = std::max(plan.delay, verdict.after);
+  if (again) end.delay = plan.otherwise == throttle_action::retry ? std::max(plan.delay, verdict.after) : verdict.after;
   end.reason = again ? cat(verdict.why, "; again in ", format_duration(end.delay)) : cat("deleted: ", verdict.why);
   made.elected.what = end.end;
   made.elected.text = verdict.why;

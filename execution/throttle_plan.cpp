@@ -50,6 +50,27 @@ bool throttle_plan::is_met_by(const job& about, const std::vector<std::string>& 
   return needed && std::all_of(needed->begin(), needed->end(), has);
 }
 
+result<steps_left> find_steps_left(const throttle_plan& plan, const job& about,
+                                   const std::vector<std::string>& admitted,
+                                   const std::function<bool(const std::string&)>& is_asked_again) {
+  steps_left left;
+  const auto needed = plan.permits_for(about);
+  if (!needed) return needed.error();
+  const auto has = [&](const std::string& resource) {
+    return std::find(admitted.begin(), admitted.end(), resource) != admitted.end();
+  };
+  for (const auto& custom : plan.custom)
+    if (is_asked_again(custom) || !has(custom)) left.custom.push_back(custom);
+  // What was reserved for a strict job becomes its own when it is taken.
+  const bool takes = plan.strict && !needed->empty();
+  if (takes || !std::all_of(needed->begin(), needed->end(), has)) left.permits = *needed;
+  for (const auto& window : plan.windows)
+    if (std::none_of(admitted.begin(), admitted.end(),
+                     [&](const std::string& slot) { return slot == window || slot.starts_with(window + "/"); }))
+      left.windows.push_back(window);
+  return left;
+}
+
 storage::permits_by_type permits_of_claims(const throttle_plans& plans) {
   storage::permits_by_type all;
   const job any;

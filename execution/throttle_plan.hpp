@@ -1,6 +1,7 @@
 // Which throttlers must let in a job of a type, read once from the options. Pure.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +30,18 @@ struct throttle_plan {
   // is: what was reserved for it becomes its own when it takes it.
   bool is_met_by(const job& about, const std::vector<std::string>& admitted) const;
 };
+
+// What is still to be asked before a job of such a plan may run: custom throttlers one by one, then all of its permits
+// in one step (none: they need not be), then windows one by one. `admitted`: what it has already.
+struct steps_left {
+  std::vector<std::string> custom;
+  std::vector<std::string> permits;
+  std::vector<std::string> windows;
+};
+// `is_asked_again`: custom throttlers that are, whatever it has. The error says which of the args does not fit.
+result<steps_left> find_steps_left(const throttle_plan& plan, const job& about,
+                                   const std::vector<std::string>& admitted,
+                                   const std::function<bool(const std::string&)>& is_asked_again);
 
 using throttle_plans = std::map<std::string, throttle_plan, std::less<>>;
 

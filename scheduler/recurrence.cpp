@@ -57,9 +57,13 @@ result<void> check(const recurring& r) {
   if (auto json = check_json(r.args, max_json_depth); !json) return bad("args: " + json.error().message);
   if (const auto first = r.args.find_first_not_of(" \t\r\n"); r.args[first] != '{')
     return bad("args must be a JSON object");
-  if (const auto fine = check_headers(r.headers); !fine) return fine.error();
-  if (r.headers.contains(recurring_header))
-    return bad(cat("header '", recurring_header, "' is Sluice's own: each job of a schedule has its name there"));
+  auto headers = r.headers;
+  for (const auto* own : {recurring_header, occurrence_header}) {
+    if (headers.contains(own))
+      return bad(cat("header '", own, "' is Sluice's own: it says of which schedule a job is"));
+    headers[own] = r.name;
+  }
+  if (const auto fine = check_headers(headers); !fine) return fine.error();
   if (!ranges::catch_up_max.contains(r.catch_up_max)) return bad("catch_up_max must be 1 to 1000");
   return check_timing(r);
 }

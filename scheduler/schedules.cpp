@@ -317,6 +317,13 @@ result<void> check_all(const std::vector<recurring>& all) {
   return {};
 }
 
+// As it may stand in a log.
+recurring without_content(recurring definition) {
+  definition.args = recurring().args;
+  definition.headers.clear();
+  return definition;
+}
+
 }  // namespace
 
 result<void> apply_configuration(const std::vector<recurring>& all, bool prune, const asker& ask) {
@@ -328,7 +335,7 @@ result<void> apply_configuration(const std::vector<recurring>& all, bool prune, 
     const auto text = write_recurring(definition);
     const auto changed = carry_out(definition.name, putting(definition, zones, text), ask);
     if (!changed) return of_schedule(definition.name, changed.error());
-    if (*changed) log::info("schedule ", definition.name, " is now ", text);
+    if (*changed) log::info("schedule ", definition.name, " is now ", write_recurring(without_content(definition)));
   }
   if (!prune) return {};
   const auto stored = all_schedules(ask);

@@ -57,11 +57,11 @@ result<sqlite::place> parse_sqlite(const std::string& url) {
     }
   }
   if (const auto name = parsed.path.find_first_not_of('/'); parsed.path.empty() || parsed.path.starts_with("//"))
-    return error{
-        errc::invalid_argument,
-        cat("the store's URL '", shown, "' names no file; ", allowed,
-            name == std::string::npos ? ""
-                                      : cat("; did you mean sqlite:/", printable(parsed.path.substr(name), 200), "?"))};
+    return error{errc::invalid_argument,
+                 cat("the store's URL '", shown, "' names no file; ", allowed,
+                     name == std::string::npos || !password_in(url).empty()
+                         ? ""
+                         : cat("; did you mean sqlite:/", printable(parsed.path.substr(name), 200), "?"))};
   if (parsed.path.front() == ':' && !parsed.path.starts_with(":memory:"))
     return error{errc::invalid_argument, "the store's URL '" + shown + "' is not understood; " + std::string(allowed)};
   if (parsed.path.back() == '/')

@@ -1,6 +1,5 @@
 #include "testing/gate.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "core/text.hpp"
@@ -30,27 +29,18 @@ gate::verdict gate::admit(const job& about, std::uint32_t failures, const std::v
   const auto found = config_->throttles.find(about.type.value);
   if (found == config_->throttles.end()) return {};
   const auto& plan = found->second;
-  auto permits = plan.permits_for(about);
-  if (!permits) return ends(execution::end_of_rejected(*config_, about, failures, permits.error().message));
-  const auto has = [&](const std::string& resource) {
-    return std::any_of(admitted.begin(), admitted.end(), [&](const std::string& one) {
-      return one == resource || one.starts_with(resource + "/");  // a slot, of one of its keys
-    });
-  };
-  for (const auto& custom : plan.custom) {
+  auto left = execution::find_steps_left(plan, about, admitted, [](const std::string&) { return false; });
+  if (!left) return ends(execution::end_of_rejected(*config_, about, failures, left.error().message));
+  for (const auto& custom : plan.custom)
     if (!config_->limiters.contains(custom))
       throw std::runtime_error(cat("type ", about.type.value, " names throttler ", custom,
                                    ", and no limiter of that name was given; a world asks no actors"));
-    if (has(custom)) continue;
+  for (const auto& custom : left->custom)
     if (auto said = take_slot(plan, about, failures, custom); !said.is_let_in) return said;
-  }
-  const bool has_permits = std::all_of(permits->begin(), permits->end(), has);
-  if (!permits->empty() && (plan.strict || !has_permits))
-    if (auto said = take_permits(plan, about, std::move(*permits)); !said.is_let_in) return said;
-  for (const auto& window : plan.windows) {
-    if (has(window)) continue;
+  if (!left->permits.empty())
+    if (auto said = take_permits(plan, about, std::move(left->permits)); !said.is_let_in) return said;
+  for (const auto& window : left->windows)
     if (auto said = take_slot(plan, about, failures, window); !said.is_let_in) return said;
-  }
   return {};
 }
 

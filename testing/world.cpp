@@ -112,9 +112,12 @@ struct world::parts {
 
   void begin() {
     const auto ask = [this](const storage::request& r) { return answer_to(r); };
-    for (const auto& fine :
-         {check(options), execution::store_definitions(options, ask), execution::check_throttlers(options, ask)})
-      if (!fine) fail(fine.error().message);
+    const auto is_fine = [](const result<void>& done) {
+      if (!done) fail(done.error().message);
+    };
+    is_fine(check(options));
+    is_fine(execution::store_definitions(options, ask));
+    is_fine(execution::check_throttlers(options, ask));
   }
 
   void add(const handler_registry& more) {
@@ -267,10 +270,9 @@ struct world::parts {
       const auto got = ask<storage::promote_answer>(storage::promote_request{});
       for (const auto& limiter : got.open)
         gate->look_at_lines(limiter);
-      if (got.schedule_in && *got.schedule_in <= 0s) {
-        fire();
-        continue;
-      }
+      const bool is_due = got.schedule_in && *got.schedule_in <= 0s;
+      if (is_due) fire();
+      if (is_due || !got.open.empty()) continue;
       auto next = got.next_in;
       if (got.schedule_in) next = std::min(next.value_or(*got.schedule_in), *got.schedule_in);
       if (!next || *next > 0s) return next;

@@ -113,9 +113,9 @@ public:
                                      const std::string& after = {});
   /// One of these, with its bytes and what is wrong with them. not_found.
   result<quarantined_record> quarantined(const job_id& id);
-  /// Each whose record can be read by now is enqueued as what it was, with an empty history, in no group and with no
-  /// unique key, and leaves quarantine. Asked again it is the same job. not_found; damaged_record, when it still cannot
-  /// be read; id_conflict, when another job has its id by now: then it stays.
+  /// Each whose record can be read by now is enqueued to start at once, with an empty history, no parents, times, group
+  /// or unique key, and leaves quarantine. Asked again it is the same job. not_found; damaged_record, when it still
+  /// cannot be read; id_conflict, when another job has its id by now: then it stays.
   std::vector<result<void>> requeue_quarantined(const std::vector<job_id>& ids);
   /// Removes what is kept of these, for good. not_found; illegal_transition while jobs that wait for the end of one
   /// have not ended, or its group was not told of it.

@@ -221,6 +221,8 @@ public:
     static_assert(converted<Args>, "args need JSON: write #include <sluice/json.hpp>");
     try {
       return json_conversion<Args>::read(text);
+    } catch (const std::bad_alloc&) {
+      throw;  // they may fit another time
     } catch (const std::exception& e) {
       throw args_mismatch(std::string("the args do not fit the handler: ") + e.what());
     }

@@ -60,8 +60,8 @@ struct recurring_status {
   std::optional<time_point> next_at{};  ///< None: paused, or it cannot go on.
   std::optional<time_point> last_at{};  ///< Of its last job: the instant of the occurrence, or when it was triggered.
   job_id last_job{};                    ///< That job.
-  /// Empty: all is well. Else why no job could be made; of a list or page also that no server takes the last of its
-  /// jobs.
+  /// Empty: all is well. Else why no job could be made; of a page, and of one schedule, also that no server takes the
+  /// last of its jobs.
   std::string problem{};
 };
 

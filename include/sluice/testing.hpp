@@ -98,8 +98,8 @@ public:
   /// there is none.
   std::optional<job> run_next(const queue_name& queue = queue_name("default"));
   /// Stores a job and runs it and no other, though others wait before it: those keep their places,
-  /// with one more `given_back` in their histories (suspects go last). An error when it was refused or
-  /// cannot start.
+  /// with one more `given_back` in their histories (suspects go last; who was woken asks its throttlers
+  /// again). An error when it was refused or cannot start.
   job run(new_job asked);
   /// `run("send_email", send_email{...})`: needs <sluice/json.hpp>.
   template <class Args>

@@ -87,7 +87,7 @@ void hget(const asked& a) {
 }
 
 void hstrlen(const asked& a) {
-  a.into.set_number(static_cast<std::int64_t>(a.all.field_of(a.key(), a.command[2]).value_or("").size()));
+  a.into.set_number(static_cast<std::int64_t>(a.all.size_of_field(a.key(), a.command[2])));
 }
 
 void hmget(const asked& a) {

@@ -301,6 +301,13 @@ std::optional<std::string_view> rows::field_of(const key& k, std::string_view fi
   return value_ = q.bytes(0);
 }
 
+std::size_t rows::size_of_field(const key& k, std::string_view field) {
+  const bool is_apart = k.together && member_of(field).fields[*k.together].data() == unread.data();
+  if (!is_apart) return field_of(k, field).value_or("").size();
+  auto q = db_.prepare("SELECT length(value) FROM fields WHERE key=-1 AND field=?").with(raw(field));
+  return q.step() ? static_cast<std::size_t>(q.number(0)) : 0;
+}
+
 // Of one that holds fields together; a value without data is none.
 void rows::put_together(std::string_view field, std::size_t column, std::string_view value) {
   auto& m = member_of(field);

@@ -84,6 +84,8 @@ public:
   // there.
   bool has_field(const key& k, std::string_view field);
   std::optional<std::string_view> field_of(const key& k, std::string_view field);
+  // 0: there is none. A long one is not read for it.
+  std::size_t size_of_field(const key& k, std::string_view field);
   bool put_field(key& k, std::string_view field, std::string_view value, kind as);
   bool remove_field(key& k, std::string_view field);
   std::optional<double> score_of(const key& k, std::string_view member);

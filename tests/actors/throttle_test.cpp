@@ -269,6 +269,7 @@ TEST_CASE("a job whose throttler was removed waits, says so, and runs once it is
     REQUIRE(w.becomes(id, job_state::scheduled));
     CHECK(w.client->explain(id)->text.find(std::string("throttler ") + ref + " is not defined") != std::string::npos);
     CHECK(w.get(id).attempt == 0);
+    CHECK(w.get(id).reason.ends_with("; again in 15s"));
     CHECK(w.handler_runs.runs() == (ref == std::string("semaphore:gone") ? 0 : 1));
     REQUIRE(w.client->set_throttler(ref == std::string("semaphore:gone") ? semaphore("gone", 1) : window).ok());
     REQUIRE(w.client->requeue(id).ok());

@@ -638,15 +638,20 @@ TEST_CASE("a schedule whose arguments are hidden keeps them when it is said agai
   options.hide_args = true;
   dashboard_world w{options};
   const std::string target = "/api/v1/schedules/paid";
-  REQUIRE(w.ask("PUT", target, {{"job", "noop"}, {"every", "1h"}, {"args", {{"card", 1}}}}).status == 200);
+  REQUIRE(w.ask("PUT", target,
+                {{"job", "noop"}, {"every", "1h"}, {"args", {{"card", 1}}}, {"headers", {{"token", "secret"}}}})
+              .status == 200);
   auto shown = w.get(target).at("definition");
   CHECK_FALSE(shown.contains("args"));
+  CHECK_FALSE(shown.contains("headers"));
+  CHECK(w.ask("GET", "/api/v1/schedules").body.find("secret") == std::string::npos);
   shown["every"] = "2h";
   CHECK(w.ask("PUT", target, shown).status == 200);
   const auto stored = w.store().recurring_job("paid");
   REQUIRE(stored);
   CHECK(stored->status.definition->args == "{\"card\":1}");
   CHECK(stored->status.definition->every == std::chrono::hours(2));
+  CHECK(stored->status.definition->headers.at("token") == "secret");
   shown["args"] = json::object();
   CHECK(w.ask("PUT", target, shown).status == 200);
   CHECK(w.store().recurring_job("paid")->status.definition->args == "{}");

@@ -246,6 +246,11 @@ TEST_CASE("a definition that makes no sense is refused with what is allowed") {
   r.args = "{\"a\":\"" + std::string(32 * 1024, 'x') + "\"}";
   CHECK(check(r).error().code == errc::too_large);
   r = said("* * * * *");
+  r.headers = {{"occurrence", "mine"}};
+  CHECK(refusal(r).find("'occurrence' is Sluice's own") != std::string::npos);
+  r.headers = {{"tenant", std::string(64 * 1024, 'x')}};
+  CHECK(check(r).error().code == errc::too_large);
+  r.headers.clear();
   r.catch_up_max = 0;
   CHECK(refusal(r).find("1 to 1000") != std::string::npos);
 }

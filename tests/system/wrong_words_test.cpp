@@ -172,7 +172,7 @@ TEST_CASE_METHOD(wrong_words, "what is not there is told with where one finds wh
            {{"totals", "nope"}, {no_queue}},
            {{"queues", "nope"}, {no_queue}},
            {{"resume", "nope"}, {no_queue}},
-           {{"requeue", "--all", "--yes", "--state", "failed", "--queue", "nope"}, {no_queue}},
+           {{"requeue", "--all", "--yes", "--state", "failed", "--queue", "nope"}, {no_queue}, 0},
            {{"jobs", "--queue", "default", "--state", "failed"}, {}, 0},
            {{"pause", "defualt"},
             {"will be paused when its first job comes: there is no queue defualt; did you mean 'default'?"},

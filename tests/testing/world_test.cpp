@@ -419,6 +419,29 @@ TEST_CASE("A throttler that is defined nowhere is an error of the world, as of a
   CHECK(complaint([&] {
           world w(options);
         }).starts_with("throttler semaphore:nope, which jobs.mail names, is not defined"));
+  throttler without_limit;
+  without_limit.kind = throttler_kind::semaphore;
+  without_limit.name = "nope";
+  options.throttlers = {without_limit};
+  CHECK(complaint([&] { world w(options); }).find("limit must be") != std::string::npos);
+}
+
+TEST_CASE("All that a window has room for are woken at its instant, however many wait", "[testing]") {
+  server_options options;
+  throttler window;
+  window.kind = throttler_kind::fixed_window;
+  window.name = "mails";
+  window.limit = 1'100;
+  window.interval = 1h;
+  options.throttlers = {window};
+  options.jobs["mail"].throttle = {"fixed_window:mails"};
+  world w(options);
+  w.handle("mail", [](job_context&) {});
+  for (const auto& stored : w.client().enqueue(std::vector(2'300, job_of("mail"))))
+    REQUIRE(stored);
+  CHECK(w.drain().runs == 1'100);
+  w.advance(1h);
+  CHECK(w.jobs({.state = job_state::enqueued}).size() == 1'100);
 }
 
 TEST_CASE("A limiter of the user's decides in a world too, and a name without one is an error", "[testing]") {
