@@ -108,7 +108,8 @@ result<void> connection::begin_tls(const address& to, const tls_options& options
     if (done.what == transfer::kind::moved) return {};
     if (done.what == transfer::kind::failed) return unavailable(done.why);
     if (auto ready = wait(done.what == transfer::kind::wait_to_write ? POLLOUT : POLLIN, deadline); !ready)
-      return unavailable("no answer to the TLS handshake");
+      return unavailable(
+          "no answer to the TLS handshake: its port may speak no TLS; without TLS the URL begins with redis");
   }
 }
 

@@ -123,7 +123,7 @@ TEST_CASE("a Redis that refuses is told with what its URL has to say") {
   const temp_dir folder;
   const auto at = unix_at(server.socket());
   for (const auto& [store, said] : std::vector<std::pair<std::string, std::string>>{
-           {redis_url(at), "NOAUTH Authentication required.; the URL has to log in, as redis://:***@HOST does"},
+           {redis_url(at), "NOAUTH Authentication required.; the URL has to log in, by USER:PASSWORD@"},
            {redis_url(at, 0, "wrong0815"), "it refuses the user or password (WRONGPASS)"},
            {server.url(99), "DB index is out of range; the database is the number at the end of the URL"}}) {
     const auto got = run({SLUICE_PROGRAM, "jobs", "--store", store}, folder.path().string());
