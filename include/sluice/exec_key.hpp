@@ -39,7 +39,7 @@ private:
 };
 
 /// Has a client sign the `exec` jobs that it enqueues, as the last of its filters; those that name no queue go to this
-/// one. The file is read for each of them. Not for a server: it would sign the jobs of every schedule, whoever set it.
+/// one. The file is read for each of them. Jobs of schedules stay as they are: what is signed there is the schedule.
 filter_entry signing_exec_jobs(std::string key_file, queue_name otherwise = queue_name("default"));
 
 }  // namespace sluice
