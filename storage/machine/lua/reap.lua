@@ -29,7 +29,7 @@ for i, id in ipairs(ids) do
       p.losses = p.losses + 1
       local is_asked = is_asked_to_end(run)
       local final = is_asked and 'deleted' or p.losses >= tonumber(ARGV[3]) and 'failed' or nil
-      remember(p, run.fence, run.attempt, run.started, run.server, is_asked and with_cause('cancelled', ARGV[6]) or ARGV[6])
+      remember(p, run.fence, run.attempt, run.started, run.server, is_asked and with_first('cancelled', ARGV[6]) or ARGV[6])
       p.reason = is_asked and reason_of_cancelled(p) or final and format(ARGV[5], p.losses) or format(ARGV[4], run.attempt)
       p.attempt = run.attempt - 1
       ended[#ended + 1] = id

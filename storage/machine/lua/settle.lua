@@ -15,7 +15,7 @@ local groups, ids, fences, said, ended_how = {}, {}, {}, {}, {}
 local at, n = 4, 0
 for g = 1, tonumber(ARGV[3]) do
   local count = tonumber(ARGV[at])
-  groups[g] = {from = n + 1, to = n + count, how = ARGV[at + 1], failure = tonumber(ARGV[at + 2]),
+  groups[g] = {from = n + 1, to = n + count, how = ARGV[at + 1], failure = ARGV[at + 2],
                delay = tonumber(ARGV[at + 3]), reports = ARGV[at + 4] == '1'}
   at = at + 5
   for _ = 1, count do
@@ -31,7 +31,7 @@ for _ = 1, next_count do
   local i = tonumber(ARGV[at])
   next_of[i] = next_of[i] or {}
   table.insert(next_of[i], at + 1)
-  at = on_demand().behind_new(at + 1)
+  at = on_demand().read_new(at + 1, at + 1)
 end
 if next_count == 0 then begin_freeing() end
 local rows = many('HMGET', runs, ids)
@@ -126,23 +126,18 @@ local function settle_one(i, group)
   local losses, attempt = p and p.losses or 0, attempts[i]
   local ended_so, uncounted = ended_how[i], how == 'given_back' or how == 'deferred'
   if p and is_asked[i] and how ~= 'succeeded' then
-    how, ended_so = 'deleted', with_cause('cancelled', ended_so)
-    local _, behind = text_at(said[i], 1)
-    said[i] = text(reason_of_cancelled(p)) .. sub(said[i], behind)
+    how, ended_so = 'deleted', with_first('cancelled', ended_so)
+    said[i] = with_first(reason_of_cancelled(p), said[i])
   end
   local too_late = has_flow and how == 'retry' and on_demand().is_too_late(id, now + group.delay)
   if too_late then
-    how, ended_so = 'failed', with_cause('deadline', ended_so)
-    local _, behind = text_at(said[i], 1)
-    said[i] = text(too_late) .. sub(said[i], behind)
+    how, ended_so = 'failed', with_first('deadline', ended_so)
+    said[i] = with_first(too_late, said[i])
   end
   if next_of[i] and how == 'succeeded' then
     local told = {}
     for _, begins in ipairs(next_of[i]) do told[#told + 1] = on_demand().plan_next(begins, id) end
-    if #told > 0 then
-      local _, behind = text_at(said[i], 1)
-      said[i] = text(table.concat(told, '; ')) .. sub(said[i], behind)
-    end
+    if #told > 0 then said[i] = with_first(table.concat(told, '; '), said[i]) end
   end
   ends = ends + 1
   if plain then

@@ -60,7 +60,7 @@ local count, is_flow, codes, at, chosen = tonumber(ARGV[10]), ARGV[11] == '1', {
 local behind = 12 + count
 for n = 1, count do
   local from = behind
-  behind = is_flow and on_demand().behind_new(from) or from + 4
+  behind = is_flow and on_demand().read_new(from, from) or from + 4
   if chosen[ARGV[from]] or call('HEXISTS', jobs, ARGV[from]) == 1 then
     codes[n] = 't'
   elseif (rule == 'skip' and going_on) or (rule == 'queue_one' and waits_now) then

@@ -377,7 +377,7 @@ local function claim(at)
     end
     local until_, rest = int_text(now + lease), ' ' .. now_text .. ' ' .. lease .. ' 0 ' .. op .. ' ' .. text(queue)
     for i, id in ipairs(ids) do
-      local row = int_text(fence + i - 1) .. ' ' .. attempts[i] .. ' ' .. has[i] .. rest .. permits[i] .. server
+      local row = int_text(fence + i - 1) .. ' ' .. digits[attempts[i]] .. ' ' .. digits[has[i]] .. rest .. permits[i] .. server
       rows[2 * i - 1], rows[2 * i] = id, row
       leases[2 * i - 1], leases[2 * i] = until_, id
       answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, until_, records[i]

@@ -360,7 +360,8 @@ local function forget_flow(ids)
     call('ZREM', after(parent), id)
     if not is_gone[parent] and its.has_children and call('EXISTS', after(parent)) == 0 then
       its.has_children = false
-      if is_needed(its) then call('HSET', flow, parent, write_flow(its)) else gone[#gone + 1] = parent end
+      local row = write_flow(its)
+      if row then call('HSET', flow, parent, row) else gone[#gone + 1] = parent end
     end
   end
   many('HDEL', flow, gone)
@@ -403,27 +404,25 @@ local function carry_out_ends()
   local function write_rows(key, changed, rows_by, write)
     local rows, gone = {}, {}
     for id in pairs(changed) do
-      local row = rows_by[id]
-      if row then rows[#rows + 1], rows[#rows + 2] = id, write(row) else gone[#gone + 1] = id end
+      local row = rows_by[id] and write(rows_by[id])
+      if row then rows[#rows + 1], rows[#rows + 2] = id, row
+      else rows_by[id], gone[#gone + 1] = false, id end
       changed[id] = nil
     end
     many('HSET', key, rows)
     many('HDEL', key, gone)
     return #rows > 0
   end
-  for id in pairs(flow_changed) do flow_rows[id] = is_needed(flow_rows[id]) and flow_rows[id] end
   local is_used = write_rows(flow, flow_changed, flow_rows, write_flow)
   write_rows(held_keys, keys_changed, key_rows, write_key)
   is_used = write_rows(group_counts, groups_changed, group_rows, write_group) or is_used
+  local owed, over = {}, {}
   for member, instant in pairs(plan.owed) do
-    if instant then
-      call('ZADD', agenda, int_text(instant), member)
-      is_used = true
-    else
-      call('ZREM', agenda, member)
-    end
+    if instant then owed[#owed + 1], owed[#owed + 2] = int_text(instant), member else over[#over + 1] = member end
   end
-  if is_used then
+  many('ZADD', agenda, owed)
+  many('ZREM', agenda, over)
+  if is_used or #owed > 0 then
     call('SET', flow_mark, '1')
     has_flow = '1'  -- for what this step does yet
   end

@@ -21,17 +21,21 @@ local function options_of(said)
 end
 local new_jobs = {records = {}, queues = {}, is_known = {}, mine = {}, named = {}, ends = {}, ended = {}, stored = {}}
 
-local function behind_new(at) return at + flow_job_values + tonumber(ARGV[at + flow_job_values - 1]) end
-
--- Reads what there is of those that begin there, all at once.
-local function read_new(first, last)
-  local ids, at = {}, first
+-- Reads what there is of those that begin from `at` to `last`, all at once; answers the place behind them.
+local function read_new(at, last)
+  local ids, keys = {}, {}
   while at <= last do
+    local key = ARGV[at + 5]
     ids[#ids + 1] = ARGV[at]
-    at = behind_new(at)
+    if key ~= '' then keys[#keys + 1] = key end
+    at = at + flow_job_values + tonumber(ARGV[at + flow_job_values - 1])
   end
-  for i, record in ipairs(many('HMGET', jobs, ids)) do new_jobs.stored[ids[i]] = record end
+  for i, record in ipairs(many('HMGET', jobs, ids)) do
+    if record then new_jobs.stored[ids[i]] = record end
+  end
   read_flows(ids)
+  read_keys(keys)
+  return at
 end
 
 -- Whether one of these parents, or one that such a parent awaits, is the group or one that it is in: then nobody of them
@@ -114,7 +118,7 @@ local function place_new(id, queue, f, unmet, letter_of_unmet)
   end
 end
 
--- Plans one; answers what came of it and about whom, or what, and the place behind it: stored, and whom it replaced;
+-- Plans one that was read; answers what came of it and about whom, or what, and the place behind it: stored, and whom it replaced;
 -- there, and the record that stands under its id already; missing, and the parent; no_group, sealed, cancelled or circle
 -- (it would wait for itself), and the group; other_group, and the one in which it is there, or empty; or what
 -- ask_for_key says, when it was not stored.
@@ -124,7 +128,6 @@ local function plan_new(at)
   local behind = at + flow_job_values + count
   new_jobs.named[id] = true
   local there = new_jobs.mine[id] or new_jobs.stored[id]
-  if there == nil then there = call('HGET', jobs, id) end
   if there and o.group then
     local its = flow_of(id)
     if not its or its.group ~= o.group then return 'other_group', its and its.group or '', behind end
@@ -147,10 +150,9 @@ local function plan_new(at)
   local closed = o.group and why_closed(o.group, o.by or '', o.fence)
   if closed then return closed, o.group, behind end
   local on, need, replaced, clock = o.on, o.need, '', clock_of(o)
-  if key ~= '' then
-    local its = {key = key, point = o.point, period = o.period, rule = o.rule, at_most = o.at_most, delay = delay,
-                 parents = parents or {}}
-    local what, other = ask_for_key(id, its, new_jobs.named, new_jobs.ended)
+  local has_key = key ~= ''
+  if has_key then
+    local what, other = ask_for_key(id, key, o, delay, parents or {}, new_jobs.named, new_jobs.ended)
     if what ~= 'stored' then return what, other, behind end
     replaced = other
     local k = key_of(key)
@@ -168,12 +170,9 @@ local function plan_new(at)
     new_jobs.is_known[queue], new_jobs.queues[#new_jobs.queues + 1] = true, queue
   end
   count_jobs(queue, 'enqueued', 1)
-  local f = {has_children = earlier and earlier.has_children, delay = delay, clock = clock}
-  if o.group then
-    f.group, f.counted = o.group, '-'
-    add_member(o.group, id)
-  end
-  if key ~= '' then f.key, f.point = key, o.point end
+  local f = {has_children = earlier and earlier.has_children, delay = delay, clock = clock, group = o.group,
+             counted = o.group and '-', key = has_key and key or nil, point = has_key and o.point or nil}
+  if o.group then add_member(o.group, id) end
   change_flow(id, f)
   if parents then
     f.parents, f.on, f.unless, f.need, f.is_unmet = parents, on, o.unless, need, false
@@ -189,7 +188,7 @@ local function plan_new(at)
     clock.start_by = math.max(1, now + delay + o.start_within)
   end
   local ended_as = place_new(id, queue, f, unmet, letter_of_unmet)
-  new_jobs.ends[id] = ended_as or ''
+  if ended_as or new_jobs.ends[id] then new_jobs.ends[id] = ended_as or '' end  -- a child before it missed it
   if ended_as then
     free_key(id, f)  -- now, as when this step is asked for again
     new_jobs.ended[#new_jobs.ended + 1] = {id, ended_as}

@@ -48,7 +48,9 @@ local function read_flow(value)
   end
   return at > #value and f or nil
 end
+-- Nothing when there is no need of it.
 local function write_flow(f)
+  if not (f.has_children or f.group or f.key or f.clock or f.parents) then return nil end
   local row, c, parents = f.has_children and '1' or '0', f.clock, f.parents
   if f.group then row = row .. ' g' .. f.counted .. text(f.group) end
   if f.key then row = row .. ' k' .. f.point .. text(f.key) end
@@ -60,7 +62,6 @@ local function write_flow(f)
   for i, parent in ipairs(parents) do parts[i + 1] = parent.state .. text(parent.id) end
   return table.concat(parts)
 end
-local function is_needed(f) return f.has_children or f.group or f.key or f.clock or f.parents end
 
 -- What this step changes; it is written by carry_out_ends.
 local flow_rows = {}     -- by id, as read or changed; false: none

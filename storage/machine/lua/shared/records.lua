@@ -8,7 +8,12 @@ local function text_at(s, at)
   if to - 1 > #s then return nil end
   return sub(s, from, to - 1), to
 end
-local function text(s) return #s .. ':' .. s end
+-- Small whole numbers as texts, which come often: Lua would print each anew.
+local digits = setmetatable({}, {__index = function(known, n)
+  known[n] = format('%d', n)
+  return known[n]
+end})
+local function text(s) return digits[#s] .. ':' .. s end
 
 -- The type and queue in front of a record (core/codec): a byte that is odd when a queue is named, and behind it texts of
 -- at most 200 bytes with their lengths in one or two bytes.
@@ -126,10 +131,10 @@ local function remember(p, fence, attempt, claimed, server, how)
   p.ended_runs, p.n = table.concat(rows), #rows
 end
 
--- How a run ended, as `remember` takes it, with another cause.
-local function with_cause(cause, how)
-  local _, behind = text_at(how, 1)
-  return text(cause) .. sub(how, behind)
+-- Texts in a row, as "length:bytes", with another one in the place of the first.
+local function with_first(first, texts)
+  local _, behind = text_at(texts, 1)
+  return text(first) .. sub(texts, behind)
 end
 -- Of a run that was asked to end, and did not succeed: the reason of its job (storage/messages.hpp).
 local function reason_of_cancelled(p) return (string.gsub(p.reason, '^cancellation asked for', 'cancelled')) end

@@ -4,15 +4,21 @@
 -- start; a key without a period has an owner that is not final. Clearing compares the owner.
 local key_rows = {}      -- by key; false: nobody has it
 local keys_changed = {}
-local function key_of(key)
-  if key_rows[key] == nil then
-    local value = call('HGET', held_keys, key)
-    local point, since, until_, at = match(value or '', '^([esp]) (%d+) (%d+) ()')
-    local owner, behind = nil, nil
-    if point then owner, behind = text_at(value, at) end
-    key_rows[key] = owner and {point = point, since = tonumber(since), until_ = tonumber(until_), owner = owner,
-                               next_one = sub(value, behind)} or false
+local function read_key(value)
+  local point, since, until_, at = match(value, '^([esp]) (%d+) (%d+) ()')
+  local owner, behind = nil, nil
+  if point then owner, behind = text_at(value, at) end
+  return owner and {point = point, since = tonumber(since), until_ = tonumber(until_), owner = owner,
+                    next_one = sub(value, behind)}
+end
+-- Reads the rows of many at once.
+local function read_keys(keys)
+  for i, value in ipairs(many('HMGET', held_keys, keys)) do
+    if key_rows[keys[i]] == nil then key_rows[keys[i]] = value and read_key(value) or false end
   end
+end
+local function key_of(key)
+  if key_rows[key] == nil then read_keys({key}) end
   return key_rows[key]
 end
 local function write_key(k)
@@ -55,44 +61,43 @@ local function sweep_key(key)
 end
 
 -- What a new job with a key does: stored (it has it, or is the next), and whom it replaced; duplicate, extended or
--- refused, and whose key it is; own_parent, and the open parent that it would replace. `its`: key, point, period, rule,
--- at_most, delay, parents. `named`: jobs of this step, which do not take the place of each other, also when it is asked
--- again.
-local function ask_for_key(id, its, named, ended)
-  local k = key_of(its.key)
+-- refused, and whose key it is; own_parent, and the open parent that it would replace. `o`: its options, as new_jobs has
+-- them. `named`: jobs of this step, which do not take the place of each other, also when it is asked again.
+local function ask_for_key(id, key, o, delay, parents, named, ended)
+  local k = key_of(key)
   local owner = k and k.owner
   local is_over = not k or k.point == 'p' and now >= k.until_
   if is_over then
-    take_key(its.key, id, its.point, its.period)
+    take_key(key, id, o.point, o.period)
     return 'stored', ''
   end
-  if its.rule == 'refuse' then return 'refused', owner end
+  if o.rule == 'refuse' then return 'refused', owner end
   if named[owner] then return 'duplicate', owner end
-  local may_replace = its.rule == 'replace' and not named[k.next_one]
-  for _, parent in ipairs(may_replace and its.parents or {}) do
+  local may_replace = o.rule == 'replace' and not named[k.next_one]
+  for _, parent in ipairs(may_replace and parents or {}) do
     local is_in_place = parent.state == '0' and (parent.id == owner or parent.id == k.next_one)
     if is_in_place and waiting_at(owner) then return 'own_parent', parent.id end
   end
   if may_replace and end_waiting(owner, 'd', 'replaced by ' .. id, 'replaced', ended) then
     if k.next_one ~= '' then end_waiting(k.next_one, 'd', 'replaced by ' .. id, 'replaced', ended) end
-    take_key(its.key, id, its.point, its.period)
+    take_key(key, id, o.point, o.period)
     return 'stored', owner
   end
-  if its.rule == 'coalesce' and call('HEXISTS', runs, owner) == 1 and k.point == 'e' then
+  if o.rule == 'coalesce' and call('HEXISTS', runs, owner) == 1 and k.point == 'e' then
     local before = k.next_one
     if before ~= '' and named[before] then return 'duplicate', before end
     if before ~= '' then end_waiting(before, 'd', 'replaced by ' .. id, 'replaced', ended) end
     k.next_one = id
-    change_key(its.key, k)
+    change_key(key, k)
     return 'stored', before
   end
-  if its.rule == 'extend' then
+  if o.rule == 'extend' then
     local record = call('HGET', jobs, owner)
     local queue = record and queue_of(record)
     local scheduled = queue and call('ZSCORE', line('scheduled', queue), owner)
     if scheduled and not flow_moved[owner] then
-      local at = now + its.delay
-      if its.at_most > 0 then at = math.min(at, k.since + its.at_most) end
+      local at = now + delay
+      if o.at_most > 0 then at = math.min(at, k.since + o.at_most) end
       at = math.max(at, now)
       add_two(flow_plan.entering, sorted(line('scheduled', queue)), int_text(at), owner)
       sorted(due)
