@@ -138,8 +138,9 @@ void read_exec(reader& from, exec_options& o) {
   keep(o.file_mib, r.number("file_mib", ranges::exec_limit));
   keep(o.open_files, r.number("open_files", ranges::exec_files));
   keep(o.processes, r.number("processes", ranges::exec_limit));
-  keep(o.key_file, r.text("key_file"));
-  if (const auto* file = r.any("key_file"); file && *file == "")
+  const auto key_file = r.text("key_file");
+  keep(o.key_file, key_file);
+  if (key_file && key_file->empty())
     r.fault_at("key_file", "must name a file; leave it out where any job may run");
 }
 

@@ -92,6 +92,7 @@ http_response show_queue(visit& v) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& q) { return q.queue.value == v.names[0]; });
   if (found == all.end()) {
     std::vector<std::string> names;
+    names.reserve(all.size());
     for (const auto& one : all)
       names.push_back(one.queue.value);
     return problem(no_queue(v.names[0], names));

@@ -259,7 +259,7 @@ void dispatcher::claimed(execution_context& of, const open_request& request, sto
   auto runs = claims_.take(of, request, answer);
   if (runs.suspect_place_is_free) supervisor_.ask([](supervisor_link& by) { by.wake_all_queues(); });
   if (runs.ready.empty() && runs.to_admit.empty()) return;
-  pool_->runs.accept(std::move(runs.ready));
+  pool_->runs.accept(runs.ready);
   if (!runs.to_admit.empty()) {
     std::vector<run_ptr> held;
     for (const auto& one : runs.to_admit)
