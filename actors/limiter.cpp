@@ -209,10 +209,6 @@ struct limiter_actor_state {
     b->verdicts[place] = std::move(verdict);
     if (--b->left == 0) b->told.deliver(std::move(b->verdicts));
   }
-
-  std::vector<limiter_view> describe() const {
-    return seen ? rule.describe(seen->state, now()) : std::vector<limiter_view>();
-  }
 };
 
 limiter_actor::behavior_type limiter_behavior(limiter_actor::stateful_pointer<limiter_actor_state> self,
@@ -230,7 +226,7 @@ limiter_actor::behavior_type limiter_behavior(limiter_actor::stateful_pointer<li
         return self->state.acquire(std::move(runs), std::nullopt);
       },
       [](ended_runs_atom, const std::vector<throttled_end>&) {},  // a window gives nothing back
-      [self](describe_atom) { return self->state.describe(); }, [self](open_atom) { self->state.open(); },
+      [self](open_atom) { self->state.open(); },
       [self](park_atom, std::vector<throttle_request>& runs, std::uint64_t us) {
         return self->state.acquire(std::move(runs), duration(us));
       });

@@ -86,8 +86,7 @@ permits_actor::behavior_type permits(permits_actor::stateful_pointer<permits_sta
   s.question.begin("mutexes and semaphores", s.e->store);
   return behavior_with_question<permits_actor>(
       self, [self](acquire_atom, std::vector<throttle_request>& runs) { return self->state.acquire(std::move(runs)); },
-      [](ended_runs_atom, const std::vector<throttled_end>&) {},  // the store gives back what a run held
-      [](describe_atom) { return std::vector<limiter_view>(); });
+      [](ended_runs_atom, const std::vector<throttled_end>&) {});  // the store gives back what a run held
 }
 
 }  // namespace

@@ -79,6 +79,7 @@ result<server_context_ptr> open_server_context(const server_options& options, co
   e->self.name = options.server_name.empty() ? cat(e->self.host, "-", e->self.pid) : options.server_name;
   e->id = server_id(cat(e->self.name, ":", random_token()));
   e->self.id = e->id;
+  e->self.has_filters = !filters.empty();
   auto plans = make_throttle_plans(options.jobs);
   if (!plans) return plans.error();
   auto config = make_execution_config(handlers, filters, e->options, std::move(*plans));

@@ -15,6 +15,8 @@ int show_top(const command& c);
 int inspect(const command& c);
 int enqueue(client& store, const command& c);
 int enqueue_all(client& store, const command& c);
+// Once jobs were enqueued here: says which servers have filters that did not see them.
+void note_uncalled_filters(client& store);
 int groups(client& store, const command& c);
 // requeue, delete, cancel
 int change_jobs(client& store, const command& c);

@@ -12,6 +12,7 @@
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
 #include "dashboard/new_job.hpp"
+#include "dashboard/overview.hpp"
 #include "dashboard/query_words.hpp"
 
 namespace sluice::cli {
@@ -136,6 +137,7 @@ int told(const result<enqueue_report>& stored, const command& c) {
 // again are the same jobs.
 int enqueue_lines(client& store, const command& c, const new_job& like, std::istream& lines) {
   int code = 0;
+  bool any_stored = false;
   std::vector<new_job> some;
   std::vector<std::uint64_t> numbers;
   const auto send = [&] {
@@ -145,6 +147,7 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
     const auto each = store.enqueue_reporting(std::exchange(some, {}));
     for (std::size_t i = 0; i < each.size(); ++i) {
       if (!each[i]) note(cat("line ", numbers[i], ":"));
+      any_stored = any_stored || each[i].ok();
       code = std::max(code, told(each[i], c));
     }
     numbers.clear();
@@ -160,6 +163,7 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
     if (some.size() == jobs_at_once) send();
   }
   send();
+  if (any_stored) note_uncalled_filters(store);
   return lines.bad() ? failed({errc::io_error, cat("cannot read on after line ", number)}) : code;
 }
 
@@ -183,7 +187,25 @@ int enqueue(client& store, const command& c) {
   if (is_source && job->args.ends_with('\n')) job->args.pop_back();
   std::vector<new_job> one;
   one.push_back(std::move(*job));
-  return told(store.enqueue_reporting(std::move(one)).front(), c);
+  const int code = told(store.enqueue_reporting(std::move(one)).front(), c);
+  if (code == 0) note_uncalled_filters(store);
+  return code;
+}
+
+void note_uncalled_filters(client& store) {
+  const auto servers = store.servers();
+  if (!servers) return;  // what was enqueued is stored nevertheless
+  const auto lives = system_clock().now() - web::silent_after;
+  std::string first;
+  std::size_t others = 0;
+  for (const auto& s : *servers) {
+    if (!s.has_filters || s.heartbeat_at < lives) continue;
+    if (first.empty()) first = printable(s.name, 200);
+    else ++others;
+  }
+  if (first.empty()) return;
+  note(cat("server ", first, others == 0 ? " has" : cat(" and ", others, " more have"),
+           " filters, whose on_enqueue is not called for what is enqueued here"));
 }
 
 int enqueue_all(client& store, const command& c) {
@@ -208,6 +230,7 @@ int enqueue_all(client& store, const command& c) {
   if (!ids) return failed(ids.error());
   for (const auto& id : *ids)
     print_line(c.json ? web::json_of(id) : id.value);
+  note_uncalled_filters(store);
   return 0;
 }
 

@@ -30,6 +30,11 @@ std::string page_line(std::string_view name, const std::string& value) {
   return cat(name, std::string(12 - name.size(), ' '), printable(value), '\n');
 }
 
+// What a custom one counts is known to its own code alone.
+std::string held_of(const throttler_status& t) {
+  return t.kind == throttler_kind::custom ? "-" : std::to_string(t.held);
+}
+
 bool numeric(const std::string& cell) {
   return !cell.empty() && std::all_of(cell.begin(), cell.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -184,13 +189,14 @@ std::string totals_table(const totals_report& report) {
 }
 
 std::string servers_table(const std::vector<server_info>& servers) {
-  table t({"SERVER", "HOST", "PID", "RUNNING", "QUEUES", "STORE", "UP", "LAST BEAT"});
+  table t({"SERVER", "HOST", "PID", "RUNNING", "QUEUES", "STORE", "FILTERS", "UP", "LAST BEAT"});
   for (const auto& s : servers) {
     std::string queues;
     for (const auto& q : s.queues)
       queues += (queues.empty() ? "" : " ") + printable(q);
     t.add({printable(s.name), printable(s.host), std::to_string(s.pid), std::to_string(s.running), queues,
-           std::string(name_of(s.store)), ago(s.started_at), ago(s.heartbeat_at) + " ago"});
+           std::string(name_of(s.store)), s.has_filters ? "yes" : "no", ago(s.started_at),
+           ago(s.heartbeat_at) + " ago"});
   }
   return t.text();
 }
@@ -199,7 +205,7 @@ std::string throttlers_table(const std::vector<throttler_status>& throttlers) {
   table t({"KIND", "RESOURCE", "LIMIT", "HELD", "WAITING", "NEXT"});
   for (const auto& one : throttlers)
     t.add({std::string(name_of(one.kind)), printable(one.resource), one.limit ? std::to_string(*one.limit) : "-",
-           std::to_string(one.held), std::to_string(one.waiting), one.next_at ? format_time(*one.next_at) : ""});
+           held_of(one), std::to_string(one.waiting), one.next_at ? format_time(*one.next_at) : ""});
   return t.text();
 }
 
@@ -241,7 +247,7 @@ std::string throttler_page_text(const throttler_status& t) {
   line("resource", t.resource);
   if (t.definition) line("definition", write_throttler(*t.definition));
   if (t.limit) line("limit", std::to_string(*t.limit));
-  line("held", std::to_string(t.held));
+  line("held", held_of(t));
   line("waiting", std::to_string(t.waiting));
   if (t.next_at) line("next", format_time(*t.next_at));
   table keys({"KEY", "USED", "LIMIT", "NEXT"});

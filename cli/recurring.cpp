@@ -69,6 +69,7 @@ int trigger(client& store, const command& c) {
   const auto id = store.trigger_recurring(c.schedule, job_id(c.id));
   if (!id) return failed(id.error());
   print_line(c.json ? web::json_triggered(c.schedule, *id) : id->value);
+  note_uncalled_filters(store);
   return 0;
 }
 

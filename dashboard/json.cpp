@@ -227,6 +227,7 @@ std::string json_of(const server_info& s) {
                {"queues", s.queues},
                {"running", s.running},
                {"store", name_of(s.store)},
+               {"has_filters", s.has_filters},
                {"started_at", format_time(s.started_at)},
                {"heartbeat_at", format_time(s.heartbeat_at)}});
 }

@@ -18,7 +18,6 @@ public:
       step.each.push_back({w.count, {}});
     return step;
   }
-  std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
 };
 
 // Nobody is let in for now: what should decide cannot.
@@ -27,7 +26,6 @@ public:
   limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const override {
     return {std::string(state), now - 1h, now + 1h, std::vector<limiter_grant>(wanted.size(), {0, now + after})};
   }
-  std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
   duration after = 1s;
 };
 
@@ -77,15 +75,6 @@ limiter_update limiter_rule::plan(const storage::limiter_record& seen, time_poin
   }
   if (!why.empty()) log::error("the limiter of throttler ", printable(resource_, 200), " ", why, "; nobody is let in");
   return plan_limiter_update(closed(), resource_, seen, now, asks);
-}
-
-std::vector<limiter_view> limiter_rule::describe(const std::string& state, time_point now) const {
-  if (!by_) return {};
-  try {
-    return by_->describe(state, now);
-  } catch (...) {
-    return {};
-  }
 }
 
 storage::update_limiter_request no_next_check(const std::string& limiter, const storage::limiter_record& seen) {

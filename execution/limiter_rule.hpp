@@ -23,7 +23,6 @@ public:
   // Needs a rule that is defined. One that throws, or decides for another time than now, lets nobody in, and the log is
   // told.
   limiter_update plan(const storage::limiter_record& seen, time_point now, std::span<const limiter_ask> asks);
-  std::vector<limiter_view> describe(const std::string& state, time_point now) const;
 
 private:
   std::string resource_;

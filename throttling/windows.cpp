@@ -91,9 +91,9 @@ private:
   std::uint64_t used_ = 0, active_ = 0;
 };
 
-class window final : public limiter {
+class bucket_window final : public window {
 public:
-  explicit window(const throttler& t)
+  explicit bucket_window(const throttler& t)
       : by_(grid_of(t)),
         keyed_(t.kind == throttler_kind::dynamic_window),
         limit_(t.limit),
@@ -233,11 +233,11 @@ private:
 
 }  // namespace
 
-std::shared_ptr<const limiter> make_limiter(const throttler& definition) {
+std::shared_ptr<const window> make_limiter(const throttler& definition) {
   switch (definition.kind) {
     case throttler_kind::fixed_window:
     case throttler_kind::sliding_window:
-    case throttler_kind::dynamic_window: return std::make_shared<window>(definition);
+    case throttler_kind::dynamic_window: return std::make_shared<bucket_window>(definition);
     case throttler_kind::mutex:
     case throttler_kind::semaphore:
     case throttler_kind::custom: break;

@@ -4,9 +4,15 @@
 
 #include <memory>
 
-#include <sluice/throttling.hpp>
+#include <sluice/throttler_status.hpp>
 
 namespace sluice::throttling {
+
+class window : public limiter {
+public:
+  // Each key that counts something now.
+  virtual std::vector<limiter_view> describe(std::string_view state, time_point now) const = 0;
+};
 
 // Of a definition that `check` accepts; null for the kinds that need no limiter: mutex, semaphore and custom. The mode
 // is not looked at.
@@ -23,6 +29,6 @@ namespace sluice::throttling {
 // for the first capacity % n, but at least min and at most max. A key without a place gets nothing, leaves nothing in
 // the state, and is told when the first place may be free. All keys together never count more than the capacity. A key
 // whose share has shrunk below what it counts gets nothing until it counts less.
-std::shared_ptr<const limiter> make_limiter(const throttler& definition);
+std::shared_ptr<const window> make_limiter(const throttler& definition);
 
 }  // namespace sluice::throttling

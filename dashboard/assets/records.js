@@ -51,6 +51,7 @@ export const servers = {
         ['said something', (s) => instant(s.heartbeat_at)],
         ['started', (s) => instant(s.started_at)],
         ['store', (s) => s.store.replace('_', ' ')],
+        ['filters', (s) => (s.has_filters ? 'yes' : 'no')],
       ],
     }),
     pager(at, page.next),

@@ -141,7 +141,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::group_status)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttle_request>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttle_verdict>)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::throttled_end>)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<sluice::limiter_view>)
 
 namespace sluice {
 
@@ -180,9 +179,7 @@ using throttler_actor = caf::typed_actor<
     caf::replies_to<acquire_atom, std::vector<throttle_request>>::with<std::vector<throttle_verdict>>,
     /// These have ended, or were not started after all. What a server that died had let in is not told,
     /// nor what was let in by a verdict that came too late.
-    caf::reacts_to<ended_runs_atom, std::vector<throttled_end>>,
-    /// How full it is.
-    caf::replies_to<describe_atom>::with<std::vector<limiter_view>>>;
+    caf::reacts_to<ended_runs_atom, std::vector<throttled_end>>>;
 
 /// The SERVER, as the host's actors speak to it. Errors are answered as a caf::error that `error_of`
 /// reads. It ends when the server has stopped; requests to it are refused from then on.

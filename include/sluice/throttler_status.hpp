@@ -10,6 +10,14 @@
 
 namespace sluice {
 
+/// How full a window is for one key.
+struct limiter_view {
+  std::string key;
+  std::uint64_t used = 0;
+  std::uint64_t limit = 0;
+  std::optional<time_point> next{};  ///< When the next run fits, when none does now.
+};
+
 /// Who has a permit.
 struct throttler_holder {
   job_id id;
@@ -23,7 +31,7 @@ struct throttler_status {
   std::string resource{};                   ///< "KIND:NAME", in lower case.
   std::optional<throttler> definition{};    ///< None: a mutex that needs none, or one that only your code knows.
   std::optional<std::uint64_t> limit{};     ///< None: nothing is limited, each key has its own, or your code says.
-  std::uint64_t held = 0;                   ///< Permits, promised ones included. Windows: what counts now.
+  std::uint64_t held = 0;                   ///< Permits, promised ones included. Windows: what counts now. custom: 0.
   std::uint64_t waiting = 0;                ///< Jobs in its line, or in those of its keys.
   std::optional<time_point> next_at{};      ///< Windows: when it can next let somebody in, if not now.
   std::vector<limiter_view> keys{};         ///< dynamic: each key that counts something.

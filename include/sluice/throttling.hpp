@@ -87,14 +87,6 @@ struct limiter_step {
   std::vector<limiter_grant> each;
 };
 
-/// How full a throttler is, for people.
-struct limiter_view {
-  std::string key;
-  std::uint64_t used = 0;
-  std::uint64_t limit = 0;
-  std::optional<time_point> next{};  ///< When the next run fits, when none does now.
-};
-
 /// A pure function over a small state, which Sluice keeps in the store, the same for all servers. It must depend on its
 /// arguments alone, and may be called on any thread. Unreadable state must count as full, never as empty, until its
 /// time has passed; "" is the state of the beginning. What it throws is logged, and nobody is admitted. A state of more
@@ -106,8 +98,6 @@ public:
   /// Who may start now. Keys that only wait are named too, so every key with a waiter is in `wanted`. Its order is that
   /// of arrival, and decides who gets the places that are free.
   virtual limiter_step take(std::string_view state, time_point now, std::span<const limiter_request> wanted) const = 0;
-  /// Each key that counts something now.
-  virtual std::vector<limiter_view> describe(std::string_view state, time_point now) const = 0;
 };
 
 }  // namespace sluice

@@ -9,7 +9,9 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 using sluice::throttle_verdict;
-using sluice::throttler_actor;
+
+// A throttler may answer messages of its own, too.
+using doorman_actor = sluice::throttler_actor::extend<caf::replies_to<count_atom>::with<std::uint64_t, std::uint64_t>>;
 
 constexpr sluice::duration ask_again = 25ms;
 constexpr auto nobody_at_the_door = 300ms;  // so that one sees the jobs wait
@@ -44,7 +46,7 @@ struct doorman_state {
   }
 };
 
-throttler_actor::behavior_type doorman(throttler_actor::stateful_pointer<doorman_state> self) {
+doorman_actor::behavior_type doorman(doorman_actor::stateful_pointer<doorman_state> self) {
   return {[self](sluice::acquire_atom, const std::vector<sluice::throttle_request>& asked) {
             std::vector<throttle_verdict> verdicts;
             for (const auto& one : asked)
@@ -55,9 +57,8 @@ throttler_actor::behavior_type doorman(throttler_actor::stateful_pointer<doorman
             for (const auto& end : ends)
               self->state.over(end);
           },
-          [self](sluice::describe_atom) {
-            const auto& s = self->state;
-            return std::vector<sluice::limiter_view>{{"", s.inside.size(), static_cast<std::uint64_t>(s.limit), {}}};
+          [self](count_atom) -> caf::result<std::uint64_t, std::uint64_t> {
+            return {static_cast<std::uint64_t>(self->state.limit), std::uint64_t{self->state.inside.size()}};
           }};
 }
 
@@ -68,7 +69,7 @@ using spawn_atom = caf::atom_constant<caf::atom("spawn")>;
 caf::behavior owner_of_doorman(caf::event_based_actor* self) {
   struct owned {
     sluice::server_actor server;
-    throttler_actor doorman;
+    doorman_actor doorman;
   };
   auto mine = std::make_shared<owned>();
   self->set_down_handler([self, mine](const caf::down_msg& down) {
@@ -84,14 +85,15 @@ caf::behavior owner_of_doorman(caf::event_based_actor* self) {
       [self, mine](spawn_atom) {
         mine->doorman = self->spawn<caf::monitored>(doorman);
         // Until this is said, jobs that name custom:adaptive wait in the store.
-        self->send(mine->server, sluice::set_throttler_actor_atom::value, std::string("adaptive"), mine->doorman);
+        self->send(mine->server, sluice::set_throttler_actor_atom::value, std::string("adaptive"),
+                   sluice::throttler_actor(mine->doorman));
       },
       [self, mine](kill_atom) {
         if (mine->doorman) self->send_exit(mine->doorman, caf::exit_reason::kill);
       },
-      [self, mine](sluice::describe_atom) -> caf::result<std::vector<sluice::limiter_view>> {
+      [self, mine](count_atom) -> caf::result<std::uint64_t, std::uint64_t> {
         if (!mine->doorman) return caf::make_error(caf::sec::invalid_argument, "there is no doorman");
-        return self->delegate(mine->doorman, sluice::describe_atom::value);
+        return self->delegate(mine->doorman, count_atom::value);
       },
   };
 }

@@ -10,11 +10,13 @@ inline constexpr unsigned max_inside = 4;
 
 using up_atom = caf::atom_constant<caf::atom("up")>;
 using kill_atom = caf::atom_constant<caf::atom("kill")>;
+using count_atom = caf::atom_constant<caf::atom("count")>;
 
 // Takes:
 //   (up_atom, server_actor)    the server is there: spawns a doorman and names it
 //   (kill_atom)                kills the doorman, to see what comes of it; another is there a moment later
-//   (describe_atom)            passed on to the doorman; the answer is his, or an error while there is none
+//   (count_atom)               passed on to the doorman, who answers how many he lets in at once and how many are
+//                              inside; an error while there is none
 caf::behavior owner_of_doorman(caf::event_based_actor* self);
 
 }  // namespace sample

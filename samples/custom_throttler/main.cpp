@@ -114,11 +114,10 @@ void follow(caf::scoped_actor& self, const caf::actor& owner, const tally& count
   for (const auto begin = std::chrono::steady_clock::now(); !count.over;) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     std::printf("%5.1f s %4u transfers, %2zu statements; ", seconds, bank.booked(), bank.statements().size());
-    self->request(owner, 1s, sluice::describe_atom::value)
+    self->request(owner, 1s, sample::count_atom::value)
         .receive(
-            [&](const std::vector<sluice::limiter_view>& views) {
-              std::printf("the doorman lets in %llu, %llu are inside", count_of(views.at(0).limit),
-                          count_of(views.at(0).used));
+            [&](std::uint64_t limit, std::uint64_t inside) {
+              std::printf("the doorman lets in %llu, %llu are inside", count_of(limit), count_of(inside));
             },
             [&](const caf::error&) { std::printf("nobody is at the door"); });
     std::printf("%s\n", bank.is_ill() ? "; the bank is ill" : "");
@@ -133,9 +132,8 @@ std::uint64_t still_inside(caf::scoped_actor& self, const caf::actor& owner) {
   std::uint64_t inside = 1;
   for (int i = 0; i < 100 && inside > 0; ++i) {
     if (i > 0) std::this_thread::sleep_for(20ms);
-    self->request(owner, 1s, sluice::describe_atom::value)
-        .receive([&](const std::vector<sluice::limiter_view>& views) { inside = views.at(0).used; },
-                 [](const caf::error&) {});
+    self->request(owner, 1s, sample::count_atom::value)
+        .receive([&](std::uint64_t, std::uint64_t now) { inside = now; }, [](const caf::error&) {});
   }
   return inside;
 }

@@ -45,12 +45,4 @@ sluice::limiter_step token_bucket::take(std::string_view state, time_point now,
   return step;
 }
 
-std::vector<sluice::limiter_view> token_bucket::describe(std::string_view state, time_point now) const {
-  const auto full = full_at(state, now);
-  const auto used = missing(full, now);
-  sluice::limiter_view view{"", used, burst_, {}};
-  if (used >= burst_) view.next = full - a_token_ * static_cast<std::int64_t>(burst_ - 1);
-  return {view};
-}
-
 }  // namespace sample

@@ -17,7 +17,6 @@ public:
 
   sluice::limiter_step take(std::string_view state, sluice::time_point now,
                             std::span<const sluice::limiter_request> wanted) const override;
-  std::vector<sluice::limiter_view> describe(std::string_view state, sluice::time_point now) const override;
 
 private:
   sluice::time_point full_at(std::string_view state, sluice::time_point now) const;

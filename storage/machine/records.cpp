@@ -275,7 +275,8 @@ std::optional<server_info> read_server(std::string_view id, std::string_view sai
   info.name = in.text();
   info.host = in.text();
   while (in.good() && !in.finished())
-    info.queues.emplace_back(in.text());
+    if (const auto one = in.text(); one == filters_mark) info.has_filters = true;
+    else info.queues.emplace_back(one);
   return in.good() ? std::optional(std::move(info)) : std::nullopt;
 }
 

@@ -6,11 +6,12 @@
 namespace sluice::storage::machine {
 namespace {
 
-// "pid running", then as "length:bytes" the name, the host and each queue.
+// "pid running", then as "length:bytes" the name, the host, each queue, and the mark of one with filters.
 std::string written(const server_info& info) {
   auto text = cat(info.pid, " ", info.running, " ") + counted(info.name) + counted(info.host);
   for (const auto& q : info.queues)
     text += counted(q);
+  if (info.has_filters) text += counted(filters_mark);
   return text;
 }
 

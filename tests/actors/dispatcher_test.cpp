@@ -122,8 +122,7 @@ TEST_CASE("a supervisor's successor that asks again for a run that was let in ha
                 asked += static_cast<int>(about.size());
                 return std::vector<throttle_verdict>(about.size());
               },
-              [](ended_runs_atom, const std::vector<throttled_end>&) {},
-              [](describe_atom) { return std::vector<limiter_view>(); }};
+              [](ended_runs_atom, const std::vector<throttled_end>&) {}};
     });
     const auto gate = spawn_gate(self.ptr(), e);
     caf::anon_send(gate, set_throttler_actor_atom::value, std::string("counts"), counts);
@@ -134,8 +133,8 @@ TEST_CASE("a supervisor's successor that asks again for a run that was let in ha
       // Each has taken what was sent before once it answers.
       self->request(gate, std::chrono::seconds(20), again_atom::value, std::uint64_t{0})
           .receive([] {}, [](caf::error&) {});
-      self->request(counts, std::chrono::seconds(20), describe_atom::value)
-          .receive([](const std::vector<limiter_view>&) {}, [](caf::error&) {});
+      self->request(counts, std::chrono::seconds(20), acquire_atom::value, std::vector<throttle_request>())
+          .receive([](const std::vector<throttle_verdict>&) {}, [](caf::error&) {});
     }
     may_end = true;
     may_end.notify_all();

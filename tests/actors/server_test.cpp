@@ -230,6 +230,14 @@ TEST_CASE("filters wrap the run and may replace its outcome and learn what was s
   CHECK(filter->seen == "before elect applied:forgiven ");
 }
 
+TEST_CASE("a server tells the store whether it has filters") {
+  const bool has_some = GENERATE(false, true);
+  server_world w;
+  if (has_some) w.filters.push_back({std::make_shared<watch_filter>()});
+  w.start();
+  CHECK(w.client->servers()->at(0).has_filters == has_some);
+}
+
 TEST_CASE("a delayed job runs when it is due and not before") {
   server_world w;
   w.handlers.handle("noop", [](job_context&) {});

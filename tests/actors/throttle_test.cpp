@@ -546,8 +546,7 @@ TEST_CASE("a throttler whose actors die with runs in hand loses none and leaks n
           self->quit(caf::exit_reason::unhandled_exception);
           return promise;
         },
-        [](ended_runs_atom, const std::vector<throttled_end>&) {},
-        [](describe_atom) { return std::vector<limiter_view>(); }};
+        [](ended_runs_atom, const std::vector<throttled_end>&) {}};
   };
   auto first = w.system.spawn(silent);
   throttle_by_actor(w.handlers, "silent", first);
@@ -581,7 +580,6 @@ TEST_CASE("a throttler of the user's is a pure function over a limiter") {
       }
       return step;
     }
-    std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
   };
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.jobs["call"].throttle = {"custom:slow"};
@@ -607,7 +605,6 @@ TEST_CASE("a job whose limiter keeps more than a store takes is put off and says
         step.each.push_back({w.count, {}});
       return step;
     }
-    std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
   };
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.jobs["call"].throttle = {"custom:hoarder"};
@@ -634,19 +631,19 @@ TEST_CASE("an actor of the host is a throttler beside built-in ones and its deat
   auto inside = std::make_shared<std::atomic<int>>(0);
   auto let_in = std::make_shared<std::atomic<int>>(0);
   const auto doorman = [inside, let_in](throttler_actor::pointer) -> throttler_actor::behavior_type {
-    return {
-        [inside, let_in](acquire_atom, const std::vector<throttle_request>& asked) {
-          std::vector<throttle_verdict> verdicts;
-          for (const auto& a : asked) {
-            (void)a;
-            const bool in = inside->load() < 2;
-            if (in) ++*inside, ++*let_in;
-            verdicts.push_back(in ? throttle_verdict{} : throttle_verdict{admission::deferred, duration(20ms), {}});
-          }
-          return verdicts;
-        },
-        [inside](ended_runs_atom, const std::vector<throttled_end>& ends) { *inside -= static_cast<int>(ends.size()); },
-        [](describe_atom) { return std::vector<limiter_view>(); }};
+    return {[inside, let_in](acquire_atom, const std::vector<throttle_request>& asked) {
+              std::vector<throttle_verdict> verdicts;
+              for (const auto& a : asked) {
+                (void)a;
+                const bool in = inside->load() < 2;
+                if (in) ++*inside, ++*let_in;
+                verdicts.push_back(in ? throttle_verdict{} : throttle_verdict{admission::deferred, duration(20ms), {}});
+              }
+              return verdicts;
+            },
+            [inside](ended_runs_atom, const std::vector<throttled_end>& ends) {
+              *inside -= static_cast<int>(ends.size());
+            }};
   };
   auto first = w.system.spawn(doorman);
   throttle_by_actor(w.handlers, "doorman", first);
@@ -680,8 +677,7 @@ TEST_CASE("a run is not lost by a custom throttler that says what only our own m
               const auto what = asked_before->exchange(true) ? admission::granted : wrong;
               return std::vector<throttle_verdict>(asked.size(), throttle_verdict{what, {}, {}});
             },
-            [](ended_runs_atom, const std::vector<throttled_end>&) {},
-            [](describe_atom) { return std::vector<limiter_view>(); }};
+            [](ended_runs_atom, const std::vector<throttled_end>&) {}};
   };
   auto actor = w.system.spawn(odd);
   throttle_by_actor(w.handlers, "odd", actor);

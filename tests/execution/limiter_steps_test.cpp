@@ -112,7 +112,6 @@ TEST_CASE("a limiter that says too little or grants too much lets in no more tha
     limiter_step take(std::string_view, time_point now, std::span<const limiter_request>) const override {
       return {"s", now - 1s, now + 1s, {{99, {}}}};
     }
-    std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
   };
   auto two_lines = asks(2);
   two_lines[1].resource = "fixed_window:w/key";

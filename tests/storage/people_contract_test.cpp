@@ -305,6 +305,12 @@ ON_EACH_STORE("A server lives from its first word to its last") {
   CHECK(told[0].running == 3);
   CHECK(told[0].started_at == began);
   CHECK(told[0].heartbeat_at == w.clock.now());
+  CHECK_FALSE(told[0].has_filters);
+  info.has_filters = true;
+  beat(w, info);
+  CHECK(servers(w).at(0).has_filters);
+  CHECK(servers(w).at(0).queues == info.queues);
+  audit(w);
   leave(w, server_id("nobody"));
   CHECK(servers(w).size() == 1);
   leave(w, info.id);

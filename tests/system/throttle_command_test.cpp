@@ -90,6 +90,8 @@ TEST_CASE("throttlers are set, listed, shown and removed without a server") {
                "is not where a page of this list ended"));
   }
   CHECK(says(w.sluice({"throttler", "waiters", "dynamic_window:news"}).err, "name news/KEY"));
+  REQUIRE(w.sluice({"throttler", "set", "custom:door"}).exit_code == 0);
+  CHECK(says(w.sluice({"throttler", "show", "custom:door"}).out, "held        -\n"));  // only its code knows
 }
 
 TEST_CASE("wrong words about throttlers are exit 2 and name what was meant") {

@@ -455,7 +455,6 @@ TEST_CASE("A limiter of the user's decides in a world too, and a name without on
         step.each.push_back({std::exchange(is_free, is_free && w.count == 0) && w.count > 0 ? 1u : 0u, {}});
       return step;
     }
-    std::vector<limiter_view> describe(std::string_view, time_point) const override { return {}; }
   };
   server_options options;
   options.jobs["mail"].throttle = {"custom:hourly"};

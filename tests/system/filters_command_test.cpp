@@ -1,0 +1,83 @@
+// What `sluice` says of filters that are code in another process.
+#include "storage/shared_store.hpp"
+#include "support/catch.hpp"
+#include "system/work_world.hpp"
+
+namespace sluice::test {
+namespace {
+
+using nlohmann::json;
+using names = std::vector<std::string>;
+
+struct set_clock final : clock {
+  std::atomic<std::int64_t> ahead_us{0};
+  time_point now() const override { return system_clock().now() + duration(ahead_us.load()); }
+};
+
+// A store, and servers on it that only beat.
+struct beating_world {
+  temp_dir folder;
+  std::shared_ptr<set_clock> time = std::make_shared<set_clock>();
+  std::shared_ptr<storage::shared_store> store = storage::open_shared_store(folder.url(), time).value();
+
+  void beat(const std::string& name, bool has_filters) {
+    server_info info;
+    info.id.value = info.name = name;
+    info.queues = {"default:4"};
+    info.has_filters = has_filters;
+    const auto known = store->call({storage::heartbeat_request{info}}, std::chrono::steady_clock::now() + 10s);
+    REQUIRE(std::holds_alternative<storage::heartbeat_answer>(known.at(0)));
+  }
+
+  ran sluice(names words) {
+    words.insert(words.begin(), SLUICE_PROGRAM);
+    words.insert(words.end(), {"--store", folder.url()});
+    return run(words, folder.path().string());
+  }
+  ran enqueue(names more = {}) {
+    more.insert(more.begin(), {"enqueue", "default", "noop", "{}"});
+    return sluice(more);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(beating_world, "whoever enqueues is told of a live server whose filters were passed by") {
+  const std::string passed_by = " filters, whose on_enqueue is not called for what is enqueued here\n";
+  beat("plain", false);
+  time->ahead_us = -duration(2min).count();
+  beat("gone", true);
+  time->ahead_us = 0;
+  CHECK(enqueue().err.empty());
+
+  beat("api-1", true);
+  const auto stored = enqueue({"--json", "--id", "a"});
+  CHECK(stored.exit_code == 0);
+  CHECK(json::parse(stored.out).at("id") == "a");
+  CHECK(stored.err == "sluice: server api-1 has" + passed_by);
+
+  beat("api-2", true);
+  const auto both = "sluice: server api-1 and 1 more have" + passed_by;
+  REQUIRE(sluice({"recurring", "set", "nightly", "job=noop", "cron=0 3 * * *"}).err.empty());
+  CHECK(sluice({"recurring", "trigger", "nightly"}).err == both);
+  write_file(folder.file("args"), "{}\n{}\n");
+  CHECK(sluice({"enqueue", "default", "noop", "--bulk", "@" + folder.file("args")}).err == both);
+  write_file(folder.file("jobs"), "{\"type\": \"noop\"}\n{\"type\": \"noop\"}\n");
+  CHECK(sluice({"enqueue-all", folder.file("jobs")}).err == both);
+
+  const auto refused = sluice({"enqueue", "default", "other", "{}", "--id", "a"});
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.err.find("filters") == std::string::npos);
+}
+
+TEST_CASE_METHOD(beating_world, "the list of servers tells which have filters") {
+  beat("api", true);
+  beat("plain", false);
+  const auto told = sluice({"servers", "--json"}).out;
+  const auto second = told.find('\n') + 1;
+  CHECK(json::parse(told.substr(0, second)).at("has_filters") == true);
+  CHECK(json::parse(told.substr(second)).at("has_filters") == false);
+  CHECK(sluice({"servers"}).out.find("  FILTERS  ") != std::string::npos);
+}
+
+}  // namespace sluice::test
