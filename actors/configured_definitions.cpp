@@ -5,7 +5,9 @@
 
 #include "core/log.hpp"
 #include "core/throttlers.hpp"
+#include "core/unresolved.hpp"
 #include "execution/definitions.hpp"
+#include "throttling/managing.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -26,7 +28,8 @@ result<void> configured_definitions::store(duration timeout) {
 }
 
 result<void> configured_definitions::check_throttlers(duration timeout) const {
-  return execution::check_throttlers(of_.options, [&](const storage::request& r) { return ask(r, timeout); });
+  return throttling::require_defined(undefined_throttlers(of_.options),
+                                     [&](const storage::request& r) { return ask(r, timeout); });
 }
 
 void configured_definitions::restore() {

@@ -16,8 +16,7 @@ void note(storage::store& store, storage::log_action_request noted) {
   if (noted.count == 0) return;
   const auto answers = store.apply(std::vector<storage::request>{std::move(noted)});
   if (const auto* failed = std::get_if<error>(&answers.at(0)))
-    std::fprintf(stderr, "sluice: it was done, and could not be noted in the operator log: %s\n",
-                 printable(to_string(*failed)).c_str());
+    cli::note(cat("it was done, and could not be noted in the operator log: ", sentence_of(*failed)));
 }
 
 int repair(storage::store& store, const command& c) {

@@ -465,6 +465,15 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& why) {
   return cat("'", word, "' is not expected here", did_you_mean(cat(full_name(commands), ' ', word), pairs));
 }
 
+// `check CONFIG --store URL`, by who takes its flag for the option of the other commands.
+bool gives_check_a_store(const CLI::App& app, const std::vector<std::string>& typed) {
+  const auto begins = [&](const char* with) {
+    return std::any_of(typed.begin(), typed.end(), [&](const auto& word) { return word.starts_with(with); });
+  };
+  return named(app).back()->get_name() == "check" &&
+         (begins("--store=") || (begins("--store") && !app.remaining(true).empty()));
+}
+
 // On standard error, escaped; the exit code is that of wrong words.
 parsed refused(const std::string& name, const std::string& why) {
   std::fprintf(stderr, "sluice%s%s: %s\n", name.empty() ? "" : " ", name.c_str(), printable(log::redact(why)).c_str());
@@ -613,6 +622,10 @@ parsed parse(int argc, char** argv) {
     app->parse(std::vector<std::string>(c.typed.rbegin(), c.typed.rend()));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return {std::nullopt, app->exit(e)};  // help, or the version
+    if (gives_check_a_store(*app, c.typed))
+      return refused("check",
+                     "its --store takes no URL, and asks the store that the configuration names; to ask "
+                     "another, add --set /storage=URL");
     const auto mistaken = mistaken_command(*app, c.typed);
     const auto name = mistaken ? std::string() : full_name(named(*app));
     const auto why = mistaken ? no_command(*mistaken, *app) : complaint(*app, e);

@@ -55,8 +55,10 @@ int list(client& store, const command& c) {
     query->limit = limit;
     query->after = after;
     auto page = store.list(*query);
-    if (is_empty && page && page->jobs.empty() && page->next.empty())
+    if (is_empty && page && page->jobs.empty() && page->next.empty()) {
       if (const auto known = check_queue(store, c.queue); !known) return result<job_page>(known.error());
+      if (const auto known = check_type(store, c); !known) return result<job_page>(known.error());
+    }
     is_empty = is_empty && page && page->jobs.empty();
     return page;
   };

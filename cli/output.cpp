@@ -45,20 +45,21 @@ std::string_view help_with(const error& e) {
     std::string_view begins, what;
   };
   static constexpr help helps[] = {
-      {"there is no job ", "; `sluice jobs` lists those there are: one that ended is kept as long as `retention` says"},
-      {"there is no queue ", " (`sluice queues` lists all)"},
-      {"there is no group ", "; `sluice groups` lists all"},
-      {"there is no throttler ", "; `sluice throttlers` lists all"},
-      {"there is no schedule ", " (`sluice recurring list` lists all)"},
+      {"there is no job ", "`sluice jobs` lists those there are: one that ended is kept as long as `retention` says"},
+      {"there is no queue ", "`sluice queues` lists all"},
+      {"there is no group ", "`sluice groups` lists all"},
+      {"there is no throttler ", "`sluice throttlers` lists all"},
+      {"there is no schedule ", "`sluice recurring list` lists all"},
   };
   if (e.code == errc::not_found) {
+    if (e.message.ends_with(" in quarantine")) return "`sluice quarantine list` lists those there are";
     for (const auto& one : helps)
       if (e.message.starts_with(one.begins)) return one.what;
     const bool is_near = e.message.find("did you mean") != std::string::npos;
     if (e.message.starts_with("there is no store at ") && !is_near)
-      return "; the first `sluice enqueue` or `sluice work` on it makes it";
+      return "the first `sluice enqueue` or `sluice work` on it makes it";
   }
-  if (e.message.ends_with("Permission denied")) return "; the command must run as a user who may read and write it";
+  if (e.message.ends_with("Permission denied")) return "the command must run as a user who may read and write it";
   return "";
 }
 
@@ -342,8 +343,14 @@ void print_line(const std::string& text) { print(text + '\n'); }
 
 void note(const std::string& text) { std::fprintf(stderr, "sluice: %s\n", printable(text).c_str()); }
 
+std::string sentence_of(const error& e) {
+  auto text = e.message.empty() ? std::string(describe(e.code)) : e.message;
+  if (const auto help = help_with(e); !help.empty()) text += cat(text.ends_with('?') ? " " : "; ", help);
+  return cat(text, " (", name_of(e.code), ")");
+}
+
 int failed(const error& e) {
-  note(log::redact(cat(to_string(e), help_with(e))));
+  note(log::redact(sentence_of(e)));
   return 1;
 }
 

@@ -55,6 +55,8 @@ inline constexpr const char* nobody_to_ask = "--all asks before it begins, and n
 
 void print(const std::string& text);
 void print_line(const std::string& text);
+// An error for people: the sentence first, and its code behind it.
+std::string sentence_of(const error& e);
 // All that follow go to standard error, escaped.
 void note(const std::string& text);
 // And the exit code.

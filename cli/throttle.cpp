@@ -24,12 +24,10 @@ struct named_throttler {
 std::optional<named_throttler> read_name(const std::string& text) {
   const auto kind = kind_of(text);
   if (kind && text.size() > name_of(*kind).size() + 1) return named_throttler{*kind, text.substr(text.find(':') + 1)};
-  std::string kinds;
-  for (const auto& known : throttler_kinds())
-    kinds += (kinds.empty() ? "" : ", ") + known;
   const auto meant = kind ? std::nullopt : nearest(text.substr(0, text.find(':')), throttler_kinds());
-  usage_error(cat("a throttler is KIND:NAME, as semaphore:provider-api, where KIND is one of ", kinds, "; not '",
-                  printable(text, 100), "'", meant ? cat("; did you mean '", *meant, "'?") : std::string()));
+  usage_error(cat("a throttler is KIND:NAME, as semaphore:provider-api, where KIND is one of ",
+                  joined(throttler_kinds(), ", "), "; not '", printable(text, 100), "'",
+                  meant ? cat("; did you mean '", *meant, "'?") : std::string()));
   return std::nullopt;
 }
 

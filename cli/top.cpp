@@ -95,13 +95,24 @@ std::string json_of(const web::known_store& known, const std::optional<ends_seen
              joined(throttlers, ","), "]}");
 }
 
+// A line that says what to type next, where that is not plain; else nothing.
+std::string command_for(const web::trouble& t, const web::known_store& known) {
+  const auto unknown = std::find_if(known.unknown.begin(), known.unknown.end(),
+                                    [&](const auto& one) { return one.queue.value == t.about; });
+  if (t.kind != "unknown_type" || unknown == known.unknown.end() || unknown->most.empty()) return {};
+  return cat("  ",
+             printable(shell_line({"sluice", "jobs", "--state", "enqueued", "--queue", t.about, "--type",
+                                   unknown->most.front().first.value})),
+             "  (lists them)\n");
+}
+
 std::string page_of(const web::known_store& known, const std::vector<queue_counts>& busy,
                     const std::optional<ends_seen>& now, const std::optional<ends_seen>& before) {
   std::string out = cat(known.at ? format_time(*known.at) : "", "  ", known.queues.size(), " queues, ",
                         known.servers.size(), " servers, ", known.schedules.size(), " schedules\n");
   const auto troubles = web::troubles_of(known);
   for (std::size_t i = 0; i < std::min(troubles.size(), max_troubles); ++i)
-    out += cat("! ", printable(troubles[i].text, 200), '\n');
+    out += cat("! ", printable(troubles[i].text, 300), '\n', command_for(troubles[i], known));
   if (troubles.size() > max_troubles) out += cat("! and ", troubles.size() - max_troubles, " more\n");
   if (troubles.empty()) out += "all is well\n";
 

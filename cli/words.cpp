@@ -48,13 +48,6 @@ client_options options_of(const command& c) {
   return options;
 }
 
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string all;
-  for (const auto& word : words)
-    all.append(all.empty() ? "" : between).append(word);
-  return all;
-}
-
 std::string summary(const std::string& help) {
   auto text = help.substr(0, std::min(help.find('\n'), help.find(". ")));
   for (const std::string_view tail : {".", ":", ", e.g"})
@@ -110,6 +103,25 @@ result<void> check_queue(client& store, const std::string& name) {
     names.push_back(one.queue.value);
   if (std::find(names.begin(), names.end(), name) == names.end()) return no_queue(name, names);
   return {};
+}
+
+result<void> check_type(client& store, const command& c) {
+  if (c.type.empty() || !c.headers.empty()) return {};
+  for (const auto* more : {&c.state, &c.id_begins, &c.server, &c.since, &c.until, &c.match, &c.error})
+    if (!more->empty()) return {};
+  job_query some;
+  some.queue = queue_name(c.queue);
+  some.limit = 200;
+  some.with_args = false;
+  const auto page = store.list(some);
+  if (!page) return page.error();
+  std::vector<std::string> types;
+  for (const auto& one : page->jobs)
+    types.push_back(one.type.value);
+  const auto meant = nearest(c.type, types);
+  return error{errc::not_found, cat("there is no job of type ", printable(c.type, 200),
+                                    c.queue.empty() ? std::string() : cat(" in queue ", printable(c.queue, 200)),
+                                    meant ? cat("; did you mean '", printable(*meant, 200), "'?") : std::string())};
 }
 
 result<job_query> query_of(const command& c) {

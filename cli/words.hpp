@@ -17,9 +17,6 @@ namespace sluice::cli {
 // Of the store that a command names, for what it may do there, in the name of whoever typed it.
 client_options options_of(const command& c);
 
-// "hour, minute"
-std::string joined(const std::vector<std::string>& words, std::string_view between);
-
 // The first sentence of a help text, without what it announces.
 std::string summary(const std::string& help);
 
@@ -34,6 +31,9 @@ result<void> read_time(const command& c, std::optional<time_point>& from, std::o
 
 // For who found nothing of a queue: not_found, with the names of those there are, when there is none of that name.
 result<void> check_queue(client& store, const std::string& name);
+// For who found no job of a type, and asked for no more than that, of a queue or of all: not_found, with a type of some
+// job that is much like it.
+result<void> check_type(client& store, const command& c);
 
 // As a whole; io_error names it and the cause.
 result<std::string> read_file(const std::string& path);

@@ -75,7 +75,7 @@ void tell_warnings(const command& c, const config::loaded& got) {
 // A program that starts nothing says why, whatever it logs.
 void cannot(const command& c, const char* what, const error& why) {
   if (c.log_from == log_level::off)
-    std::fprintf(stderr, "sluice: cannot %s: %s\n", what, printable(log::redact(to_string(why))).c_str());
+    std::fprintf(stderr, "sluice: cannot %s: %s\n", what, printable(log::redact(sentence_of(why))).c_str());
   else log::error("cannot ", what, ": ", to_string(why));
 }
 
@@ -203,6 +203,15 @@ std::set<std::string, std::less<>> types_of(const server_options& options) {
   return types;
 }
 
+// Types that the file says something of and that `sluice work` does not run, but a server of whoever has written a
+// handler of them does. Which of the two the file is for, it does not say.
+std::vector<std::string> types_of_hosts(const server_options& options) {
+  std::vector<std::string> types;
+  for (const auto& [type, its] : options.jobs)
+    if (type != "noop" && type != exec_job_type) types.push_back(type);
+  return types;
+}
+
 // What a start would find out, as faults and warnings. The store is opened only when it is to be asked, and is not
 // made.
 void add_unresolved(const command& c, config::loaded& into) {
@@ -220,7 +229,7 @@ void add_unresolved(const command& c, config::loaded& into) {
       !opened ? result<void>(opened.error()) : throttling::require_defined(undefined, [&](const storage::request& r) {
         return std::move((*opened)->call({r}, std::chrono::steady_clock::now() + 5s).at(0));
       });
-  if (!defined) into.faults.push_back({opened ? "/jobs" : "/storage", to_string(defined.error())});
+  if (!defined) into.faults.push_back({opened ? "/jobs" : "/storage", sentence_of(defined.error())});
 }
 
 }  // namespace
@@ -235,6 +244,9 @@ int check(const command& c) {
   std::printf("%s is fine: %s\n", c.config.c_str(), log::redact(got->options.storage).c_str());
   for (const auto& [name, queue] : got->options.queues)
     std::printf("  %s: %u worker%s\n", name.c_str(), queue.workers, queue.workers == 1 ? "" : "s");
+  if (const auto types = types_of_hosts(got->options); !types.empty())
+    std::printf("  types of a host: %s; `sluice work` has no handler of theirs, only noop and exec\n",
+                printable(joined(types, ", "), 300).c_str());
   return 0;
 }
 
@@ -256,7 +268,7 @@ int work(const command& c) {
   handlers.handle("noop", [](job_context&) {});
   if (got->options.allow_exec) {
     auto started = exec::guard::start();
-    if (!started) return std::fprintf(stderr, "sluice: %s\n", to_string(started.error()).c_str()), 1;
+    if (!started) return failed(started.error());
     guard.emplace(std::move(*started));
     auto handler = exec::make_handler(*guard, got->options.exec, secret_variables(got->options));
     if (!handler) return cannot(c, "run exec jobs", handler.error()), 1;

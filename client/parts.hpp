@@ -143,6 +143,8 @@ struct client::parts {
   void add_unserved(std::vector<recurring_status>& all);
   result<void> pause(const queue_name& queue, bool paused);
   result<void> requeue_quarantined(const job_id& id);
+  // not_found, with which was meant or which there are.
+  error missing_schedule(const std::string& name);
   result<void> change_schedule(std::string_view what, const std::string& name,
                                const scheduler::schedule_change& change);
 };

@@ -52,9 +52,20 @@ bool is_place(const std::string& text, recurring_order order) {
 result<void> client::parts::change_schedule(std::string_view what, const std::string& name,
                                             const scheduler::schedule_change& change) {
   const auto done = scheduler::carry_out(name, change, [this](const storage::request& r) { return ask(r); });
-  if (!done) return done.error();
+  if (!done) return done.error().code == errc::not_found ? missing_schedule(name) : done.error();
   if (*done) note(what, {name});
   return {};
+}
+
+error client::parts::missing_schedule(const std::string& name) {
+  const auto all = scheduler::all_schedules([this](const storage::request& r) { return ask(r); });
+  if (!all) return all.error();
+  std::vector<std::string> names;
+  for (const auto& row : *all)
+    names.push_back(row.name);
+  auto missing = scheduler::no_schedule(name);
+  missing.message += instead_of(name, names);
+  return missing;
 }
 
 result<void> client::set_recurring(const recurring& definition) {
@@ -195,14 +206,7 @@ result<recurring_outlook> client::recurring_job(const std::string& name, std::ui
     return recurring_outlook{std::move(one[0]),
                              scheduler::next_instants(*seen->row, seen->now, std::min(instants, max_instants))};
   }
-  const auto all = recurring_jobs();
-  if (!all) return all.error();
-  std::vector<std::string> names;
-  for (const auto& one : *all)
-    names.push_back(one.name);
-  auto missing = scheduler::no_schedule(name);
-  missing.message += instead_of(name, names);
-  return missing;
+  return parts_->missing_schedule(name);
 }
 
 }  // namespace sluice

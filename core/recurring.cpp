@@ -116,6 +116,12 @@ std::string write_recurring(const recurring& definition) {
   return out + "}";
 }
 
+recurring without_content(recurring definition) {
+  definition.args = recurring().args;
+  definition.headers.clear();
+  return definition;
+}
+
 result<recurring> read_recurring(std::string_view text) {
   const auto tree = json::parse(text, nullptr, false);
   if (!tree.is_object()) return damaged("is no JSON object");

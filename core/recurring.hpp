@@ -32,6 +32,9 @@ std::string write_recurring(const recurring& definition);
 // damaged_record for whatever was not written so. The values may make no sense together.
 result<recurring> read_recurring(std::string_view text);
 
+// As those may see it who may not see what jobs are about.
+recurring without_content(recurring definition);
+
 // What a store keeps of a schedule.
 struct schedule_record {
   std::string definition;  // write_recurring

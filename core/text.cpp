@@ -184,6 +184,20 @@ std::string_view first_bytes(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string all;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    all.append(i == 0 ? "" : between).append(words[i]);
+  return all;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string all;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    all.append(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ").append(names[i]);
+  return all;
+}
+
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
   std::size_t best_distance = std::max<std::size_t>(2, (word.size() + 1) / 3) + 1;

@@ -58,6 +58,11 @@ std::string bounded_utf8(std::string_view text, std::size_t most);
 // The first bytes of `text`, at most so many, and no part of a character at their end.
 std::string_view first_bytes(std::string_view text, std::size_t most);
 
+// "hour, minute"
+std::string joined(const std::vector<std::string>& words, std::string_view between);
+// "A, B and C"
+std::string listed(const std::vector<std::string>& names);
+
 // The candidate with the smallest edit distance, when that is near enough to be a slip.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 

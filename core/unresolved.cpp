@@ -10,13 +10,6 @@
 namespace sluice {
 namespace {
 
-std::string joined(const std::vector<std::string>& all) {
-  std::string text;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    text += cat(i == 0 ? "" : i + 1 == all.size() ? " and " : ", ", all[i]);
-  return text;
-}
-
 std::string meant_by(const job_type& type, const std::set<std::string, std::less<>>& types) {
   const auto meant = nearest(type.value, std::vector<std::string>(types.begin(), types.end()));
   return meant ? cat("; did you mean '", *meant, "'?") : std::string();
@@ -51,7 +44,7 @@ std::string describe(const undefined_throttler& one) {
   auto types = one.types;
   for (auto& type : types)
     type = "jobs." + type;
-  return cat("throttler ", printable(one.resource, 200), ", which ", joined(types),
+  return cat("throttler ", printable(one.resource, 200), ", which ", listed(types),
              types.size() == 1 ? " names" : " name", ", is not defined");
 }
 

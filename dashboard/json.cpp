@@ -73,17 +73,8 @@ json fields_of(const throttler_status& t) {
           {"held", t.held},          {"waiting", t.waiting},   {"next_at", time_or_null(t.next_at)}};
 }
 
-}  // namespace
-
-void hide_content(recurring& definition) {
-  definition.args = recurring().args;
-  definition.headers.clear();
-}
-
-namespace {
-
 std::string text_of(recurring definition, bool with_content) {
-  if (!with_content) hide_content(definition);
+  if (!with_content) definition = without_content(std::move(definition));
   auto text = write_recurring(definition);
   const auto args = cat("\"args\":", json_quoted(definition.args));  // no name before it has a quote
   if (const auto at = text.find(args); at != std::string::npos)

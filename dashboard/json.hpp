@@ -49,8 +49,6 @@ std::string json_of(const throttler_holder& h);
 std::string json_of(const recurring_status& s, bool with_content = true);
 std::string json_page(const throttler_status& t);  // with definition, keys, holders and waiters
 std::string json_page(const recurring_outlook& o, bool with_content = true);
-// Takes from a schedule what is not shown without its content.
-void hide_content(recurring& definition);
 // Without content: no more of the sentence than what Sluice says itself.
 std::string json_of(const job_id& id, const explanation& e, bool with_content = true);
 // With its offset, "2026-03-08T03:00:00-04:00"; before there were zones, an offset has seconds. So many digits and

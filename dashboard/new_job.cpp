@@ -15,20 +15,12 @@ namespace {
 
 constexpr std::uint64_t longest_ms = std::uint64_t{3650} * 24 * 3600 * 1000;
 
-template <class Table>
-std::string listed(const Table& table) {
-  std::string all;
-  for (const auto& [word, value] : table)
-    all += cat(all.empty() ? "" : ", ", word);
-  return all;
-}
-
 template <class Table, class Value>
 void read_word(body_reader& body, const char* key, const Table& table, Value& into) {
   const auto said = body.text(key);
   if (!said) return;
   if (const auto meant = value_of(table, *said)) into = *meant;
-  else body.fault(key, cat("must be one of ", listed(table)));
+  else body.fault(key, cat("must be one of ", joined(texts_of(table), ", ")));
 }
 
 void read_unique(body_reader& body, new_job& job) {
@@ -57,7 +49,7 @@ void read_flow(body_reader& body, new_job& job) {
     auto wanted = static_cast<parent_end>(0);
     for (const auto& word : *on) {
       if (const auto end = value_of(enqueue_words::on, word)) wanted = wanted | *end;
-      else body.fault("on", cat("must be of ", listed(enqueue_words::on)));
+      else body.fault("on", cat("must be of ", joined(texts_of(enqueue_words::on), ", ")));
     }
     job.after.on = wanted;
   }

@@ -1,9 +1,13 @@
 #include "dashboard/overview.hpp"
 
+#include <algorithm>
 #include <charconv>
+
+#include <sluice/exec_key.hpp>
 
 #include "core/log.hpp"
 #include "core/text.hpp"
+#include "storage/messages.hpp"
 
 namespace sluice::web {
 namespace {
@@ -32,6 +36,26 @@ void check_servers(const known_store& known, std::vector<trouble>& into) {
                           format_time(server.heartbeat_at))});
 }
 
+// As `explain` has it: of a queue that is served, and not paused.
+void check_types(const storage::queue_unknown& unknown, std::vector<trouble>& into) {
+  const auto& queue = unknown.queue.value;
+  const auto text = cat(jobs_wait(unknown.jobs), " in queue ", queue, " for a server that knows ");
+  std::vector<std::string> types;
+  auto others = unknown.jobs;
+  for (const auto& [type, count] : unknown.most) {
+    types.push_back(cat(count, " of type ", type.value));
+    others -= count;
+  }
+  if (others > 0) types.push_back(cat(others, " of other types"));
+  const bool has_exec = std::any_of(unknown.most.begin(), unknown.most.end(),
+                                    [](const auto& one) { return one.first.value == exec_job_type; });
+  into.push_back({"unknown_type", queue,
+                  cat(text,
+                      unknown.types == 1 && !unknown.most.empty() ? cat("type ", unknown.most.front().first.value)
+                                                                  : cat("their types: ", listed(types)),
+                      has_exec ? cat("; ", storage::messages::needs_allow_exec) : std::string())});
+}
+
 void check_queues(const known_store& known, std::vector<trouble>& into) {
   const auto workers = workers_of(known);
   for (const auto& queue : known.queues) {
@@ -43,6 +67,9 @@ void check_queues(const known_store& known, std::vector<trouble>& into) {
     if (waiting > 0 && !workers.contains(name))
       into.push_back({"unserved_queue", name,
                       cat(jobs_wait(waiting), " in queue ", name, ", which no server that is alive serves")});
+    const auto unknown = std::find_if(known.unknown.begin(), known.unknown.end(),
+                                      [&](const auto& one) { return one.queue.value == name; });
+    if (unknown != known.unknown.end() && workers.contains(name) && !queue.paused) check_types(*unknown, into);
     if (queue.paused && waiting > 0)
       into.push_back({"paused_queue", name, cat("queue ", name, " is paused; ", jobs_wait(waiting), " in it")});
     if (queue.failed > 0)

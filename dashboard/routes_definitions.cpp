@@ -208,8 +208,8 @@ http_response show_schedule(visit& v) {
   if (!found) return problem(found.error());
   auto said = json_answer(json_page(*found, !v.on.options.hide_args));
   if (auto definition = found->status.definition) {
-    if (v.on.options.hide_args) hide_content(*definition);  // which a tag would let others guess
-    said.defined = write_recurring(*definition);
+    // A tag would let others guess what is hidden.
+    said.defined = write_recurring(v.on.options.hide_args ? without_content(std::move(*definition)) : *definition);
   }
   return said;
 }

@@ -191,6 +191,7 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
   if (since >= shortest_for_rates) made->jobs_a_second = jobs_between(made->queues, queues->queues) / since.count();
   made->at = schedules->now;
   made->queues = std::move(queues->queues);
+  made->unknown = std::move(queues->unknown);
   made->servers = std::move(servers->servers);
   for (auto& server : made->servers)
     server.store = store_->durability();

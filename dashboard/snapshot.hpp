@@ -23,6 +23,7 @@ struct known_store {
   std::optional<time_point> at{};  // when it answered last, by its clock; none: it never did
   std::optional<error> away{};     // why it did not answer the last question
   std::vector<queue_counts> queues{};
+  std::vector<storage::queue_unknown> unknown{};
   std::vector<server_info> servers{};
   double jobs_a_second = 0;  // that came into a queue, or ended, by the counts of this answer and the one before
   // Defined ones, and schedules, by name. With more than a page of them these are read page after page, and the oldest

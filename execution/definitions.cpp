@@ -8,9 +8,7 @@
 #include "core/log.hpp"
 #include "core/queues.hpp"
 #include "core/throttlers.hpp"
-#include "core/unresolved.hpp"
 #include "throttling/definition.hpp"
-#include "throttling/managing.hpp"
 
 namespace sluice::execution {
 namespace {
@@ -48,10 +46,6 @@ result<void> store_definitions(const server_options& options, const scheduler::a
   }
   const auto schedules = completed(options.recurring, options);
   return schedules ? scheduler::apply_configuration(*schedules, options.prune_recurring, ask) : schedules.error();
-}
-
-result<void> check_throttlers(const server_options& options, const scheduler::asker& ask) {
-  return throttling::require_defined(undefined_throttlers(options), ask);
 }
 
 }  // namespace sluice::execution

@@ -48,7 +48,10 @@ void filter_calls::finish(execution_context& of, const stored_end& one) {
                  cat("job ", about.id.value, " (", about.type.value, "): ", settlement.reason));
     if (!goes_on(settlement.end)) of.watched.ended(about.id);
   } else {
-    log::warn("the end (", settlement.cause, ") of job ", about.id.value, " was refused: ", describe(one.answer));
+    log::warn("the end (", settlement.cause, ") of job ", about.id.value, " was refused: ",
+              one.answer == errc::stale_fence
+                  ? "this run was lost before; its lease ran out, or the job was taken from it"
+                  : describe(one.answer));
   }
   pool_->runs.release(about.fence);  // at last: a stop waits for this
 }

@@ -317,13 +317,6 @@ result<void> check_all(const std::vector<recurring>& all) {
   return {};
 }
 
-// As it may stand in a log.
-recurring without_content(recurring definition) {
-  definition.args = recurring().args;
-  definition.headers.clear();
-  return definition;
-}
-
 }  // namespace
 
 result<void> apply_configuration(const std::vector<recurring>& all, bool prune, const asker& ask) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <sluice/exec_key.hpp>
 #include <sluice/types.hpp>
 
 #include "core/text.hpp"
@@ -12,7 +13,12 @@
 
 namespace sluice::storage::messages {
 
-inline constexpr const char* type_unknown = "no server that serves the queue knows its type";
+inline constexpr const char* needs_allow_exec =
+    "a server takes exec jobs only when its configuration has \"allow_exec\": true";
+inline std::string type_unknown(const job_type& type) {
+  return type.value == exec_job_type ? "no server of the queue takes exec jobs (\"allow_exec\": true)"
+                                     : "no server that serves the queue knows its type";
+}
 inline constexpr const char* lost_run = "its server died, was stopped or was cut off, and the lease ran out";
 inline constexpr const char* lost_again = "lost: the lease of run %d ran out";
 inline constexpr const char* lost_for_good = "lost: the leases of %d runs ran out; not run again";

@@ -372,8 +372,17 @@ struct drop_quarantined_request {
   std::optional<time_point> since{};
 };
 struct queues_request {};
+// Jobs of a queue that wait for a server which knows their types: those of which one that claimed did not know them.
+struct queue_unknown {
+  queue_name queue;
+  std::uint64_t jobs = 0;
+  std::uint64_t types = 0;
+  std::vector<std::pair<job_type, std::uint64_t>> most{};  // the types with the most of them, and how many
+};
+inline constexpr std::size_t max_unknown_named = 3;  // types, of a queue
 struct queues_answer {
   std::vector<queue_counts> queues;
+  std::vector<queue_unknown> unknown{};  // only queues with such jobs
 };
 struct queue_names_request {};
 // Which of these queues have jobs that wait to be claimed, by whoever knows their types.

@@ -9,12 +9,14 @@
 #include "core/queues.hpp"
 #include "core/ranges.hpp"
 #include "core/text.hpp"
+#include "core/unresolved.hpp"
 #include "execution/definitions.hpp"
 #include "execution/election.hpp"
 #include "execution/run_handler.hpp"
 #include "scheduler/schedules.hpp"
 #include "storage/shared_store.hpp"
 #include "testing/gate.hpp"
+#include "throttling/managing.hpp"
 
 namespace sluice::testing {
 
@@ -117,7 +119,7 @@ struct world::parts {
     };
     is_fine(check(options));
     is_fine(execution::store_definitions(options, ask));
-    is_fine(execution::check_throttlers(options, ask));
+    is_fine(throttling::require_defined(undefined_throttlers(options), ask));
   }
 
   void add(const handler_registry& more) {

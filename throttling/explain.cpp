@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <sluice/exec_key.hpp>
+
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
 #include "storage/messages.hpp"
@@ -79,13 +81,6 @@ explanation of_scheduled(const storage::explain_answer& seen, time_point now) {
   return e;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string all;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    all += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return all;
-}
-
 // "held by A, B and 2 more, promised to C"; those who run come first.
 std::string holders_of(const storage::throttler_answer& throttler) {
   std::vector<std::string> running_ones, promised;
@@ -160,7 +155,9 @@ explanation of_enqueued(const storage::explain_answer& seen) {
   const auto& about = *seen.found;
   const auto& queue = about.queue.value;
   if (about.line.starts_with("type:"))
-    return {unknown_type, cat("no server that serves queue ", queue, " knows its type ", about.type.value)};
+    return {unknown_type,
+            cat("no server that serves queue ", queue, " knows its type ", about.type.value,
+                about.type.value == exec_job_type ? cat("; ", storage::messages::needs_allow_exec) : std::string())};
   explanation e{seen.before > 0 ? queued_behind : no_worker};
   e.before = seen.before;
   if (e.before > 0) e.text = cat("behind ", counted_before(e.before, "job", "jobs"), " of queue ", queue);

@@ -19,6 +19,7 @@ const words_of_trouble = {
   silent_server: 'Server',
   quarantine: 'Quarantine',
   unserved_queue: 'Queue',
+  unknown_type: 'Type',
   paused_queue: 'Paused',
   failed_jobs: 'Failed',
   full_throttler: 'Throttler',
@@ -28,6 +29,7 @@ const words_of_trouble = {
 
 function link_of_trouble({ kind, about }, text) {
   if (kind === 'failed_jobs') return link(['jobs'], { state: 'failed', queue: about }, text);
+  if (kind === 'unknown_type') return link(['jobs'], { state: 'enqueued', queue: about }, text);
   if (kind === 'quarantine') return link(['quarantine'], { queue: about }, text);
   if (kind === 'silent_server') return link(['servers'], {}, text);
   if (kind.endsWith('_queue')) return link(['queues', about], {}, text);
@@ -43,6 +45,7 @@ const order_of_troubles = [
   'silent_server',
   'dead_schedule',
   'unserved_queue',
+  'unknown_type',
   'failed_jobs',
   'quarantine',
   'late_schedule',

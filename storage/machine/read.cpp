@@ -11,7 +11,15 @@
 namespace sluice::storage::machine {
 namespace {
 
-constexpr std::size_t values_a_queue = 12;
+constexpr std::size_t values_a_queue = 13;
+
+queue_unknown read_unknown(const queue_name& queue, const item& told) {
+  queue_unknown unknown{queue, static_cast<std::uint64_t>(told[0].number()),
+                        static_cast<std::uint64_t>(told[1].number())};
+  for (std::size_t i = 2; i + 2 <= told.size(); i += 2)
+    unknown.most.emplace_back(job_type(std::string(told[i].text())), static_cast<std::uint64_t>(told[i + 1].number()));
+  return unknown;
+}
 
 // Where a page of sorted sets ended: "SCORE-MEMBER". Any score: a page that began anew at one that nobody wrote would
 // never end.
@@ -272,8 +280,10 @@ void ask(steps& x, const waiters_request& r, answer& into) {
 
 void ask(steps& x, const queues_request&, answer& into) {
   into = queues_answer{};
+  call c(script::queues);
+  c.add(max_unknown_named);
   x.send(
-      call(script::queues),
+      std::move(c),
       [&](const item& reply) {
         auto* filled = filling<queues_answer>(into);
         if (!filled) return;
@@ -292,10 +302,13 @@ void ask(steps& x, const queues_request&, answer& into) {
           q.quarantined = n(9);
           q.awaiting = n(10);
           if (n(11) > 0) q.oldest_ready = from_micros(reply[i + 11].number());
+          if (auto unknown = read_unknown(q.queue, reply[i + 12]); unknown.jobs > 0)
+            filled->unknown.push_back(std::move(unknown));
           filled->queues.push_back(std::move(q));
         }
-        std::sort(filled->queues.begin(), filled->queues.end(),
-                  [](const queue_counts& a, const queue_counts& b) { return a.queue.value < b.queue.value; });
+        const auto by_name = [](const auto& a, const auto& b) { return a.queue.value < b.queue.value; };
+        std::sort(filled->queues.begin(), filled->queues.end(), by_name);
+        std::sort(filled->unknown.begin(), filled->unknown.end(), by_name);
       },
       fails(into));
 }

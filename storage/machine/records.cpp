@@ -362,7 +362,7 @@ std::optional<stored_job> read_job(const job_values& told, std::optional<job_con
   }
   if (*state == job_state::enqueued && told.kind != "ready") {
     about.line = told.kind;
-    if (told.kind.starts_with("type:")) about.reason = messages::type_unknown;
+    if (told.kind.starts_with("type:")) about.reason = messages::type_unknown(about.type);
   }
   return known;
 }

@@ -27,6 +27,13 @@ bool is_of_file(const failure& f) {
   return f.by_sqlite && (code == SQLITE_CORRUPT || code == SQLITE_NOTADB);
 }
 
+bool is_no_database(const failure& f) { return f.by_sqlite && (f.code & 0xff) == SQLITE_NOTADB; }
+
+error no_store_of_ours(std::string_view name, std::string_view why) {
+  return {errc::storage_damaged,
+          cat(printable(name, 300), " is no store of Sluice: ", why, ". It was left as it is; name another file")};
+}
+
 error to_error(const failure& f, bool while_committing) {
   switch (f.code & 0xff) {
     case SQLITE_FULL: return {errc::storage_full, "SQLite: " + f.message};
@@ -36,9 +43,7 @@ error to_error(const failure& f, bool while_committing) {
     case SQLITE_NOTADB:
       if (!is_of_file(f))
         return {errc::storage_damaged, "the stored data is damaged: " + f.message + "; `sluice audit` tells more"};
-      return {errc::storage_damaged,
-              cat("SQLite: ", f.message, ". The file was left as it is; ",
-                  (f.code & 0xff) == SQLITE_NOTADB ? "name another, or, if it was a store, " : "", how_to_recover)};
+      return {errc::storage_damaged, cat("SQLite: ", f.message, ". The file was left as it is; ", how_to_recover)};
     case SQLITE_READONLY:
       if (f.code == SQLITE_READONLY_ROLLBACK || f.code == SQLITE_READONLY_RECOVERY)
         return {errc::storage_unavailable,

@@ -27,6 +27,10 @@ bool is_of_file(const failure& f);
 inline constexpr std::string_view how_to_recover =
     "see \"A damaged file\" in docs/store_layout.md for what can be read of it";
 
+// Of a file that SQLite makes nothing of as a whole. `name`: the file's.
+bool is_no_database(const failure& f);
+error no_store_of_ours(std::string_view name, std::string_view why);
+
 // What a failure means to a caller. `while_committing`: whether the commit itself failed.
 error to_error(const failure& f, bool while_committing);
 

@@ -54,7 +54,7 @@ durability configure(database& db, std::uint32_t max_pages, bool may_write) {
 result<void> check_schema(database& db, const std::string& name, std::uint64_t known) {
   if (is_empty(db) && pragma(db, "PRAGMA application_id") != application_id) return {};
   if (pragma(db, "PRAGMA application_id") != application_id)
-    return error{errc::storage_damaged, cat(name, " is a database, but not one of Sluice's; it was left as it is")};
+    return no_store_of_ours(name, "it is another program's database");
   if (const auto found = layout_of(db); found != known) return machine::layout_error(name, found, known);
   constexpr std::int64_t all = 4;
   if (pragma(db,

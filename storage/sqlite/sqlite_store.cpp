@@ -404,8 +404,7 @@ private:
               " names (hard links), and each would have a log and a lock of its own; remove all names but one")};
     constexpr auto smallest = 512;  // SQLite takes a shorter one for a new one
     if (file.st_size > 0 && file.st_size < smallest)
-      return error{errc::storage_damaged,
-                   cat(printable(path_, 300), " has ", file.st_size, " bytes and is no store; it was left as it is")};
+      return no_store_of_ours(path_, cat("it has ", file.st_size, " bytes, fewer than any store"));
     return {};
   }
 
@@ -465,8 +464,9 @@ private:
       }
     } catch (const failure& f) {
       close();
-      auto e = to_error(f, false);
-      e.message = cat("opening ", path_, ": ", e.message);
+      auto e = is_no_database(f) ? no_store_of_ours(path_, "it is no SQLite database") : to_error(f, false);
+      e.message = is_no_database(f) ? cat(e.message, ", or, if it was a store, ", how_to_recover)
+                                    : cat("opening ", path_, ": ", e.message);
       return e;
     }
     if (!in_memory() && file_ < 0) {

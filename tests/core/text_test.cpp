@@ -10,6 +10,17 @@ const std::string nul_byte(1, '\0');
 
 }  // namespace
 
+TEST_CASE("words are joined by what stands between, and listed as a sentence has them") {
+  using words = std::vector<std::string>;
+  CHECK(joined({}, ", ").empty());
+  CHECK(joined({"a"}, ", ") == "a");
+  CHECK(joined({"", "a", "b"}, ", ") == ", a, b");
+  CHECK(listed({}).empty());
+  CHECK(listed(words{"a"}) == "a");
+  CHECK(listed(words{"a", "b"}) == "a and b");
+  CHECK(listed({"a", "b", "c"}) == "a, b and c");
+}
+
 TEST_CASE("names are made of letters and digits and four signs") {
   for (const auto* name : {"a", "Z", "0", "game-cache-queue", "order.paid", "a:b", "A_b.C:d-9", "-", "."})
     CHECK(valid_name(name));

@@ -331,6 +331,18 @@ TEST_CASE("a definition is read as it was written") {
     CHECK_FALSE(read_recurring(bad).ok());
 }
 
+TEST_CASE("a definition without its content has neither args nor headers") {
+  recurring r;
+  r.name = "n";
+  r.args = "{\"secret\": 1}";
+  r.headers = {{"tenant", "a"}};
+  r.every = 90s;
+  recurring shown;
+  shown.name = "n";
+  shown.every = 90s;
+  CHECK(without_content(r) == shown);
+}
+
 TEST_CASE("a stored schedule is read by its own name only") {
   schedule_record record{"definition", "config", "zones", from_micros(42), true, "problem"};
   const auto bytes = encode("a", record);

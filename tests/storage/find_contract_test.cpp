@@ -159,6 +159,30 @@ ON_EACH_STORE("A list of many queues is in one order, page by page") {
   CHECK(newest == names(all.rbegin(), all.rend()));
 }
 
+ON_EACH_STORE("A queue says how many wait for a server that knows their types, and of which types the most") {
+  const auto unknown = [&] {
+    auto text = std::string();
+    for (const auto& q : w.ask<storage::queues_answer>(storage::queues_request{}).unknown) {
+      text += cat(q.queue.value, ' ', q.jobs, " of ", q.types);
+      for (const auto& [type, count] : q.most)
+        text += cat(' ', type.value, ':', count);
+    }
+    return text;
+  };
+  const auto put_of = [&](const char* id, const char* type) {
+    REQUIRE(put(w, {.id = id, .type = type, .queue = "q"}) == errc::none);
+  };
+  put_of("a", "x");
+  CHECK(unknown().empty());
+  for (const auto& [id, type] : {std::pair("b", "y"), {"c", "y"}, {"d", "Z"}, {"e", "w"}})
+    put_of(id, type);
+  REQUIRE(claim(w, {.queue = "q", .types = "other"}).jobs.empty());
+  CHECK(unknown() == "q 5 of 4 y:2 Z:1 w:1");
+  CHECK(ids(claim(w, {.free = 5, .queue = "q", .types = "y"})) == names{"b", "c"});
+  CHECK(unknown() == "q 3 of 3 Z:1 w:1 x:1");
+  CHECK(queues(w).size() == 1);
+}
+
 ON_EACH_STORE("A queue says since when its first waiting job has been ready") {
   CHECK(!counts(w).oldest_ready);
   const auto start = w.clock.now();

@@ -482,7 +482,12 @@ TEST_CASE("without allow_exec a server leaves exec jobs in a line for one that m
   w.enqueue({work_world::exec("exit 0", "no")});
   REQUIRE(eventually([&] { return w.get("no").line == "type:exec"; }));
   CHECK(w.get("no").state == job_state::enqueued);
-  CHECK(w.get("no").reason.find("knows its type") != std::string::npos);
+  const std::string why = R"(no server of the queue takes exec jobs ("allow_exec": true))";
+  CHECK(w.get("no").reason == why);
+  CHECK(w.sluice({"jobs"}).out.find(why) != std::string::npos);  // not cut off
+  CHECK(w.sluice({"explain", "no"}).out ==
+        "no server that serves queue default knows its type exec; a server takes exec jobs only when its configuration "
+        "has \"allow_exec\": true\n");
 }
 
 TEST_CASE("a server whose store is removed says so and ends with exit 1") {

@@ -369,6 +369,42 @@ TEST_CASE("`sluice top` tells once, when it is no terminal, what is wrong and wh
   CHECK(queue.dump() + "\n" == w.sluice({"queues", "lonely", "--json"}).out);
 }
 
+TEST_CASE("`sluice top` tells how many jobs wait whose type no server of their queue knows, and what lists them") {
+  work_world w(json{{"allow_exec", false}});
+  auto server = w.work();
+  const auto of_type = [](const std::string& id, const char* type) {
+    new_job job;
+    job.id = job_id(id);
+    job.type = job_type(type);
+    return job;
+  };
+  const auto are_aside = [&](const std::vector<std::string>& ids) {
+    return eventually([&] {
+      return std::all_of(ids.begin(), ids.end(), [&](const auto& id) { return w.get(id).line.starts_with("type:"); });
+    });
+  };
+  w.enqueue({of_type("a", "nop"), of_type("b", "nop")});
+  REQUIRE(are_aside({"a", "b"}));
+  const auto said = w.sluice({"top"});
+  CAPTURE(said.out);
+  CHECK(said.out.find("all is well") == std::string::npos);
+  CHECK(said.out.find("! 2 jobs wait in queue default for a server that knows type nop\n"
+                      "  sluice jobs --state enqueued --queue default --type nop  (lists them)\n") !=
+        std::string::npos);
+  const auto trouble = json::parse(w.sluice({"top", "--json"}).out).at("overview").at("troubles").at(0);
+  CHECK(trouble.at("kind") == "unknown_type");
+  CHECK(trouble.at("about") == "default");
+
+  w.enqueue({of_type("c", "exec"), of_type("d", "mail"), of_type("e", "x"), of_type("f", "y")});
+  REQUIRE(are_aside({"c", "d", "e", "f"}));
+  CHECK(w.sluice({"top"}).out.find("! 6 jobs wait in queue default for a server that knows their types: 2 of type nop, "
+                                   "1 of type exec, 1 of type "
+                                   "mail and 2 of other types; a server takes exec jobs only when its configuration "
+                                   "has \"allow_exec\": true\n") != std::string::npos);
+  REQUIRE(w.sluice({"delete", "a", "b", "c", "d", "e", "f"}).exit_code == 0);
+  CHECK(w.sluice({"top"}).out.find("all is well") != std::string::npos);
+}
+
 TEST_CASE("SIGINT ends `sluice top` also while the store is away") {
   if (!is_here("script")) return;
   redis_server redis;

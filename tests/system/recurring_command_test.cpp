@@ -110,7 +110,9 @@ TEST_CASE_METHOD(scheduled_world, "recurring show names the schedule that was me
   CHECK(says(said.err, "there is no schedule nightli; did you mean 'nightly'?"));
   const auto other = sluice({"recurring", "show", "quarterly-report"});
   CHECK(other.exit_code == 1);
-  CHECK(says(other.err, "there is no schedule quarterly-report; there are Nightfall, leap, nightly ("));
+  CHECK(says(
+      other.err,
+      "there is no schedule quarterly-report; there are Nightfall, leap, nightly; `sluice recurring list` lists all"));
   CHECK(sluice({"recurring", "show", "nightly", "--count", "0"}).exit_code == 2);
   CHECK(sluice({"recurring", "show"}).exit_code == 2);
 }

@@ -144,7 +144,7 @@ TEST_CASE("a throttler that is defined nowhere is a warning of check, and a faul
   REQUIRE(w.sluice({"throttler", "set", "semaphore:other", "limit=1"}).exit_code == 0);
   const auto refused = asked({"check", file, "--store"});
   CHECK(refused.exit_code == 1);
-  CHECK(says(refused.err, std::string("/jobs: not_found: ") + named));
+  CHECK(says(refused.err, std::string("/jobs: ") + named));
   CHECK(says(refused.err, "`sluice throttler set semaphore:nope"));
   const auto started = asked({"work", file});
   CHECK(started.exit_code == 1);

@@ -70,6 +70,14 @@ TEST_CASE_METHOD(wrong_words, "a configuration that cannot be used is told with 
            {{"check", file("unit.json", "{\n\"lease\": 5s}\n")}, {"is not JSON at byte", "(line 2, column"}},
            {{"check", file("bare.json", R"({"lease": 5})")}, {R"(/lease: needs a unit, as "5s" or "5m")"}},
            {{"check", file("key.json", R"({"leese": "5s"})")}, {"/leese: is not known; did you mean 'lease'?"}},
+           {{"check", fine, "--store", "sqlite:jobs.db"},
+            {"sluice check: its --store takes no URL, and asks the store that the configuration names; to ask another, "
+             "add "
+             "--set /storage=URL\n"},
+            2},
+           {{"check", "--store", "sqlite:jobs.db", fine}, {"its --store takes no URL"}, 2},
+           {{"check", fine, "--store=sqlite:jobs.db"}, {"its --store takes no URL"}, 2},
+           {{"check", fine, "--store"}, {}, 0},
            {{"check", fine, "--set", "queues=3"}, {"--set queues=3 must look like /queues/default/workers=2"}},
            {{"check", fine, "--set", "/queues/defualt/workers=2"},
             {"--set /queues/defualt/workers adds the queue 'defualt', which the file does not have; did you mean "
@@ -90,12 +98,31 @@ TEST_CASE_METHOD(wrong_words, "a configuration that cannot be used is told with 
     check_told(sluice({"check", fine}, one.words.front()), one);
 }
 
+TEST_CASE_METHOD(wrong_words, "check says which types are of a host alone, and finds no fault in that") {
+  const auto of = [&](const char* jobs) {
+    return sluice({"check", file("jobs.json", cat(R"({"storage": "sqlite:jobs.db", "jobs": {)", jobs, "}}"))});
+  };
+  const auto host = of(R"("mail": {"queue": "default"}, "noop": {}, "exec": {}, "report": {})");
+  CAPTURE(host.out, host.err);
+  CHECK(host.exit_code == 0);
+  CHECK(host.err.empty());
+  CHECK(says(host.out,
+             "\n  types of a host: mail, report; `sluice work` has no handler of theirs, only noop and exec\n"));
+  CHECK_FALSE(says(of(R"("noop": {})").out, "types of a host"));
+}
+
 TEST_CASE_METHOD(wrong_words, "a store that is not there or none is told with what to write") {
   std::string text = "this is a text and no database; ";
   for (int i = 0; i < 8; ++i)
     text += text;
   file("short.txt", text.substr(0, 70));
   file("long.txt", text);
+  {
+    sqlite3* theirs = nullptr;
+    REQUIRE(sqlite3_open(w.folder.file("theirs.db").c_str(), &theirs) == SQLITE_OK);
+    CHECK(sqlite3_exec(theirs, "CREATE TABLE t(x)", nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(theirs);
+  }
   const temp_dir nothing;
   for (const auto& [store, said] : std::vector<std::pair<std::string, names>>{
            {"sqlite:jbos.db", {"there is no store at ", "jbos.db; did you mean jobs.db?"}},
@@ -103,10 +130,18 @@ TEST_CASE_METHOD(wrong_words, "a store that is not there or none is told with wh
            {"sqlite:nowhere/jobs.db", {"cannot look at the folder of", "make it first"}},
            {"sqlite:" + nothing.path().string(), {"is no file; name one, as in sqlite:jobs.db"}},
            {"jobs.db", {"'jobs.db' names no known store", "; did you mean sqlite:jobs.db?"}},
-           {"mysql://there", {"names no known store; use sqlite:FILE, sqlite::memory: or redis://host:port/db\n"}},
+           {"mysql://there", {"names no known store; use sqlite:FILE, sqlite::memory: or redis://host:port/db (inv"}},
            {"sqlite:///there/jobs.db", {"names no file", "; did you mean sqlite:/there/jobs.db?"}},
-           {"sqlite:short.txt", {"has 70 bytes and is no store; it was left as it is"}},
-           {"sqlite:long.txt", {"file is not a database. The file was left as it is; name another, or, if it was a"}},
+           {"sqlite:short.txt",
+            {"short.txt is no store of Sluice: it has 70 bytes, fewer than any store. It was left as it is; name "
+             "another "
+             "file (storage_damaged)\n"}},
+           {"sqlite:long.txt",
+            {"long.txt is no store of Sluice: it is no SQLite database. It was left as it is; name another file, or, "
+             "if "
+             "it was a store, see \"A damaged file\""}},
+           {"sqlite:theirs.db",
+            {"theirs.db is no store of Sluice: it is another program's database. It was left as it is; name another"}},
            {"redis://127.0.0.1:1", {"Redis at 127.0.0.1:1: Connection refused"}}}) {
     const wrong one{{"jobs", "--store", store}, said};
     check_told(sluice(one.words), one);
@@ -160,10 +195,11 @@ TEST_CASE_METHOD(wrong_words, "the help of all commands is a line for each, and 
 
 TEST_CASE_METHOD(wrong_words, "what is not there is told with where one finds what there is") {
   for (const auto* command : {"show", "explain", "requeue", "delete", "cancel"}) {
-    const wrong one{{command, "nope"}, {"not_found: there is no job nope; `sluice jobs` lists those there are"}};
+    const wrong one{{command, "nope"},
+                    {"sluice: there is no job nope; `sluice jobs` lists those there are", " (not_found)\n"}};
     check_told(w.sluice(one.words), one);
   }
-  const std::string no_queue = "there is no queue nope; there is default (`sluice queues` lists all)";
+  const std::string no_queue = "there is no queue nope; there is default; `sluice queues` lists all";
   for (const auto& one : std::vector<wrong>{
            {{"jobs", "--queue", "nope"}, {no_queue}},
            {{"jobs", "--queue", "nope", "--json"}, {no_queue}},
@@ -172,6 +208,7 @@ TEST_CASE_METHOD(wrong_words, "what is not there is told with where one finds wh
            {{"totals", "nope"}, {no_queue}},
            {{"queues", "nope"}, {no_queue}},
            {{"resume", "nope"}, {no_queue}},
+           {{"jobs", "--type", "exce", "--queue", "nope"}, {no_queue}},
            {{"requeue", "--all", "--yes", "--state", "failed", "--queue", "nope"}, {no_queue}, 0},
            {{"jobs", "--queue", "default", "--state", "failed"}, {}, 0},
            {{"pause", "defualt"},
@@ -179,9 +216,19 @@ TEST_CASE_METHOD(wrong_words, "what is not there is told with where one finds wh
             0},
            {{"recurring", "show", "pulze"}, {"there is no schedule pulze; did you mean 'pulse'?"}},
            {{"recurring", "show", "nightly-report"}, {"there is no schedule nightly-report; there is pulse"}},
-           {{"recurring", "pause", "pulze"}, {"no schedule pulze (`sluice recurring list` lists all)"}},
-           {{"recurring", "trigger", "pulze"}, {"no schedule pulze (`sluice recurring list` lists all)"}},
+           {{"recurring", "pause", "pulze"},
+            {"sluice: there is no schedule pulze; did you mean 'pulse'? `sluice recurring list` lists all "
+             "(not_found)\n"}},
+           {{"recurring", "resume", "nightly-report"}, {"there is no schedule nightly-report; there is pulse;"}},
+           {{"recurring", "trigger", "pulze"}, {"no schedule pulze; `sluice recurring list` lists all"}},
            {{"recurring", "remove", "pulze"}, {"there is no schedule pulze; did you mean 'pulse'?"}, 0},
+           {{"quarantine", "show", "nope"},
+            {"there is no job nope in quarantine; `sluice quarantine list` lists those there are (not_found)\n"}},
+           {{"jobs", "--type", "exce"}, {"there is no job of type exce; did you mean 'exec'? `sluice jobs` lists"}},
+           {{"jobs", "--type", "exce", "--queue", "default", "--json"},
+            {"there is no job of type exce in queue default; did you mean 'exec'?"}},
+           {{"jobs", "--type", "report"}, {"there is no job of type report; `sluice jobs` lists those there are"}},
+           {{"jobs", "--type", "exec", "--state", "failed"}, {}, 0},
            {{"throttler", "show", "semaphore:x"}, {"no throttler semaphore:x; `sluice throttlers` lists all"}},
            {{"throttler", "remove", "semaphore:x"}, {"no throttler semaphore:x; `sluice throttlers` lists all"}, 0},
            {{"group", "show", "nope"}, {"there is no group nope; `sluice groups` lists all"}},

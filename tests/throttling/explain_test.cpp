@@ -211,6 +211,11 @@ TEST_CASE("an enqueued job is explained by who is before it, or that nobody is f
   says(s, explain_reason::queued_behind, "behind more than 10,000 jobs of queue default");
   s.found->line = "type:mail";
   says(s, explain_reason::unknown_type, "no server that serves queue default knows its type mail");
+  s.found->type = job_type("exec");
+  says(s, explain_reason::unknown_type,
+       "no server that serves queue default knows its type exec; a server takes exec jobs only when its configuration "
+       "has "
+       "\"allow_exec\": true");
   s.found->line = "suspect";
   s.before = 0;
   says(s, explain_reason::no_worker,

@@ -1,21 +1,37 @@
 -- Reads.
 -- Answer, for each queue: its name, 1 when paused, and how many jobs are enqueued, scheduled, throttled, processing,
--- succeeded, failed, deleted, in quarantine and awaiting; and when the first that waits became ready, 0 when none does.
-local answer = {}
+-- succeeded, failed, deleted, in quarantine and awaiting; when the first that waits became ready, 0 when none does; and
+-- a list of how many wait for a server that knows their types, of how many types, and of the types with the most their
+-- names and how many, at most so many as ARGV[3] says.
+local answer, max_named = {}, tonumber(ARGV[3])
 for _, queue in ipairs(call('SMEMBERS', queues)) do
   local n, waiting, oldest = #answer, 0, nil
   local function look(key)
     local first = tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
-    if first then
-      waiting, oldest = waiting + call('ZCARD', key), math.min(first, oldest or first)
-    end
+    if not first then return 0 end
+    local count = call('ZCARD', key)
+    waiting, oldest = waiting + count, math.min(first, oldest or first)
+    return count
   end
   for _, kind in ipairs({'ready', 'front', 'suspect'}) do look(line(kind, queue)) end
-  for _, name in ipairs(call('SMEMBERS', types_of(queue))) do look(type_line(queue, name)) end
+  local others, types = waiting, {}
+  for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
+    local count = look(type_line(queue, name))
+    if count > 0 then types[#types + 1] = {name = name, count = count} end
+  end
+  table.sort(types, function(a, b)
+    if a.count ~= b.count then return a.count > b.count end
+    return by_bytes(a.name, b.name)
+  end)
+  local unknown = {waiting - others, #types}
+  for i = 1, math.min(#types, max_named) do
+    unknown[#unknown + 1], unknown[#unknown + 2] = types[i].name, types[i].count
+  end
   answer[n + 1], answer[n + 2], answer[n + 3] = queue, call('SISMEMBER', paused, queue), waiting
   for i, kind in ipairs({'scheduled', 'throttled', 'processing', 'succeeded', 'failed', 'deleted', 'quarantined', 'awaiting'}) do
     answer[n + 3 + i] = call('ZCARD', line(kind, queue))
   end
   answer[n + 12] = oldest and oldest > 0 and oldest < longest and math.floor(oldest) or 0
+  answer[n + 13] = unknown
 end
 return answer
