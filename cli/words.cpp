@@ -13,6 +13,7 @@
 
 #include <sluice/exec_key.hpp>
 
+#include "cli/output.hpp"
 #include "core/log.hpp"
 #include "core/no_job.hpp"
 #include "core/text.hpp"
@@ -105,23 +106,23 @@ result<void> check_queue(client& store, const std::string& name) {
   return {};
 }
 
-result<void> check_type(client& store, const command& c) {
-  if (c.type.empty() || !c.headers.empty()) return {};
+void note_missing_type(client& store, const command& c) {
+  if (c.type.empty() || !c.headers.empty()) return;
   for (const auto* more : {&c.state, &c.id_begins, &c.server, &c.since, &c.until, &c.match, &c.error})
-    if (!more->empty()) return {};
+    if (!more->empty()) return;
   job_query some;
   some.queue = queue_name(c.queue);
   some.limit = 200;
   some.with_args = false;
   const auto page = store.list(some);
-  if (!page) return page.error();
+  if (!page) return;
   std::vector<std::string> types;
+  types.reserve(page->jobs.size());
   for (const auto& one : page->jobs)
     types.push_back(one.type.value);
   const auto meant = nearest(c.type, types);
-  return error{errc::not_found, cat("there is no job of type ", printable(c.type, 200),
-                                    c.queue.empty() ? std::string() : cat(" in queue ", printable(c.queue, 200)),
-                                    meant ? cat("; did you mean '", printable(*meant, 200), "'?") : std::string())};
+  note(cat("there is no job of type ", c.type, c.queue.empty() ? std::string() : cat(" in queue ", c.queue),
+           meant ? cat("; did you mean '", *meant, "'?") : std::string()));
 }
 
 result<job_query> query_of(const command& c) {

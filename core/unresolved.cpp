@@ -43,7 +43,7 @@ std::string not_defined(std::string_view resource) {
 std::string describe(const undefined_throttler& one) {
   auto types = one.types;
   for (auto& type : types)
-    type = "jobs." + type;
+    type.insert(0, "jobs.");
   return cat("throttler ", printable(one.resource, 200), ", which ", listed(types),
              types.size() == 1 ? " names" : " name", ", is not defined");
 }

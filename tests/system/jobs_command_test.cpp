@@ -63,8 +63,7 @@ TEST_CASE("jobs are read from a file and found by what they are") {
   CHECK(find({"--header", "tenant=south"}).empty());
   CHECK(find({"--since", in_days(99)}) == names{"later"});
   CHECK(find({"--since", "1h", "--until", in_days(99)}).size() == 3);
-  CHECK(find({"--type", "exec", "--state", "enqueued"}).empty());
-  CHECK(w.sluice({"jobs", "--type", "exec"}).exit_code == 1);  // as of a queue that is not there
+  CHECK(find({"--type", "exec"}).empty());
 
   const auto first = w.sluice({"jobs", "--state", "enqueued", "--limit", "2", "--json"});
   CHECK(ids_in(first.out) == names{"one-line:1", "one-line:2"});
