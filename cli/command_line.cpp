@@ -457,6 +457,9 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& why) {
                option.size() > 3 ? did_you_mean(option, option_names(commands)) : std::string());
   }
   if (needs_command) return no_command(word, last);
+  static const std::set<std::string> removing{"delete", "purge", "remove", "rm"};
+  if (full_name(commands) == "quarantine" && removing.contains(word))  // else it would be told of `requeue`
+    return cat("there is no command '", word, "'; did you mean 'quarantine drop'?");
   // As "throttlers set", where "throttler set" is meant.
   auto pairs = command_names(app, true);
   pairs.erase(
@@ -467,11 +470,10 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& why) {
 
 // `check CONFIG --store URL`, by who takes its flag for the option of the other commands.
 bool gives_check_a_store(const CLI::App& app, const std::vector<std::string>& typed) {
-  const auto begins = [&](const char* with) {
-    return std::any_of(typed.begin(), typed.end(), [&](const auto& word) { return word.starts_with(with); });
-  };
-  return named(app).back()->get_name() == "check" &&
-         (begins("--store=") || (begins("--store") && !app.remaining(true).empty()));
+  if (named(app).back()->get_name() != "check") return false;
+  return std::any_of(typed.begin(), typed.end(), [](const std::string& word) {
+    return word.starts_with("--store=") || word.starts_with("sqlite:") || word.starts_with("redis");
+  });
 }
 
 // On standard error, escaped; the exit code is that of wrong words.

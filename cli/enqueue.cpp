@@ -133,6 +133,10 @@ int told(const result<enqueue_report>& stored, const command& c) {
   return 0;
 }
 
+bool is_stored(const result<enqueue_report>& said) {
+  return said && (said->what == enqueue_result::stored || said->what == enqueue_result::replaced);
+}
+
 // Each line is the arguments of one job. With an id, each has its line's number behind it, so that the same lines
 // again are the same jobs.
 int enqueue_lines(client& store, const command& c, const new_job& like, std::istream& lines) {
@@ -147,7 +151,7 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
     const auto each = store.enqueue_reporting(std::exchange(some, {}));
     for (std::size_t i = 0; i < each.size(); ++i) {
       if (!each[i]) note(cat("line ", numbers[i], ":"));
-      any_stored = any_stored || each[i].ok();
+      any_stored = any_stored || is_stored(each[i]);
       code = std::max(code, told(each[i], c));
     }
     numbers.clear();
@@ -187,8 +191,9 @@ int enqueue(client& store, const command& c) {
   if (is_source && job->args.ends_with('\n')) job->args.pop_back();
   std::vector<new_job> one;
   one.push_back(std::move(*job));
-  const int code = told(store.enqueue_reporting(std::move(one)).front(), c);
-  if (code == 0) note_uncalled_filters(store);
+  const auto stored = store.enqueue_reporting(std::move(one)).front();
+  const int code = told(stored, c);
+  if (is_stored(stored)) note_uncalled_filters(store);
   return code;
 }
 

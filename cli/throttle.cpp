@@ -24,10 +24,15 @@ struct named_throttler {
 std::optional<named_throttler> read_name(const std::string& text) {
   const auto kind = kind_of(text);
   if (kind && text.size() > name_of(*kind).size() + 1) return named_throttler{*kind, text.substr(text.find(':') + 1)};
-  const auto meant = kind ? std::nullopt : nearest(text.substr(0, text.find(':')), throttler_kinds());
-  usage_error(cat("a throttler is KIND:NAME, as semaphore:provider-api, where KIND is one of ",
-                  joined(throttler_kinds(), ", "), "; not '", printable(text, 100), "'",
-                  meant ? cat("; did you mean '", *meant, "'?") : std::string()));
+  const auto kinds = throttler_kinds();
+  const auto begins = text.substr(0, text.find(':'));
+  if (std::find(kinds.begin(), kinds.end(), begins) != kinds.end()) {
+    usage_error(cat("the name of the throttler is missing: ", begins, ":NAME; `sluice throttlers` lists all"));
+    return std::nullopt;
+  }
+  const auto meant = nearest(begins, kinds);
+  usage_error(cat("a throttler is KIND:NAME, as semaphore:provider-api, where KIND is one of ", joined(kinds, ", "),
+                  "; not '", printable(text, 100), "'", meant ? cat("; did you mean '", *meant, "'?") : std::string()));
   return std::nullopt;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/words.hpp"
 #include "client/asking.hpp"
 #include "core/clock.hpp"
+#include "core/log.hpp"
 #include "core/text.hpp"
 #include "dashboard/json.hpp"
 #include "dashboard/overview.hpp"
@@ -96,23 +97,27 @@ std::string json_of(const web::known_store& known, const std::optional<ends_seen
 }
 
 // A line that says what to type next, where that is not plain; else nothing.
-std::string command_for(const web::trouble& t, const web::known_store& known) {
+std::string command_for(const web::trouble& t, const web::known_store& known, const command& c) {
   const auto unknown = std::find_if(known.unknown.begin(), known.unknown.end(),
                                     [&](const auto& one) { return one.queue.value == t.about; });
   if (t.kind != "unknown_type" || unknown == known.unknown.end() || unknown->most.empty()) return {};
-  return cat("  ",
-             printable(shell_line({"sluice", "jobs", "--state", "enqueued", "--queue", t.about, "--type",
-                                   unknown->most.front().first.value})),
-             "  (lists them)\n");
+  const auto& type = unknown->most.front().first.value;
+  std::vector<std::string> words{"sluice", "jobs", "--state", "enqueued", "--queue", t.about, "--type", type};
+  for (auto at = c.typed.begin(); at != c.typed.end(); ++at) {
+    if (!at->starts_with("--store")) continue;
+    words.push_back(*at);
+    if (*at == "--store" && at + 1 != c.typed.end()) words.push_back(*++at);
+  }
+  return cat("  ", printable(log::redact(shell_line(words))), "  (lists those of type ", printable(type, 200), ")\n");
 }
 
-std::string page_of(const web::known_store& known, const std::vector<queue_counts>& busy,
+std::string page_of(const command& c, const web::known_store& known, const std::vector<queue_counts>& busy,
                     const std::optional<ends_seen>& now, const std::optional<ends_seen>& before) {
   std::string out = cat(known.at ? format_time(*known.at) : "", "  ", known.queues.size(), " queues, ",
                         known.servers.size(), " servers, ", known.schedules.size(), " schedules\n");
   const auto troubles = web::troubles_of(known);
   for (std::size_t i = 0; i < std::min(troubles.size(), max_troubles); ++i)
-    out += cat("! ", printable(troubles[i].text, 300), '\n', command_for(troubles[i], known));
+    out += cat("! ", printable(troubles[i].text, 300), '\n', command_for(troubles[i], known, c));
   if (troubles.size() > max_troubles) out += cat("! and ", troubles.size() - max_troubles, " more\n");
   if (troubles.empty()) out += "all is well\n";
 
@@ -172,9 +177,9 @@ int show_top(const command& c) {
     auto now = known->away ? std::nullopt : check_ends(**shared_store, busy);
     const bool is_told = is_live || !is_first || !now;  // a rate needs two looks
     if (is_live) {
-      draw(page_of(*known, busy, now, before));
+      draw(page_of(c, *known, busy, now, before));
     } else if (is_told) {
-      print(c.json ? json_of(*known, now, before) + '\n' : page_of(*known, busy, now, before));
+      print(c.json ? json_of(*known, now, before) + '\n' : page_of(c, *known, busy, now, before));
       return known->away || !known->at ? 1 : 0;
     }
     if (now) before = std::move(now);

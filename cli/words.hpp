@@ -31,8 +31,8 @@ result<void> read_time(const command& c, std::optional<time_point>& from, std::o
 
 // For who found nothing of a queue: not_found, with the names of those there are, when there is none of that name.
 result<void> check_queue(client& store, const std::string& name);
-// For who found no job of a type, and asked for no more than that, of a queue or of all: says so, with a type of some job
-// that is much like it. It is no error: a type has no jobs while they have all ended and gone.
+// For who found no job of a type, and asked for no more than that, of a queue or of all: says so, with a type of some
+// job that is much like it. It is no error: a type has no jobs while they have all ended and gone.
 void note_missing_type(client& store, const command& c);
 
 // As a whole; io_error names it and the cause.

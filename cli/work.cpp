@@ -245,8 +245,8 @@ int check(const command& c) {
   for (const auto& [name, queue] : got->options.queues)
     std::printf("  %s: %u worker%s\n", name.c_str(), queue.workers, queue.workers == 1 ? "" : "s");
   if (const auto types = types_of_hosts(got->options); !types.empty())
-    std::printf("  types of a host: %s; `sluice work` has no handler of theirs, only noop and exec\n",
-                printable(joined(types, ", "), 300).c_str());
+    std::printf("  types that need a server of your own: %s; `sluice work` runs only noop%s\n",
+                printable(joined(types, ", "), 300).c_str(), got->options.allow_exec ? " and exec" : "");
   return 0;
 }
 

@@ -31,7 +31,7 @@ json value_of_words(const std::vector<std::string>& words, const char* example, 
 
 // Environment and flags laid over the tree. What names no place is a fault; a variable that is like none of the `known`
 // keys is another program's, and a warning. A fault of a place that a variable has set names the variable.
-void apply_overrides(json& tree, const source& from, const std::vector<std::string>& known, loaded& into);
-void name_variables(const source& from, const json& tree, std::vector<fault>& faults);
+json apply_overrides(const json& file, const source& from, const std::vector<std::string>& known, loaded& into);
+void name_variables(const source& from, const json& file, const json& tree, std::vector<fault>& faults);
 
 }  // namespace sluice::config

@@ -140,8 +140,7 @@ void read_exec(reader& from, exec_options& o) {
   keep(o.processes, r.number("processes", ranges::exec_limit));
   const auto key_file = r.text("key_file");
   keep(o.key_file, key_file);
-  if (key_file && key_file->empty())
-    r.fault_at("key_file", "must name a file; leave it out where any job may run");
+  if (key_file && key_file->empty()) r.fault_at("key_file", "must name a file; leave it out where any job may run");
 }
 
 // Answers the keys that a configuration may have.
@@ -205,15 +204,15 @@ std::vector<std::string> known_keys() {
 
 loaded load(const source& from, const checks& by) {
   loaded result;
-  json tree = parse_document(from.text, result.faults);
-  if (tree.is_null() && !result.faults.empty()) return result;
-  if (!tree.is_object()) {
+  const json file = parse_document(from.text, result.faults);
+  if (file.is_null() && !result.faults.empty()) return result;
+  if (!file.is_object()) {
     result.faults.push_back({"", "must be one JSON object"});
     return result;
   }
-  apply_overrides(tree, from, known_keys(), result);
+  const auto tree = apply_overrides(file, from, known_keys(), result);
   read_all(tree, by, from.text, result);
-  name_variables(from, tree, result.faults);
+  name_variables(from, file, tree, result.faults);
   return result;
 }
 

@@ -133,21 +133,27 @@ json value_of_words(const std::vector<std::string>& words, const char* example, 
   return value;
 }
 
-void apply_overrides(json& tree, const source& from, const std::vector<std::string>& known, loaded& into) {
-  const auto file = tree;
+json apply_overrides(const json& file, const source& from, const std::vector<std::string>& known, loaded& into) {
+  auto tree = file;
   for (const auto& [name, value] : from.environment)
     apply_variable(tree, file, name, value, known, into);
   for (const auto& set : from.sets)
     apply_set(tree, file, set, into);
+  return tree;
 }
 
-void name_variables(const source& from, const json& tree, std::vector<fault>& faults) {
+void name_variables(const source& from, const json& file, const json& tree, std::vector<fault>& faults) {
   for (const auto& [name, value] : from.environment) {
     std::string pointer;
     for (const auto& key : path_of(tree, name))
       pointer += "/" + escaped(key);
+    // A place that the variable names, or one around it that it has made.
+    const auto has_set = [&](const std::string& place) {
+      return place == pointer ||
+             (!place.empty() && pointer.starts_with(place + "/") && !file.contains(json::json_pointer(place)));
+    };
     for (auto& f : faults)
-      if (f.pointer == pointer) f.problem += cat(" (set by the environment variable ", printable(name, 200), ")");
+      if (has_set(f.pointer)) f.problem += cat(" (set by the environment variable ", printable(name, 200), ")");
   }
 }
 

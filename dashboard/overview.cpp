@@ -43,7 +43,7 @@ void check_types(const storage::queue_unknown& unknown, std::vector<trouble>& in
   std::vector<std::string> types;
   auto others = unknown.jobs;
   for (const auto& [type, count] : unknown.most) {
-    types.push_back(cat(count, " of type ", type.value));
+    types.push_back(cat(count, " of type ", bounded_utf8(type.value, 60)));
     others -= count;
   }
   if (others > 0) types.push_back(cat(others, " of other types"));
@@ -51,8 +51,9 @@ void check_types(const storage::queue_unknown& unknown, std::vector<trouble>& in
                                     [](const auto& one) { return one.first.value == exec_job_type; });
   into.push_back({"unknown_type", queue,
                   cat(text,
-                      unknown.types == 1 && !unknown.most.empty() ? cat("type ", unknown.most.front().first.value)
-                                                                  : cat("their types: ", listed(types)),
+                      unknown.types == 1 && !unknown.most.empty()
+                          ? cat("type ", bounded_utf8(unknown.most.front().first.value, 60))
+                          : cat("their types: ", listed(types)),
                       has_exec ? cat("; ", storage::messages::needs_allow_exec) : std::string())});
 }
 

@@ -358,7 +358,7 @@ struct server_info {
   time_point started_at;
   time_point heartbeat_at;
   durability store = durability::volatile_;  ///< Of the store that it works on.
-  bool has_filters = false;                  ///< Its program's: other processes cannot call their `on_enqueue`.
+  bool has_filters = false;                  ///< Whether its program has some, whose `on_enqueue` others cannot call.
 };
 
 }  // namespace sluice

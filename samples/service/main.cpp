@@ -19,7 +19,7 @@ struct invoice {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(invoice, order)
 
-// Every job says for which tenant it is, but those of schedules, which have no headers of their own.
+// Every job says for which tenant it is; those of schedules need not.
 class needs_tenant final : public sluice::filter {
 public:
   sluice::result<void> on_enqueue(sluice::new_job& job) override {

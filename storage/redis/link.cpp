@@ -50,6 +50,8 @@ result<void> authenticate(connection& c, const address& a, const credentials& wh
   if (!said) return refused(a, said.error().message);
   if (!said->root().is_error()) return {};
   const auto why = said->root().text();
+  if (why.find("without any password") != std::string_view::npos)
+    return refused(a, "it has set no password; leave that of the URL, of its file or of its variable out");
   // Only its first word: some errors quote what they were sent.
   return refused(a, cat("it refuses the user or password (", why.substr(0, why.find(' ')), ")"));
 }

@@ -10,6 +10,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/text.hpp"
 
@@ -75,8 +76,10 @@ const char* what_helps(long fault) {
 
 // A file that is being renewed may be right a moment later.
 error unusable(const char* what, const std::string& file) {
+  const auto why = last_error();
   return {errc::storage_unavailable,
-          cat("TLS: the file that ?", what, "= names, ", printable(file, 200), ", cannot be used: ", last_error())};
+          cat("TLS: the file that ?", what, "= names, ", printable(file, 200),
+              ", cannot be used: ", ::access(file.c_str(), R_OK) != 0 ? std::strerror(errno) : why)};
 }
 
 result<void> load_files(SSL_CTX* context, const tls_options& options) {

@@ -490,6 +490,19 @@ ON_EACH_STORE(
   audit(w);
 }
 
+ON_EACH_STORE("con-6 A parent behind its child in one call is missing for that child, and awaited by those behind it") {
+  const auto early = child({.id = "early"}, {.parents = {"p"}, .missing = when_missing::met});
+  const auto parent = child({.id = "p"}, {.parents = {"nobody"}, .missing = when_missing::met});
+  const auto late = child({.id = "late"}, {.parents = {"p"}});
+  const auto stored = ask(w, storage::enqueue_request{{early, parent, late}});
+  for (const auto& each : stored.each)
+    CHECK(each == errc::none);
+  CHECK(state(w, "early") == job_state::enqueued);
+  CHECK(state(w, "p") == job_state::enqueued);
+  CHECK(awaited(w, "late") == names{"p"});
+  audit(w);
+}
+
 ON_EACH_STORE("con-6 A job that is stored later under a missing parent's id is another job") {
   put_all(w, {"p"});
   REQUIRE(put_after(w, {.id = "c"}, {.parents = {"p", "nobody"}, .missing = when_missing::met}).each.at(0) ==

@@ -389,8 +389,8 @@ TEST_CASE("`sluice top` tells how many jobs wait whose type no server of their q
   CAPTURE(said.out);
   CHECK(said.out.find("all is well") == std::string::npos);
   CHECK(said.out.find("! 2 jobs wait in queue default for a server that knows type nop\n"
-                      "  sluice jobs --state enqueued --queue default --type nop  (lists them)\n") !=
-        std::string::npos);
+                      "  sluice jobs --state enqueued --queue default --type nop --store ") != std::string::npos);
+  CHECK(said.out.find("  (lists those of type nop)\n") != std::string::npos);
   const auto trouble = json::parse(w.sluice({"top", "--json"}).out).at("overview").at("troubles").at(0);
   CHECK(trouble.at("kind") == "unknown_type");
   CHECK(trouble.at("about") == "default");

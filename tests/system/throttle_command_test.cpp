@@ -109,7 +109,8 @@ TEST_CASE("wrong words about throttlers are exit 2 and name what was meant") {
   refused({"throttler", "set", "fixed_window:a", "limit=1"}, "interval must be given: a time of 1s to 366d");
   refused({"throttler", "set", "semaphor:a", "limit=1"}, "did you mean 'semaphore'?");
   refused({"throttler", "set", "a", "limit=1"}, "a throttler is KIND:NAME");
-  refused({"throttler", "remove", "semaphore:"}, "a throttler is KIND:NAME");
+  refused({"throttler", "remove", "semaphore:"}, "the name of the throttler is missing: semaphore:NAME");
+  refused({"throttler", "show", "semaphore"}, "the name of the throttler is missing: semaphore:NAME");
   refused({"throttler", "set", "semaphore:" + std::string(101, 'a'), "limit=1"}, "1 to 100");
   refused({"throttler", "show", ""}, "must not be empty");
   refused({"explain", ""}, "must not be empty");

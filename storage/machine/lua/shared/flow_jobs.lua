@@ -118,9 +118,9 @@ local function place_new(id, queue, f, unmet, letter_of_unmet)
   end
 end
 
--- Plans one that was read; answers what came of it and about whom, or what, and the place behind it: stored, and whom it replaced;
--- there, and the record that stands under its id already; missing, and the parent; no_group, sealed, cancelled or circle
--- (it would wait for itself), and the group; other_group, and the one in which it is there, or empty; or what
+-- Plans one that was read. Answers what came of it and about whom, or what, and the place behind it: stored, and whom it
+-- replaced; there, and the record that stands under its id already; missing, and the parent; no_group, sealed, cancelled
+-- or circle (it would wait for itself), and the group; other_group, and the one in which it is there, or empty; or what
 -- ask_for_key says, when it was not stored.
 local function plan_new(at)
   local id, queue, delay, record = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3]
@@ -188,7 +188,7 @@ local function plan_new(at)
     clock.start_by = math.max(1, now + delay + o.start_within)
   end
   local ended_as = place_new(id, queue, f, unmet, letter_of_unmet)
-  if ended_as or new_jobs.ends[id] then new_jobs.ends[id] = ended_as or '' end  -- a child before it missed it
+  if ended_as or new_jobs.ends[id] then new_jobs.ends[id] = ended_as or '' end  -- 'missing', for a child that came before it
   if ended_as then
     free_key(id, f)  -- now, as when this step is asked for again
     new_jobs.ended[#new_jobs.ended + 1] = {id, ended_as}

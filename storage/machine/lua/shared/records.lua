@@ -8,7 +8,7 @@ local function text_at(s, at)
   if to - 1 > #s then return nil end
   return sub(s, from, to - 1), to
 end
--- Small whole numbers as texts, which come often: Lua would print each anew.
+-- Whole numbers as texts, of which small ones come often: Lua would print each anew.
 local digits = setmetatable({}, {__index = function(known, n)
   known[n] = format('%d', n)
   return known[n]
