@@ -358,7 +358,8 @@ struct server_info {
   time_point started_at;
   time_point heartbeat_at;
   durability store = durability::volatile_;  ///< Of the store that it works on.
-  bool has_filters = false;                  ///< Whether its program has some, whose `on_enqueue` others cannot call.
+  /// Whether its program has filters, whose `on_enqueue` other processes cannot call.
+  bool has_filters = false;
 };
 
 }  // namespace sluice
