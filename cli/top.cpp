@@ -113,8 +113,10 @@ std::string command_for(const web::trouble& t, const web::known_store& known, co
 
 std::string page_of(const command& c, const web::known_store& known, const std::vector<queue_counts>& busy,
                     const std::optional<ends_seen>& now, const std::optional<ends_seen>& before) {
-  std::string out = cat(known.at ? format_time(*known.at) : "", "  ", known.queues.size(), " queues, ",
-                        known.servers.size(), " servers, ", known.schedules.size(), " schedules\n");
+  const auto number_of = [](std::size_t n, std::string_view what) { return cat(n, ' ', what, n == 1 ? "" : "s"); };
+  std::string out =
+      cat(known.at ? format_time(*known.at) : "", "  ", number_of(known.queues.size(), "queue"), ", ",
+          number_of(known.servers.size(), "server"), ", ", number_of(known.schedules.size(), "schedule"), '\n');
   const auto troubles = web::troubles_of(known);
   for (std::size_t i = 0; i < std::min(troubles.size(), max_troubles); ++i)
     out += cat("! ", printable(troubles[i].text, 300), '\n', command_for(troubles[i], known, c));

@@ -25,7 +25,7 @@ constexpr std::array rows{
     row{errc::group_closed, "group_closed", "The group was sealed or cancelled.", false},
     row{errc::not_found, "not_found", "There is no such job, queue, group, throttler or store.", false},
     row{errc::illegal_transition, "illegal_transition", "The job's state does not allow that.", false},
-    row{errc::stale_fence, "stale_fence", "The lease of this job or lock had run out; another may hold it now.", false},
+    row{errc::stale_fence, "stale_fence", "This run or lock is no longer yours; another may have it now.", false},
     row{errc::lock_held, "lock_held", "Another holds the lock.", true},
     row{errc::damaged_record, "damaged_record", "The stored record cannot be decoded; it is in quarantine.", false},
     row{errc::storage_full, "storage_full", "The store has no room; nothing was stored.", true},

@@ -25,8 +25,8 @@ enum class errc : std::uint8_t {
   group_closed,         ///< The group was sealed or cancelled; nothing was stored.
   not_found,            ///< No such job, queue, group, throttler or store.
   illegal_transition,   ///< The job's state does not allow that; nothing was changed.
-  stale_fence,          ///< The lease of this job or lock had run out, and another may hold it;
-                        ///< nothing was changed.
+  stale_fence,          ///< This run or lock is no longer yours, and another may have it: its lease ran out, or
+                        ///< somebody took it away. Nothing was changed.
   lock_held,            ///< Another holds the lock; the message says who and until when. Waiting may help.
   damaged_record,       ///< The stored record cannot be decoded; it is kept in quarantine.
   storage_full,         ///< The store has no room; nothing was stored. Waiting may help.

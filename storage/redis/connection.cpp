@@ -172,7 +172,10 @@ result<owned_reply> connection::next(steady_point deadline) {
       broken_ = cat("what it says is not the Redis protocol (", context_->reader->errstr, ")");
     else if (got) return owned_reply(static_cast<redisReply*>(got));
     // Said before it closed, replies count; only then its end does.
-    if (!broken_.empty()) return unavailable(broken_);
+    if (!broken_.empty()) {
+      const bool may_want_tls = received_ == 0 && !tls_;
+      return unavailable(cat(broken_, may_want_tls ? "; where its port speaks TLS, the URL begins with rediss" : ""));
+    }
     if (auto ready = wait(out_.empty() ? POLLIN : POLLIN | POLLOUT, deadline); !ready) return ready.error();
     send_some();
     read_some();

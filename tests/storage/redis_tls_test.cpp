@@ -100,6 +100,11 @@ TEST_CASE("A hint comes over TLS as well", "[redis]") {
   }));
 }
 
+TEST_CASE("A URL without TLS of a port that speaks it is told how such a URL begins", "[redis]") {
+  const tls_redis redis;
+  CHECK(says(why_not(cat("redis://:", password, "@127.0.0.1:", redis.port)), {"rediss"}));
+}
+
 TEST_CASE("A Redis whose certificate is not trusted gets no byte of a password", "[redis]") {
   // The words that it was told by others than this.
   long long own = 0;
