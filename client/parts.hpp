@@ -1,7 +1,11 @@
 // What a client is made of, for the files of this room.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
+#include <span>
+#include <type_traits>
 
 #include <sluice/client.hpp>
 
@@ -67,13 +71,36 @@ struct client::parts {
     return each;
   }
 
+  // So many cancels are told to servers by one hint: a cancel, once more, of one that was asked.
+  static constexpr std::size_t told_by_one_hint = 1'000;
+  std::vector<result<storage::change_answer>> cancel(const storage::shared_store::requests& all) {
+    if (all.size() == 1) return change(all);
+    std::vector<result<storage::change_answer>> each;
+    for (std::size_t from = 0; from < all.size(); from = each.size()) {
+      const auto slice = std::span(all).subspan(from, std::min(told_by_one_hint, all.size() - from));
+      storage::shared_store::requests some(slice.begin(), slice.end());
+      for (auto& one : some)
+        std::get<storage::cancel_request>(one).hints = false;
+      std::ranges::move(change(some), std::back_inserter(each));
+      for (std::size_t i = each.size(); i > from; --i) {
+        if (!each[i - 1] || !each[i - 1]->asked) continue;
+        const auto told = change({all[i - 1]}).front();
+        if (told ? told->asked : is_transient(told.error().code)) break;  // else it has ended meanwhile
+      }
+    }
+    return each;
+  }
+
   template <class Request>
   std::vector<result<storage::change_answer>> change(std::string_view what, const std::vector<job_id>& ids,
                                                      std::optional<job_state> only_in = {}) {
     storage::shared_store::requests all;
     for (const auto& id : ids)
       all.push_back(Request{id, only_in, options.by});
-    auto each = change(all);
+    auto each = [&] {
+      if constexpr (std::is_same_v<Request, storage::cancel_request>) return cancel(all);
+      else return change(all);
+    }();
     std::vector<std::string> done;
     for (std::size_t i = 0; i < ids.size(); ++i)
       if (each[i] && each[i]->changed) done.push_back(ids[i].value);

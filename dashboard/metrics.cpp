@@ -266,7 +266,7 @@ void add_counted(std::string& to, std::map<std::string, std::uint64_t>& overflow
       .add({}, all.occurrence_delay);
   family(to, "sluice_leases_lost_total", "counter", "Runs that this process took from servers that were silent.")
       .add({}, load(all.leases_lost));
-  family(to, "sluice_stale_fences_total", "counter", "Ends and renewals of runs that belonged to another by then.")
+  family(to, "sluice_stale_fences_total", "counter", "Ends and renewals of runs that were no longer the server's.")
       .add({}, load(all.stale_fences));
   family parked(to, "sluice_parked_total", "counter",
                 "Runs that a throttler did not let in, whose jobs wait in the store.");

@@ -311,6 +311,9 @@ struct cancel_request {
   job_id id;
   std::optional<job_state> only_in{};
   author by{};
+  // Whether a hint tells the servers, when the job runs; also when it was asked already. Each hint makes all of them
+  // renew what they run, so who cancels many lets one tell.
+  bool hints = true;
 };
 struct change_answer {
   errc code = errc::none;

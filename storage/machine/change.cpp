@@ -69,6 +69,7 @@ void ask(steps& x, const cancel_request& r, answer& into) {
   c.add("cancel").add(r.id.value).add(reason).add(r.only_in ? name_of(*r.only_in) : "");
   c.add(write_ended("cancelled", reason, duration::zero()));
   c.add(asked).add(write_ended("cancel_asked", asked, duration::zero()));
+  c.add(r.hints ? "1" : "0");
   send(x, std::move(c), r.id, into);
 }
 

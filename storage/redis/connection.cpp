@@ -74,6 +74,7 @@ result<std::unique_ptr<connection>> connection::open(const address& to, const st
   } else context = redisConnectUnixNonBlock(to.path.c_str());
   if (!context) return unavailable("out of memory");
   std::unique_ptr<connection> made(new connection(context, stop));
+  made->is_port_without_tls_ = to.path.empty() && !tls;
   if (context->err != 0) return failed(context->errstr);
   ::fcntl(context->fd, F_SETFD, FD_CLOEXEC);
   if (auto ready = made->wait(POLLOUT, deadline); !ready) return failed("it does not answer");
@@ -170,11 +171,15 @@ result<owned_reply> connection::next(steady_point deadline) {
     void* got = nullptr;
     if (redisReaderGetReply(context_->reader, &got) != REDIS_OK)
       broken_ = cat("what it says is not the Redis protocol (", context_->reader->errstr, ")");
-    else if (got) return owned_reply(static_cast<redisReply*>(got));
+    else if (got) {
+      has_answered_ = true;
+      return owned_reply(static_cast<redisReply*>(got));
+    }
     // Said before it closed, replies count; only then its end does.
     if (!broken_.empty()) {
-      const bool may_want_tls = received_ == 0 && !tls_;
-      return unavailable(cat(broken_, may_want_tls ? "; where its port speaks TLS, the URL begins with rediss" : ""));
+      const bool may_want_tls = is_port_without_tls_ && !has_answered_;
+      return unavailable(
+          cat(broken_, may_want_tls ? "; if its port speaks TLS, the URL has to begin with rediss" : ""));
     }
     if (auto ready = wait(out_.empty() ? POLLIN : POLLIN | POLLOUT, deadline); !ready) return ready.error();
     send_some();

@@ -99,6 +99,8 @@ private:
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
   std::string broken_;  // why nothing more comes
+  bool is_port_without_tls_ = false;
+  bool has_answered_ = false;
 };
 
 // Sends one command and waits for its reply; an error reply is an error.

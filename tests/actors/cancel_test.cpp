@@ -94,6 +94,28 @@ TEST_CASE("can-9 a handler is told by a hint that its job was cancelled and why,
   w.server->stop();
 }
 
+TEST_CASE("can-9 the cancels of one call are told by one hint", "[redis]") {
+  const redis_server redis;
+  cancel_world w(redis.url());
+  w.options.lease = 10min;
+  w.start();
+  const auto hints = [&] {
+    return std::stoull(redis.info("cmdstat_publish").substr(std::string_view("calls=").size()));
+  };
+  const std::vector ids{w.begin("waits"), w.begin("waits")};
+  const auto before = hints();
+  auto with_another = ids;
+  with_another.emplace_back("nobody");
+  CHECK(w.client->cancel(with_another).back().error().code == errc::not_found);
+  for (const auto& id : ids)
+    CHECK(w.becomes(id, job_state::deleted));
+  CHECK(hints() == before + 1);
+  for (const auto& told : w.client->cancel(ids))  // none of which runs
+    CHECK(told.value() == cancel_result::was_deleted);
+  CHECK(hints() == before + 1);
+  w.server->stop();
+}
+
 TEST_CASE("can-9 a handler is told by a client of its own process", "[sqlite]") {
   cancel_world w;
   w.options.lease = 10min;

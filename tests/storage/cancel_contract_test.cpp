@@ -269,7 +269,7 @@ ON_EACH_STORE("can-6 To cancel twice is once") {
   CHECK(again.code == errc::none);
   CHECK_FALSE(again.changed);
   CHECK(again.asked);
-  CHECK_FALSE(w.store().made_work());
+  CHECK_FALSE(w.store().made_work().has_work());
   CHECK(portrait(w) == before);
   cancelled(w, "b");
   CHECK_FALSE(cancel(w, "b").changed);
@@ -338,6 +338,21 @@ ON_EACH_STORE("can-9 Renewals and reports of progress tell who is asked to end a
   audit(w);
   REQUIRE(settle(w, j, how::failed) == errc::none);
   CHECK(get(w, "a").state == deleted);
+  audit(w);
+}
+
+ON_EACH_STORE("can-9 A cancel that is to give no hint gives none and the next one of the same job does") {
+  const auto tells = [&w](const std::string& id, bool hints) {
+    w.ask<storage::change_answer>(storage::cancel_request{job_id(id), {}, anna, hints});
+    return w.store().made_work().cancels;
+  };
+  const auto j = started(w, "runs");
+  put_all(w, {"waits"});
+  CHECK_FALSE(tells("runs", false));
+  CHECK(ask(w, storage::renew_request{{run_of(j)}, 30s}).cancelled.size() == 1);
+  CHECK(tells("runs", true));
+  CHECK_FALSE(tells("waits", true));
+  CHECK_FALSE(tells("waits", true));
   audit(w);
 }
 

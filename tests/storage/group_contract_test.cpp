@@ -279,6 +279,30 @@ ON_EACH_STORE("bat-9 A running member adds members behind the seal, and nobody e
   audit(w);
 }
 
+ON_EACH_STORE("bat-10 A hint that names too many queues still tells that a member is asked to end") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"runs"});
+  const auto runs = claim_one(w);
+  for (const char n : std::string("123456789")) {
+    const auto id = cat("waits-", n);
+    put_members(w, "g", {id});
+    const auto child = changed({.id = cat("behind-", n), .queue = cat("q", n)}, [&](prepared_job& j) {
+      flow_of(j).after.parents = {job_id(id)};
+      flow_of(j).after.on = parent_end::deleted;
+    });
+    REQUIRE(put(w, {child}).each.at(0) == errc::none);
+  }
+  REQUIRE(cancel_group(w, "g").code == errc::none);
+  promote(w);
+  const auto hint = w.store().made_work();
+  CHECK(hint.all_queues);
+  CHECK(hint.cancels);
+  CHECK(state(w, "behind-9") == job_state::enqueued);
+  REQUIRE(settle(w, runs, how::failed) == errc::none);
+  work_off(w);
+  audit(w);
+}
+
 ON_EACH_STORE("bat-10 No member of a cancelled group starts, those that wait are deleted, and its end is told") {
   with_callbacks(w, "g");
   put_members(w, "g", {"a", "b", "c"});

@@ -541,10 +541,10 @@ storage::change_answer model::apply(const storage::cancel_request& r) {
   if (j->seen.state == deleted) return {.changed = false};
   if (is_final(j->seen.state)) return {errc::illegal_transition, ""};
   if (j->seen.state == processing) {
+    cancels_ = cancels_ || r.hints;
     if (std::exchange(j->asked_to_end, true)) return {.changed = false, .asked = true};
     remember_hand(*j, "cancel_asked");
     j->seen.reason = stores_words;
-    cancels_ = true;
     return {.asked = true};
   }
   remember_hand(*j, "cancelled");

@@ -100,7 +100,7 @@ TEST_CASE("A hint comes over TLS as well", "[redis]") {
   }));
 }
 
-TEST_CASE("A URL without TLS of a port that speaks it is told how such a URL begins", "[redis]") {
+TEST_CASE("Without TLS at a port that speaks it the error names rediss", "[redis]") {
   const tls_redis redis;
   CHECK(says(why_not(cat("redis://:", password, "@127.0.0.1:", redis.port)), {"rediss"}));
 }

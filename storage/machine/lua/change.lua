@@ -3,6 +3,7 @@
 -- ARGV[3]: requeue, remove or cancel. ARGV[4]: id. ARGV[5]: the reason. ARGV[6]: the only state in which it is done, or
 -- empty for any. ARGV[7]: cause, error and time waited of the row that its history gets of this, as in a history. Of a run
 -- that runs, for remove ARGV[8]: the same of that run; for cancel ARGV[8]: the reason, ARGV[9]: the row, as ARGV[7].
+-- ARGV[10] of cancel: 1 when a hint tells the servers of a run that is asked, or was asked already.
 -- Answer: done, already (nothing changed), not_found or damaged; of a cancel of one that runs asked or, when it was so
 -- already, asking; or why its state does not allow that: processing,
 -- "throttled RESOURCE", "ended STATE", or "is STATE", which is not the only one. Then the hint.
@@ -32,10 +33,10 @@ if is_final and ARGV[3] == 'cancel' then return {'ended ' .. state, ''} end
 local row = at.kind == 'processing' and call('HGET', runs, id)
 local run = row and read_run(row)
 if run and ARGV[3] == 'cancel' then
-  if is_asked_to_end(run) then return {'asking', ''} end
+  if ARGV[10] == '1' then has_work('!') end
+  if is_asked_to_end(run) then return {'asking', finish()} end
   remember(p, '0', 0, now_text, '', ARGV[9])
   p.reason, run.has = ARGV[8], has_when_asked[run.has]
-  has_work('!')
   call('HSET', history, id, write_history(p))
   call('HSET', runs, id, write_run(run))
   return {'asked', finish()}

@@ -28,7 +28,8 @@ local function finish()
     end
   end
   if hint_size == 0 then return '' end
-  local hint = hint_size > max_named and '@ *' or hint_words
+  local of_many = hinted['!'] and '@ * !' or '@ *'
+  local hint = hint_size > max_named and of_many or hint_words
   -- Who may not publish is heard by the sweep.
   redis.pcall('PUBLISH', channel, ARGV[2] .. ' ' .. hint)
   return hint
