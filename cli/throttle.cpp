@@ -24,7 +24,7 @@ struct named_throttler {
 std::optional<named_throttler> read_name(const std::string& text) {
   const auto kind = kind_of(text);
   if (kind && text.size() > name_of(*kind).size() + 1) return named_throttler{*kind, text.substr(text.find(':') + 1)};
-  const auto kinds = throttler_kinds();
+  const auto& kinds = throttler_kinds();
   const auto begins = text.substr(0, text.find(':'));
   if (std::find(kinds.begin(), kinds.end(), begins) != kinds.end()) {
     usage_error(cat("the name of the throttler is missing: ", begins, ":NAME; `sluice throttlers` lists all"));
