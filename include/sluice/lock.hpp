@@ -70,7 +70,7 @@ public:
   /// released. A callback runs on a thread that the manager has for them alone: while one blocks no other is told.
   std::stop_token lost() const;
 
-  /// Ok: it was held until now, and is free; also when it is said again. stale_fence: it is no longer yours. Others: it
+  /// Ok: it was held until now, and is free; also when it is said again. stale_fence: it was lost before. Others: it
   /// may be held until its time to live has passed; asking again is safe.
   result<void> release();
 
