@@ -120,7 +120,7 @@ void add_throttler_commands(CLI::App& app, command& c) {
         ->type_name(throttler_prefixes());
     return sub;
   };
-  verb("set", set_help)->add_option("KEY=VALUE", c.words, "Its definition, as limit=4 interval=1h");
+  verb("set", set_help)->add_option("DEFINITION", c.words, "Its keys and values, as limit=4 interval=1h");
   verb("remove", "Removes one that no job holds or waits for");
   verb("show", "Shows one, with the first jobs that hold it and that wait for it");
   add_page_options(*verb("holders", "Lists the jobs that hold a mutex or semaphore, the oldest first"), c);
@@ -164,7 +164,7 @@ void add_recurring_commands(CLI::App& app, command& c) {
       ->add_option("--count", c.count, "How many runs (5)")
       ->check(CLI::Range(1u, 1'000u));
   auto* set = verb("set", set_recurring_help);
-  set->add_option("KEY=VALUE", c.words, "Its definition, as job=report every=90s");
+  set->add_option("DEFINITION", c.words, "Its keys and values, as job=report every=90s");
   add_key_option(*set, c);
   verb("remove", "Removes a schedule; jobs that it enqueued stay");
   auto* trigger = verb("trigger", "Enqueues one job of it now and prints its id");

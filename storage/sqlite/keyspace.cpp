@@ -332,7 +332,7 @@ std::string text_of(double n) {
   if (std::isinf(n)) return n > 0 ? "inf" : "-inf";
   if (is_whole(n)) return std::to_string(static_cast<std::int64_t>(n));
   std::array<char, 40> digits{};
-  const auto read = std::to_chars(digits.begin(), digits.end(), n, std::chars_format::general, 17);
+  const auto read = std::to_chars(digits.begin(), digits.end(), n);
   return std::string(digits.data(), read.ptr);
 }
 

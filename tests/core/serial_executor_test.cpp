@@ -1,10 +1,11 @@
 #include "core/serial_executor.hpp"
 
-#include <catch2/catch.hpp>
 #include <future>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "support/catch.hpp"
 
 using namespace sluice;
 

@@ -1,10 +1,6 @@
-// The main of every test program, for Catch2 2 and 3.
-#if __has_include(<catch2/catch_all.hpp>)
-#include <catch2/catch_session.hpp>
-#else
+// The main of every test program.
 #define CATCH_CONFIG_RUNNER
-#include <catch2/catch.hpp>
-#endif
+#include "support/catch.hpp"
 
 #include <cstdlib>
 #include <locale>

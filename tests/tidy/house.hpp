@@ -37,6 +37,7 @@ inline const std::vector<library> libraries{
     {"spdlog/", {"core/log.cpp"}},
     {"fmt/", {}},
     {"CLI/", {"cli/"}},
+    {"catch2/", {"tests/support/catch.hpp", "samples/testing_your_jobs/"}},  // versions 2 and 3 differ
     {"nlohmann/",
      {"include/sluice/json.hpp", "core/args_values.cpp", "core/recurring.cpp", "core/text.cpp", "core/throttlers.cpp",
       "config/", "dashboard/", "cli/exec/", "tests/", "samples/"}},
