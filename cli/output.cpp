@@ -341,7 +341,10 @@ std::string job_page_text(const job& j) {
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 void print_line(const std::string& text) { print(text + '\n'); }
 
-void note(const std::string& text) { std::fprintf(stderr, "sluice: %s\n", printable(text).c_str()); }
+void note(const std::string& text) {
+  log::flush(std::chrono::seconds(1));  // what led here stands before it, and nothing comes between two notes
+  std::fprintf(stderr, "sluice: %s\n", printable(text).c_str());
+}
 
 std::string sentence_of(const error& e) {
   auto text = e.message.empty() ? std::string(describe(e.code)) : e.message;
