@@ -25,7 +25,7 @@ std::vector<caf::actor> children_of(caf::actor_system& system, const root_actor&
 
 TEST_CASE("every actor below the root may be killed again and again while jobs run") {
   server_world w;
-  std::atomic<int> runs{0};
+  std::atomic<std::uint64_t> runs{0};
   const bool throttled = GENERATE(false, true);
   if (throttled) {
     w.options.throttlers = {{.kind = throttler_kind::semaphore, .name = "some", .limit = 2}};
@@ -36,10 +36,10 @@ TEST_CASE("every actor below the root may be killed again and again while jobs r
   REQUIRE(opened);
   auto e = *opened;
   e->keeper = std::make_shared<lease_keeper>(e, [](const auto&, fence) {});
-  const int jobs = throttled ? 1000 : 3000;
+  const std::uint64_t jobs = throttled ? 1000 : 3000;
   {
     std::thread producer([&] {
-      for (int i = 0; i < jobs; i += 100) {
+      for (std::uint64_t i = 0; i < jobs; i += 100) {
         std::vector<new_job> batch(100);
         for (auto& j : batch)
           j.type = job_type("count");

@@ -1,4 +1,5 @@
 #include "config/loading.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 
 using namespace sluice;
@@ -115,7 +116,7 @@ TEST_CASE("a throttler can be turned by an override") {
 }
 
 TEST_CASE("the example of the manual is read without faults") {
-  const auto manual = test::read_file(SLUICE_SOURCE_DIR "/docs/configuration.md");
+  const auto manual = test::read_file(test::source_path("docs/configuration.md"));
   const auto from = manual.find("```jsonc\n");
   REQUIRE(from != std::string::npos);
   const auto o = options_of(manual.substr(from + 9, manual.find("```", from + 9) - from - 9));
@@ -123,7 +124,7 @@ TEST_CASE("the example of the manual is read without faults") {
 }
 
 TEST_CASE("the manual has every key of throttlers, and every word") {
-  const auto manual = test::read_file(SLUICE_SOURCE_DIR "/docs/configuration.md");
+  const auto manual = test::read_file(test::source_path("docs/configuration.md"));
   for (const std::string word :
        {"throttlers", "kind",     "limit",          "interval",       "buckets",        "compatible",
         "key",        "capacity", "min_limit",      "max_limit",      "mode",           "acquire_and_release",

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 namespace {
 
 const job_id id("01jobid");
-constexpr std::int64_t some_day = 1'780'000'000'123'456;
+constexpr std::int64_t encoded_day = 1'780'000'000'123'456;
 
 job_content full_content() {
   job_content c;
@@ -25,7 +25,7 @@ job_content full_content() {
   c.headers = {{"trace", "abc"}, {"empty", ""}, {"binary", std::string("\0\xff\n", 3)}};
   c.retry = {3, backoff::exponential, duration(10s), duration(1h), 0.25, when_exhausted::remove};
   c.timeout = 5min;
-  c.created_at = from_micros(some_day);
+  c.created_at = from_micros(encoded_day);
   return c;
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("a job that says nothing of itself reads back") {
 }
 
 TEST_CASE("a job that was created when its id was made says so in a few bytes") {
-  const auto now = from_micros(some_day);
+  const auto now = from_micros(encoded_day);
   const auto own = make_job_id(now);
   job_content said;
   said.type = job_type("noop");
@@ -82,7 +82,7 @@ TEST_CASE("a job that was created when its id was made says so in a few bytes") 
 }
 
 TEST_CASE("the instant of creation reads back whatever the id is") {
-  const auto now = from_micros(some_day);
+  const auto now = from_micros(encoded_day);
   job_content said;
   said.type = job_type("t");
   for (const auto at : {now, now + 1us, now + 1ms, now - 1ms, from_micros(-1), from_micros(0)}) {

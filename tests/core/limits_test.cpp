@@ -21,7 +21,7 @@ result<prepared_job> prepare(const std::function<void(new_job&)>& change) {
   return enqueue_pipeline({}, {}).prepare(std::move(job), time_point{});
 }
 
-std::string nested(std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
+std::string brackets(std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
 
 std::string text_of(std::size_t bytes) { return '"' + std::string(bytes - 2, 'x') + '"'; }
 
@@ -41,7 +41,7 @@ TEST_CASE("a job beyond a limit is refused with the name of the limit") {
       {"args", invalid, [](auto& job) { job.args = ""; }},
       {"args", invalid, [](auto& job) { job.args = "{\"a\":}"; }},
       {"args", invalid, [](auto& job) { job.args = "\"\xff\""; }},
-      {"args", invalid, [](auto& job) { job.args = nested(65); }},
+      {"args", invalid, [](auto& job) { job.args = brackets(65); }},
       {"args", invalid, [](auto& job) { job.args = std::string(100'000, '['); }},
       {"args", errc::too_large, [](auto& job) { job.args = text_of(1024 * 1024 + 1); }},
       {"header", invalid, [](auto& job) { job.headers[""] = "v"; }},
@@ -76,7 +76,7 @@ TEST_CASE("a job at its limits is accepted") {
       [](auto& job) { job.queue = queue_name(std::string(200, 'x')); },
       [](auto& job) { job.id = job_id(std::string(200, 'x')); },
       [](auto& job) { job.args = text_of(1024 * 1024); },
-      [](auto& job) { job.args = nested(64); },
+      [](auto& job) { job.args = brackets(64); },
       [](auto& job) { job.headers["h"] = std::string(64 * 1024 - 1, 'x'); },
       [](auto& job) { job.headers["h"] = std::string("\0\xff", 2); },
       [](auto& job) { job.delay = 24h * 365 * 10; },

@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "dashboard/dashboard_world.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 #include "support/redis_server.hpp"
 #include "support/terminal.hpp"
@@ -114,8 +115,8 @@ void requeue_through_api(std::uint64_t count, const std::string& store) {
 
 void requeue_at_a_terminal(std::uint64_t count, const std::string& store) {
   failed_jobs jobs(count, store);
-  const std::vector<std::string> words = {SLUICE_PROGRAM, "requeue", "--all",   "--state", "failed",
-                                          "--type",       "twice",   "--store", jobs.w.url};
+  const std::vector<std::string> words = {
+      program_path("sluice"), "requeue", "--all", "--state", "failed", "--type", "twice", "--store", jobs.w.url};
   {
     terminal person(words);
     REQUIRE(person.shows(cat("requeue ", count, " jobs? [y/N]"), timeout));

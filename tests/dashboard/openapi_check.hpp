@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dashboard/routes.hpp"
+#include "support/places.hpp"
 
 namespace sluice::test {
 
@@ -49,7 +50,7 @@ public:
 
 private:
   openapi_check() {
-    std::ifstream file(std::string(SLUICE_SOURCE_DIR) + "/dashboard/openapi.json");
+    std::ifstream file(source_path("dashboard/openapi.json"));
     text_ = json::parse(file);
   }
 

@@ -6,6 +6,7 @@
 #include "dashboard/assets.hpp"
 #include "dashboard/dashboard_world.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 
 namespace sluice::test {
@@ -27,7 +28,7 @@ std::string unpacked(const std::string& bytes) {
 // The files of the source tree as they are to be served.
 std::map<std::string, std::string> files() {
   std::map<std::string, std::string> all;
-  for (const auto& entry : std::filesystem::directory_iterator(SLUICE_SOURCE_DIR "/dashboard/assets"))
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("dashboard/assets")))
     all[entry.path().filename().string()] = read_file(entry.path().string());
   auto& shell = all.at("index.html");
   const std::string mark = "@HASH@";
@@ -72,7 +73,7 @@ TEST_CASE("what is built in is what the source tree has, packed without a time o
     CAPTURE(one.name);
     CHECK(one.packed.substr(0, 9) == std::string_view("\x1f\x8b\x08\0\0\0\0\0\x02", 9));
     CHECK(unpacked(std::string(one.packed)) == one.plain);
-    if (one.name != "index.html") CHECK(one.plain == read_file(cat(SLUICE_SOURCE_DIR "/dashboard/assets/", one.name)));
+    if (one.name != "index.html") CHECK(one.plain == read_file(cat(source_path("dashboard/assets/"), one.name)));
   }
 }
 

@@ -360,7 +360,8 @@ void everything_ends(world& w, const program& p) {
   };
   define(w, "semaphore:s", 1);
   for (std::size_t n = 0; n < 3; ++n)  // one that is there stays, since to change it would open its lines
-    if (const auto& name = limiter_names[n]; limiter_record_of(w, name).definition.empty()) define(w, window(name, 0));
+    if (const auto& name = limiter_names[n]; limiter_record_of(w, name).definition.empty())
+      define(w, window_definition(name, 0));
   const auto end = [&](const job& j, const names& has) {
     const auto which = static_cast<std::size_t>(j.id.value[0]);
     const auto taken = take(w, j, wishes[which % wishes.size()]);

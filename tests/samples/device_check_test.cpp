@@ -4,6 +4,7 @@
 
 #include "dashboard/raw_client.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 #include "support/sockets.hpp"
 #include "system/work_world.hpp"
@@ -28,7 +29,7 @@ struct grants_world {
   using json = nlohmann::json;
 
   words role(const std::string& name, const words& options, const std::string& halt_after) const {
-    words all{SLUICE_DEVICE_CHECK, "--role", name, "--store", w.url};
+    words all{program_path("device_check"), "--role", name, "--store", w.url};
     all.insert(all.end(), options.begin(), options.end());
     if (!halt_after.empty()) all.insert(all.end(), {"--halt-after", halt_after});
     return all;
@@ -192,7 +193,7 @@ TEST_CASE("device_check: a poller and the demonstration end at a signal, and say
   CHECK(poller.exit_code(30s) == 1);
   CHECK(poller.log() == "unwanted open\n");
 
-  process program({SLUICE_DEVICE_CHECK, "--life", "600", "--page", "0"}, g.w.folder.file("log"));
+  process program({program_path("device_check"), "--life", "600", "--page", "0"}, g.w.folder.file("log"));
   REQUIRE(eventually([&] { return program.log().find("The grants are shown") != std::string::npos; }));
   program.signal(signal);
   CHECK(program.exit_code(30s) == 1);
@@ -225,7 +226,7 @@ TEST_CASE("device_check: of many devices at once one redeems the grant, and nobo
 
 TEST_CASE("device_check: its page shows three files and the jobs, and nothing else to nobody else") {
   temp_dir folder;
-  process program({SLUICE_DEVICE_CHECK, "--page", "0"}, folder.file("log"));
+  process program({program_path("device_check"), "--page", "0"}, folder.file("log"));
   std::smatch found;
   std::string log;
   REQUIRE(eventually([&] {
@@ -240,7 +241,7 @@ TEST_CASE("device_check: its page shows three files and the jobs, and nothing el
     return c.read_answer();
   };
   const auto status = [&](const std::string& what, const std::string& of) { return ask(what, of).substr(9, 3); };
-  const std::string sources = SLUICE_SOURCE_DIR "/samples/device_check/page/";
+  const std::string sources = source_path("samples/device_check/page/");
   for (const auto& [path, file] :
        std::map<std::string, std::string>{{"/", "index.html"}, {"/page.js", "page.js"}, {"/page.css", "page.css"}}) {
     const auto answer = ask("GET " + path, host);
@@ -266,7 +267,7 @@ TEST_CASE("device_check: a page that cannot listen says why") {
   temp_dir folder;
   const int taken = listen_on(local_at(0));
   const auto port = std::to_string(port_of(taken));
-  const auto program = run({SLUICE_DEVICE_CHECK, "--page", port}, folder.path().string());
+  const auto program = run({program_path("device_check"), "--page", port}, folder.path().string());
   CHECK(program.exit_code == 1);
   const auto why = "\nthe page cannot listen on port " + port + " of 127.0.0.1: Address already in use;";
   CHECK(program.err.find(why) != std::string::npos);

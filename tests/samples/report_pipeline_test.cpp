@@ -1,12 +1,13 @@
 // samples/report_pipeline, killed and started again.
 #include "samples/killed_sample.hpp"
+#include "support/places.hpp"
 
 namespace sluice::test {
 
 TEST_CASE("report_pipeline: a report is built once of all its pages, whenever its program is killed") {
   const auto store = GENERATE("SQLite", "Redis");
   CAPTURE(store);
-  killed_sample s(SLUICE_REPORT_PIPELINE, store);
+  killed_sample s(program_path("report_pipeline"), store);
   const auto members = [&] {
     const auto group = s.w.client->group("pages");
     return group ? group->open + group->succeeded + group->failed + group->deleted : 0;
@@ -34,7 +35,7 @@ TEST_CASE("report_pipeline: a report is built once of all its pages, whenever it
 TEST_CASE("report_pipeline: a program that is killed as it builds the report has built one all the same") {
   const auto store = GENERATE("SQLite", "Redis");
   CAPTURE(store);
-  killed_sample s(SLUICE_REPORT_PIPELINE, store);
+  killed_sample s(program_path("report_pipeline"), store);
   s.kill_when("the report is built", [&] { return s.book.entries("built") > 0; });
   const auto last = s.to_its_end();
   INFO(last.out << last.err);

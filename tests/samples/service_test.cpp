@@ -1,5 +1,6 @@
 // samples/service as a supervisor and a producer meet it.
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 #include "system/work_world.hpp"
 
@@ -21,7 +22,7 @@ void serve_and_stop(work_world& w) {
   w.configure("service.json",
               {{"dashboard", {{"listen", "localhost:0"}}},
                {"recurring", {{"pulse", {{"job", "invoice"}, {"args", {{"order", "p"}}}, {"every", "1s"}}}}}});
-  auto p = w.serve({SLUICE_SERVICE, w.folder.file("service.json")}, "service.log");
+  auto p = w.serve({program_path("service"), w.folder.file("service.json")}, "service.log");
 
   w.enqueue({invoice("fits", R"({"order": "o-7"})"), invoice("misfit", "{}")});
   REQUIRE(eventually([&] { return is_final(w.get("fits").state) && is_final(w.get("misfit").state); }));

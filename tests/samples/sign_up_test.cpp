@@ -1,12 +1,13 @@
 // samples/sign_up, killed and started again.
 #include "samples/killed_sample.hpp"
+#include "support/places.hpp"
 
 namespace sluice::test {
 
 TEST_CASE("sign_up: its promises hold whenever its program is killed") {
   const auto store = GENERATE("SQLite", "Redis");
   CAPTURE(store);
-  killed_sample s(SLUICE_SIGN_UP, store);
+  killed_sample s(program_path("sign_up"), store);
   s.kill_when("there is an account", [&] { return s.book.entries("account") > 0; });
   s.kill_when("the welcome is stored", [&] { return s.w.client->get("welcome-ada").ok(); });
   s.kill_when("letters are sent", [&] { return s.book.entries("letter") > 0; });

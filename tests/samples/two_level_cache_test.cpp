@@ -7,6 +7,7 @@
 #include "samples/two_level_cache/sqlite_level.hpp"
 #include "samples/two_level_cache/two_level_cache.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
 
@@ -338,8 +339,8 @@ TEST_CASE("a process that is killed in a rebuild holds nobody up for longer than
   const page_loader load = [](std::uint32_t number) { return loaded_page{"mine " + std::to_string(number), 2}; };
   REQUIRE(cache.page("games", 2, load).loaded);
 
-  sluice::test::process holder({SLUICE_CACHE_HOLDER, folder.url("locks.db"), folder.file("cache.db"), "games",
-                                std::to_string(lock_lives.count())},
+  sluice::test::process holder({sluice::test::program_path("cache_holder"), folder.url("locks.db"),
+                                folder.file("cache.db"), "games", std::to_string(lock_lives.count())},
                                folder.file("holder.log"));
   REQUIRE(eventually([&] { return holder.log().find("loading") != std::string::npos; }));
   const auto during = cache.page("games", 2, load);

@@ -5,6 +5,7 @@
 
 #include "scheduler/recurrence.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 using namespace sluice;
 using namespace sluice::scheduler;
@@ -13,7 +14,7 @@ using namespace std::chrono_literals;
 namespace {
 
 std::vector<std::string> names() {
-  std::ifstream file(SLUICE_SOURCE_DIR "/samples/cache_refresh/cache_refresh.json");
+  std::ifstream file(test::source_path("samples/cache_refresh/cache_refresh.json"));
   std::vector<std::string> found;
   const auto config = nlohmann::json::parse(file, nullptr, true, true);
   for (const auto& [name, schedule] : config.at("recurring").items())

@@ -11,7 +11,6 @@ namespace {
 using enum job_state;
 
 const author anna{"anna", "dashboard"};
-const std::string m = "mutex:m";
 
 void cancelled(world& w, const std::string& id) {
   const auto told = cancel(w, id, anna);

@@ -60,7 +60,7 @@ ON_EACH_STORE("A carried job that cannot be stored leaves the end as it is, and 
 ON_EACH_STORE("dag-6 A carried job holds its carrier's group open, and may run after the carrier") {
   REQUIRE(create(w, "g").code == errc::none);
   put_members(w, "g", {"a"});
-  REQUIRE(put(w, {behind("told", "g", parent_end::succeeded)}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {behind("told", "g", parent_end::succeeded)}).each.at(0) == errc::none);
   REQUIRE(seal(w, "g").code == errc::none);
   const auto a = claim_one(w);
   auto b = member("b", "g");
@@ -96,10 +96,10 @@ ON_EACH_STORE("A carried job may have the unique key of its carrier") {
   const auto keyed = [](const std::string& id) {
     return changed({.id = id}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; });
   };
-  REQUIRE(put(w, {keyed("a")}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {keyed("a")}).each.at(0) == errc::none);
   REQUIRE(settle(w, carrying(claim_one(w), {keyed("b")})) == errc::none);
   CHECK(state(w, "b") == job_state::enqueued);
-  CHECK(report(put(w, {keyed("c")})) == "duplicate b");
+  CHECK(report(put_jobs(w, {keyed("c")})) == "duplicate b");
   audit(w);
 }
 
@@ -115,6 +115,6 @@ ON_EACH_STORE("A job that is carried into an empty store and claimed by the same
   REQUIRE(told.next.jobs.size() == 1);
   CHECK(told.next.jobs[0].finish_in == std::optional<duration>(1min));
   auto c = changed({.id = "c"}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; });
-  CHECK(report(put(w, {c})) == "stored");
+  CHECK(report(put_jobs(w, {c})) == "stored");
   audit(w);
 }

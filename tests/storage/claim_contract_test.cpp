@@ -61,7 +61,7 @@ ON_EACH_STORE("The front line goes first") {
   audit(w);
 }
 
-ON_EACH_STORE("A claim asked again answers as the first time") {
+ON_EACH_STORE_AND_FILE("A claim asked again answers as the first time") {
   put_all(w, {"a", "b", "c", "d"});
   const auto request = claiming({.free = 2});
   const auto first = ask(w, request);
@@ -105,7 +105,7 @@ ON_EACH_STORE("The same number of another server or queue is another claim") {
   CHECK(ids(claim(w, {.free = 9, .server = "s1", .op = 7})) == names{"a"});
 }
 
-ON_EACH_STORE("Two requests of one server and queue under way at a time claim each for itself") {
+ON_EACH_STORE_AND_FILE("Two requests of one server and queue under way at a time claim each for itself") {
   put_all(w, {"a", "b", "c", "d"});
   const auto first = claiming({.op = 7, .slot = 0}), second = claiming({.op = 8, .slot = 1});
   // The later is carried out before the earlier.
@@ -304,7 +304,7 @@ ON_EACH_STORE("A type that starts at once is never claimed ahead") {
   audit(w);
 }
 
-ON_EACH_STORE("A paused queue takes jobs and starts none; running ones go on") {
+ON_EACH_STORE_AND_FILE("A paused queue takes jobs and starts none; running ones go on") {
   put_all(w, {"a", "b"});
   REQUIRE(put(w, {.id = "o", .queue = "other"}) == errc::none);
   const auto running = claim_one(w);

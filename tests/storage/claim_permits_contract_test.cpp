@@ -6,7 +6,6 @@ using namespace sluice::test;
 
 namespace {
 
-const std::string m = "mutex:m";
 const std::string s = "semaphore:s";
 
 claim_words wanting(const names& resources, std::uint32_t free, std::uint32_t ahead = 0, bool park = true) {

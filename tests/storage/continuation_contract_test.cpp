@@ -474,7 +474,7 @@ ON_EACH_STORE("con-14 Parents that must stay do not keep what is behind them") {
 ON_EACH_STORE(
     "con-14 Behind a parent that must stay the oldest of all queues is removed first, and none that is kept") {
   put_all(w, {"p", "old"});
-  put(w, std::vector{prepared({.id = "new", .queue = "other"})});
+  put_jobs(w, std::vector{prepared({.id = "new", .queue = "other"})});
   put_child(w, "c", {.parents = {"p"}, .on = parent_end::deleted});
   for (const auto* id : {"p", "old", "new"}) {
     w.clock.advance(1s);
@@ -659,7 +659,7 @@ ON_EACH_STORE("Every way to end does the same to every child") {
            flow_of(j).unique_key = "key";
            flow_of(j).unique.then = when_taken::replace;
          });
-         REQUIRE(report(put(in, std::vector{twin})) == "replaced " + id);
+         REQUIRE(report(put_jobs(in, std::vector{twin})) == "replaced " + id);
          REQUIRE(remove(in, twin.id.value).code == errc::none);
        },
        [](flow_options& flow) { flow.unique_key = "key"; }},
@@ -681,7 +681,7 @@ ON_EACH_STORE("Every way to end does the same to every child") {
             const auto parent = changed({.id = p}, [&](prepared_job& j) {
               if (ending.of) ending.of(flow_of(j));
             });
-            REQUIRE(put(w, std::vector{parent}).each.at(0) == errc::none);
+            REQUIRE(put_jobs(w, std::vector{parent}).each.at(0) == errc::none);
           }
           const after_words words{.parents = {p}, .on = on, .unless = unless};
           const std::string as = child_is;
@@ -746,7 +746,7 @@ ON_EACH_STORE("What an end owes to children that have gone meanwhile is not owed
     std::vector<prepared_job> some;
     for (int i = 0; i < 100; ++i)
       some.push_back(child({.id = cat("c", part, "-", i)}, {.parents = {"p"}, .on = parent_end::finished}));
-    put(w, some);
+    put_jobs(w, some);
   }
   end(w, "p");  // some of them are released
   for (const auto& j : list(w))

@@ -20,7 +20,7 @@ prepared_job timed(const std::string& id, const time_words& words) {
   });
 }
 void put_timed(world& w, const std::string& id, const time_words& words) {
-  REQUIRE(put(w, {timed(id, words)}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {timed(id, words)}).each.at(0) == errc::none);
 }
 void pass(world& w, duration time) {
   w.clock.advance(time);
@@ -183,7 +183,7 @@ ON_EACH_STORE("exp-5 What comes too late is stored as ended, so that its group a
   REQUIRE(create(w, "g").code == errc::none);
   auto late = timed("late", {.finish = 0s});
   flow_of(late).group = "g"_group;
-  REQUIRE(put(w, {late}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {late}).each.at(0) == errc::none);
   CHECK(how_it_ended(w, "late") == "failed, deadline");
   CHECK(group_in_words(w, "g") == "0 open, 0 succeeded, 1 failed, 0 deleted");
   put_timed(w, "unwanted", {.start = 0s});
@@ -226,7 +226,7 @@ ON_EACH_STORE("exp: many at one instant end in short steps, and none of them sta
     std::vector<prepared_job> some;
     for (int i = 0; i < 100; ++i)
       some.push_back(timed(cat(part, "-", i), {.start = 1min}));
-    put(w, some);
+    put_jobs(w, some);
   }
   w.clock.advance(1min);
   const auto steps = work_off(w);

@@ -159,7 +159,7 @@ TEST_CASE("After everything was pruned a file uses the pages of a new one and at
   beat(w, serving("falls silent", {"third:8"}));
   define(w, "semaphore:s", 2);
   for (const auto& name : windows)
-    define(w, window(name, 1));
+    define(w, window_definition(name, 1));
   enqueue_many(w);
   take_locks(w);
   put_schedules(w);

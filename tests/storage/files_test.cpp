@@ -167,7 +167,7 @@ private:
 
 }  // namespace
 
-ON_EACH_STORE("A store works beyond a thousand open files and leaves none of its own to other programs") {
+ON_EACH_STORE_AND_FILE("A store works beyond a thousand open files and leaves none of its own to other programs") {
   const many_open_files many;
   const auto before = open_files();
   REQUIRE(*before.rbegin() >= 1'100);

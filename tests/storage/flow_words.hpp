@@ -36,7 +36,7 @@ prepared_job changed(const job_words& words, Change&& change) {
   change(made);
   return made;
 }
-inline storage::enqueue_answer put(world& w, std::vector<prepared_job> jobs) {
+inline storage::enqueue_answer put_jobs(world& w, std::vector<prepared_job> jobs) {
   return ask(w, storage::enqueue_request{std::move(jobs)});
 }
 // What came of one: "stored", "same", "duplicate ID", "extended ID", "replaced ID", or the code of the refusal.
@@ -57,7 +57,7 @@ inline void put_members(world& w, const std::string& group, const names& ids) {
   std::vector<prepared_job> all;
   for (const auto& id : ids)
     all.push_back(member(id, group));
-  for (const auto code : put(w, std::move(all)).each)
+  for (const auto code : put_jobs(w, std::move(all)).each)
     REQUIRE(code == errc::none);
 }
 inline prepared_job behind(const std::string& id, const std::string& group, parent_end on,

@@ -43,7 +43,7 @@ ON_EACH_STORE("dag-1 Of a graph with one job at fault none is stored, and nothin
   REQUIRE(create(w, "g").code == errc::none);
   REQUIRE(put(w, {.id = "holder", .delay = 1h}) == errc::none);
   auto holder = changed({.id = "has-key", .delay = 1h}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; });
-  REQUIRE(report(put(w, {holder})) == "stored");
+  REQUIRE(report(put_jobs(w, {holder})) == "stored");
   auto replaces = changed({.id = "replaces"}, [](prepared_job& j) {
     flow_of(j).unique_key = "work/k";
     flow_of(j).unique.then = when_taken::replace;
@@ -65,7 +65,7 @@ ON_EACH_STORE("dag-1 A graph of which a part is there already, or whose unique k
   const auto keyed = [](const std::string& id) {
     return changed({.id = id}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; });
   };
-  REQUIRE(report(put(w, {keyed("first")})) == "stored");
+  REQUIRE(report(put_jobs(w, {keyed("first")})) == "stored");
   CHECK(reports(put_graph(w, {prepared({.id = "c"}), keyed("second")})) == names{"refused", "unique_conflict"});
   CHECK(ids(list(w)) == names{"a", "first"});
   audit(w);

@@ -9,9 +9,9 @@ namespace {
 // A group with three ways to be told of its end.
 void with_callbacks(world& w, const std::string& name) {
   REQUIRE(create(w, name).code == errc::none);
-  const auto told =
-      put(w, {behind("on-finished", name, parent_end::finished), behind("on-succeeded", name, parent_end::succeeded),
-              behind("on-first-failure", name, parent_end::first_failure)});
+  const auto told = put_jobs(
+      w, {behind("on-finished", name, parent_end::finished), behind("on-succeeded", name, parent_end::succeeded),
+          behind("on-first-failure", name, parent_end::first_failure)});
   for (const auto code : told.each)
     REQUIRE(code == errc::none);
 }
@@ -66,7 +66,7 @@ ON_EACH_STORE(
     flow_of(j).after.groups = {group_name("g")};
     flow_of(j).after.need = 2;
   });
-  REQUIRE(report(put(w, {child})) == "stored");
+  REQUIRE(report(put_jobs(w, {child})) == "stored");
   end(w, "a");
   auto told = explain(w, "child");
   CHECK(told.parents == 3);
@@ -93,7 +93,7 @@ ON_EACH_STORE("bat: get tells the group, the key, the times and the parents of a
     flow_of(j).after.parents = {job_id("a"), job_id("b")};
     flow_of(j).after.groups = {group_name("outer")};
   });
-  REQUIRE(report(put(w, {child})) == "stored");
+  REQUIRE(report(put_jobs(w, {child})) == "stored");
   const auto finish_by = w.clock.now() + 1h;
   end(w, "a");
   const auto told = get(w, "child").flow;
@@ -113,24 +113,24 @@ ON_EACH_STORE("bat: get tells the group, the key, the times and the parents of a
 ON_EACH_STORE("bat-1 A job that is stored already or is refused is not counted") {
   REQUIRE(create(w, "g").code == errc::none);
   put_members(w, "g", {"a"});
-  CHECK(report(put(w, {member("a", "g")})) == "same");
+  CHECK(report(put_jobs(w, {member("a", "g")})) == "same");
   auto orphan = member("b", "g");
   flow_of(orphan).after.parents = {job_id("nobody")};
-  CHECK(report(put(w, {orphan})) == "not_found");
+  CHECK(report(put_jobs(w, {orphan})) == "not_found");
   put_all(w, {"plain"});
-  CHECK(report(put(w, {member("plain", "g")})) == "id_conflict");  // it was stored without a group, and stays so
+  CHECK(report(put_jobs(w, {member("plain", "g")})) == "id_conflict");  // it was stored without a group, and stays so
   REQUIRE(create(w, "h").code == errc::none);
-  const auto moved = put(w, {member("a", "h")});
+  const auto moved = put_jobs(w, {member("a", "h")});
   CHECK(report(moved) == "id_conflict");
   CHECK(storage::report_of(job_id("a"), moved, 0).error().message.find("it is there already, in group g") !=
         std::string::npos);
   CHECK(group_in_words(w, "h") == "0 open, 0 succeeded, 0 failed, 0 deleted");
   auto twin = changed({.id = "t1"},
                       [](prepared_job& j) { flow_of(j).group = group_name("g"), flow_of(j).unique_key = "work/k"; });
-  CHECK(report(put(w, {twin})) == "stored");
+  CHECK(report(put_jobs(w, {twin})) == "stored");
   auto second = changed({.id = "t2"},
                         [](prepared_job& j) { flow_of(j).group = group_name("g"), flow_of(j).unique_key = "work/k"; });
-  CHECK(report(put(w, {second})) == "duplicate t1");
+  CHECK(report(put_jobs(w, {second})) == "duplicate t1");
   CHECK(group_in_words(w, "g") == "2 open, 0 succeeded, 0 failed, 0 deleted");
   audit(w);
 }
@@ -155,7 +155,7 @@ ON_EACH_STORE("bat-2 Members run before the seal, and nobody is told of an end b
 ON_EACH_STORE("bat-3 A group that is not sealed in time is cancelled") {
   REQUIRE(change_group(w, storage::change_group_request::what::create, {"g"_group, {}, 10min}).code == errc::none);
   put_members(w, "g", {"a"});
-  REQUIRE(put(w, {behind("told", "g", parent_end::deleted)}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {behind("told", "g", parent_end::deleted)}).each.at(0) == errc::none);
   CHECK(promote(w).next_in == std::optional<duration>(10min));
   w.clock.advance(10min);
   work_off(w);
@@ -261,20 +261,20 @@ ON_EACH_STORE("bat-9 A running member adds members behind the seal, and nobody e
   REQUIRE(create(w, "g").code == errc::none);
   put_members(w, "g", {"a"});
   REQUIRE(seal(w, "g").code == errc::none);
-  CHECK(report(put(w, {member("late", "g")})) == "group_closed");
+  CHECK(report(put_jobs(w, {member("late", "g")})) == "group_closed");
   const auto a = claim_one(w);
   const auto by = [](const job& run, const std::string& id) {
     auto made = member(id, "g");
     flow_of(made).added_by = {run.id, run.fence};
     return made;
   };
-  CHECK(report(put(w, {by(a, "b")})) == "stored");
-  CHECK(report(put(w, {by(a, "b")})) == "same");
+  CHECK(report(put_jobs(w, {by(a, "b")})) == "stored");
+  CHECK(report(put_jobs(w, {by(a, "b")})) == "same");
   put_all(w, {"stranger"});
   const auto stranger = claim(w, {.free = 2}).jobs.at(1).job;
-  CHECK(report(put(w, {by(stranger, "c")})) == "group_closed");
+  CHECK(report(put_jobs(w, {by(stranger, "c")})) == "group_closed");
   REQUIRE(settle(w, a) == errc::none);
-  CHECK(report(put(w, {by(a, "d")})) == "group_closed");
+  CHECK(report(put_jobs(w, {by(a, "d")})) == "group_closed");
   CHECK(group_in_words(w, "g") == "1 open, 1 succeeded, 0 failed, 0 deleted, sealed");
   audit(w);
 }
@@ -290,7 +290,7 @@ ON_EACH_STORE("bat-10 A hint that names too many queues still tells that a membe
       flow_of(j).after.parents = {job_id(id)};
       flow_of(j).after.on = parent_end::deleted;
     });
-    REQUIRE(put(w, {child}).each.at(0) == errc::none);
+    REQUIRE(put_jobs(w, {child}).each.at(0) == errc::none);
   }
   REQUIRE(cancel_group(w, "g").code == errc::none);
   promote(w);
@@ -308,13 +308,13 @@ ON_EACH_STORE("bat-10 No member of a cancelled group starts, those that wait are
   put_members(w, "g", {"a", "b", "c"});
   auto later = member("later", "g");
   later.delay = 1h;
-  REQUIRE(put(w, {later}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {later}).each.at(0) == errc::none);
   const auto a = claim_one(w);
   REQUIRE(cancel_group(w, "g").code == errc::none);
   CHECK(cancel_group(w, "g").changed == false);
   CHECK(claim(w, {.free = 9}).jobs.empty());  // before promote has come to them
   CHECK(state(w, "b") == job_state::deleted);
-  CHECK(report(put(w, {member("d", "g")})) == "group_closed");
+  CHECK(report(put_jobs(w, {member("d", "g")})) == "group_closed");
   work_off(w);
   CHECK(state(w, "c") == job_state::deleted);
   CHECK(state(w, "later") == job_state::deleted);
@@ -340,7 +340,7 @@ ON_EACH_STORE("bat-10 A group in a cancelled one is cancelled, and a cancelled o
   CHECK(group_in_words(w, "outer") == "2 open, 0 succeeded, 0 failed, 1 deleted");
   audit(w);
   REQUIRE(cancel_group(w, "outer").code == errc::none);
-  CHECK(report(put(w, {member("r2", "right")})) == "group_closed");
+  CHECK(report(put_jobs(w, {member("r2", "right")})) == "group_closed");
   CHECK(claim(w, {.free = 9}).jobs.empty());
   work_off(w);
   CHECK(state(w, "r") == job_state::deleted);
@@ -412,7 +412,7 @@ ON_EACH_STORE("bat-14 Success may wait for the job that is told of the end") {
   put_members(w, "g", {"a"});
   auto last = behind("last", "g", parent_end::succeeded);
   flow_of(last).after.parents = {job_id("on-finished")};
-  REQUIRE(put(w, {last}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {last}).each.at(0) == errc::none);
   REQUIRE(seal(w, "g").code == errc::none);
   end(w, "a");
   CHECK(state(w, "last") == job_state::awaiting);
@@ -426,7 +426,7 @@ ON_EACH_STORE("dag-4 Between two steps an empty group lets the join run") {
   REQUIRE(create(w, "fan").code == errc::none);
   auto join = behind("join", "fan", parent_end::succeeded);
   flow_of(join).after.parents = {job_id("first")};
-  REQUIRE(put(w, {join}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {join}).each.at(0) == errc::none);
   REQUIRE(seal(w, "fan").code == errc::none);
   end(w, "first");
   CHECK(state(w, "join") == job_state::enqueued);
@@ -441,7 +441,7 @@ ON_EACH_STORE("dag-5 Many gather by the counts of a group, whose last end is one
       ids.push_back(cat(part, "-", i));
     put_members(w, "g", ids);
   }
-  REQUIRE(put(w, {behind("join", "g", parent_end::succeeded)}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {behind("join", "g", parent_end::succeeded)}).each.at(0) == errc::none);
   REQUIRE(seal(w, "g").code == errc::none);
   end_all(w);
   CHECK(state(w, "join") == job_state::succeeded);
@@ -455,8 +455,8 @@ ON_EACH_STORE("A group has one name, and what cannot be made of it is said") {
   CHECK(create(w, "g", "outer").code == errc::illegal_transition);
   CHECK(create(w, "h", "nowhere").code == errc::not_found);
   CHECK(seal(w, "nowhere").code == errc::not_found);
-  CHECK(report(put(w, {member("a", "nowhere")})) == "not_found");
-  CHECK(report(put(w, {behind("b", "nowhere", parent_end::finished)})) == "not_found");
+  CHECK(report(put_jobs(w, {member("a", "nowhere")})) == "not_found");
+  CHECK(report(put_jobs(w, {behind("b", "nowhere", parent_end::finished)})) == "not_found");
   REQUIRE(seal(w, "outer").code == errc::none);
   CHECK(create(w, "h", "outer").code == errc::group_closed);
   CHECK(cancel_group(w, "outer").code == errc::illegal_transition);
@@ -469,12 +469,12 @@ ON_EACH_STORE("Who waits for a group that has ended is told in its own step") {
   REQUIRE(create(w, "g").code == errc::none);
   put_members(w, "g", {"a"});
   end(w, "a", how::failed);
-  CHECK(put(w, {behind("at-once", "g", parent_end::first_failure)}).each.at(0) == errc::none);
+  CHECK(put_jobs(w, {behind("at-once", "g", parent_end::first_failure)}).each.at(0) == errc::none);
   CHECK(state(w, "at-once") == job_state::enqueued);
   REQUIRE(seal(w, "g").code == errc::none);
-  CHECK(put(w, {behind("then", "g", parent_end::failed)}).each.at(0) == errc::none);
+  CHECK(put_jobs(w, {behind("then", "g", parent_end::failed)}).each.at(0) == errc::none);
   CHECK(state(w, "then") == job_state::enqueued);
-  CHECK(put(w, {behind("never", "g", parent_end::succeeded)}).each.at(0) == errc::none);
+  CHECK(put_jobs(w, {behind("never", "g", parent_end::succeeded)}).each.at(0) == errc::none);
   CHECK(state(w, "never") == job_state::deleted);
   audit(w);
 }
@@ -500,7 +500,7 @@ ON_EACH_STORE("bat-10 A member of a cancelled group that was deleted as unmet do
   REQUIRE(create(w, "g").code == errc::none);
   auto child = member("c", "g");
   flow_of(child).after.parents = {job_id("p")};
-  REQUIRE(put(w, {child, member("open", "g")}).each == std::vector<errc>(2, errc::none));
+  REQUIRE(put_jobs(w, {child, member("open", "g")}).each == std::vector<errc>(2, errc::none));
   end(w, "p", how::failed);
   REQUIRE(cancel_group(w, "g").code == errc::none);
   REQUIRE(requeue(w, "p").code == errc::none);
@@ -529,7 +529,7 @@ ON_EACH_STORE("bat-10 A member that is released by the step that would claim it 
   put_all(w, {"p"});
   auto c = member("c", "g");
   flow_of(c).after.parents = {job_id("p")};
-  REQUIRE(put(w, {c}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {c}).each.at(0) == errc::none);
   const auto p = claim_one(w);
   REQUIRE(cancel_group(w, "g").code == errc::none);
   const auto told = ask(w, storage::settle_request{{ended(p, how::succeeded)}, claiming({.free = 1})});
@@ -544,11 +544,11 @@ ON_EACH_STORE("Nobody waits for the group that it is in, also by way of others")
   REQUIRE(create(w, "inner", "outer").code == errc::none);
   auto in_inner = behind("a", "outer", parent_end::finished);
   flow_of(in_inner).group = "inner"_group;
-  CHECK(report(put(w, {in_inner})) == "invalid_argument");
-  REQUIRE(put(w, {behind("x", "outer", parent_end::finished)}).each.at(0) == errc::none);
+  CHECK(report(put_jobs(w, {in_inner})) == "invalid_argument");
+  REQUIRE(put_jobs(w, {behind("x", "outer", parent_end::finished)}).each.at(0) == errc::none);
   auto by_way = member("y", "outer");
   flow_of(by_way).after.parents = {job_id("x")};
-  CHECK(report(put(w, {by_way})) == "invalid_argument");
+  CHECK(report(put_jobs(w, {by_way})) == "invalid_argument");
   CHECK(group_in_words(w, "outer") == "1 open, 0 succeeded, 0 failed, 0 deleted");
   audit(w);
 }
@@ -566,7 +566,7 @@ ON_EACH_STORE("A parent that runs again does not bring back the members of a can
   put_all(w, {"p"});
   auto c = member("c", "g");
   flow_of(c).after.parents = {job_id("p")};
-  REQUIRE(put(w, {c}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {c}).each.at(0) == errc::none);
   end(w, "p", how::failed);
   CHECK(state(w, "c") == job_state::deleted);
   REQUIRE(cancel_group(w, "g").code == errc::none);

@@ -11,7 +11,6 @@ using namespace sluice::test;
 
 namespace {
 
-const std::string window = "fixed_window:w";
 const names resources = {"mutex:m", "mutex:n", "mutex:c", "semaphore:s", window};
 const names stocked_ids = {"fired", "done", "failed", "gone",  "lost",  "alien", "holds",  "waits", "windowed",
                            "runs",  "took", "had",    "woken", "ready", "later", "broken", "child"};

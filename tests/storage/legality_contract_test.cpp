@@ -11,7 +11,6 @@ namespace {
 
 using enum job_state;
 
-const std::string window = "fixed_window:w";
 const std::vector<names> wishes = {{"mutex:m"}, {"mutex:m", "mutex:n"}, {"mutex:n", "semaphore:s"}, {"semaphore:s"}};
 
 // A few people and servers that ask for anything at any time.
@@ -182,7 +181,7 @@ private:
 
 }  // namespace
 
-ON_EACH_STORE("Jobs move along legal transitions only, and the books stay right") {
+ON_EACH_STORE_AND_FILE("Jobs move along legal transitions only, and the books stay right") {
   const std::uint64_t seed = GENERATE(1, 2, 3);
   CAPTURE(seed);
   crowd people(w, seed);

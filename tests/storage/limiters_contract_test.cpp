@@ -7,8 +7,6 @@ using namespace sluice::test;
 
 namespace {
 
-const std::string m = "mutex:m";
-const std::string window = "fixed_window:w";
 const std::string news = "dynamic_window:news";
 
 // An update of what was just read, good from now on for ten seconds.
@@ -83,7 +81,7 @@ ON_EACH_STORE("A limiter has nothing in it at first") {
   audit(w);
 }
 
-ON_EACH_STORE("A limiter is swapped against the version that was read") {
+ON_EACH_STORE_AND_FILE("A limiter is swapped against the version that was read") {
   auto told = update_limiter(w, swapping(w, window, "one"));
   CHECK(told.updated);
   CHECK(portrait(told.limiter) == "version 1 state one definition ");
@@ -107,7 +105,7 @@ ON_EACH_STORE("A limiter is swapped against the version that was read") {
   audit(w);
 }
 
-ON_EACH_STORE("A state is kept byte for byte") {
+ON_EACH_STORE_AND_FILE("A state is kept byte for byte") {
   const std::string state = GENERATE(as<std::string>(), "", "it's \"quoted\" größe", std::string("\0\1\xff\r\n", 5),
                                      std::string(100'000, 's'));
   REQUIRE(update_limiter(w, swapping(w, window, state)).limiter.state == state);
@@ -570,7 +568,7 @@ ON_EACH_STORE("A dynamic window has a limiter and a line for each of its keys") 
   audit(w);
 }
 
-ON_EACH_STORE("A promotion tells which limiters may be looked at again until an update says otherwise") {
+ON_EACH_STORE_AND_FILE("A promotion tells which limiters may be looked at again until an update says otherwise") {
   defer(w, window, started(w, "a"));
   REQUIRE(open_at(w, window, window, w.clock.now() + 10s).updated);
   CHECK(one_throttler(w, window).about.next_at == w.clock.now() + 10s);
@@ -675,7 +673,7 @@ ON_EACH_STORE("A limiter whose keys open is named once") {
   audit(w);
 }
 
-ON_EACH_STORE("A definition is added then changed and told of") {
+ON_EACH_STORE_AND_FILE("A definition is added then changed and told of") {
   storage::define_request r{"semaphore:s", "{\"limit\":2}", 2, ""};
   CHECK(define(w, r) == defined::added);
   CHECK(define(w, r) == defined::unchanged);
@@ -711,7 +709,7 @@ ON_EACH_STORE("What was decided by an old definition is not carried out") {
   audit(w);
 }
 
-ON_EACH_STORE("Configuration changes a definition only when its own text is another one") {
+ON_EACH_STORE_AND_FILE("Configuration changes a definition only when its own text is another one") {
   const storage::define_request first{"semaphore:s", "{\"limit\":2}", 2, "limit = 2"};
   const storage::define_request by_hand{"semaphore:s", "{\"limit\":5}", 5, ""};
   const storage::define_request second{"semaphore:s", "{\"limit\":3}", 3, "limit = 3"};

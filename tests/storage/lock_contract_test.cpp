@@ -120,7 +120,7 @@ ON_EACH_STORE("Fence 0 holds no lock") {
   CHECK(ask(w, releasing(printer, fence{0})).code == errc::stale_fence);
 }
 
-ON_EACH_STORE("Fences of locks and of runs grow together") {
+ON_EACH_STORE_AND_FILE("Fences of locks and of runs grow together") {
   std::uint64_t last = 0;
   for (int i = 0; i < 5; ++i) {
     const auto held = lock(w, printer, by_a);

@@ -279,7 +279,7 @@ rc::Gen<program> any_program(int longest, int connections) {
   };
 }
 
-storage::define_request window(const std::string& limiter, int more) {
+storage::define_request window_definition(const std::string& limiter, int more) {
   throttler t;
   t.kind = kind_of(limiter).value();
   t.name = limiter.substr(limiter.find(':') + 1);
@@ -404,7 +404,7 @@ storage::request crowd::request(const command& c) {
     }
     case verb::define:
       if (c.more == 2) return storage::undefine_request{defined_by(c)};
-      if (c.choice >= 3) return window(defined_by(c), c.amount);
+      if (c.choice >= 3) return window_definition(defined_by(c), c.amount);
       return storage::define_request{"semaphore:s", cat("{\"limit\":", c.amount, "}"), number(c.amount), ""};
     case verb::ask: return ask_window(c);
     case verb::update_limiter: return update_limiter(c);
@@ -471,7 +471,7 @@ storage::request crowd::ask_window(const command& c) {
   if (c.time < 2 || views.empty()) views.push_back(limiter_record_of(w_, name));
   const auto back = c.time < 2 ? 1 : static_cast<std::size_t>(c.time) - 1;
   const auto& seen = views[views.size() - std::min(back, views.size())];
-  if (seen.definition.empty()) return window(name, c.amount);
+  if (seen.definition.empty()) return window_definition(name, c.amount);
   return step_of(seen, name, w_.clock.now(), c.amount == 2 ? std::vector<storage::run_key>() : runs_of(c), c.more != 2);
 }
 

@@ -72,7 +72,7 @@ inline const std::vector<names> wishes = {
 inline constexpr std::uint32_t all_of_them = 1'000;
 
 // A window as programs define it: more, or less, each time; its intervals stay as they are.
-storage::define_request window(const std::string& limiter, int more);
+storage::define_request window_definition(const std::string& limiter, int more);
 // What a throttler's actor would ask of the store about these runs, by the limiter as it was seen.
 storage::update_limiter_request step_of(const storage::limiter_record& seen, const std::string& limiter, time_point now,
                                         const std::vector<storage::run_key>& runs, bool may_park = true);

@@ -13,7 +13,7 @@ namespace {
 void with_child(world& w) {
   put_all(w, {"a"});
   const auto child = changed({.id = "b"}, [](prepared_job& j) { flow_of(j).after.parents = {job_id("a")}; });
-  REQUIRE(report(put(w, {child})) == "stored");
+  REQUIRE(report(put_jobs(w, {child})) == "stored");
 }
 void in_group(world& w) {
   REQUIRE(create(w, "g").code == errc::none);
@@ -21,7 +21,7 @@ void in_group(world& w) {
 }
 void in_ended_group(world& w) {
   in_group(w);
-  REQUIRE(report(put(w, {behind("b", "g", parent_end::succeeded)})) == "stored");
+  REQUIRE(report(put_jobs(w, {behind("b", "g", parent_end::succeeded)})) == "stored");
   REQUIRE(seal(w, "g").code == errc::none);
   end(w, "a");
 }
@@ -35,7 +35,7 @@ void put_keyed(world& w, unique_until until) {
     flow_of(j).unique.until = until;
     if (until == unique_until::period) flow_of(j).unique.period = 1h;
   });
-  REQUIRE(report(put(w, {keyed})) == "stored");
+  REQUIRE(report(put_jobs(w, {keyed})) == "stored");
 }
 void with_key(world& w) { put_keyed(w, unique_until::end); }
 void with_key_until_start(world& w) { put_keyed(w, unique_until::start); }
@@ -46,7 +46,7 @@ void ended_with_key(world& w) {
 }
 void with_time(world& w) {
   const auto timed = changed({.id = "a"}, [](prepared_job& j) { flow_of(j).start_within = 1h; });
-  REQUIRE(report(put(w, {timed})) == "stored");
+  REQUIRE(report(put_jobs(w, {timed})) == "stored");
 }
 
 // What holds when it was mended.
@@ -80,18 +80,19 @@ void group_ends_as_cancelled(world& w) {
 }
 void key_is_its_own(world& w) {
   const auto twin = changed({.id = "b"}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; });
-  CHECK(report(put(w, {twin})) == "duplicate a");
+  CHECK(report(put_jobs(w, {twin})) == "duplicate a");
   end(w, "a");
-  CHECK(report(put(w, {twin})) == "stored");
+  CHECK(report(put_jobs(w, {twin})) == "stored");
 }
 void key_is_its_own_until_its_start(world& w) {
   const auto twin = changed({.id = "b"}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; });
-  CHECK(report(put(w, {twin})) == "duplicate a");
+  CHECK(report(put_jobs(w, {twin})) == "duplicate a");
   claim_one(w);
-  CHECK(report(put(w, {twin})) == "stored");
+  CHECK(report(put_jobs(w, {twin})) == "stored");
 }
 void key_is_free(world& w) {
-  CHECK(report(put(w, {changed({.id = "b"}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; })})) == "stored");
+  CHECK(report(put_jobs(w, {changed({.id = "b"}, [](prepared_job& j) { flow_of(j).unique_key = "work/k"; })})) ==
+        "stored");
 }
 void key_is_free_in_time(world& w) {
   w.clock.advance(1h);
@@ -468,7 +469,7 @@ ON_HARMED_STORES("The repair tells of a first failure as of one, not as of an en
   TestType w;
   REQUIRE(create(w, "g").code == errc::none);
   put_members(w, "g", {"a", "b"});
-  REQUIRE(put(w, {behind("told", "g", parent_end::first_failure)}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {behind("told", "g", parent_end::first_failure)}).each.at(0) == errc::none);
   w.command({"ZREM", "after:@g", "told"});
   end(w, "a", how::given_up);
   CHECK_FALSE(told(w).empty());
@@ -483,7 +484,7 @@ ON_HARMED_STORES("The repair makes a lost row of two parents anew, which needs b
   TestType w;
   put_all(w, {"a", "b"});
   auto child = changed({.id = "c"}, [](prepared_job& j) { flow_of(j).after.parents = {job_id("a"), job_id("b")}; });
-  REQUIRE(put(w, {child}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {child}).each.at(0) == errc::none);
   w.command({"HDEL", "flow", "c"});
   repaired(w);
   CHECK(told(w) == names{});
@@ -519,7 +520,7 @@ ON_HARMED_STORES("The repair mends all of a parent's children and all members of
       flow_of(j).after.parents = {job_id("a")};
       flow_of(j).group = group_name("g");
     }));
-  for (const auto code : put(w, std::move(jobs)).each)
+  for (const auto code : put_jobs(w, std::move(jobs)).each)
     REQUIRE(code == errc::none);
   for (const auto* key : {"after:a", "members:g", "groups", "flow_mark"})
     w.command({"DEL", key});
@@ -574,7 +575,7 @@ ON_HARMED_STORES("A child that needs more parents than it names needs all of the
   TestType w;
   put_all(w, {"a", "b"});
   auto child = changed({.id = "c"}, [](prepared_job& j) { flow_of(j).after.parents = {job_id("a"), job_id("b")}; });
-  REQUIRE(put(w, {child}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {child}).each.at(0) == errc::none);
   w.command({"HSET", "flow", "c", "0 3 0 0 s d 2 01:a01:b"});
   end(w, "a");
   CHECK(state(w, "c") == job_state::awaiting);
@@ -593,7 +594,7 @@ ON_HARMED_STORES("Who lost his key to another as his start came to nothing is no
       flow_of(j).unique_key = "work/k";
       flow_of(j).unique.until = unique_until::start;
     });
-    REQUIRE(report(put(w, {twin})) == "stored");
+    REQUIRE(report(put_jobs(w, {twin})) == "stored");
     if (is_parked) REQUIRE(take(w, a, {"mutex:m"}).starts_with("parked "));
     else REQUIRE(settle(w, a, how::given_back) == errc::none);
     claim_one(w, {.queue = "other"});

@@ -171,7 +171,7 @@ ON_EACH_STORE("A retry with delay is scheduled, and promoted to the tail when du
   audit(w);
 }
 
-ON_EACH_STORE("A settle asked again answers as the first time and changes nothing") {
+ON_EACH_STORE_AND_FILE("A settle asked again answers as the first time and changes nothing") {
   put_all(w, {"a"});
   const auto running = claim_one(w);
   const auto end = GENERATE(how::succeeded, how::failed, how::removed, how::retry, how::given_back, how::deferred);
@@ -293,7 +293,7 @@ ON_EACH_STORE("The history keeps the last twenty runs") {
   audit(w);
 }
 
-ON_EACH_STORE("Fences grow, whatever the clock does and across reopening") {
+ON_EACH_STORE_AND_FILE("Fences grow, whatever the clock does and across reopening") {
   put_all(w, {"a"});
   fence last;
   for (const duration step : {duration(0s), duration(-2h), duration(0s), duration(5h), duration(-100h), duration(1s)}) {

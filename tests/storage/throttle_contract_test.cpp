@@ -6,7 +6,6 @@ using namespace sluice::test;
 
 namespace {
 
-const std::string m = "mutex:m";
 const std::string x = "mutex:x";
 const std::string y = "mutex:y";
 
@@ -146,7 +145,7 @@ ON_EACH_STORE("Two jobs that name two permits in different order do not block ea
   audit(w);
 }
 
-ON_EACH_STORE("Asking again is the same grant and counts once") {
+ON_EACH_STORE_AND_FILE("Asking again is the same grant and counts once") {
   REQUIRE(define(w, "semaphore:s", 2) == defined::added);
   const auto a = holding(w, "a", {m, "semaphore:s"});
   const auto before = portrait(w);
@@ -214,7 +213,7 @@ ON_EACH_STORE("A run that is no more gets nothing") {
   audit(w);
 }
 
-ON_EACH_STORE("A parked job waits as throttled and has used no attempt") {
+ON_EACH_STORE_AND_FILE("A parked job waits as throttled and has used no attempt") {
   holding(w, "a", {m});
   REQUIRE(put(w, {.id = "b"}) == errc::none);
   REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
@@ -320,7 +319,7 @@ ON_EACH_STORE("A woken job may start without asking again") {
   audit(w);
 }
 
-ON_EACH_STORE("A claim tells for each job what it has already and tells it again") {
+ON_EACH_STORE_AND_FILE("A claim tells for each job what it has already and tells it again") {
   const auto a = holding(w, "a", {m});
   const auto b = holding(w, "b", {x});
   parked(w, "c", {m});
@@ -780,7 +779,7 @@ ON_EACH_STORE("A woken job that no server here knows keeps its reservation while
   audit(w);
 }
 
-ON_EACH_STORE("A job that was woken in vain three times keeps what it has") {
+ON_EACH_STORE_AND_FILE("A job that was woken in vain three times keeps what it has") {
   const auto x1 = holding(w, "x1", {x});
   const auto y1 = holding(w, "y1", {y});
   parked(w, "j", {x, y});
@@ -878,7 +877,7 @@ ON_EACH_STORE("What a deleted job kept goes to the next") {
   audit(w);
 }
 
-ON_EACH_STORE("Strict permits stay with their job until it is final") {
+ON_EACH_STORE_AND_FILE("Strict permits stay with their job until it is final") {
   const auto first = holding(w, "a", {m}, {.strict = true});
   parked(w, "b", {m}, "q");
   const auto way = GENERATE(as<std::string>(), "retry", "later", "given back", "lost");

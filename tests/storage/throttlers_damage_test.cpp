@@ -7,8 +7,6 @@ using namespace sluice::test;
 
 namespace {
 
-const std::string m = "mutex:m";
-
 template <class Answer, class Request>
 Answer asked(world& w, Request r) {
   return w.ask<Answer>(std::move(r));

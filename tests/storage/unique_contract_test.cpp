@@ -24,7 +24,7 @@ prepared_job keyed(const std::string& id, const key_words& words = {}) {
   });
 }
 std::string put_key(world& w, const std::string& id, const key_words& words = {}) {
-  return report(put(w, {keyed(id, words)}));
+  return report(put_jobs(w, {keyed(id, words)}));
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ ON_EACH_STORE("uni: one job at a time has a key, until its end") {
 }
 
 ON_EACH_STORE("uni-1 Of two in one call, and of two calls in one batch, one is stored") {
-  const auto told = put(w, {keyed("a"), keyed("b")});
+  const auto told = put_jobs(w, {keyed("a"), keyed("b")});
   CHECK(report(told, 0) == "stored");
   CHECK(report(told, 1) == "duplicate a");
   const std::vector<storage::request> batch{storage::enqueue_request{{keyed("c", {.key = "work/2"})}},
@@ -84,7 +84,7 @@ ON_EACH_STORE("uni-3 The key stays through losses and retries, and each end for 
   REQUIRE(remove(w, "d").code == errc::none);
   auto orphan = keyed("e");
   flow_of(orphan).after.parents = {job_id("c")};
-  CHECK(report(put(w, {orphan})) == "stored");  // and ends at once as unmet
+  CHECK(report(put_jobs(w, {orphan})) == "stored");  // and ends at once as unmet
   CHECK(state(w, "e") == job_state::deleted);
   CHECK(put_key(w, "f") == "stored");
   audit(w);
@@ -186,7 +186,7 @@ ON_EACH_STORE("uni-8 Who waits for a throttler is replaced with its place, and w
   CHECK(put_key(w, "a") == "stored");
   REQUIRE(take(w, claim_one(w), {"semaphore:s"}).starts_with("parked "));
   auto child = changed({.id = "child"}, [](prepared_job& j) { flow_of(j).after.parents = {job_id("a")}; });
-  REQUIRE(put(w, {child}).each.at(0) == errc::none);
+  REQUIRE(put_jobs(w, {child}).each.at(0) == errc::none);
   CHECK(put_key(w, "b", {.then = when_taken::replace}) == "replaced a");
   CHECK(waiters(w, "semaphore:s") == names{});
   CHECK(state(w, "child") == job_state::deleted);
@@ -197,7 +197,7 @@ ON_EACH_STORE("uni-8 A job that would take the place of its own parent is refuse
   CHECK(put_key(w, "a") == "stored");
   auto child = keyed("child", {.then = when_taken::replace});
   flow_of(child).after.parents = {job_id("a")};
-  const auto told = put(w, {child});
+  const auto told = put_jobs(w, {child});
   CHECK(report(told) == "invalid_argument");
   CHECK(storage::report_of(job_id("child"), told, 0).error().message.find("its parent a has its unique key") !=
         std::string::npos);
@@ -205,9 +205,9 @@ ON_EACH_STORE("uni-8 A job that would take the place of its own parent is refuse
   CHECK_FALSE(look(w, "child").found.has_value());
   audit(w);
   const auto running = claim_one(w);
-  CHECK(report(put(w, {child})) == "duplicate a");  // nobody would be replaced
+  CHECK(report(put_jobs(w, {child})) == "duplicate a");  // nobody would be replaced
   REQUIRE(settle(w, running) == errc::none);
-  CHECK(report(put(w, {child})) == "stored");  // its parent has ended, and the key is free
+  CHECK(report(put_jobs(w, {child})) == "stored");  // its parent has ended, and the key is free
   audit(w);
 }
 
@@ -271,7 +271,7 @@ ON_EACH_STORE("uni-12 A child that awaits has its key already") {
   put_all(w, {"p"});
   auto child = keyed("c");
   flow_of(child).after.parents = {job_id("p")};
-  CHECK(report(put(w, {child})) == "stored");
+  CHECK(report(put_jobs(w, {child})) == "stored");
   CHECK(put_key(w, "d") == "duplicate c");
   audit(w);
 }
@@ -279,7 +279,7 @@ ON_EACH_STORE("uni-12 A child that awaits has its key already") {
 ON_EACH_STORE("uni-1 Of two in one call that would replace each other one is stored, also when it is asked again") {
   const key_words replaces{.then = when_taken::replace};
   for (int time = 0; time < 2; ++time) {
-    CHECK(report(put(w, {keyed("a", replaces), keyed("b", replaces)}), 1) == "duplicate a");
+    CHECK(report(put_jobs(w, {keyed("a", replaces), keyed("b", replaces)}), 1) == "duplicate a");
     CHECK(state(w, "a") == job_state::enqueued);
   }
   audit(w);

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "storage/machine/script.hpp"
+#include "support/places.hpp"
 
 namespace sluice::test {
 
@@ -37,11 +38,11 @@ private:
   std::deque<std::string> kept_;
 };
 
-// The scripts as they were released (layout_4/freeze).
+// The scripts as they were released (freeze_layout).
 class released_layout_4 : public version {
 public:
   released_layout_4() : version(4) {
-    std::ifstream in(SLUICE_SOURCE_DIR "/tests/storage/layout_4/scripts.txt");
+    std::ifstream in(built_path("tests/storage/layout_4/scripts.txt"));
     std::string name, hash, text;
     const auto keep = [&] {
       for (std::size_t i = 0; i < storage::machine::script_count; ++i)

@@ -68,9 +68,11 @@ struct sqlite_file_world : folder_holder, world {
   sqlite_file_world() : world(folder.url()) {}
 };
 
-// One server for all tests of a program; each world has the prefix of its own.
+// One server for all tests of a program; each world has the prefix of its own. It is emptied before a world that is
+// alone, or whoever walks over its keys would walk over those of all worlds before.
 struct redis_world : world {
-  redis_world() : world(server().url() + "&prefix=w" + std::to_string(++worlds)) {}
+  redis_world() : world(next_url()) {}
+  ~redis_world() override { --alive; }
 
   static redis_server& server() {
     static redis_server one;
@@ -78,7 +80,12 @@ struct redis_world : world {
   }
 
 private:
-  static inline int worlds = 0;
+  static std::string next_url() {
+    if (alive++ == 0) server().command({"FLUSHALL"});
+    return server().url() + "&prefix=w" + std::to_string(++worlds);
+  }
+
+  static inline int worlds = 0, alive = 0;
 };
 
 }  // namespace sluice::test

@@ -2,6 +2,7 @@
 #include <sqlite3.h>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 #include "system/work_world.hpp"
 
@@ -173,9 +174,10 @@ TEST_CASE("options may stand before or after the words") {
   work_world w;
   const auto url = w.folder.url();
   const auto at = w.folder.path().string();
-  CHECK(run({SLUICE_PROGRAM, "--store", url, "enqueue", "--id", "a", "default", "noop", "{}"}, at).out == "a\n");
-  CHECK(run({SLUICE_PROGRAM, "enqueue", "default", "noop", "{}", "--in", "1h", "--id", "b", "--store", url}, at).out ==
-        "b\n");
+  CHECK(run({program_path("sluice"), "--store", url, "enqueue", "--id", "a", "default", "noop", "{}"}, at).out ==
+        "a\n");
+  CHECK(run({program_path("sluice"), "enqueue", "default", "noop", "{}", "--in", "1h", "--id", "b", "--store", url}, at)
+            .out == "b\n");
   CHECK(w.get("b").state == job_state::scheduled);
   CHECK(w.sluice({"enqueue", "default", "noop", "{}", "--id", "a"}).exit_code == 0);
   CHECK(w.sluice({"enqueue", "default", "noop", "[]", "--id", "a"}).exit_code == 1);
@@ -188,14 +190,14 @@ TEST_CASE("wrong words are exit 2 and refusals are exit 1 with the reason on std
   CHECK(w.sluice({"enqueue", "default"}).exit_code == 2);
   CHECK(w.sluice({"jobs", "--state", "running"}).exit_code == 2);
   CHECK(w.sluice({"enqueue", "default", "noop", "{}", "--in", "soon"}).exit_code == 2);
-  CHECK(run({SLUICE_PROGRAM, "jobs"}, w.folder.path().string()).exit_code == 2);
+  CHECK(run({program_path("sluice"), "jobs"}, w.folder.path().string()).exit_code == 2);
   const auto bad = w.sluice({"enqueue", "default", "noop", "{not json"});
   CHECK(bad.exit_code == 1);
   CHECK(bad.err.find("args") != std::string::npos);
   CHECK(bad.out.empty());
   CHECK(w.sluice({"show", "nobody"}).exit_code == 1);
   CHECK(w.sluice({"enqueue", "a b", "noop", "{}"}).exit_code == 1);
-  CHECK(run({SLUICE_PROGRAM, "queues", "--store", "mysql://x"}, w.folder.path().string()).exit_code == 1);
+  CHECK(run({program_path("sluice"), "queues", "--store", "mysql://x"}, w.folder.path().string()).exit_code == 1);
   CHECK(w.sluice({"--help"}).exit_code == 0);
   for (const std::vector<std::string>& empty : {std::vector<std::string>{"enqueue", "", "noop", "{}"},
                                                 {"enqueue", "default", "noop", "{}", "--id", ""},
@@ -226,7 +228,7 @@ TEST_CASE("a queue that nobody knows cannot be resumed and is not made by it") {
 
 TEST_CASE("output that cannot be written is exit 1") {
   work_world w;
-  const auto to_full = SLUICE_PROGRAM " enqueue default noop '{}' --store " + w.folder.url() + " > /dev/full";
+  const auto to_full = program_path("sluice") + " enqueue default noop '{}' --store " + w.folder.url() + " > /dev/full";
   const auto said = run({"sh", "-c", to_full}, w.folder.path().string());
   CHECK(said.exit_code == 1);
   CHECK(said.err.find("output") != std::string::npos);
@@ -235,7 +237,7 @@ TEST_CASE("output that cannot be written is exit 1") {
 TEST_CASE("one file has one lock whatever name leads to it") {
   work_world w;
   std::filesystem::create_symlink(w.folder.file("jobs.db"), w.folder.file("link.db"));
-  CHECK(run({SLUICE_PROGRAM, "enqueue", "default", "noop", "{}", "--store", w.folder.url("link.db")},
+  CHECK(run({program_path("sluice"), "enqueue", "default", "noop", "{}", "--store", w.folder.url("link.db")},
             w.folder.path().string())
             .exit_code == 0);
   CHECK_FALSE(std::filesystem::exists(w.folder.file("link.db.lock")));
@@ -245,8 +247,8 @@ TEST_CASE("one file has one lock whatever name leads to it") {
 TEST_CASE("commands side by side without a server wait for each other") {
   work_world w;
   w.client.reset();
-  const auto loop = "for i in $(seq 150); do " SLUICE_PROGRAM " enqueue default noop '{}' --store " + w.folder.url() +
-                    " >/dev/null || exit 1; done";
+  const auto loop = "for i in $(seq 150); do " + program_path("sluice") + " enqueue default noop '{}' --store " +
+                    w.folder.url() + " >/dev/null || exit 1; done";
   process one({"sh", "-c", loop}, w.folder.file("one.log"));
   process two({"sh", "-c", loop}, w.folder.file("two.log"));
   CHECK(one.exit_code(60s) == 0);
@@ -306,16 +308,16 @@ TEST_CASE("check names every fault with its pointer and work starts nothing") {
       file,
       R"({"storage": "mysql://x", "lease": "soon", "queues": {"": {}, "a": {"workers": 0, "worker": 2, "worker": 2}}, "graze": "1s"})");
   for (const char* command : {"check", "work"}) {
-    const auto said = run({SLUICE_PROGRAM, command, file}, folder.path().string());
+    const auto said = run({program_path("sluice"), command, file}, folder.path().string());
     CHECK(said.exit_code == 1);
     for (const char* pointer :
          {"/storage: ", "/lease: ", "/queues/: ", "/queues/a/workers: ", "/queues/a/worker: ", "/graze: "})
       CHECK(said.err.find(pointer) != std::string::npos);
     CHECK(said.err.find("grace") != std::string::npos);
   }
-  CHECK(run({SLUICE_PROGRAM, "check", folder.file("missing.json")}, folder.path().string()).exit_code == 1);
+  CHECK(run({program_path("sluice"), "check", folder.file("missing.json")}, folder.path().string()).exit_code == 1);
   write_file(file, R"({"storage": "sqlite:x.db" /* fine */})");
-  CHECK(run({SLUICE_PROGRAM, "check", file, "--set", "/queues/default/workers=3"}, folder.path().string())
+  CHECK(run({program_path("sluice"), "check", file, "--set", "/queues/default/workers=3"}, folder.path().string())
             .out.find("default: 3") != std::string::npos);
 }
 
@@ -450,7 +452,7 @@ TEST_CASE("exec runs what is allowed, where and within what is said, and tells n
 
 TEST_CASE("a user of exec jobs that cannot be fails the start, and says why") {
   work_world w(json{{"exec", {{"user", "nobody-of-that-name"}}}});
-  process p({SLUICE_PROGRAM, "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
+  process p({program_path("sluice"), "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
   CHECK(p.exit_code(20s) == 1);
   CHECK(p.log().find("/exec/user") != std::string::npos);
 }
@@ -468,8 +470,8 @@ TEST_CASE("the words of a server that ps shows hold no password") {
   redis_server server({.password = "hunter2hunter2"});
   work_world w(json::object(), server.url());
   write_file(w.folder.file("other.json"), R"({"queues": {"default": {}}})");
-  auto p =
-      w.serve({SLUICE_PROGRAM, "work", w.folder.file("other.json"), "--set", "/storage=" + server.url()}, "work.log");
+  auto p = w.serve({program_path("sluice"), "work", w.folder.file("other.json"), "--set", "/storage=" + server.url()},
+                   "work.log");
   const auto words = read_file("/proc/" + std::to_string(p.pid()) + "/cmdline");
   CHECK(words.find("redis.sock") != std::string::npos);
   CHECK(words.find("hunter2") == std::string::npos);
@@ -512,7 +514,7 @@ TEST_CASE("a server whose file turns out to be damaged says so and ends with exi
                        nullptr, nullptr, nullptr) == SQLITE_OK);
     sqlite3_close(db);
   }
-  process p({SLUICE_PROGRAM, "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
+  process p({program_path("sluice"), "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
   CHECK(p.exit_code(30s) == 1);
   CHECK(p.log().find("storage_damaged") != std::string::npos);
   CHECK(p.log().find("never used") != std::string::npos);

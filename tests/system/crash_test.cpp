@@ -1,5 +1,6 @@
 // What survives when a `sluice work` is killed, stopped or told to end.
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "system/work_world.hpp"
 
 namespace sluice::test {
@@ -176,8 +177,9 @@ TEST_CASE("a job that kills its server is failed as lost after three losses and 
       [&] {
         if (!p->alive()) {
           ++deaths;
-          p = std::make_unique<process>(std::vector<std::string>{SLUICE_PROGRAM, "work", w.folder.file("sluice.json")},
-                                        w.folder.file("work.log"));
+          p = std::make_unique<process>(
+              std::vector<std::string>{program_path("sluice"), "work", w.folder.file("sluice.json")},
+              w.folder.file("work.log"));
         }
         const auto c = w.counts();
         return c.failed == 1 && c.succeeded == 40;

@@ -1,5 +1,6 @@
 // `sluice cron` as an operator meets it.
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
 
@@ -7,7 +8,7 @@ namespace sluice::test {
 namespace {
 
 ran sluice_cron(std::vector<std::string> words) {
-  words.insert(words.begin(), {SLUICE_PROGRAM, "cron"});
+  words.insert(words.begin(), {program_path("sluice"), "cron"});
   const temp_dir folder;
   return run(words, folder.path());
 }

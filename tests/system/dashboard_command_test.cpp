@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "dashboard/raw_client.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 #include "system/work_world.hpp"
 
@@ -51,7 +52,7 @@ public:
 private:
   static std::string body_of(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
   static std::vector<std::string> words(const std::string& url, std::vector<std::string> more) {
-    std::vector<std::string> all{SLUICE_PROGRAM, "dashboard", "--store", url, "--listen", "localhost:0"};
+    std::vector<std::string> all{program_path("sluice"), "dashboard", "--store", url, "--listen", "localhost:0"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -202,7 +203,7 @@ TEST_CASE("the sample clients in Python and JavaScript store a job and see its e
   work_world w;
   auto server = w.work();
   dashboard_process d(w.url, w.folder.file("dashboard.log"), {"--allow-changes"});
-  const auto clients = cat(SLUICE_SOURCE_DIR, "/samples/http_clients/");
+  const auto clients = source_path("samples/http_clients/");
   for (const auto* program : {"python3", "node"}) {
     if (!is_here(program)) continue;
     const auto file = clients + (program == std::string("node") ? "sluice_client.mjs" : "sluice_client.py");
@@ -271,7 +272,7 @@ TEST_CASE("what would be wrong with a dashboard is found by `sluice check`, at i
   work_world w;
   const auto check = [&](const nlohmann::json& dashboard) {
     w.configure("wrong.json", {{"dashboard", dashboard}});
-    return run({SLUICE_PROGRAM, "check", w.folder.file("wrong.json")}, w.folder.path().string());
+    return run({program_path("sluice"), "check", w.folder.file("wrong.json")}, w.folder.path().string());
   };
   for (const auto& [dashboard, fault] :
        {std::pair(nlohmann::json{{"listen", "0.0.0.0:80"}}, "/dashboard/listen: the dashboard would be open"),
@@ -292,7 +293,7 @@ TEST_CASE("a server whose dashboard finds its port taken claims no job") {
   REQUIRE(w.sluice({"enqueue", "default", "noop", "{}", "--id", "a"}).exit_code == 0);
   const auto port = first.url().substr(first.url().rfind(':'));
   w.configure("second.json", {{"dashboard", {{"listen", "localhost" + port}}}});
-  const auto said = run({SLUICE_PROGRAM, "work", w.folder.file("second.json")}, w.folder.path().string());
+  const auto said = run({program_path("sluice"), "work", w.folder.file("second.json")}, w.folder.path().string());
   CHECK(said.exit_code == 1);
   CHECK(said.err.find("cannot start the dashboard") != std::string::npos);
   CHECK(said.err.find("working on") == std::string::npos);
@@ -412,7 +413,7 @@ TEST_CASE("SIGINT ends `sluice top` also while the store is away") {
   REQUIRE(w.sluice({"enqueue", "lonely", "noop", "{}"}).exit_code == 0);
   const auto pid = w.folder.file("pid"), shown = w.folder.file("shown");
   process terminal(
-      {"script", "-qefc", cat("echo $$ > ", pid, "; exec ", SLUICE_PROGRAM, " top --store ", w.url), shown},
+      {"script", "-qefc", cat("echo $$ > ", pid, "; exec ", program_path("sluice"), " top --store ", w.url), shown},
       w.folder.file("terminal.log"));
   REQUIRE(eventually([&] { return read_file(shown).find("lonely") != std::string::npos; }));
   redis.stop_process();

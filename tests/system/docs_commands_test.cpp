@@ -7,6 +7,7 @@
 
 #include "core/text.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 #include "support/redis_server.hpp"
 #include "support/temp_dir.hpp"
@@ -39,7 +40,7 @@ struct block {
 };
 
 std::vector<page> pages() {
-  const std::string root = SLUICE_SOURCE_DIR;
+  const std::string root = source_path();
   std::vector<std::string> names{"README.md"};
   for (const auto& entry : std::filesystem::directory_iterator(root + "/docs"))
     if (entry.path().extension() == ".md") names.push_back("docs/" + entry.path().filename().string());
@@ -126,7 +127,7 @@ trap end EXIT
 
 struct home {
   temp_dir folder;
-  std::string programs = std::string(SLUICE_PROGRAM).substr(0, std::string(SLUICE_PROGRAM).rfind('/'));
+  std::string programs = program_path("sluice").substr(0, program_path("sluice").rfind('/'));
 
   home() {
     write_file(folder.file("before"), before_a_page);

@@ -4,6 +4,7 @@
 #include <sluice/exec_key.hpp>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 #include "system/work_world.hpp"
 
@@ -162,7 +163,7 @@ TEST_CASE("a key that others may read fails the start, and an enqueue that would
   write_file(key, key_text);
   ::chmod(key.c_str(), 0644);
   work_world w(json{{"exec", {{"key_file", key}}}});
-  process p({SLUICE_PROGRAM, "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
+  process p({program_path("sluice"), "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
   CHECK(p.exit_code(20s) == 1);
   CHECK(says(p.log(), "/exec/key_file"));
   CHECK(says(p.log(), "chmod 600 " + key));

@@ -1,6 +1,7 @@
 // What `sluice` says of filters that are code in another process.
 #include "storage/shared_store.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "system/work_world.hpp"
 
 namespace sluice::test {
@@ -30,7 +31,7 @@ struct beating_world {
   }
 
   ran sluice(names words) {
-    words.insert(words.begin(), SLUICE_PROGRAM);
+    words.insert(words.begin(), program_path("sluice"));
     words.insert(words.end(), {"--store", folder.url()});
     return run(words, folder.path().string());
   }

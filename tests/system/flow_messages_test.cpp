@@ -3,6 +3,7 @@
 #include <map>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 #include "system/work_world.hpp"
 
@@ -88,14 +89,14 @@ TEST_CASE(
   auto middle = at_the_end;
   for (const auto& [id, state] : in_the_middle)
     middle[id] = state;
-  process first({SLUICE_FLOW_HOST, w.url}, w.folder.file("first.log"));
+  process first({program_path("flow_host"), w.url}, w.folder.file("first.log"));
   eventually([&] { return !first.alive() || told_by_the_command(w) == middle; }, 60s);
   CHECK(complaint_in(first.log()).empty());
   REQUIRE(told_by_the_command(w) == middle);
   first.signal(SIGKILL);
   REQUIRE(first.exit_code(20s) == -SIGKILL);
 
-  process second({SLUICE_FLOW_HOST, w.url}, w.folder.file("second.log"));
+  process second({program_path("flow_host"), w.url}, w.folder.file("second.log"));
   const auto code = second.exit_code(120s);
   CHECK(complaint_in(second.log()).empty());
   CHECK(code == 0);

@@ -10,6 +10,7 @@
 
 #include "core/text.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 #include "support/redis_server.hpp"
 #include "support/temp_dir.hpp"
@@ -87,7 +88,7 @@ struct lock_world {
   void start_one() {
     const auto name = cat("w", ++born);
     processes.push_back(std::make_unique<process>(
-        std::vector<std::string>{SLUICE_LOCK_WORKER, store, log, name, std::to_string(ttl.count())},
+        std::vector<std::string>{program_path("lock_worker"), store, log, name, std::to_string(ttl.count())},
         folder.file(name + ".log")));
     by_name[name] = processes.back().get();
   }

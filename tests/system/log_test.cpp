@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "system/work_world.hpp"
 
 namespace sluice::test {
@@ -14,7 +15,7 @@ using nlohmann::json;
 
 // As a shell says it: 2>FILE, 2>&-. The rest of its output is in work.log.
 process work_redirected(work_world& w, const std::string& how) {
-  return w.serve({"sh", "-c", "exec \"$@\" " + how, "sh", SLUICE_PROGRAM, "work", w.folder.file("sluice.json")},
+  return w.serve({"sh", "-c", "exec \"$@\" " + how, "sh", program_path("sluice"), "work", w.folder.file("sluice.json")},
                  "work.log");
 }
 
@@ -112,7 +113,7 @@ TEST_CASE("jobs run and SIGTERM ends a server whose standard error takes nothing
 TEST_CASE("work logs from a level and in a format that are words of its own") {
   work_world w(two_queues);
   const auto until_it_stops = [&](const std::vector<std::string>& words, const std::string& log) {
-    std::vector<std::string> argv{SLUICE_PROGRAM, "work", w.folder.file("sluice.json")};
+    std::vector<std::string> argv{program_path("sluice"), "work", w.folder.file("sluice.json")};
     argv.insert(argv.end(), words.begin(), words.end());
     auto p = w.serve(argv, log);
     p.signal(SIGTERM);
@@ -129,7 +130,7 @@ TEST_CASE("work logs from a level and in a format that are words of its own") {
 
   for (const auto& [option, allowed] : {std::pair{"--log-level", "warning"}, {"--log-format", "json"}}) {
     const auto said =
-        run({SLUICE_PROGRAM, "work", w.folder.file("sluice.json"), option, "loud"}, w.folder.path().string());
+        run({program_path("sluice"), "work", w.folder.file("sluice.json"), option, "loud"}, w.folder.path().string());
     CHECK(said.exit_code == 2);
     CHECK(said.err.find(option) != std::string::npos);
     CHECK(said.err.find(allowed) != std::string::npos);

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 ran sluice(std::vector<std::string> words, const std::string& url) {
   const temp_dir elsewhere;
-  words.insert(words.begin(), SLUICE_PROGRAM);
+  words.insert(words.begin(), program_path("sluice"));
   words.insert(words.end(), {"--store", url});
   return run(words, elsewhere.path().string());
 }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "system/worker_world.hpp"
 
 namespace sluice::test {
@@ -135,7 +136,7 @@ TEST_CASE("two jobs that kill their server are failed as lost and twenty others 
   const bool over = eventually(
       [&] {
         if (!server || !server->alive())
-          server.emplace(std::vector<std::string>{SLUICE_PROGRAM, "work", w.folder.file("sluice.json")},
+          server.emplace(std::vector<std::string>{program_path("sluice"), "work", w.folder.file("sluice.json")},
                          w.folder.file("work.log"));
         return w.counts().failed == 2 && w.counts().succeeded == 20;
       },

@@ -8,6 +8,7 @@
 #include "core/instant.hpp"
 #include "core/text.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 #include "system/work_world.hpp"
 
@@ -124,7 +125,7 @@ void kill_and_stop(int processes, std::chrono::seconds how_long) {
 // The schedules of samples/cache_refresh by name, each in each minute.
 json thirty(const json& stagger) {
   const auto config =
-      json::parse(read_file(SLUICE_SOURCE_DIR "/samples/cache_refresh/cache_refresh.json"), nullptr, true, true);
+      json::parse(read_file(source_path("samples/cache_refresh/cache_refresh.json")), nullptr, true, true);
   json all;
   for (const auto& [name, of_sample] : config.at("recurring").items())
     all[name] = {{"job", "noop"}, {"cron", "* * * * *"}, {"stagger", stagger}};

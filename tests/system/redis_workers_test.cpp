@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/instant.hpp"
 #include "support/catch.hpp"
 #include "support/fault_proxy.hpp"
+#include "support/places.hpp"
 #include "system/worker_world.hpp"
 
 namespace sluice::test {
@@ -364,7 +366,8 @@ TEST_CASE("a server and an enqueuer whose clocks are a day ahead or behind chang
   const auto shift = GENERATE(as<std::string>(), "86400", "-86400");
   CAPTURE(shift);
   const auto shifted = [&](std::vector<std::string> argv) {
-    argv.insert(argv.begin(), {"env", "LD_PRELOAD=" SLUICE_SHIFTED_CLOCK, "TEST_CLOCK_SHIFT=" + shift, SLUICE_PROGRAM});
+    argv.insert(argv.begin(), {"env", "LD_PRELOAD=" + program_path("libshifted_clock.so"), "TEST_CLOCK_SHIFT=" + shift,
+                               program_path("sluice")});
     return argv;
   };
   auto right = w.work("right.log");
@@ -373,6 +376,18 @@ TEST_CASE("a server and an enqueuer whose clocks are a day ahead or behind chang
     const auto all = w.client->servers();
     return all && all->size() == 2;
   }));
+  // Its clock is wrong: it dates what it logs by that.
+  const auto first_line_at = [&](const std::string& log) {
+    std::optional<time_point> at;
+    REQUIRE(eventually([&] {
+      const auto lines = read_file(w.folder.file(log));
+      at = parse_time(lines.substr(0, lines.find(' ')));
+      return at.has_value();
+    }));
+    return *at;
+  };
+  const auto ahead = std::chrono::round<std::chrono::hours>(first_line_at("wrong.log") - first_line_at("right.log"));
+  REQUIRE(ahead == std::chrono::seconds(std::stoi(shift)));
   const auto enqueue = [&](const std::string& id, const std::string& in) {
     const auto done = run(shifted({"enqueue", "default", "noop", "{}", "--in", in, "--id", id, "--store", w.url}),
                           w.folder.path().string());

@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "dashboard/raw_client.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 #include "system/work_world.hpp"
 
@@ -161,7 +162,7 @@ TEST_CASE("a server on Redis shows no secret, however it was told of it") {
     by_sentinel("sentinel_password_variable=SECRET_OF_SENTINEL");
   }
   work_world w(settings, redis.tcp_url());
-  names all{SLUICE_PROGRAM, "work", w.folder.file("sluice.json"), "--log-level", "debug"};
+  names all{program_path("sluice"), "work", w.folder.file("sluice.json"), "--log-level", "debug"};
   all.insert(all.end(), words.begin(), words.end());
   auto server = w.serve(std::move(all), "work.log");
   set.clear();
@@ -198,7 +199,7 @@ TEST_CASE("what is said of wrong words and wrong configurations shows no secret 
   };
   const auto nobody = "redis://user:" + store_password + "@127.0.0.1:1/0";
   const auto wrong = [&](names words) {
-    words.insert(words.begin(), SLUICE_PROGRAM);
+    words.insert(words.begin(), program_path("sluice"));
     const auto said = run(words, folder.path().string());
     CHECK(said.exit_code != 0);
     shows_none(words[1], said.out + said.err);

@@ -1,5 +1,6 @@
 // Throttlers and explanations as an operator meets them.
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "system/work_world.hpp"
 
 namespace sluice::test {
@@ -123,7 +124,7 @@ TEST_CASE("wrong words about throttlers are exit 2 and name what was meant") {
 
 TEST_CASE("a configuration whose throttlers make no sense is told by check") {
   work_world w(json{{"throttlers", {{"hourly", {{"kind", "fixed_window"}, {"limit", 4}}}}}});
-  const auto said = run({SLUICE_PROGRAM, "check", w.folder.file("sluice.json")}, w.folder.path().string());
+  const auto said = run({program_path("sluice"), "check", w.folder.file("sluice.json")}, w.folder.path().string());
   CHECK(said.exit_code == 1);
   CHECK(says(said.err, "/throttlers/hourly: fixed window 'hourly': interval must be"));
 }
@@ -132,7 +133,7 @@ TEST_CASE("a throttler that is defined nowhere is a warning of check, and a faul
   work_world w(json{{"jobs", {{"report", {{"throttle", {"semaphore:nope"}}}}}}});
   const auto file = w.folder.file("sluice.json");
   const auto asked = [&](const std::vector<std::string>& words) {
-    auto all = std::vector<std::string>{SLUICE_PROGRAM};
+    auto all = std::vector<std::string>{program_path("sluice")};
     all.insert(all.end(), words.begin(), words.end());
     return run(all, w.folder.path().string());
   };
@@ -159,7 +160,7 @@ TEST_CASE("a schedule whose jobs nobody takes is told by check, in the log and b
     return json{{"job", job}, {"queue", queue}, {"every", "1s"}, {"stagger", false}};
   };
   work_world w(json{{"recurring", {{"typo", schedule("nopo", "default")}, {"lost", schedule("noop", "nosuch")}}}});
-  const auto checked = run({SLUICE_PROGRAM, "check", w.folder.file("sluice.json")}, w.folder.path().string());
+  const auto checked = run({program_path("sluice"), "check", w.folder.file("sluice.json")}, w.folder.path().string());
   CHECK(checked.exit_code == 0);
   CHECK(says(checked.err, "warning: schedule lost enqueues into queue nosuch, which this server does not serve"));
   CHECK(says(checked.err, "warning: schedule typo makes jobs of type nopo, which this server does not know"));

@@ -4,6 +4,7 @@
 
 #include "core/text.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
 
@@ -14,7 +15,7 @@ using names = std::vector<std::string>;
 
 ran sluice(names words) {
   const temp_dir folder;
-  words.insert(words.begin(), SLUICE_PROGRAM);
+  words.insert(words.begin(), program_path("sluice"));
   return run(words, folder.path().string());
 }
 

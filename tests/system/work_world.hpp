@@ -13,6 +13,7 @@
 
 #include <sluice/client.hpp>
 
+#include "support/places.hpp"
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
 
@@ -41,7 +42,7 @@ public:
   }
 
   process work(const std::string& log = "work.log", const std::string& config = "sluice.json") {
-    return serve({SLUICE_PROGRAM, "work", folder.file(config)}, log);
+    return serve({program_path("sluice"), "work", folder.file(config)}, log);
   }
 
   // Started, and known to the store.
@@ -60,7 +61,7 @@ public:
   }
 
   ran sluice(std::vector<std::string> words) {
-    words.insert(words.begin(), SLUICE_PROGRAM);
+    words.insert(words.begin(), program_path("sluice"));
     words.insert(words.end(), {"--store", url});
     return run(words, folder.path().string());
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 #include "system/work_world.hpp"
 
@@ -38,7 +39,7 @@ struct worker_world : work_world {
   }
   // How one is started that has a configuration.
   std::vector<std::string> words_of_worker(const std::string& name) const {
-    return {SLUICE_NOOP_WORKER, folder.file(name + ".json"), folder.file(name + ".runs")};
+    return {program_path("noop_worker"), folder.file(name + ".json"), folder.file(name + ".runs")};
   }
 
   // Its jobs that run until they are told may end.

@@ -4,6 +4,7 @@
 
 #include "core/text.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 #include "support/sockets.hpp"
 #include "system/work_world.hpp"
@@ -53,7 +54,7 @@ struct wrong_words {
   // Without a store, in the folder.
   ran sluice(names words, const std::string& variable = "NONE=") const {
     const auto folder = w.folder.path().string();
-    words.insert(words.begin(), {"env", "--chdir=" + folder, variable, SLUICE_PROGRAM});
+    words.insert(words.begin(), {"env", "--chdir=" + folder, variable, program_path("sluice")});
     return run(words, folder);
   }
 };
@@ -163,7 +164,7 @@ TEST_CASE("a Redis that refuses is told with what its URL has to say") {
            {redis_url(at), "NOAUTH Authentication required.; the URL has to log in, by USER:PASSWORD@"},
            {redis_url(at, 0, "wrong0815"), "it refuses the user or password (WRONGPASS)"},
            {server.url(99), "DB index is out of range; the database is the number at the end of the URL"}}) {
-    const auto got = run({SLUICE_PROGRAM, "jobs", "--store", store}, folder.path().string());
+    const auto got = run({program_path("sluice"), "jobs", "--store", store}, folder.path().string());
     CAPTURE(store, got.err);
     CHECK(got.exit_code == 1);
     CHECK(says(got.err, said));
@@ -309,7 +310,7 @@ TEST_CASE_METHOD(wrong_words, "a list that is not all tells how many there are, 
   CAPTURE(first.err);
   REQUIRE(first.err.starts_with(told));
   const auto next = first.err.substr(first.err.find("jobs --store"));
-  const auto rest = run({"sh", "-c", cat(SLUICE_PROGRAM " ", next)}, w.folder.path().string());
+  const auto rest = run({"sh", "-c", cat(program_path("sluice"), " ", next)}, w.folder.path().string());
   CHECK(rest.exit_code == 0);
   CHECK(rest.err.empty());
   CHECK(std::count(rest.out.begin(), rest.out.end(), '\n') == 1 + 24);

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 namespace {
 
 std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream in(SLUICE_SOURCE_DIR "/" + path);
+  std::ifstream in(sluice::test::source_path(path));
   INFO(path);
   REQUIRE(in.is_open());
   std::vector<std::string> lines;

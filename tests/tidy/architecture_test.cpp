@@ -3,10 +3,11 @@
 #include <set>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 
 TEST_CASE("the life of a job names files that are there, each once") {
-  const std::string root = SLUICE_SOURCE_DIR;
+  const std::string root = sluice::test::source_path();
   const auto page = sluice::test::read_file(root + "/docs/ARCHITECTURE.md");
   const auto begin = page.find("## The life of a job");
   REQUIRE(begin != std::string::npos);

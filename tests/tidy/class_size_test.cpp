@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 #include "tidy/class_size.hpp"
 
@@ -11,7 +12,7 @@ using namespace sluice::tidy;
 TEST_CASE("no class of execution/ and actors/ has more than 12 fields or 20 methods") {
   int seen = 0;
   for (const std::string folder : {"execution", "actors"})
-    for (const auto& entry : std::filesystem::directory_iterator(SLUICE_SOURCE_DIR "/" + folder))
+    for (const auto& entry : std::filesystem::directory_iterator(sluice::test::source_path(folder)))
       for (const auto& one : class_sizes(sluice::test::read_file(entry.path()))) {
         INFO(entry.path().filename().string() << ": " << one.name);
         CHECK(one.fields <= 12);

@@ -4,6 +4,7 @@
 
 #include "core/text.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/process.hpp"
 
 namespace sluice::test {
@@ -31,7 +32,7 @@ std::vector<std::string> named_tests(const std::string& row) {
 }  // namespace
 
 TEST_CASE("each fault in the table of faults has a test that is there or a sentence why none can be") {
-  const std::string root = SLUICE_SOURCE_DIR;
+  const std::string root = source_path();
   const auto tests = all_tests(root);
   std::istringstream table(read_file(root + "/docs/faults.md"));
   std::set<int> seen;

@@ -1,6 +1,7 @@
 #include <regex>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "tidy/house.hpp"
 
 using namespace sluice::tidy;
@@ -16,7 +17,7 @@ bool allowed_outside(std::string file, std::string target) {
 }
 
 const std::vector<include>& tree() {
-  static const auto all = includes_of_tree(SLUICE_SOURCE_DIR);
+  static const auto all = includes_of_tree(sluice::test::source_path());
   return all;
 }
 
@@ -32,7 +33,7 @@ TEST_CASE("every include of the tree points down") {
 }
 
 TEST_CASE("every quoted include of the tree is a file under the root") {
-  const std::filesystem::path root = SLUICE_SOURCE_DIR;
+  const std::filesystem::path root = sluice::test::source_path();
   for (const auto& i : tree()) {
     if (i.target == "storage/machine/linked_scripts.hpp" || i.target == "dashboard/openapi_text.hpp" || !i.quoted)
       continue;  // the build makes these
@@ -121,6 +122,8 @@ TEST_CASE("an outside library is seen in its place only") {
   CHECK_FALSE(allowed_outside("core/text.cpp", "spdlog/spdlog.h"));
   CHECK(allowed_outside("cli/a.cpp", "CLI/CLI.hpp"));
   CHECK_FALSE(allowed_outside("config/a.cpp", "CLI/CLI.hpp"));
+  CHECK(allowed_outside("tests/support/catch.hpp", "catch2/catch.hpp"));
+  CHECK_FALSE(allowed_outside("tests/core/a_test.cpp", "catch2/catch.hpp"));
   CHECK(allowed_outside("core/text.cpp", "nlohmann/json.hpp"));
   CHECK_FALSE(allowed_outside("core/codec.cpp", "nlohmann/json.hpp"));
   CHECK_FALSE(allowed_outside("storage/a.cpp", "nlohmann/json.hpp"));
@@ -130,7 +133,7 @@ TEST_CASE("the embedded store knows keys, and nothing of jobs") {
   const std::regex of_jobs(
       R"(\b(enqueued|scheduled|throttled|processing|succeeded|failed_jobs|suspects?|woken|permits?|)"
       R"(windows?|schedules?|leases?|fences?)\b)");
-  for (const auto& entry : std::filesystem::directory_iterator(SLUICE_SOURCE_DIR "/storage/sqlite")) {
+  for (const auto& entry : std::filesystem::directory_iterator(sluice::test::source_path("storage/sqlite"))) {
     std::ifstream file(entry.path());
     for (std::string line; std::getline(file, line);) {
       INFO(entry.path().filename() << ": " << line);

@@ -4,6 +4,7 @@
 
 #include "core/job_state.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 using namespace sluice;
 
@@ -25,7 +26,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 
 // The rows that begin with two states; headers and separators do not.
 std::multiset<row> documented() {
-  std::ifstream in(SLUICE_SOURCE_DIR "/docs/job_lifecycle.md");
+  std::ifstream in(test::source_path("docs/job_lifecycle.md"));
   REQUIRE(in.is_open());
   std::multiset<row> rows;
   for (std::string line; std::getline(in, line);) {
