@@ -247,7 +247,7 @@ TEST_CASE("a delayed job runs when it is due and not before") {
   const auto j = w.get(id);
   const auto waited = j.history.front().started - j.created_at;
   CHECK(waited >= 299ms);
-  CHECK(waited < 1s);
+  CHECK(waited < 4s);  // the sweep alone would need five
 }
 
 TEST_CASE("a server whose configuration the store refuses is known to nobody", "[redis]") {
