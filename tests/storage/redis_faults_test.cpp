@@ -431,7 +431,7 @@ TEST_CASE("A Redis that stands still is answered for by the deadline, and what w
     const auto code = enqueue(c, id);
     INFO(id << ' ' << name_of(code));
     CHECK(is_away(code));
-    CHECK(seconds_since(asked) < 2);
+    CHECK(seconds_since(asked) < 4.5);  // 1.5 s, and not the store's own 5 s
   }
   CHECK((cpu_seconds() - used) / seconds_since(from) < 0.5);
   WARN("processor while it stood still: " << (cpu_seconds() - used) / seconds_since(from) << " of a core, log lines "
@@ -559,13 +559,13 @@ TEST_CASE("A connection that drips or says nothing does not stretch a deadline",
   for (const auto* id : {"a", "b", "c"}) {
     const auto from = steady_clock::now();
     CHECK(is_away(enqueue(c, id)));
-    CHECK(seconds_since(from) < 2);
+    CHECK(seconds_since(from) < 4.5);
   }
   // The store's own deadline, for those who have none; a short answer may have dripped in by then.
   const auto from = steady_clock::now();
   const auto code = code_of(answer_of(w.store(), enqueue_of("d")));
   CHECK((is_away(code) || (fault == 0 && code == errc::none)));
-  CHECK(seconds_since(from) < 6);
+  CHECK(seconds_since(from) < 10);
   w.proxy.heal();
   for (const auto* id : {"a", "b", "c"})
     CHECK(eventually([&] { return enqueue(c, id) == errc::none; }));

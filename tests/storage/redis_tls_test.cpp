@@ -90,8 +90,10 @@ TEST_CASE("Jobs of all sizes go to a Redis over TLS and come back", "[redis]") {
 TEST_CASE("A hint comes over TLS as well", "[redis]") {
   const tls_redis redis;
   std::atomic<bool> heard{false};
-  const auto watch = storage::redis::listen(*storage::redis::parse_url(redis.url()), "me",
-                                            [&](const storage::hint&) { heard = true; });
+  const auto watch =
+      storage::redis::listen(*storage::redis::parse_url(redis.url()), "me", [&](const storage::hint& one) {
+        if (one.queues.contains("default")) heard = true;
+      });
   world w(redis.url());
   int n = 0;
   CHECK(eventually([&] {
@@ -156,6 +158,7 @@ TEST_CASE("A Redis that asks for a client's certificate gets it", "[redis]") {
   CHECK(says(why_not(with(redis.authority.cert("client"), redis.authority.key("server"))), {"?key="}));
   const auto locked = redis.authority.key("locked");
   run({"openssl", "ec", "-aes256", "-passout", "pass:x", "-in", redis.authority.key("client"), "-out", locked}, "/tmp");
+  REQUIRE(read_file(locked).find("ENCRYPTED") != std::string::npos);
   CHECK(says(why_not(with(redis.authority.cert("client"), locked)), {"?key="}));  // and nobody is asked
   CHECK(says(why_not(with("/nowhere/client.crt", redis.authority.key("client"))), {"/nowhere/client.crt"}));
 }

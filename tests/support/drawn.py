@@ -24,6 +24,7 @@ seed = int(os.environ.get("PROGRAM_SEED") or random.randrange(2**32))
 drawn = random.Random(seed).sample(sorted(names), -(-len(names) // 10))
 print(f"{len(drawn)} of {len(names)} cases; the same again: PROGRAM_SEED={seed}", flush=True)
 with tempfile.NamedTemporaryFile("w", suffix=".cases") as chosen:
-    chosen.write("".join(name + "\n" for name in drawn))
+    # A comma ends a name for Catch2, also in quotes.
+    chosen.write("".join(name.replace("\\", "\\\\").replace(",", "\\,") + "\n" for name in drawn))
     chosen.flush()
     sys.exit(subprocess.run([program, *words, "-f", chosen.name]).returncode)
