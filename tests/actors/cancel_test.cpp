@@ -141,9 +141,9 @@ TEST_CASE("can-9 where the hint is lost the next renewal tells") {
 }
 
 TEST_CASE("can-9 where the hint is lost a report of progress tells") {
+  std::atomic<bool> go{false};
   cancel_world w;
   w.options.lease = 10min;
-  std::atomic<bool> go{false};
   w.handlers.handle("reports", [&](job_context& c) {
     ++w.running;
     go.wait(false);
@@ -198,11 +198,11 @@ TEST_CASE("can-1 a cancelled job that waits for a worker of its server does not 
 }
 
 TEST_CASE("can-8 a cancelled handler that goes on has its timeout and is replaced after it") {
+  std::atomic<bool> go{false};
   server_world w;
   w.options.lease = 10min;
   w.options.queues["default"].workers = 1;
   w.options.jobs["stuck"].timeout = 300ms;
-  std::atomic<bool> go{false};
   std::atomic<int> running{0};
   std::atomic<stop_reason> why{stop_reason::none};
   w.handlers.handle("stuck", [&](job_context& c) {

@@ -554,12 +554,12 @@ TEST_CASE("a thousand jobs survive the death and rebirth of the actor that handl
 }
 
 TEST_CASE("a host whose scheduler is busy for five leases loses none") {
+  std::atomic<int> runs{0};
+  std::atomic<bool> release{false};
   host_world w;
   w.options.lease = 2s;
   w.options.queues["default"].workers = 2;
-  std::atomic<int> runs{0};
   std::latch running(2);
-  std::atomic<bool> release{false};
   w.handlers.handle("long", [&](job_context&) {
     ++runs;
     running.count_down();

@@ -202,8 +202,8 @@ TEST_CASE("a run that asks for a later one beyond all bounds is put off by ten y
 }
 
 TEST_CASE("what a running handler says of its progress can be seen while it runs") {
-  server_world w;
   std::atomic<bool> release{false};
+  server_world w;
   w.handlers.handle("pages", [&](job_context& job) {
     for (int page = 1; page <= 10; ++page)
       job.progress(page / 40.0, "page " + std::to_string(page));
@@ -221,8 +221,8 @@ TEST_CASE("what a running handler says of its progress can be seen while it runs
 }
 
 TEST_CASE("progress that is no fraction or too long is cut to what is kept") {
-  server_world w;
   std::atomic<bool> release{false};
+  server_world w;
   w.handlers.handle("strange", [&](job_context& job) {
     job.progress(job.args() == "1" ? 1e9 : std::nan(""), std::string(5'000, 'x'));
     release.wait(false);

@@ -149,9 +149,9 @@ TEST_CASE("a clock set an hour ahead and two hours back fires nothing twice and 
   const auto time = std::make_shared<moved_clock>();
   const auto store = storage::open_shared_store("sqlite::memory:moved_clock", time);
   REQUIRE(store.ok());
+  std::atomic<bool> go{false};
   server_world w("sqlite::memory:moved_clock");
   seen_occurrences seen;
-  std::atomic<bool> go{false};
   w.handlers.handle("work", [&](job_context& c) { seen.note(c); });
   w.handlers.handle("long", [&](job_context&) { go.wait(false); });
   w.options.lease = 1s;

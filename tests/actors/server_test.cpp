@@ -62,8 +62,8 @@ TEST_CASE("a handler that ends its thread is a failed run and its worker is repl
 }
 
 TEST_CASE("a handler that ignores its timeout is given up and its worker is replaced") {
-  server_world w;
   std::atomic<bool> release{false};
+  server_world w;
   w.options.queues["default"].workers = 1;
   w.options.retry.attempts = 0;
   w.options.grace = 0s;
@@ -138,8 +138,8 @@ TEST_CASE("retries are counted per queue and the last failure ends as the queue 
 }
 
 TEST_CASE("a queue whose workers are all busy holds up no other queue") {
-  server_world w;
   std::atomic<bool> release{false};
+  server_world w;
   w.options.queues["heavy"].workers = 1;
   w.handlers.handle("heavy", [&](job_context&) { release.wait(false); });
   w.handlers.handle("light", [](job_context&) {});

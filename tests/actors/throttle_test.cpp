@@ -212,9 +212,9 @@ TEST_CASE("of two servers that want one permit both have their turns and no two 
 }
 
 TEST_CASE("jobs without overlap by their args wait for those alike alone and say for what") {
+  std::latch may_end{1};
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.jobs["report"].without_overlap = "{customer}";
-  std::latch may_end{1};
   w.handlers.handle("report", [&](job_context&) { may_end.wait(); });
   w.start();
   const auto first = w.enqueue("report", R"({"customer": 1})");
