@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "core/text.hpp"
 
 namespace {
@@ -50,10 +51,10 @@ int main(int argc, char** argv) {
   try {
     const int code = carry_out(*command);
     if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
-    std::fprintf(stderr, "sluice: it was done, but its output could not be written\n");
+    sluice::cli::note("it was done, but its output could not be written");
     return code == 0 ? 1 : code;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "sluice: %s\n", e.what());
+    sluice::cli::note(e.what());
     return 1;
   }
 }

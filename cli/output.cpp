@@ -134,6 +134,7 @@ std::string quarantined_page_text(const quarantined_record& q) {
 bool may_ask() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
 
 bool says_yes(const std::string& question) {
+  log::flush(std::chrono::seconds(1));
   std::fprintf(stderr, "%s [y/N] ", question.c_str());
   const int said = std::getchar();
   return said == 'y' || said == 'Y';

@@ -136,7 +136,7 @@ void lease_keeper::run() {
 steady_point lease_keeper::renew_due(execution_context& of, steady_point now) {
   const auto every = scheduler::renewal_interval(of.options);
   const bool cancels_asked = cancels_asked_;
-  const bool may_look = cancels_asked && !renewing_ && now >= last_renewal_ + between_cancel_looks;
+  const bool may_look = cancels_asked && !*renewing_ && now >= last_renewal_ + between_cancel_looks;
   const bool renewal_due = may_look || now >= last_renewal_ + every - 1ms;
   auto next = cancels_asked && !renewal_due
                   ? std::max(now + between_cancel_looks / 4, last_renewal_ + between_cancel_looks)
@@ -154,8 +154,8 @@ steady_point lease_keeper::renew_due(execution_context& of, steady_point now) {
   }
   if (renewal_due) last_renewal_ = now;
   if (!due.empty()) {
-    renewing_ = true;
-    renew(of, due, now, context_, [this] { renewing_ = false; });
+    *renewing_ = true;
+    renew(of, due, now, context_, [renewing = renewing_] { *renewing = false; });
   }
   store_progress(of);
   return next;

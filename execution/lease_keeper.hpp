@@ -46,8 +46,9 @@ private:
   std::atomic<steady_point::rep> next_look_;
   bool stopping_ SLUICE_GUARDED_BY(lock_) = false;
   std::atomic<bool> cancels_asked_ = false;  // since the last renewal
-  std::atomic<bool> renewing_ = false;       // one is not answered yet
-  steady_point last_renewal_{};              // the thread's own
+  // One is not answered yet; its answer may come when the keeper is gone.
+  const std::shared_ptr<std::atomic<bool>> renewing_ = std::make_shared<std::atomic<bool>>(false);
+  steady_point last_renewal_{};  // the thread's own
   std::thread thread_;
 };
 

@@ -103,6 +103,7 @@ result<std::pair<std::unique_ptr<connection>, address>> log_in(const location& w
 
 result<void> check_version(const address& a, std::string_view info) {
   const auto version = field(info, "redis_version");
+  if (version.empty()) return error{errc::invalid_argument, cat("what answers at ", to_string(a), " is no Redis")};
   int major = 0, minor = 0;
   const auto* end = version.data() + version.size();
   const auto first = std::from_chars(version.data(), end, major);

@@ -32,6 +32,7 @@ std::unique_ptr<storage::store> deaf(std::unique_ptr<storage::store> in) {
 
 // Handlers that wait until they are asked to stop, and note why they were and how often.
 struct cancel_world : server_world {
+  ~cancel_world() { server.reset(); }  // before what its handlers note
   std::atomic<int> running{0}, calls{0};
   std::mutex mutex;
   std::vector<stop_reason> reasons;
@@ -85,7 +86,7 @@ TEST_CASE("can-9 a handler is told by a hint that its job was cancelled and why,
   REQUIRE(w.becomes(id, job_state::deleted));
   const auto took = std::chrono::steady_clock::now() - asked;
   INFO(std::chrono::duration_cast<std::chrono::milliseconds>(took).count() << " ms");
-  CHECK(took < 2s);  // a machine that is busy with something else
+  CHECK(took < 20s);  // the next renewal is minutes away
   const auto ended = w.get(id);
   CHECK(ended.reason == "cancelled by anna through elsewhere");
   CHECK(ended.history.back().cause == "cancelled");
@@ -132,7 +133,7 @@ TEST_CASE("can-9 a handler is told by a client of its own process", "[sqlite]") 
 
 TEST_CASE("can-9 where the hint is lost the next renewal tells") {
   cancel_world w;
-  w.options.lease = 1s;
+  w.options.lease = 2s;
   counted_server s(w.options, w.handlers, deaf);
   const auto id = w.begin("waits");
   cancel_elsewhere(w, id);
@@ -173,10 +174,10 @@ TEST_CASE("can-1 a cancelled handler that fails is not retried and can-2 one tha
 }
 
 TEST_CASE("can-1 a cancelled job that waits for a worker of its server does not begin") {
+  std::atomic<int> began{0};
   cancel_world w;
   w.options.lease = 10min;
   w.options.queues["default"].workers = 1;
-  std::atomic<int> began{0};
   w.handlers.handle("second", [&](job_context&) { ++began; });
   w.start();
   for (int i = 0; i < 40; ++i)  // so quick that its server claims ahead
@@ -199,12 +200,12 @@ TEST_CASE("can-1 a cancelled job that waits for a worker of its server does not 
 
 TEST_CASE("can-8 a cancelled handler that goes on has its timeout and is replaced after it") {
   std::atomic<bool> go{false};
+  std::atomic<int> running{0};
+  std::atomic<stop_reason> why{stop_reason::none};
   server_world w;
   w.options.lease = 10min;
   w.options.queues["default"].workers = 1;
   w.options.jobs["stuck"].timeout = 300ms;
-  std::atomic<int> running{0};
-  std::atomic<stop_reason> why{stop_reason::none};
   w.handlers.handle("stuck", [&](job_context& c) {
     ++running;
     go.wait(false);
@@ -227,7 +228,7 @@ TEST_CASE("can-8 a cancelled handler that goes on has its timeout and is replace
 
 TEST_CASE("a stop has a reason for each way to be asked") {
   cancel_world w;
-  w.options.lease = 1s;
+  w.options.lease = 2s;
   w.options.jobs["fails"].timeout = 50ms;
   w.options.jobs["fails"].retry.attempts = 0;
   w.start();
@@ -248,10 +249,10 @@ TEST_CASE("of cancels that come together one renewal is on its way and one behin
   server_world w;
   w.options.lease = 10min;
   w.handlers.handle("work", [](job_context&) {});
+  const auto shared_store = std::make_shared<storage::shared_store>(std::make_unique<gated_store>(g));
   auto opened = actors::open_server_context(w.options, w.handlers, {});
   REQUIRE(opened);
   const auto e = *opened;
-  const auto shared_store = std::make_shared<storage::shared_store>(std::make_unique<gated_store>(g));
   e->use_store(shared_store);
   e->keeper = std::make_shared<execution::lease_keeper>(e, [](const auto&, fence) {});
   auto run = std::make_shared<execution::claimed_run>();

@@ -206,8 +206,8 @@ TEST_CASE("what came of a unique key is told by message, and the end of the job 
 }
 
 TEST_CASE("the failed members of a group are requeued by message") {
-  host_world w;
   std::atomic<bool> fails = true;
+  host_world w;
   w.handlers.handle("work", [&](job_context&) {
     if (fails) throw std::runtime_error("not yet");
   });
@@ -359,11 +359,11 @@ TEST_CASE("an actor may be sent its own args struct, and args that do not fit ha
 }
 
 TEST_CASE("an actor that gives no answer in time is a failed run, and its worker is free for the next") {
+  std::atomic<int> has{0};
   host_world w;
   w.options.queues["default"].workers = 1;
   w.options.retry.attempts = 0;
   w.options.jobs["silent"].timeout = 50ms;
-  std::atomic<int> has{0};
   handle_by_actor(w.handlers, "silent", w.spawn(silent(has)));
   handle_by_actor(w.handlers, "counting", w.spawn(counting));
   w.start();
@@ -383,8 +383,8 @@ TEST_CASE("when a host's actors end while its server stops, no warning tells of 
   });
   set_log_level(log_level::warn);
   {
-    host_world w;
     std::atomic<int> has{0};
+    host_world w;
     const auto ends_with_its_job = [&has](event_based_actor* self) -> behavior {
       using told = std::stop_callback<std::function<void()>>;
       return {[self, &has, when_asked = std::shared_ptr<told>()](const run_job& run) mutable {
@@ -410,9 +410,9 @@ TEST_CASE("when a host's actors end while its server stops, no warning tells of 
 }
 
 TEST_CASE("functions and actors share a queue's workers") {
+  std::atomic<int> functions{0};
   host_world w;
   w.options.queues["default"].workers = 3;
-  std::atomic<int> functions{0};
   w.handlers.handle("function", [&](job_context&) { ++functions; });
   handle_by_actor(w.handlers, "actor", w.spawn(counting));
   w.start();
@@ -453,10 +453,10 @@ TEST_CASE("never more jobs are with a host's actors than the queue has workers")
 }
 
 TEST_CASE("the death of a host's actor fails what it had in hand, and its type waits for another") {
+  std::atomic<int> has{0};
   host_world w;
   w.options.queues["default"].workers = 2;
   w.options.retry = {.attempts = 1, .backoff = {}, .delay = 1ms, .max_delay = {}, .jitter = {}, .then = {}};
-  std::atomic<int> has{0};
   const auto first = w.spawn(silent(has));
   handle_by_actor(w.handlers, "mine", first);
   w.start();
@@ -556,10 +556,11 @@ TEST_CASE("a thousand jobs survive the death and rebirth of the actor that handl
 TEST_CASE("a host whose scheduler is busy for five leases loses none") {
   std::atomic<int> runs{0};
   std::atomic<bool> release{false};
+  std::latch running(2);
+  std::latch busy(2), over(2);
   host_world w;
   w.options.lease = 2s;
   w.options.queues["default"].workers = 2;
-  std::latch running(2);
   w.handlers.handle("long", [&](job_context&) {
     ++runs;
     running.count_down();
@@ -577,7 +578,6 @@ TEST_CASE("a host whose scheduler is busy for five leases loses none") {
   running.wait();
   const auto queued = w.enqueue("actor");
 
-  std::latch busy(2), over(2);
   for (int i = 0; i < 2; ++i) {
     const auto hog = w.spawn([&](event_based_actor*) -> behavior {
       return {[&](int) {
@@ -628,9 +628,9 @@ TEST_CASE("an exit message stops an embedded server as well") {
 }
 
 TEST_CASE("a stop gives back what a host's actor has not answered, and only as the last act") {
+  std::atomic<int> has{0};
   host_world w;
   w.options.grace = 50ms;
-  std::atomic<int> has{0};
   handle_by_actor(w.handlers, "silent", w.spawn(silent(has)));
   w.start();
   const auto id = w.enqueue("silent");
@@ -646,9 +646,9 @@ TEST_CASE("an embedded server may be started and stopped on threads that outlive
   std::latch go_home(1);
   std::thread starter, stopper;
   {
+    std::latch started(1), stopped(1);
     host_world w;
     w.handlers.handle("noop", [](job_context&) {});
-    std::latch started(1), stopped(1);
     starter = std::thread([&] {
       w.start();
       started.count_down();
@@ -747,9 +747,9 @@ TEST_CASE("an error that a living actor passes on is a failed run, and its type 
 }
 
 TEST_CASE("what a host has asked is answered, though the server stops or its actor is killed") {
+  std::atomic<int> asked{0}, answered{0};
   host_world w;
   w.start();
-  std::atomic<int> asked{0}, answered{0};
   const auto handle = w.embedded->handle();
   const auto producer = w.spawn([&, handle](event_based_actor* self) -> behavior {
     return {[&, self, handle](int) {
@@ -794,9 +794,9 @@ TEST_CASE("each observer of a job is told once of its end, whoever watched befor
 }
 
 TEST_CASE("observers of what ends while the server stops are told of it") {
+  std::latch running(2);
   host_world w;
   w.options.grace = 5s;
-  std::latch running(2);
   w.handlers.handle("until_stopped", [&](job_context& job) {
     running.count_down();
     while (!job.stop_requested())

@@ -40,8 +40,8 @@ private:
 
 struct host_world : server_world {
   host_config settings;
-  caf::actor_system system{settings};
   told_ends ends;
+  caf::actor_system system{settings};
   caf::actor observer;
   std::vector<caf::actor> mine;  // ended with the world
   std::optional<embedded_server> embedded;

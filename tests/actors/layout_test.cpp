@@ -8,13 +8,13 @@
 namespace sluice::test {
 
 TEST_CASE("a server that meets a newer layout calls on_fatal and puts nothing aside") {
+  std::mutex mutex;
+  std::vector<error> told;
   server_world w;
   w.handlers.handle("noop", [](job_context&) {});
   w.start();
   REQUIRE(w.becomes(w.enqueue("noop"), job_state::succeeded));
   const auto waits = w.enqueue("noop", "{}", "default", std::chrono::hours(1));
-  std::mutex mutex;
-  std::vector<error> told;
   w.server->on_fatal([&](const error& why) {
     std::lock_guard hold(mutex);
     told.push_back(why);

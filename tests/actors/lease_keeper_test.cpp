@@ -17,10 +17,10 @@ TEST_CASE("leases are renewed although the store is at something else and more o
   way_in way;
   server_world w;
   w.handlers.handle("work", [](job_context&) {});
+  const auto shared_store = std::make_shared<storage::shared_store>(std::make_unique<two_connection_store>(g, way));
   auto opened = open_server_context(w.options, w.handlers, {});
   REQUIRE(opened);
   const auto e = *opened;
-  const auto shared_store = std::make_shared<storage::shared_store>(std::make_unique<two_connection_store>(g, way));
   e->use_store(shared_store);
   e->keeper = std::make_shared<lease_keeper>(e, [](const auto&, fence) {});
   g.set(false);
@@ -41,18 +41,21 @@ TEST_CASE("leases are renewed although the store is at something else and more o
 
 TEST_CASE("a callback on a stop token that does not return keeps no lease from being renewed") {
   const bool times_out = GENERATE(true, false);
+  struct flags {
+    std::atomic<bool> called{false}, go{false};
+  };
+  const auto seen = std::make_shared<flags>();  // a thread that was left behind may look later
   server_world w;
-  w.options.lease = 1s;
+  w.options.lease = 2s;
   if (times_out) w.options.jobs["stuck"].timeout = 20ms;
-  std::atomic<bool> called{false}, go{false};
-  w.handlers.handle("stuck", [&](job_context& c) {
-    const std::stop_callback tell(c.stop(), [&] {
-      called = true;
-      go.wait(false);
+  w.handlers.handle("stuck", [seen](job_context& c) {
+    const std::stop_callback tell(c.stop(), [seen] {
+      seen->called = true;
+      seen->go.wait(false);
     });
-    go.wait(false);
+    seen->go.wait(false);
   });
-  w.handlers.handle("long", [&](job_context&) { go.wait(false); });
+  w.handlers.handle("long", [seen](job_context&) { seen->go.wait(false); });
   counted_server server(w.options, w.handlers);
   struct release {
     std::atomic<bool>& go;
@@ -60,12 +63,12 @@ TEST_CASE("a callback on a stop token that does not return keeps no lease from b
       go = true;
       go.notify_all();
     }
-  } at_the_end{go};
+  } at_the_end{seen->go};
   const auto stuck = w.enqueue("stuck");
   REQUIRE(w.becomes(w.enqueue("long"), job_state::processing));
   REQUIRE(w.becomes(stuck, job_state::processing));
   if (!times_out) REQUIRE(w.client->remove(stuck));
-  REQUIRE(eventually([&] { return called.load(); }));
+  REQUIRE(eventually([&] { return seen->called.load(); }));
   const auto before = server.asked->renewals();
   CHECK(eventually([&] { return server.asked->renewals() >= before + 3; }));
 }

@@ -17,9 +17,9 @@ using std::chrono::steady_clock;
 // Jobs that end when they are told.
 struct refusing_world {
   redis_server redis;
-  server_world w{redis.url()};
   std::atomic<int> runs{0};
   std::atomic<bool> go{false};
+  server_world w{redis.url()};
 
   refusing_world() {
     w.handlers.handle("work", [this](job_context& c) {
@@ -36,7 +36,10 @@ struct refusing_world {
     redis.command({"SET", "{sluice}:" + key, "harmed"});
   }
   void heal(const std::string& key) { redis.command({"DEL", "{sluice}:" + key}); }
-  bool has_refused() { return redis.info("cmdstat_evalsha").find("failed_calls=0") == std::string::npos; }
+  bool has_refused() {
+    const auto calls = redis.info("cmdstat_evalsha");
+    return calls.find("failed_calls=") != std::string::npos && calls.find("failed_calls=0") == std::string::npos;
+  }
 
   // Redis refuses every write from when it could not save its file until it can.
   void save_fails(bool fails) {
@@ -56,7 +59,7 @@ struct refusing_world {
 
 TEST_CASE("a store that takes nothing for three leases costs no job a second run", "[redis]") {
   refusing_world r;
-  r.w.options.lease = 1s;
+  r.w.options.lease = 2s;
   r.w.options.queues["default"].workers = 4;
   r.w.start();
   sluice::server other(r.w.options, r.w.handlers, r.w.filters);
@@ -69,6 +72,7 @@ TEST_CASE("a store that takes nothing for three leases costs no job a second run
   r.go = true;  // they end, and nobody can say so
   const auto over = steady_clock::now() + 3 * r.w.options.lease;
   REQUIRE(eventually([&] { return steady_clock::now() > over; }));
+  CHECK(r.has_refused());
   r.save_fails(false);
   for (const auto& id : ids) {
     CHECK(r.w.becomes(id, job_state::succeeded));

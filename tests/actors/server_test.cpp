@@ -62,13 +62,13 @@ TEST_CASE("a handler that ends its thread is a failed run and its worker is repl
 }
 
 TEST_CASE("a handler that ignores its timeout is given up and its worker is replaced") {
-  std::atomic<bool> release{false};
+  const auto release = std::make_shared<std::atomic<bool>>(false);  // its thread may outlive the server
   server_world w;
   w.options.queues["default"].workers = 1;
   w.options.retry.attempts = 0;
   w.options.grace = 0s;
   w.options.jobs["stuck"].timeout = 20ms;
-  w.handlers.handle("stuck", [&](job_context&) { release.wait(false); });
+  w.handlers.handle("stuck", [release](job_context&) { release->wait(false); });
   w.handlers.handle("noop", [](job_context&) {});
   w.start();
   const auto stuck = w.enqueue("stuck");
@@ -76,8 +76,8 @@ TEST_CASE("a handler that ignores its timeout is given up and its worker is repl
   CHECK(w.becomes(after, job_state::succeeded));
   CHECK(w.becomes(stuck, job_state::failed));
   CHECK(w.get(stuck).history.back().cause == "timed_out");
-  release = true;
-  release.notify_all();
+  *release = true;
+  release->notify_all();
   w.server->stop();
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("a queue that matches a pattern gets a pool of its own") {
 
 TEST_CASE("a running job that is deleted is asked to stop and its outcome is refused") {
   server_world w;
-  w.options.lease = 1s;
+  w.options.lease = 2s;
   w.handlers.handle("long", [](job_context& c) {
     while (!c.stop_requested())
       std::this_thread::yield();

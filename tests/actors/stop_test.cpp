@@ -93,10 +93,10 @@ TEST_CASE("a handler that ignores the stop is reported and given back only on de
 }
 
 TEST_CASE("a stop waits for an on_fatal that is under way") {
+  std::atomic<bool> called{false}, go{false};
   server_world w;
   w.options.grace = 0s;
   w.start();
-  std::atomic<bool> called{false}, go{false};
   w.server->on_fatal([&](const error&) {
     called = true;
     go.wait(false);
@@ -118,9 +118,9 @@ TEST_CASE("a server may be started on one thread and stopped on another") {
 }
 
 TEST_CASE("a thousand starts and stops with jobs running lose nothing and leave nothing behind") {
+  std::atomic<int> runs{0};
   server_world w;
   w.options.grace = 5s;
-  std::atomic<int> runs{0};
   w.handlers.handle("count", [&](job_context&) {
     runs.fetch_add(1);
     runs.notify_all();
@@ -144,38 +144,41 @@ TEST_CASE("a thousand starts and stops with jobs running lose nothing and leave 
 }
 
 TEST_CASE("a stop callback that blocks costs no other job its lease and no stop its end") {
+  struct flags {
+    std::atomic<bool> blocks{false}, over{false};
+    std::atomic<int> runs{0};
+  };
+  const auto seen = std::make_shared<flags>();  // a thread that was left behind may look later
   server_world w;
-  w.options.lease = 1s;
+  w.options.lease = 2s;
   w.options.queues["default"].workers = 2;
   w.options.timeout = 100ms;
-  std::atomic<bool> blocks{false}, over{false};
-  w.handlers.handle("blocks", [&](job_context& c) {
-    const std::stop_callback forever(c.stop(), [&] {
-      blocks = true;
-      over.wait(false);
+  w.handlers.handle("blocks", [seen](job_context& c) {
+    const std::stop_callback forever(c.stop(), [seen] {
+      seen->blocks = true;
+      seen->over.wait(false);
     });
-    over.wait(false);
+    seen->over.wait(false);
     return outcome::succeeded();
   });
-  std::atomic<int> runs{0};
   type_options patient;
   patient.timeout = 1min;
   w.options.jobs["lasts"] = patient;
-  w.handlers.handle("lasts", [&](job_context&) {
-    ++runs;
-    over.wait(false);
+  w.handlers.handle("lasts", [seen](job_context&) {
+    ++seen->runs;
+    seen->over.wait(false);
     return outcome::succeeded();
   });
   w.start();
   const auto lasts = w.enqueue("lasts");
   w.enqueue("blocks");
-  REQUIRE(eventually([&] { return blocks.load(); }));
+  REQUIRE(eventually([&] { return seen->blocks.load(); }));
   const auto later = std::chrono::steady_clock::now() + 3 * w.options.lease;
   REQUIRE(eventually([&] { return std::chrono::steady_clock::now() > later; }));
   CHECK(w.get(lasts).losses == 0);
-  CHECK(runs == 1);
-  over = true;
-  over.notify_all();
+  CHECK(seen->runs == 1);
+  seen->over = true;
+  seen->over.notify_all();
   CHECK(w.becomes(lasts, job_state::succeeded));
 }
 

@@ -24,8 +24,8 @@ std::vector<caf::actor> children_of(caf::actor_system& system, const root_actor&
 }  // namespace
 
 TEST_CASE("every actor below the root may be killed again and again while jobs run") {
-  server_world w;
   std::atomic<std::uint64_t> runs{0};
+  server_world w;
   const bool throttled = GENERATE(false, true);
   if (throttled) {
     w.options.throttlers = {{.kind = throttler_kind::semaphore, .name = "some", .limit = 2}};
@@ -38,7 +38,7 @@ TEST_CASE("every actor below the root may be killed again and again while jobs r
   e->keeper = std::make_shared<lease_keeper>(e, [](const auto&, fence) {});
   const std::uint64_t jobs = throttled ? 1000 : 3000;
   {
-    std::thread producer([&] {
+    std::jthread producer([&] {
       for (std::uint64_t i = 0; i < jobs; i += 100) {
         std::vector<new_job> batch(100);
         for (auto& j : batch)
@@ -67,7 +67,7 @@ TEST_CASE("every actor below the root may be killed again and again while jobs r
   }
   for (const auto& p : e->queues.pools())
     p->workers.close(std::chrono::steady_clock::now() + 5s);
-  e->keeper.reset();
+  e->keeper->halt();
   CHECK(runs == jobs);
 }
 

@@ -17,6 +17,7 @@ sentence("a dashboard that only looks has no button that changes anything, and r
   }
   await at.until_says("read-only", ".state");
   const before = await w.json(["queues"]);
+  await at.go("/jobs");
   for (const key of ["j", "x", "r", "d", "p", "t", "e"]) await at.press(key);
   const changes = [
     ["POST", "/jobs/ill/requeue", {}],

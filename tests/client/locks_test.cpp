@@ -87,7 +87,7 @@ TEST_CASE_METHOD(two_of_a_file, "a lock that was moved from holds nothing and sa
 }
 
 TEST_CASE_METHOD(two_of_a_file, "a lock is renewed while it is held also when its manager is gone") {
-  auto held = std::optional(std::move(*a.take(printer, 300ms)));
+  auto held = std::optional(std::move(*a.take(printer, 3s)));
   a = open_as("c", folder.url());
   const auto first = (*b.holder_of(printer))->until;
   CHECK(eventually([&] {

@@ -253,6 +253,14 @@ TEST_CASE("what is under way when it ends is answered, and it ends within second
   REQUIRE(eventually([&] { return begun >= 4; }));
   const auto began = steady_clock::now();
   std::thread ending([&] { server->reset(); });
+  CHECK(eventually([&] {  // it has begun to end
+    try {
+      raw_client another(port);
+      return false;
+    } catch (const std::runtime_error&) {
+      return true;
+    }
+  }));
   may_end = true;
   may_end.notify_all();
   ending.join();

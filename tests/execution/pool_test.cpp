@@ -361,7 +361,7 @@ TEST_CASE("the out-tray gives up to a share of the ends, and waits for a handful
   const auto ended = [&](std::uint32_t n) { return eventually([&] { return p->runs.load().ended == n; }); };
   claimed(1, 3);
   REQUIRE(ended(3));
-  CHECK(told == 1);
+  CHECK(eventually([&] { return told == 1; }));
   const auto first = p->runs.take_ended(1, 2);
   REQUIRE(first.size() == 2);
   CHECK(first[0].settlement.run.fence == fence{1});
@@ -375,7 +375,7 @@ TEST_CASE("the out-tray gives up to a share of the ends, and waits for a handful
   CHECK(told == 1);
   claimed(5, 5);
   REQUIRE(ended(3));
-  CHECK(told == 2);
+  CHECK(eventually([&] { return told == 2; }));
   CHECK(p->runs.take_ended(3).size() == 3);
   p->workers.disable_callbacks();
   p->workers.close(std::chrono::steady_clock::now() + 5s);

@@ -37,6 +37,7 @@ TEST_CASE("report_pipeline: a program that is killed as it builds the report has
   CAPTURE(store);
   killed_sample s(program_path("report_pipeline"), store);
   s.kill_when("the report is built", [&] { return s.book.entries("built") > 0; });
+  CHECK(s.kills > 0);
   const auto last = s.to_its_end();
   INFO(last.out << last.err);
   CHECK(last.exit_code == 0);

@@ -7,6 +7,7 @@
 #include "core/log.hpp"
 #include "storage/contract.hpp"
 #include "storage/raw_store.hpp"
+#include "storage/sqlite/file_check.hpp"
 #include "support/process.hpp"
 
 using namespace sluice;
@@ -115,6 +116,7 @@ TEST_CASE("A check of a sound file changes nothing, and ends with its store", "[
     put_all(w, {"a" + std::to_string(i)});
     CHECK_FALSE(w.store().has_failed_for_good());
   }
+  CHECK(storage::sqlite::find_damage(folder.file("jobs.db"), {}) == "");
 }
 
 TEST_CASE("A key that is harmed by itself stops what touches it and not the file", "[sqlite]") {

@@ -239,7 +239,7 @@ TEST_CASE("A host's name is looked up by a deadline") {
   SECTION("a name that nobody has") { CHECK(says(why_not("redis://nobody.invalid"), {"nobody.invalid", "looked up"})); }
   SECTION("a resolver that says nothing") {
     const auto from = std::chrono::steady_clock::now();
-    CHECK(says(why_not("redis://" + silent_host), {"looked up"}));
+    CHECK(says(why_not("redis://" + silent_host), {"looked up", "no answer in time"}));
     CHECK(std::chrono::steady_clock::now() - from < 20s);
     resolver_answers();
   }

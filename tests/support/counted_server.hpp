@@ -104,7 +104,7 @@ public:
     system_.reset();
     for (const auto& p : context_->queues.pools())
       p->workers.close(std::chrono::steady_clock::now() + std::chrono::seconds(5));
-    context_->keeper.reset();
+    context_->keeper->halt();
   }
   counted_server(const counted_server&) = delete;
 

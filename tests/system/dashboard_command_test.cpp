@@ -251,7 +251,7 @@ TEST_CASE("without a dashboard in its configuration a server listens nowhere, wi
 
 TEST_CASE("a server ends within its grace time with fifty requests to its dashboard under way") {
   work_world w;
-  w.configure("answering.json", {{"dashboard", {{"listen", "localhost:0"}}}, {"grace", "2s"}});
+  w.configure("answering.json", {{"dashboard", {{"listen", "localhost:0"}, {"allow_changes", true}}}, {"grace", "2s"}});
   auto answering = w.work("answering.log", "answering.json");
   const std::string where = "the dashboard listens at http://localhost:";
   REQUIRE(eventually([&] { return answering.log().find(where) != std::string::npos; }));
@@ -266,6 +266,8 @@ TEST_CASE("a server ends within its grace time with fifty requests to its dashbo
   const auto began = std::chrono::steady_clock::now();
   end(answering);
   CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(7));
+  for (std::size_t i = 0; i < asking.size(); i += 2)
+    CHECK(asking[i].read_answer() == "");  // its body was still to come
 }
 
 TEST_CASE("what would be wrong with a dashboard is found by `sluice check`, at its place") {

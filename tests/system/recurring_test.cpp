@@ -203,20 +203,17 @@ TEST_CASE("servers that are killed and stopped fire each occurrence of fifty sch
 }
 
 TEST_CASE("after a server on SQLite was away each schedule catches up as it says") {
-  work_world w(json{{"recurring",
-                     {{"all", each_second("all")},
-                      {"last", each_second("last")},
-                      {"none", each_second("none")},
-                      {"skips", {{"job", "noop"}, {"every", "10m"}, {"overlap", "skip"}}}}}});
+  work_world w(
+      json{{"recurring", {{"all", each_second("all")}, {"last", each_second("last")}, {"none", each_second("none")}}}});
   auto server = w.work("first.log");
   REQUIRE(eventually([&] { return w.counts().succeeded >= 6; }));
   server.signal(SIGKILL);
   REQUIRE(server.exit_code(5s) == -SIGKILL);
   const auto killed = now();
   REQUIRE(until(killed + 8s));  // longer than what counts as on time
-  auto second = w.work("second.log");
   const auto back = now();
-  REQUIRE(until(back + 2s));
+  auto second = w.work("second.log");
+  REQUIRE(until(now() + 2s));
   second.signal(SIGTERM);
   REQUIRE(second.exit_code(20s) == 0);
 
@@ -229,7 +226,7 @@ TEST_CASE("after a server on SQLite was away each schedule catches up as it says
       if (jobs[i].instant == jobs[i - 1].instant + 1s) continue;
       ++gaps;
       CHECK(jobs[i - 1].instant <= killed);
-      CHECK(jobs[i].instant >= back - 8s);
+      CHECK(jobs[i].instant >= back - 5s);  // on time, as are those behind it
     }
     CAPTURE(name);
     CHECK(gaps == 1);

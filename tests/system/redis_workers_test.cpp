@@ -30,20 +30,20 @@ TEST_CASE("two processes on one Redis run each of 20,000 jobs once") {
 
 TEST_CASE("two sluice work processes on one Redis run each command once") {
   constexpr int count = 200;
-  redis_work_world w;
+  redis_work_world w(json{{"queues", {{"default", {{"workers", 4}, {"prefetch", 0}}}}}});
   auto one = w.work("one.log");
   auto two = w.work("two.log");
   std::vector<new_job> jobs;
   for (int i = 0; i < count; ++i)
-    jobs.push_back(work_world::exec("echo " + std::to_string(i) + " >> " + w.folder.file("ran") + "; echo $PPID >> " +
-                                    w.folder.file("guards")));
+    jobs.push_back(work_world::exec("echo " + std::to_string(i) + " >> " + w.folder.file("ran") + "; " +
+                                    until_two_share(w.folder.file("guards"))));
   w.enqueue(std::move(jobs));
   REQUIRE(eventually([&] { return w.all_succeeded(count); }, 60s));
   const auto ran = lines_of(w.folder.file("ran"));
   CHECK(ran.size() == count);
   for (const auto& [job, times] : ran)
     CHECK(times == 1);
-  CHECK(lines_of(w.folder.file("guards")).size() == 2);  // both had a share
+  CHECK(lines_of(w.folder.file("guards")).size() == 2);
   CHECK(w.sluice({"audit"}).exit_code == 0);
 }
 
@@ -164,10 +164,10 @@ TEST_CASE("the ends that a process tells after it was stopped past its leases ar
 }
 
 TEST_CASE("a job that runs for longer than its lease stays with its process while another looks for lost ones") {
-  redis_work_world w(json{{"lease", "1s"}, {"sweep_interval", "100ms"}});
+  redis_work_world w(json{{"lease", "2s"}, {"sweep_interval", "100ms"}});
   auto one = w.worker("one");
   auto two = w.worker("two");
-  w.enqueue(noops(4, {{"ms", 2500}}));
+  w.enqueue(noops(4, {{"ms", 5000}}));
   REQUIRE(eventually([&] { return w.all_succeeded(4); }));
   const auto runs = w.runs({"one", "two"});
   CHECK(runs.size() == 4);

@@ -166,7 +166,10 @@ TEST_CASE("the script for zsh names every command and zsh understands it") {
     std::replace(command.begin(), command.end(), ' ', '_');
     CHECK(says(said.out, "\n_sluice_" + command + "() {\n"));
   }
-  if (!is_installed("zsh")) return;
+  if (!is_installed("zsh")) {
+    WARN("skipped: there is no zsh");
+    return;
+  }
   const temp_dir folder;
   write_file(folder.file("_sluice"), said.out);
   const auto read = run({"zsh", "-n", folder.file("_sluice")}, folder.path().string());
@@ -190,7 +193,10 @@ TEST_CASE("the manual has a section for every command and groff understands it")
     CHECK(line.find('\'') != 0);
     if (line.starts_with('.')) CHECK(says(" .TH .SH .SS .TP .PP .RS .RE .nf .fi .B ", " " + line.substr(0, 3)));
   }
-  if (!is_installed("groff")) return;
+  if (!is_installed("groff")) {
+    WARN("skipped: there is no groff");
+    return;
+  }
   const temp_dir folder;
   write_file(folder.file("sluice.1"), said.out);
   const auto read = run({"groff", "-man", "-ww", "-z", folder.file("sluice.1")}, folder.path().string());

@@ -19,6 +19,11 @@
 
 namespace sluice::test {
 
+// A command that notes its server and ends once a second one has run some, too.
+inline std::string until_two_share(const std::string& file) {
+  return "echo $PPID >> " + file + "; until [ $(sort -u " + file + " | wc -l) -gt 1 ]; do sleep 0.05; done";
+}
+
 class work_world {
 public:
   temp_dir folder;
