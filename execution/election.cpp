@@ -29,7 +29,9 @@ public:
       e.chosen.delay = decision.delay;
       e.chosen.cause = e.chosen.cause.empty() ? "failed" : e.chosen.cause;
     } else {
-      e.chosen.what = decision.otherwise == when_exhausted::remove ? run_end::removed : run_end::given_up;
+      // Who is not over in time has failed, whatever becomes of others.
+      const bool removes = decision.otherwise == when_exhausted::remove && e.chosen.cause != "deadline";
+      e.chosen.what = removes ? run_end::removed : run_end::given_up;
     }
   }
 

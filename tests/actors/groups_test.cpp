@@ -100,6 +100,19 @@ TEST_CASE("a run is given what is left of the time to finish") {
   CHECK(ended->history.back().error.starts_with("its finish_within was over"));
 }
 
+TEST_CASE("a run that is stopped by the time to finish has failed, whatever becomes of who has no retry left") {
+  group_world w;
+  w.options.retry = {.attempts = GENERATE(0, 1), .then = when_exhausted::remove};
+  counted_server server(w.options, w.handlers);
+  auto job = job_of("slow", "slow");
+  job.finish_within = 1s;
+  REQUIRE(w.client->enqueue(std::move(job)));
+  const auto ended = w.client->wait("slow", 20s);
+  REQUIRE(ended);
+  CHECK(ended->state == job_state::failed);
+  CHECK(ended->history.back().cause == "deadline");
+}
+
 TEST_CASE("a job that nobody starts in time is ended by the server, by its own clock") {
   group_world w;
   REQUIRE(w.client->pause("default"));
