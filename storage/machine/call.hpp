@@ -25,7 +25,14 @@ public:
   call& add(std::int64_t n) { return add_number(n); }
   call& add(std::uint32_t n) { return add_number(n); }
 
+  // Redis runs it also when it has forgotten the script: others of the batch rely on it.
+  call& goes_with_its_text() {
+    with_text_ = true;
+    return *this;
+  }
+
   script what() const { return what_; }
+  bool has_text() const { return with_text_; }
   std::size_t size() const { return ends_.size(); }
   std::string_view operator[](std::size_t i) const {
     const auto from = i == 0 ? 0 : ends_[i - 1];
@@ -41,6 +48,7 @@ private:
   }
 
   script what_;
+  bool with_text_ = false;
   std::string words_;
   std::vector<std::size_t> ends_;
 };

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/codec.hpp"
 #include "core/enqueue_words.hpp"
 #include "storage/machine/transitions.hpp"
@@ -23,18 +25,21 @@ struct place {
   std::size_t at;
 };
 using places = std::vector<place>;
-// What one script stores.
+// What one script stores. One that is not plain is of one request: what a caller is told of his keys depends on what
+// stands in his call, and on nobody else's.
 struct part {
+  const enqueue_request* of = nullptr;  // its last job
   places jobs{};
   bool plain = true, all_or_none = false;
+  bool is_relied_on = false;  // by jobs of its request that stand behind it
   std::size_t bytes = 0, parents = 0;
 };
 
 // Each of which is looked for.
 constexpr std::size_t parents_a_script = 500;
 
-bool has_room(const part& p, const prepared_job& job) {
-  return !p.all_or_none && p.jobs.size() < jobs_a_script && p.plain == job.is_plain() &&
+bool has_room(const part& p, const enqueue_request* of, const prepared_job& job) {
+  return !p.all_or_none && p.jobs.size() < jobs_a_script && p.plain == job.is_plain() && (p.plain || p.of == of) &&
          p.bytes + job.record.size() <= bytes_a_script && p.parents + job.parents() <= parents_a_script;
 }
 
@@ -42,12 +47,16 @@ bool has_room(const part& p, const prepared_job& job) {
 std::vector<part> divide(std::span<const enqueue_part> together) {
   std::vector<part> parts;
   for (const auto& [request, into] : together) {
+    const bool is_plain = std::all_of(request->jobs.begin(), request->jobs.end(), [](auto& j) { return j.is_plain(); });
     if (request->all_or_none) parts.push_back({.plain = false, .all_or_none = true});
     for (std::size_t i = 0; i < request->jobs.size(); ++i) {
       const auto& job = request->jobs[i];
-      if (!request->all_or_none && (parts.empty() || !has_room(parts.back(), job)))
+      if (!request->all_or_none && (parts.empty() || !has_room(parts.back(), request, job))) {
+        if (i > 0 && !is_plain) parts.back().is_relied_on = true;
         parts.push_back({.plain = job.is_plain()});
+      }
       auto& last = parts.back();
+      last.of = request;
       last.bytes += job.record.size();
       last.parents += job.parents();
       last.jobs.push_back({&job, into, i});
@@ -63,6 +72,7 @@ call call_for(const part& some) {
     if (some.plain) c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
     else add_flow_job(c, *p.job);
   }
+  if (some.is_relied_on) c.goes_with_its_text();
   return c;
 }
 

@@ -59,7 +59,8 @@ refusal read_refusal(std::string_view text) {
 }  // namespace
 
 std::string exchange::encoded(const machine::call& c) const {
-  command all{"EVALSHA", known_.of(c.what()).hash, "1", prefix_, instant_, token_};
+  const auto& its = known_.of(c.what());
+  command all{c.has_text() ? "EVAL" : "EVALSHA", c.has_text() ? its.text : its.hash, "1", prefix_, instant_, token_};
   for (std::size_t i = 0; i < c.size(); ++i)
     all.add(c[i]);
   return all.encoded();

@@ -297,6 +297,31 @@ ON_EACH_STORE("con-11 A child of two that ended otherwise awaits them only when 
   audit(w);
 }
 
+ON_EACH_STORE("con-11 A child of a job and of its group awaits both again when that job is requeued") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"m", "x"});
+  auto c = changed({.id = "c"}, [](prepared_job& j) {
+    flow_of(j).after.parents = {job_id("m")};
+    flow_of(j).after.groups = {group_name("g")};
+    flow_of(j).after.on = parent_end::failed;
+    flow_of(j).after.need = 1;
+  });
+  REQUIRE(put_jobs(w, {c}).each.at(0) == errc::none);
+  REQUIRE(seal(w, "g").code == errc::none);
+  end(w, "m");
+  end(w, "x");
+  REQUIRE(state(w, "c") == job_state::deleted);
+  REQUIRE(requeue(w, "m").code == errc::none);
+  CHECK(awaited(w, "c") == names{"m", "@g"});
+  audit(w);
+  REQUIRE(requeue(w, "x").code == errc::none);
+  end(w, "m");
+  CHECK(state(w, "c") == job_state::awaiting);
+  end(w, "x", how::failed);
+  CHECK(state(w, "c") == job_state::enqueued);  // its group has failed
+  audit(w);
+}
+
 ON_EACH_STORE("con-11 A person's requeue of an unmet child is a release, and its parents have no say any more") {
   put_all(w, {"p"});
   put_child(w, "c", {.parents = {"p"}});
@@ -417,6 +442,33 @@ ON_EACH_STORE("con-14 A parent stays in the store until its children have ended"
   CHECK(look(w, "p").code == errc::not_found);
   w.clock.advance(48h);
   CHECK(ask(w, prune).removed == 1);
+  audit(w);
+}
+
+ON_EACH_STORE("con-14 A parent in a group that is removed with more unmet children than a step tells leaves nothing") {
+  REQUIRE(create(w, "g").code == errc::none);
+  put_members(w, "g", {"p"});
+  std::vector<prepared_job> children;
+  for (int i = 0; i < 200; ++i)
+    children.push_back(changed({.id = "c" + std::to_string(i)}, [](prepared_job& j) {
+      flow_of(j).after.parents = {job_id("p")};
+      flow_of(j).after.on = parent_end::failed;
+    }));
+  for (const auto code : put_jobs(w, std::move(children)).each)
+    REQUIRE(code == errc::none);
+  end(w, "p");
+  work_off(w);
+  CHECK(counts(w).deleted == 200);
+  w.clock.advance(48h);
+  storage::prune_request prune;
+  prune.retention.succeeded.age = 1s;
+  prune.retention.deleted.age = 1s;
+  CHECK(ask(w, prune).removed == 201);
+  audit(w);
+  put_all(w, {"p"});  // another life, in no group
+  end(w, "p");
+  REQUIRE(requeue(w, "p").code == errc::none);
+  CHECK(group_in_words(w, "g").starts_with("0 open, 1 succeeded"));
   audit(w);
 }
 

@@ -297,6 +297,7 @@ errc model::settle_one(const storage::settlement& end) {
   j->seen.result = succeeded_now ? end.text : "";
   if (end.progress) j->seen.progress = end.progress;
   if (end.failure) ++j->failures;
+  if (succeeded_now && !end.next.empty()) free_key(*j);  // the next may have it
   if (succeeded_now)
     for (const auto& next : end.next)
       if (const auto came = enqueue_one(next);
@@ -309,13 +310,16 @@ errc model::settle_one(const storage::settlement& end) {
     ended_runs_.emplace_back(j->seen.id.value, j->seen.state);
     return errc::none;
   }
-  if (end.end == how::deferred || end.end == how::given_back) take_key_again(*j);
+  if (end.end == how::deferred || end.end == how::given_back) {
+    j->seen.attempt -= 1;
+    take_key_again(*j);
+  }
   switch (end.end) {
     case how::succeeded: move(*j, succeeded); break;
     case how::failed:
     case how::given_up: move(*j, failed); break;
     case how::removed: move(*j, deleted); break;
-    case how::deferred: j->seen.attempt -= 1; [[fallthrough]];
+    case how::deferred:
     case how::retry:
       if (end.delay > duration::zero()) {
         move(*j, scheduled);
@@ -325,7 +329,6 @@ errc model::settle_one(const storage::settlement& end) {
       }
       break;
     case how::given_back:
-      j->seen.attempt -= 1;
       if (return_to_line(*j)) return errc::none;
       is_suspect(j->seen) ? to_tail(*j) : move(*j, enqueued, "front");
       break;

@@ -300,9 +300,9 @@ void model::free_key(stored_job& j) {
     if (k.owner.empty()) keys_.erase(known);
   }
 }
-// A start came to nothing.
+// A start came to nothing: its key was given away by the first that did not.
 void model::take_key_again(stored_job& j) {
-  if (!j.key.empty() && j.key_until == unique_until::start && !keys_.contains(j.key))
+  if (!j.key.empty() && j.key_until == unique_until::start && j.seen.attempt == 0 && !keys_.contains(j.key))
     take_key(j.key, j.seen.id.value, unique_until::start, duration(0));
 }
 const model::unique_key* model::held_by_another(const stored_job& j) const {
@@ -326,7 +326,8 @@ model::key_answer model::ask_for_key(const prepared_job& wanted, const std::vect
   if (rule.then == when_taken::refuse) return {false, what::refused, has_it};
   auto* owner = find(job_id(has_it));
   if (!owner || named_.contains(has_it)) return {false, what::duplicate, has_it};
-  if (rule.then == when_taken::replace && waits(owner->seen.state))
+  const bool may_replace = rule.then == when_taken::replace && !named_.contains(k.next);
+  if (may_replace && waits(owner->seen.state))
     for (const auto& p : parents)
       if (!p.met && p.birth > 0 && (p.name == has_it || p.name == k.next)) return {false, what::own_parent, p.name};
   const auto replaced = [&](stored_job& other) {
@@ -335,7 +336,8 @@ model::key_answer model::ask_for_key(const prepared_job& wanted, const std::vect
     ended_.emplace_back(other.seen.id.value, deleted);
     return true;
   };
-  if (rule.then == when_taken::replace && replaced(*owner)) {
+  if (may_replace && replaced(*owner)) {
+    if (auto* next = k.next.empty() ? nullptr : find(job_id(k.next))) replaced(*next);
     take_key(key, id, rule.until, rule.period);
     return {true, what::replaced, has_it};
   }
@@ -351,6 +353,7 @@ model::key_answer model::ask_for_key(const prepared_job& wanted, const std::vect
     auto at = clock_.now() + wanted.delay;
     if (rule.at_most > duration::zero()) at = std::min(at, k.since + rule.at_most);
     at = std::max(at, clock_.now());
+    if (owner->finish_by && at >= *owner->finish_by) return {false, what::refused, has_it};
     owner->seen.due_at = at;
     made_work_.insert(has_it);
     start_clock(*owner, at);
@@ -589,6 +592,10 @@ void model::await_again(names parents) {
           p.met.reset();
           is_its = true;
         }
+      for (auto& p : j.parents)  // groups that are open again, too
+        if (is_its && p.birth > 0 && p.birth == birth_of(p.name) && is_group(p.name) && !end_of(p.name) &&
+            !(j.after.on == parent_end::first_failure && groups_.at(group_in(p.name)).ended[failed] > 0))
+          p.met.reset();
       if (!is_its || is_hopeless(j) || held_by_another(j) || (!j.group.empty() && is_cancelled(j.group))) continue;
       if (!j.key.empty() && j.key_until != unique_until::period) take_key(j.key, id, j.key_until, duration(0));
       j.is_unmet = false;

@@ -81,6 +81,23 @@ names ids_of(const command& c) {
   if (c.other > 0) both.push_back(at(job_names, c.other - 1));
   return both;
 }
+// Three jobs of one call have one key.
+bool shares_key(const command& c) { return c.flow == 13; }
+// The jobs of a call share what they have to do with others; each may want another end of its parents, and do something
+// else when its key is taken.
+bool comes_by_calls_of_their_own(const command& c) { return c.what == verb::enqueue && shares_key(c) && c.flag; }
+names new_ids_of(const command& c) {
+  if (shares_key(c)) return {at(job_names, c.job), at(job_names, (c.job + 1) % 6), at(job_names, (c.job + 2) % 6)};
+  auto all = ids_of(c);
+  if (c.types > 2) all.push_back(at(job_names, (c.job + c.more_of) % 6));
+  return all;
+}
+command nth_of(command c, std::size_t place) {
+  const auto step = shares_key(c) ? 1 + c.types : c.types % 3 * 2;
+  c.choice = (c.choice + static_cast<int>(place) * step) % 6;
+  return c;
+}
+duration delay_of(const command& c) { return shares_key(c) && c.time > 0 ? delays[3] : delays[c.time]; }
 // What a definition is about: the semaphore, or a window.
 std::string defined_by(const command& c) { return c.choice < 3 ? "semaphore:s" : at(limiter_names, c.choice - 3); }
 const std::string& window_of(const command& c) { return at(limiter_names, c.choice < 3 ? 0 : c.choice % 3); }
@@ -96,10 +113,10 @@ constexpr parent_end ends_of_parents[] = {parent_end::succeeded,
 constexpr when_taken rules[] = {when_taken::skip,   when_taken::coalesce, when_taken::replace,
                                 when_taken::refuse, when_taken::extend,   when_taken::coalesce};
 const names key_names = {"work/until its end", "work/until its start", "work/for a time"};
-bool has_parents(const command& c) { return c.flow == 1 || c.flow == 2 || c.flow == 9 || c.flow == 10; }
-bool has_groups(const command& c) { return c.flow == 3 || c.flow == 4; }
+bool has_parents(const command& c) { return c.flow == 1 || c.flow == 2 || c.flow == 9 || c.flow == 10 || c.flow == 12; }
+bool has_groups(const command& c) { return c.flow == 3 || c.flow == 4 || c.flow == 12; }
 bool is_member(const command& c) { return c.flow == 2 || c.flow == 5 || c.flow == 8 || c.flow == 11; }
-bool has_key(const command& c) { return c.flow == 6 || c.flow == 8 || c.flow == 10; }
+bool has_key(const command& c) { return c.flow == 6 || c.flow == 8 || c.flow == 10 || shares_key(c); }
 bool has_times(const command& c) { return c.flow == 7 || c.flow == 9 || c.flow == 11; }
 const std::string& group_of(const command& c) { return at(group_names, c.more_of % 2); }
 when_taken rule_of(const command& c) {
@@ -136,7 +153,7 @@ std::string flow_in_words(const command& c) {
   if (has_groups(c)) text += cat(", after group ", group_of(c), c.flag ? " and the other" : "");
   if (has_parents(c) || has_groups(c))
     text += cat(" on ", c.flow == 4 ? "the first failure" : wanted[c.choice], ", else ", if_unmet[c.which],
-                ", missing ", if_missing[c.server], c.types == 1 ? ", one is enough" : "");
+                ", missing ", if_missing[c.server], c.types == 1 || c.flow == 12 ? ", one is enough" : "");
   if (is_member(c)) text += cat(", member of ", group_of(c), c.flag ? cat(" by ", at(job_names, c.whom)) : "");
   if (has_key(c))
     text += cat(", key ", at(key_names, c.whom % 3), ", taken: ", rule_words[static_cast<std::size_t>(rule_of(c))],
@@ -167,10 +184,17 @@ std::string words_for(const command& c) {
   };
   const auto run = cat(" (run ", c.which == 0 ? "now" : c.which == 1 ? "before" : "never", ")");
   switch (c.what) {
-    case verb::enqueue:
-      return cat("enqueue ", c.all_or_none ? "all or none of " : "", both, ": ", c.more == 0 ? "mail" : "work", " in ",
-                 queue, c.amount == 2 ? " with other args" : "", " after ", format_duration(delays[c.time]),
-                 flow_in_words(c));
+    case verb::enqueue: {
+      std::string jobs;
+      const auto ids = new_ids_of(c);
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        jobs += cat(i == 0                           ? ""
+                    : comes_by_calls_of_their_own(c) ? "; by another call "
+                                                     : "; ",
+                    ids[i], flow_in_words(nth_of(c, i)));
+      return cat("enqueue ", c.all_or_none ? "all or none of " : "", c.more == 0 ? "mail" : "work", " in ", queue,
+                 c.amount == 2 ? " with other args" : "", " after ", format_duration(delay_of(c)), ": ", jobs);
+    }
     case verb::claim: return claim() + (c.which > 0 ? cat(", as ", c.which, " before") : "");
     case verb::settle:
       return cat(both, run, " ends: ", name_of(end_by(c)), " in ", format_duration(delays[c.time]),
@@ -254,11 +278,12 @@ rc::Gen<program> any_program(int longest, int connections) {
   using rc::gen::map;
   using rc::gen::set;
   const auto what = rc::gen::weightedElement<verb>(
-      {{9, verb::enqueue}, {8, verb::claim},   {7, verb::settle},         {2, verb::renew},        {1, verb::progress},
-       {4, verb::promote}, {4, verb::group},   {1, verb::audit},          {4, verb::find_expired}, {5, verb::reap},
-       {2, verb::prune},   {3, verb::requeue}, {2, verb::remove},         {3, verb::cancel},       {4, verb::pause},
-       {8, verb::take},    {12, verb::ask},    {3, verb::update_limiter}, {4, verb::define},       {1, verb::reconcile},
-       {4, verb::lock},    {4, verb::wait},    {1, verb::set_back},       {1, verb::reopen}});
+      {{12, verb::enqueue},     {8, verb::claim},          {7, verb::settle},   {2, verb::renew},
+       {1, verb::progress},     {4, verb::promote},        {4, verb::group},    {1, verb::audit},
+       {4, verb::find_expired}, {5, verb::reap},           {3, verb::prune},    {3, verb::requeue},
+       {2, verb::remove},       {3, verb::cancel},         {4, verb::pause},    {8, verb::take},
+       {12, verb::ask},         {3, verb::update_limiter}, {4, verb::define},   {1, verb::reconcile},
+       {4, verb::lock},         {4, verb::wait},           {1, verb::set_back}, {1, verb::reopen}});
   const auto seldom = [](int below) {
     return map(inRange(0, 3 * below), [below](int n) { return n < below ? n : 0; });
   };
@@ -270,7 +295,9 @@ rc::Gen<program> any_program(int longest, int connections) {
       set(&command::flag), set(&command::joined, map(seldom(2), [](int n) { return n > 0; })),
       set(&command::all_or_none, map(seldom(2), [](int n) { return n > 0; })),
       set(&command::connection, inRange(0, connections)),
-      set(&command::flow, map(inRange(0, 20), [](int n) { return n < 12 ? n : 0; })),
+      set(&command::flow, map(inRange(0, 22), [](int n) { return n < 14   ? n
+                                                                 : n < 16 ? 12
+                                                                          : 0; })),
       set(&command::whom, inRange(0, 6)), set(&command::more_of, inRange(0, 7)));
   const auto steps = rc::gen::container<std::vector<command>>(rc::gen::resize(rc::kNominalSize, step));
   return [=](const rc::Random& random, int) {
@@ -328,8 +355,8 @@ storage::request crowd::request(const command& c) {
   switch (c.what) {
     case verb::enqueue: {
       storage::enqueue_request r;
-      for (const auto& id : both)
-        r.jobs.push_back(made(id, c));
+      for (const auto& id : new_ids_of(c))
+        r.jobs.push_back(made(id, nth_of(c, r.jobs.size())));
       r.all_or_none = c.all_or_none;
       return r;
     }
@@ -381,7 +408,7 @@ storage::request crowd::request(const command& c) {
       if (c.choice == 0 || c.choice > 2) r.retention.succeeded = rule;
       if (c.choice == 1 || c.choice > 2) r.retention.failed = rule;
       if (c.choice == 2 || c.choice > 2) r.retention.deleted = rule;
-      if (c.choice <= 2 && c.amount > 0) r.limit = number(c.amount);
+      if (c.amount > 0) r.limit = number(c.amount);
       return r;
     }
     case verb::requeue: return storage::requeue_request{job_id(job)};
@@ -414,12 +441,21 @@ storage::request crowd::request(const command& c) {
   }
 }
 
+std::vector<storage::request> crowd::requests(const command& c) {
+  auto one = request(c);
+  if (!comes_by_calls_of_their_own(c)) return {std::move(one)};
+  std::vector<storage::request> all;
+  for (auto& job : std::get<storage::enqueue_request>(one).jobs)
+    all.emplace_back(storage::enqueue_request{{std::move(job)}, c.all_or_none});
+  return all;
+}
+
 prepared_job crowd::made(const std::string& id, const command& c) {
   auto job = prepared({.id = id,
                        .type = c.more == 0 ? "mail" : "work",
                        .queue = at(queue_names, c.queue),
                        .args = c.amount == 2 ? "[2]" : "{}",
-                       .delay = never_twice(delays[c.time])});
+                       .delay = never_twice(delay_of(c))});
   flow_options flow;
   constexpr when_unmet if_unmet[] = {when_unmet::remove, when_unmet::run, when_unmet::keep};
   constexpr when_missing if_missing[] = {when_missing::refuse, when_missing::met, when_missing::unmet};
@@ -431,7 +467,8 @@ prepared_job crowd::made(const std::string& id, const command& c) {
   flow.after.on = c.flow == 4 ? parent_end::first_failure : ends_of_parents[c.choice];
   flow.after.unless = if_unmet[c.which];
   flow.after.missing = if_missing[c.server];
-  flow.after.need = c.types == 1 && !(flow.after.parents.empty() && flow.after.groups.empty()) ? 1 : 0;
+  flow.after.need =
+      (c.types == 1 || c.flow == 12) && !(flow.after.parents.empty() && flow.after.groups.empty()) ? 1 : 0;
   if (is_member(c)) {
     flow.group.value = group_of(c);
     const auto& by = at(job_names, c.whom);

@@ -51,7 +51,7 @@ struct command {
   bool joined = false;       // one commit with the next
   bool all_or_none = false;  // of enqueued jobs
   int connection = 0;        // through which it is asked
-  int flow = 0;              // of 12: what an enqueued or carried job has to do with others; 0: nothing
+  int flow = 0;              // of 14: what an enqueued or carried job has to do with others; 0: nothing
   int whom = 0;              // of 6: which of them
   int more_of = 0;           // of 7
 };
@@ -92,6 +92,8 @@ public:
   void serve();
 
   storage::request request(const command& c);
+  // The same of calls that come together, as of threads of one process.
+  std::vector<storage::request> requests(const command& c);
   void remember(const storage::request& asked, const storage::answer& told);
 
   // Runs a whole program, each step a commit.

@@ -123,6 +123,38 @@ error refused_open(const std::string& url, double within_seconds = 3) {
 
 }  // namespace
 
+TEST_CASE("A call whose first part Redis has forgotten stores no child before its parent", "[redis]") {
+  fault_world w;
+  const auto another = w.store().open_second_connection();
+  const auto child_of = [](const std::string& parent) {
+    auto child = prepared({.id = parent + "-child"});
+    flow_of(child).after.parents = {job_id(parent)};
+    flow_of(child).after.missing = when_missing::met;
+    return child;
+  };
+  const auto pair = [&](const std::string& parent) {
+    return storage::enqueue_request{{prepared({.id = parent, .delay = 1min}), child_of(parent)}};
+  };
+  CHECK(ask(w, pair("a")).each == std::vector<errc>(2, errc::none));
+  REQUIRE_FALSE(w.server.command({"SCRIPT", "FLUSH"}).is_error());
+  const storage::request by_another = storage::enqueue_request{{child_of("nobody")}};
+  REQUIRE(std::get<storage::enqueue_answer>(another->apply({&by_another, 1}).at(0)).each.at(0) == errc::none);
+  CHECK(ask(w, pair("b")).each == std::vector<errc>(2, errc::none));
+  CHECK(get(w, "b-child").state == job_state::awaiting);
+
+  // The same of a call of several scripts of one kind.
+  auto many = pair("c");
+  for (int i = 0; i < 1200; ++i)
+    many.jobs.push_back(child_of("b"));
+  many.jobs.push_back(child_of("c"));
+  for (std::size_t i = 2; i < many.jobs.size(); ++i)
+    many.jobs[i].id = job_id("n" + std::to_string(i));
+  REQUIRE_FALSE(w.server.command({"SCRIPT", "FLUSH"}).is_error());
+  CHECK(ask(w, many).each == std::vector<errc>(many.jobs.size(), errc::none));
+  CHECK(counts(w).awaiting == 1 + 1 + many.jobs.size() - 1);
+  audit(w);
+}
+
 TEST_CASE("A Redis that has forgotten the scripts is told them again and nobody notices", "[redis]") {
   fault_world w;
   const auto forget = [&] { REQUIRE(!w.server.command({"SCRIPT", "FLUSH"}).is_error()); };

@@ -54,6 +54,62 @@ ON_EACH_STORE("uni-1 Of two in one call, and of two calls in one batch, one is s
   audit(w);
 }
 
+ON_EACH_STORE("uni-8 What a call does with a key does not depend on the calls that share its step") {
+  const key_words replaces{.then = when_taken::replace, .delay = 1min};
+  const std::vector<storage::request> batch{storage::enqueue_request{{keyed("a", {.delay = 1min})}},
+                                            storage::enqueue_request{{keyed("b", replaces)}},
+                                            storage::enqueue_request{{keyed("c", {.then = when_taken::extend})}},
+                                            storage::enqueue_request{{keyed("d", replaces)}}};
+  const auto answers = w.store().apply(batch);
+  const auto said = [&](std::size_t i) { return report(std::get<storage::enqueue_answer>(answers[i])); };
+  CHECK(said(0) == "stored");
+  CHECK(said(1) == "replaced a");
+  CHECK(said(2) == "extended b");
+  CHECK(said(3) == "replaced b");
+  CHECK(counts(w).deleted == 2);
+  audit(w);
+}
+
+ON_EACH_STORE("uni-9 Who is given another delay and is replaced in one call does not run") {
+  CHECK(put_key(w, "a", {.delay = 1h}) == "stored");
+  const auto told = put_jobs(w, {keyed("b", {.then = when_taken::extend, .delay = 1min}),
+                                 keyed("c", {.then = when_taken::replace, .delay = 1min})});
+  CHECK(report(told, 0) == "extended a");
+  CHECK(report(told, 1) == "replaced a");
+  CHECK(state(w, "a") == job_state::deleted);
+  audit(w);
+  w.clock.advance(2h);
+  promote(w);
+  CHECK(ids(claim(w, {.free = 5})) == names{"c"});
+  audit(w);
+}
+
+ON_EACH_STORE("uni-9 Who could not run any more by the delay that it would be given is left as it is") {
+  auto a = keyed("a", {.delay = 30s});
+  flow_of(a).finish_within = 1min;
+  CHECK(report(put_jobs(w, {a})) == "stored");
+  const auto due = get(w, "a").due_at;
+  for (const auto delay : {duration(1min), duration(1h)})
+    CHECK(put_key(w, "b", {.then = when_taken::extend, .delay = delay}) == "unique_conflict");
+  CHECK(get(w, "a").due_at == due);
+  CHECK(put_key(w, "b", {.then = when_taken::extend, .delay = 59s}) == "extended a");
+  CHECK(put_key(w, "b", {.then = when_taken::extend, .at_most = 50s, .delay = 1h}) == "extended a");
+  audit(w);
+}
+
+ON_EACH_STORE("uni-5 A retry that is lost or given back does not take the key that its first start gave away") {
+  const key_words until_start{.until = unique_until::start};
+  CHECK(put_key(w, "a", until_start) == "stored");
+  REQUIRE(settle(w, claim_one(w), how::retry) == errc::none);
+  for (const auto by : {how::given_back, how::deferred})
+    REQUIRE(settle(w, claim_one(w), by) == errc::none);
+  (void)claim_one(w);
+  lose_all(w);
+  audit(w);
+  CHECK(put_key(w, "b", until_start) == "stored");
+  audit(w);
+}
+
 ON_EACH_STORE("uni-2 An enqueue that is repeated is the same job, and no conflict with itself") {
   for (const auto rule :
        {when_taken::skip, when_taken::refuse, when_taken::replace, when_taken::extend, when_taken::coalesce}) {

@@ -94,8 +94,9 @@ for k, kind in ipairs(final_kinds) do
     local gone, slice = {}, limit
     repeat
       local old, whole_until = oldest(slice)
-      local has_passed = false  -- one behind which a child may still ask for a result
-      local bytes = 0           -- of those met: who must stay is no reason to remove another in its place
+      -- One was met who stays, since a child may still ask for its result; or who is younger than some that were not read.
+      local has_more = false
+      local bytes = 0  -- of those met: who must stay is no reason to remove another in its place
       gone = {}
       if has_flow then
         local names = {}
@@ -103,17 +104,21 @@ for k, kind in ipairs(final_kinds) do
         on_demand().read_flows(names)
       end
       for i, o in ipairs(old) do
-        local is_over = (i <= excess or bytes < excess_bytes) and o.at <= whole_until
+        local is_over = i <= excess or bytes < excess_bytes
         if #gone == limit or (o.at >= oldest_kept and not is_over) then break end
+        if o.at > whole_until then
+          has_more = true
+          break
+        end
         if excess_bytes > 0 then bytes = bytes + weight(o) end
         if has_flow and not on_demand().may_be_forgotten(o.id) then
-          has_passed = true
+          has_more = true
         else
           gone[#gone + 1] = o
         end
       end
       slice = slice * 4
-    until not (has_passed and whole_until < math.huge and #gone < limit and slice * #all <= max_looked)
+    until not (has_more and whole_until < math.huge and #gone < limit and slice * #all <= max_looked)
     local ids, leaving = {}, grouped()
     for i, o in ipairs(gone) do
       local m = o.line

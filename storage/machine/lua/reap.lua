@@ -40,7 +40,7 @@ for i, id in ipairs(ids) do
         codes[i] = is_asked and '3' or '2'
         if finals then finals[#finals + 1] = {id, sub(final, 1, 1)} end
       end
-      if not final and has_flow then on_demand().plan_going_on(id, true, true) end
+      if not final and has_flow then on_demand().plan_going_on(id, p.attempt == 0, true) end
       if run.permits ~= '' then inline_permits[#ended] = run.permits end
       changed[#changed + 1] = id
       changed[#changed + 1] = write_history(p)

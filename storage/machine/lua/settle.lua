@@ -150,7 +150,7 @@ local function settle_one(i, group)
   local is_last = not goes_on[how]
   if not plain then is_final[id] = is_last end
   if finals and is_last then finals[#finals + 1] = {id, sub(how, 1, 1)}
-  elseif finals then on_demand().plan_going_on(id, uncounted, not uncounted or tonumber(attempt) > 1 or losses > 0) end
+  elseif finals then on_demand().plan_going_on(id, uncounted and tonumber(attempt) == 1, not uncounted or tonumber(attempt) > 1 or losses > 0) end
   c.ends[how] = (c.ends[how] or 0) + 1
   add_one(leaving, c.processing, id)
   if c.chain_permit and how == 'given_back' and not is_suspect(losses) then

@@ -193,14 +193,25 @@ local function reduce_quarantined(ended)
   end
 end
 
--- A child of one that runs again, which was deleted as unmet.
+-- Whether a group that a child awaited is open again, by one of its members.
+local function goes_on(parent, on)
+  local g = group_in(parent) and group_of(group_in(parent))
+  return g and end_of_group(g) == '' and not (on == 'e' and g.f > 0)
+end
+-- A child of one that runs again, which was deleted as unmet. It awaits the groups of that one, too.
 local function await_again(id, child, again)
   local f = flow_of(child)
   local record = f and f.is_unmet and f.parents and call('HGET', jobs, child)
   local queue = record and queue_of(record)
-  if not queue then return add_two(flow_plan.edges, after_parent(id), '1', child) end
-  for _, one in ipairs(f.parents) do
-    if one.id == id and one.state < '3' then one.state = '0' end
+  for _, one in ipairs(queue and f.parents or {}) do
+    if one.state < '3' and (one.id == id or goes_on(one.id, f.on)) then one.state = '0' end
+  end
+  if not queue then
+    local score = '1'
+    for _, one in ipairs(f and f.parents or {}) do
+      if one.id == id then score = edge_score(f, one) end  -- it may have come back for another
+    end
+    return add_two(flow_plan.edges, after_parent(id), score, child)
   end
   local _, is_unmet = verdict_on(f)
   local comes_back = not is_unmet and not (f.group and is_cancelled(f.group)) and
@@ -307,11 +318,12 @@ local function is_too_late(id, at)
   if now >= f.clock.finish_by then return 'failed: it was not over within ' .. in_words(f.clock.finish_within) end
   return 'failed: a retry would begin later than ' .. in_words(f.clock.finish_within) .. ' after its enqueue'
 end
--- A job goes on behind a start; `uncounted`: that was none. `begun`: one before was.
-local function plan_going_on(id, uncounted, begun)
+-- A job goes on behind a start; `never_begun`: that was none, and none before was one either. `begun`: whether one was,
+-- or was lost.
+local function plan_going_on(id, never_begun, begun)
   local f = flow_of(id)
   if not f then return end
-  if uncounted then take_key_again(id, f) end
+  if never_begun then take_key_again(id, f) end
   watch_clock(id, f, begun)
 end
 
@@ -365,6 +377,7 @@ local function forget_flow(ids)
     end
   end
   many('HDEL', flow, gone)
+  for _, id in ipairs(gone) do flow_rows[id] = false end
   if call('EXISTS', agenda) == 1 then  -- which may tell of some that have no row any more
     local owed = {}
     for _, list in ipairs({ids, gone}) do
@@ -385,6 +398,7 @@ local function carry_out_ends()
   for what, its in pairs(flow_plan) do plan[what] = its end
   begin_flow_plan()
   first_of_agenda = nil
+  each_list(plan.staying, 'ZADD')
   each_list(plan.leaving, 'ZREM')
   many('HSET', history, plan.histories)
   many('HSET', runs, plan.runs)
@@ -442,7 +456,7 @@ end
 local function tell_of_parked(ids)
   for _, id in ipairs(ids) do
     local p = read_history(call('HGET', history, id))
-    plan_going_on(id, true, p and has_begun(p))
+    plan_going_on(id, not p or p.attempt == 0, p and has_begun(p))
   end
   carry_out_ends()
 end

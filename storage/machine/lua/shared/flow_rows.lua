@@ -89,6 +89,7 @@ local flow_moved = {}  -- by id: it leaves its line by what is planned
 local function begin_flow_plan()
   for id in pairs(flow_moved) do flow_moved[id] = nil end
   flow_plan.leaving, flow_plan.entering, flow_plan.edges, flow_plan.dropped = grouped(), grouped(), grouped(), grouped()
+  flow_plan.staying = grouped()  -- who has another place in its line; before somebody leaves
   flow_plan.histories = {}
   flow_plan.runs = {}
   flow_plan.due = {}        -- by queue: the earliest instant

@@ -99,11 +99,13 @@ local function ask_for_key(id, key, o, delay, parents, named, ended)
       local at = now + delay
       if o.at_most > 0 then at = math.min(at, k.since + o.at_most) end
       at = math.max(at, now)
-      add_two(flow_plan.entering, sorted(line('scheduled', queue)), int_text(at), owner)
+      local f = flow_of(owner)
+      local finish_by = f and f.clock and f.clock.finish_by or 0
+      if finish_by > 0 and at >= finish_by then return 'refused', owner end  -- it could never run
+      add_two(flow_plan.staying, sorted(line('scheduled', queue)), int_text(at), owner)
       sorted(due)
       flow_plan.refresh[queue] = true
       has_work('@')
-      local f = flow_of(owner)
       if f then start_clock(owner, f, at) end
       return 'extended', owner
     end
