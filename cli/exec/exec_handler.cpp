@@ -1,10 +1,13 @@
 #include "cli/exec/exec_handler.hpp"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exec/exec_rules.hpp"
+#include "core/log.hpp"
 #include "core/text.hpp"
 
 namespace sluice::exec {
@@ -235,6 +239,24 @@ run_end follow(child& c, int output, int stop, const std::optional<duration>& ti
   return end;
 }
 
+// The machine, or this server's guard, lets no command start: the job is not to blame. Its worker waits a moment before
+// it gives the job back, so that another server may have it and this one does not take it again at once.
+outcome cannot_start(const char* what, int why, job_context& context) {
+  constexpr auto moment = std::chrono::seconds(1);
+  constexpr auto between_warnings = std::chrono::minutes(1);
+  static std::atomic<steady_clock::rep> next_warning{0};
+  const auto now = steady_clock::now();
+  auto due = next_warning.load();
+  if (now.time_since_epoch().count() >= due &&
+      next_warning.compare_exchange_strong(due, (now + between_warnings).time_since_epoch().count()))
+    log::warn("no command can be started (", what, ": ", std::strerror(why),
+              "); its job is given back, and so are others");
+  std::mutex unshared;
+  std::unique_lock hold(unshared);
+  std::condition_variable_any().wait_for(hold, context.stop(), moment, [] { return false; });
+  return outcome::give_back(cat("this server could not start it (", what, ": ", std::strerror(why), ")"));
+}
+
 outcome run(const guard& watch, const rules& may, job_context& context) {
   if (may.key)
     if (const auto fine = may.key->check(context); !fine)
@@ -264,17 +286,17 @@ outcome run(const guard& watch, const rules& may, job_context& context) {
   const auto env = environment_for(may, env_texts, c);
   std::array<int, 2> out{}, failed{};
   file out_read, out_write, failed_read, failed_write, stop(::eventfd(0, EFD_CLOEXEC));
-  if (stop.get() < 0) return outcome::failed(cat("eventfd: ", std::strerror(errno)));
-  if (::pipe2(out.data(), O_CLOEXEC) != 0) return outcome::failed(cat("pipe: ", std::strerror(errno)));
+  if (stop.get() < 0) return cannot_start("eventfd", errno, context);
+  if (::pipe2(out.data(), O_CLOEXEC) != 0) return cannot_start("pipe", errno, context);
   out_read.set(out[0]);
   out_write.set(out[1]);
-  if (::pipe2(failed.data(), O_CLOEXEC) != 0) return outcome::failed(cat("pipe: ", std::strerror(errno)));
+  if (::pipe2(failed.data(), O_CLOEXEC) != 0) return cannot_start("pipe", errno, context);
   failed_read.set(failed[0]);
   failed_write.set(failed[1]);
   ::fcntl(out_read.get(), F_SETFL, O_NONBLOCK);
 
   const pid_t pid = ::fork();
-  if (pid < 0) return outcome::failed(cat("fork: ", std::strerror(errno)));
+  if (pid < 0) return cannot_start("fork", errno, context);
   if (pid == 0) become(watch, may, program->c_str(), argv.data(), env.data(), out_write.get(), failed_write.get());
   child process(watch, pid);
   ::setpgid(pid, pid);  // both sides do it, so that it is done before either goes on
@@ -286,6 +308,8 @@ outcome run(const guard& watch, const rules& may, job_context& context) {
   }
   if (got == static_cast<ssize_t>(sizeof why)) {
     process.finish();
+    if (why == EPIPE) return cannot_start("the guard of commands has ended; start this server again", why, context);
+    if (why == EMFILE || why == ENFILE || why == EAGAIN) return cannot_start("exec", why, context);
     const auto text = cat("exec: cannot run ", printable(c.argv[0], 200), ": ", std::strerror(why));
     return why == ENOENT || why == EACCES || why == ENOEXEC ? outcome::do_not_retry(text) : outcome::failed(text);
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <iterator>
+#include <optional>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -39,6 +41,17 @@ reach reach_of(long magic) {
   const auto* const known = std::find_if(std::begin(known_systems), std::end(known_systems),
                                          [&](const known_system& one) { return one.magic == word; });
   return known == std::end(known_systems) ? reach::local : known->far;
+}
+
+bool is_mounted_alone(const std::string& file) {
+  const auto mount_of = [](const std::string& path) -> std::optional<std::uint64_t> {
+    struct statx its {};
+    if (::statx(AT_FDCWD, path.c_str(), AT_NO_AUTOMOUNT, STATX_MNT_ID, &its) != 0) return std::nullopt;
+    return (its.stx_mask & STATX_MNT_ID) != 0 ? std::optional<std::uint64_t>(its.stx_mnt_id) : std::nullopt;
+  };
+  const auto folder = std::filesystem::path(file).parent_path();
+  const auto own = mount_of(file), of_folder = mount_of(folder.empty() ? "." : folder.string());
+  return own && of_folder && *own != *of_folder;
 }
 
 int open_or_make(const std::string& path, mode_t mode) {

@@ -13,6 +13,10 @@ namespace sluice::storage::sqlite {
 enum class reach : std::uint8_t { local, unknown, network };
 reach reach_of(long magic);  // as statfs tells it
 
+// Whether a file is mounted without its folder, as `docker run -v jobs.db:/app/jobs.db` does: what stands beside it is
+// not seen where else it is mounted. False before Linux 5.8, which does not tell.
+bool is_mounted_alone(const std::string& file);
+
 // Opens a file to read and write, and makes one that is not there with exactly this mode, whatever the umask. Never
 // through a link. Answers -1 and errno.
 int open_or_make(const std::string& path, mode_t mode);

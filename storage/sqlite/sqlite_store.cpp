@@ -402,6 +402,10 @@ private:
           errc::invalid_argument,
           cat(printable(path_, 300), " has ", file.st_nlink,
               " names (hard links), and each would have a log and a lock of its own; remove all names but one")};
+    if (is_mounted_alone(path_))
+      return error{errc::invalid_argument, cat(printable(path_, 300),
+                                               " is mounted alone, and its log and its lock would stand beside the "
+                                               "mount, where nobody else sees them; mount its folder")};
     constexpr auto smallest = 512;  // SQLite takes a shorter one for a new one
     if (file.st_size > 0 && file.st_size < smallest)
       return no_store_of_ours(path_, cat("it has ", file.st_size, " bytes, fewer than any store"));

@@ -1,6 +1,8 @@
 // The `sluice` command as its users meet it.
+#include <signal.h>
 #include <sqlite3.h>
 
+#include "core/text.hpp"
 #include "support/catch.hpp"
 #include "support/places.hpp"
 #include "support/redis_server.hpp"
@@ -361,6 +363,38 @@ TEST_CASE("two servers on one file share the jobs and run none twice") {
   CHECK(runs == commands);
   for (const auto& j : w.all(job_state::succeeded))
     CHECK(j.history.size() == 1);
+}
+
+TEST_CASE("a server that lacks descriptors for commands gives them back, and fails none") {
+  work_world w(nlohmann::json{{"queues", {{"default", {{"workers", 30}, {"prefetch", 0}}}}}});
+  std::vector<new_job> jobs;
+  for (int i = 0; i < 60; ++i)
+    jobs.push_back(work_world::exec("sleep 0.3", "job" + std::to_string(i)));
+  w.enqueue(std::move(jobs));
+  auto p =
+      w.serve({"sh", "-c", "ulimit -n 64; exec " + program_path("sluice") + " work " + w.folder.file("sluice.json")},
+              "work.log");
+  REQUIRE(eventually([&] { return w.counts().succeeded == 60; }, 60s));
+  CHECK(p.log().find("no command can be started") != std::string::npos);
+  for (const auto& j : w.all(job_state::succeeded)) {
+    CHECK(j.attempt == 1);
+    for (const auto& run : j.history)
+      CHECK((run.cause == "succeeded" || run.cause == "given_back"));
+  }
+}
+
+TEST_CASE("a server whose guard of commands was killed gives its commands back, and says so") {
+  work_world w(nlohmann::json{{"grace", "2s"}});
+  auto p = w.work();
+  const auto children = read_file(cat("/proc/", p.pid(), "/task/", p.pid(), "/children"));
+  const auto guard = static_cast<pid_t>(std::stol(children));
+  REQUIRE(::kill(guard, SIGKILL) == 0);
+  w.enqueue({work_world::exec("exit 0", "one")});
+  CHECK(eventually([&] { return p.log().find("the guard of commands has ended") != std::string::npos; }));
+  p.signal(SIGTERM);
+  CHECK(p.exit_code(20s) == 0);
+  CHECK(w.get("one").state == job_state::enqueued);
+  CHECK(w.get("one").attempt == 0);
 }
 
 TEST_CASE("an idle server hardly wakes") {

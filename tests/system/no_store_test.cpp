@@ -1,6 +1,7 @@
 // Commands on a store that is not there.
 #include <filesystem>
 
+#include "core/text.hpp"
 #include "support/catch.hpp"
 #include "support/places.hpp"
 #include "support/process.hpp"
@@ -60,6 +61,31 @@ TEST_CASE("a command that makes a store says so once") {
   const auto missed = sluice({"jobs"}, folder.url("job.db"));
   CHECK(missed.exit_code == 1);
   CHECK(missed.err.find("did you mean jobs.db?") != std::string::npos);
+}
+
+TEST_CASE("a file that is mounted without its folder is refused, and one whose folder is mounted is not") {
+  const temp_dir folder;
+  for (const auto* name : {"host", "app"})
+    std::filesystem::create_directory(folder.file(name));
+  if (run({"unshare", "--mount", "true"}, folder.path().string()).exit_code != 0) {
+    WARN("skipped: nobody may mount here");
+    return;
+  }
+  const words enqueue{"enqueue", "default", "noop", "{}"};
+  REQUIRE(sluice(enqueue, folder.url("host/jobs.db")).exit_code == 0);
+  write_file(folder.file("app/jobs.db"), "");
+  const auto mounted = [&](const std::string& what) {
+    return run({"unshare", "--mount", "sh", "-c",
+                cat("mount --bind ", folder.file("host" + what), ' ', folder.file("app" + what), " && exec ",
+                    program_path("sluice"), " jobs --store ", folder.url("app/jobs.db"))},
+               folder.path().string());
+  };
+  const auto alone = mounted("/jobs.db");
+  CHECK(alone.exit_code == 1);
+  CHECK(alone.err.find("mount its folder") != std::string::npos);
+  const auto with_its_folder = mounted("");
+  CHECK(with_its_folder.err == "");
+  CHECK(with_its_folder.exit_code == 0);
 }
 
 }  // namespace sluice::test
