@@ -72,15 +72,18 @@ void supervisor_state::sweep() {
 
 void supervisor_state::worker_gone(const caf::actor_addr& who) {
   std::erase_if(kept_state->workers, [&](const worker_actor& w) { return w.address() == who; });
-  // A thread that cannot be made now is asked for again in a while, not at once and for ever.
-  if (steady_clock::now() - last_refill < refill_pause)
-    return self->delayed_send(self, refill_later, sweep_atom::value);
+  // A thread that cannot be made now is asked for again in a while, once for all of them.
+  if (steady_clock::now() - last_refill < refill_pause) {
+    if (!std::exchange(refill_waits, true)) self->delayed_send(self, refill_later, sweep_atom::value);
+    return;
+  }
   refill();
   kept_state->dispatcher->claim_if_free();
 }
 
 void supervisor_state::refill() {
   last_refill = steady_clock::now();
+  refill_waits = false;
   while (kept_state->workers.size() < kept_state->pool->options.workers)
     kept_state->workers.push_back(spawn_worker(self, e, *kept_state));
 }

@@ -14,6 +14,7 @@ struct supervisor_state {
   queue_state_ptr kept_state;
   std::shared_ptr<supervisor_link> link;
   steady_point last_refill{};
+  bool refill_waits = false;
 
   ~supervisor_state();
   void start_up(const gate_actor& gate);

@@ -123,7 +123,8 @@ int told(const result<enqueue_report>& stored, const command& c) {
     return failed(why);
   }
   if (stored->what == enqueue_result::duplicate)
-    note(cat("job ", printable(stored->id.value, 200), " has its unique key and stands for it; nothing was stored"));
+    note(cat("job ", printable(stored->id.value, 200), " has its unique key and stands for it",
+             stored->is_kept ? "" : ", though it is not kept any more", "; nothing was stored"));
   if (stored->what == enqueue_result::extended)
     note(cat("job ", printable(stored->id.value, 200),
              " has its unique key and stands for it: that one was given this delay, from now on, and none was stored"));

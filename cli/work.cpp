@@ -16,6 +16,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exec/exec_handler.hpp"
+#include "cli/exec/exec_rules.hpp"
 #include "cli/output.hpp"
 #include "cli/words.hpp"
 #include "config/load.hpp"
@@ -250,6 +251,16 @@ int check(const command& c) {
   return 0;
 }
 
+void warn_of_few_files(const server_options& options, std::uint64_t files) {
+  constexpr std::uint64_t of_a_command = 6, others = 200;
+  std::uint64_t wanted = others;
+  for (const auto& [name, queue] : options.queues)
+    wanted += of_a_command * queue.workers;
+  if (files < wanted)
+    log::warn("this server may open ", files, " files, and where all of its workers run commands it needs ", wanted,
+              "; raise its limit (ulimit -Hn, LimitNOFILE of systemd)");
+}
+
 int work(const command& c) {
   const auto set = waited_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread, so that only we wait for them
@@ -266,7 +277,9 @@ int work(const command& c) {
   std::optional<exec::guard> guard;
   handler_registry handlers;
   handlers.handle("noop", [](job_context&) {});
+  const auto files = exec::raise_open_files();
   if (got->options.allow_exec) {
+    warn_of_few_files(got->options, files);
     auto started = exec::guard::start();
     if (!started) return failed(started.error());
     guard.emplace(std::move(*started));

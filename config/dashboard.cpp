@@ -1,4 +1,6 @@
 // Reads `dashboard`: what is answered over HTTP.
+#include <algorithm>
+
 #include "config/dashboard.hpp"
 #include "core/text.hpp"
 
@@ -38,8 +40,10 @@ void read_dashboard(reader& from, const checks& by, server_options& options) {
   auto& o = options.dashboard.emplace();
   keep(o.listen, r.text("listen"));
   keep(o.allow_changes, r.flag("allow_changes"));
+  keep(o.allow_exec, r.flag("allow_exec"));
   keep(o.behind_tls_proxy, r.flag("behind_tls_proxy"));
   keep(o.user_header, r.text("user_header"));
+  keep(o.proxy_secret_file, r.text("proxy_secret_file"));
   keep(o.reads_a_second, r.number("reads_a_second", {1, 1000}));
   keep(o.hide_args, r.flag("hide_args"));
   keep(o.store_metrics, r.flag("store_metrics"));
@@ -50,6 +54,18 @@ void read_dashboard(reader& from, const checks& by, server_options& options) {
   if (from.faults().size() > before || !by.dashboard) return;
   if (const auto wrong = by.dashboard(o))
     from.faults().push_back({cat(from.pointer("dashboard"), "/", wrong->pointer), wrong->problem});
+}
+
+void warn_of(const dashboard_options& its, const server_options& options, std::vector<std::string>& warnings) {
+  if (its.allow_exec && options.allow_exec && options.exec.key_file.empty())
+    warnings.emplace_back(
+        "dashboard.allow_exec: its operators run commands as this server; with exec.key_file only signed ones run");
+  const bool is_local = std::any_of(its.proxies.begin(), its.proxies.end(), [](const std::string& address) {
+    return address.starts_with("127.") || address == "::1";
+  });
+  if (!its.user_header.empty() && its.proxy_secret_file.empty() && is_local)
+    warnings.push_back(cat("dashboard.user_header: every program of this machine can name any user in ",
+                           its.user_header, "; with proxy_secret_file only the proxy can"));
 }
 
 }  // namespace sluice::config

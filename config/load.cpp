@@ -138,6 +138,7 @@ void read_exec(reader& from, exec_options& o) {
   keep(o.file_mib, r.number("file_mib", ranges::exec_limit));
   keep(o.open_files, r.number("open_files", ranges::exec_files));
   keep(o.processes, r.number("processes", ranges::exec_limit));
+  keep(o.new_privileges, r.flag("new_privileges"));
   const auto key_file = r.text("key_file");
   keep(o.key_file, key_file);
   if (key_file && key_file->empty()) r.fault_at("key_file", "must name a file; leave it out where any job may run");
@@ -192,6 +193,7 @@ std::vector<std::string> read_all(const json& tree, const checks& by, const std:
   read_throttlers(r, by, o);
   read_recurring(r, by, text, o);
   read_dashboard(r, by, o);
+  if (o.dashboard) warn_of(*o.dashboard, o, into.warnings);
   return r.known();
 }
 

@@ -10,8 +10,10 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,6 +38,7 @@ struct line {
   level at;
   std::chrono::system_clock::time_point when;
   std::string text;
+  bool is_mark = false;  // none to be told: who flushes wants what was left out to be told of
 };
 
 // How a line looks on standard error. For one thread.
@@ -89,6 +92,71 @@ private:
   bool torn_ = false;  // the last line lacks its end
 };
 
+// What goes wrong at every try would fill a disk. Of warnings and errors that are alike but for their numbers so many
+// are told in a while, and then how many more there were. What has letters in it, as the id of a job, is no number. For
+// one thread.
+class floods {
+public:
+  using clock = std::chrono::steady_clock;
+
+  bool is_too_much(const line& l, clock::time_point now) {
+    if (l.at < level::warn) return false;
+    auto key = without_numbers(l.text);
+    if (kinds_.size() >= max_kinds && !kinds_.contains(key)) key.clear();  // all others together
+    auto& its = kinds_.try_emplace(std::move(key), kind{now, 0, 0, {}}).first->second;
+    if (its.told < most_told) return ++its.told, false;
+    its.last = l;
+    ++its.left_out;
+    return true;
+  }
+  // Of those whose while is over, or of all.
+  template <class Tell>
+  void tell(clock::time_point now, bool all, Tell&& tell_one) {
+    std::erase_if(kinds_, [&](const auto& entry) {
+      const auto& its = entry.second;
+      if (!all && now - its.began < a_while) return false;
+      if (its.left_out > 0)
+        tell_one(line{its.last.at, its.last.when, cat(its.left_out, " more lines like this one: ", its.last.text)});
+      return true;
+    });
+  }
+  // When there is something to tell.
+  std::optional<clock::time_point> next() const {
+    std::optional<clock::time_point> first;
+    for (const auto& [key, its] : kinds_)
+      if (its.left_out > 0 && (!first || its.began + a_while < *first)) first = its.began + a_while;
+    return first;
+  }
+
+private:
+  static constexpr auto a_while = 10s;
+  static constexpr unsigned most_told = 10;
+  static constexpr std::size_t max_kinds = 1000;
+  struct kind {
+    clock::time_point began;
+    unsigned told;
+    std::uint64_t left_out;
+    line last;
+  };
+  static std::string without_numbers(std::string_view text) {
+    const auto is_of_word = [&](std::size_t at) {
+      const auto c = static_cast<unsigned char>(text[at]);
+      return std::isalnum(c) != 0 || c == '-' || c == '_' || c >= 0x80;
+    };
+    std::string key;
+    for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
+      bool is_number = true;
+      for (end = at; end < text.size() && is_of_word(end); ++end)
+        is_number = is_number && std::isdigit(static_cast<unsigned char>(text[end])) != 0;
+      if (end == at) key += text[end++];
+      else if (!is_number) key.append(text, at, end - at);
+    }
+    return key;
+  }
+
+  std::map<std::string, kind, std::less<>> kinds_;
+};
+
 // The lines that wait, and the thread that gives them out.
 class writer {
 public:
@@ -108,6 +176,11 @@ public:
 
   bool flush(duration timeout) {
     std::unique_lock hold(mutex_);
+    if (runs_) {
+      waiting_.push_back({level::debug, {}, {}, true});
+      ++taken_;
+      more_.notify_one();
+    }
     return written_.wait_for(hold, timeout, [&, all = taken_] { return done_ >= all; });
   }
 
@@ -121,6 +194,9 @@ private:
   void run();
   bool deliver(const line& l) noexcept;
   void tell_losses() noexcept;
+  void tell(const line& l) noexcept;
+  bool is_too_much(const line& l, floods::clock::time_point now) noexcept;
+  void tell_floods(floods::clock::time_point now, bool all) noexcept;
 
   std::mutex mutex_;
   std::condition_variable more_, written_;
@@ -132,6 +208,7 @@ private:
 
   // The thread's own.
   std::uint64_t lost_ = 0;  // and not told yet
+  floods floods_;
   shape shape_;
   standard_error out_;
 };
@@ -172,14 +249,18 @@ void writer::run() {
   std::vector<line> lines;
   std::unique_lock hold(mutex_);
   for (;;) {
-    more_.wait(hold, [&] { return !waiting_.empty(); });
+    const auto is_there = [&] { return !waiting_.empty(); };
+    if (const auto next = floods_.next()) more_.wait_until(hold, *next, is_there);
+    else more_.wait(hold, is_there);
     lines.swap(waiting_);
     size_ = 0;
     const auto after_these = dropped.exchange(0);
     hold.unlock();
+    const auto now = floods::clock::now();
+    tell_floods(now, false);
     for (const auto& l : lines) {
-      tell_losses();
-      if (!deliver(l)) ++lost_;
+      if (l.is_mark) tell_floods(now, true);
+      else if (!is_too_much(l, now)) tell(l);
     }
     lost_ += after_these;
     tell_losses();
@@ -189,6 +270,24 @@ void writer::run() {
     done_ += done;
     written_.notify_all();
   }
+}
+
+void writer::tell(const line& l) noexcept {
+  tell_losses();
+  if (!deliver(l)) ++lost_;
+}
+
+// Without memory each is told.
+bool writer::is_too_much(const line& l, floods::clock::time_point now) noexcept try {
+  return floods_.is_too_much(l, now);
+} catch (...) {
+  return false;
+}
+
+void writer::tell_floods(floods::clock::time_point now, bool all) noexcept try {
+  floods_.tell(now, all, [this](const line& l) { tell(l); });
+} catch (...) {
+  ++lost_;
 }
 
 // Whether somebody has it. What a sink throws is no loss: it was told.
@@ -265,7 +364,7 @@ std::size_t value_end(std::string_view text, std::size_t at, bool fills_line) {
 }
 
 void mask_url_passwords(std::string& text) {
-  for (std::size_t at = 0; (at = text.find("://", at)) != std::string::npos; at += 3) {
+  for (std::size_t at = 0; (at = text.find("//", at)) != std::string::npos; at += 2) {
     const auto end = std::min(text.find_first_of(" \t\r\n\"'", at), text.size());
     const auto password = password_in(std::string_view(text).substr(at, end - at));
     if (!password.empty())

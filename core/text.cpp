@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 #include <mutex>
 #include <random>
@@ -138,6 +139,21 @@ std::string format_time(time_point at) {
   return std::string(buffer.data(), used) + millis.data();
 }
 
+namespace {
+
+// A character that moves what stands around it, or begins a line: DEL and the controls behind it, U+2028 and 2029, and
+// those that turn the direction of writing. `length`: its bytes.
+bool is_misleading(std::string_view text, std::size_t at, std::size_t length) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  if (length == 1) return byte(0) == 0x7f;
+  if (length == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
+  if (length != 3 || byte(0) != 0xe2) return false;
+  return (byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
+         (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
+}
+
+}  // namespace
+
 std::string printable(std::string_view text, std::size_t most) {
   static constexpr std::string_view hex = "0123456789abcdef";
   std::string out;
@@ -145,9 +161,7 @@ std::string printable(std::string_view text, std::size_t most) {
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
     const std::size_t length = utf8_length(text, at);
-    const bool control =
-        byte < 0x20 || byte == 0x7f || (length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0);
-    const bool escaped = length == 0 || control;
+    const bool escaped = length == 0 || byte < 0x20 || is_misleading(text, at, length);
     if (out.size() + (escaped ? 4 : length) > most) return out + "... (truncated)";
     if (escaped) {
       out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
@@ -239,7 +253,33 @@ result<void> check_json(std::string_view text, int max_depth) {
   return error{errc::invalid_argument, printable(check.problem, 300)};
 }
 
-std::string json_quoted(std::string_view text) { return nlohmann::json(bounded_utf8(text, text.size())).dump(); }
+std::string plain_json(std::string dumped) {
+  constexpr std::string_view first_bytes_of_these("\x7f\xc2\xe2");
+  std::string out;
+  std::size_t copied = 0;
+  for (std::size_t at = 0; (at = dumped.find_first_of(first_bytes_of_these, at)) != std::string::npos;) {
+    const auto length = utf8_length(dumped, at);
+    if (!is_misleading(dumped, at, length)) {
+      at += std::max<std::size_t>(length, 1);
+      continue;
+    }
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(dumped[at + i])); };
+    const auto point = length == 1   ? byte(0)
+                       : length == 2 ? (byte(0) & 31) << 6 | (byte(1) & 63)
+                                     : (byte(0) & 15) << 12 | (byte(1) & 63) << 6 | (byte(2) & 63);
+    std::array<char, 8> escaped{};
+    std::snprintf(escaped.data(), escaped.size(), "\\u%04x", point & 0xffff);
+    out.append(dumped, copied, at - copied).append(escaped.data());
+    at += length;
+    copied = at;
+  }
+  if (copied == 0) return dumped;
+  return out.append(dumped, copied);
+}
+
+std::string json_quoted(std::string_view text) {
+  return plain_json(nlohmann::json(bounded_utf8(text, text.size())).dump());
+}
 
 namespace {
 
@@ -249,9 +289,9 @@ constexpr std::size_t id_size = 26, id_time_size = 10;
 }  // namespace
 
 std::string_view password_in(std::string_view url) {
-  const auto scheme = url.find("://");
-  if (scheme == std::string_view::npos) return {};
-  const auto colon = url.find(':', scheme + 3);
+  const auto slashes = url.find("//");  // also where the colon before them was forgotten
+  if (slashes == std::string_view::npos) return {};
+  const auto colon = url.find(':', slashes + 2);
   const auto at = url.rfind('@');
   if (colon == std::string_view::npos || at == std::string_view::npos || at < colon) return {};
   return url.substr(colon + 1, at - colon - 1);

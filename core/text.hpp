@@ -74,9 +74,11 @@ result<void> check_json(std::string_view text, int max_depth);
 
 // `text` as a JSON string literal with its quotes.
 std::string json_quoted(std::string_view text);
+// The same JSON without characters that a terminal would act upon, or that turn the direction of writing.
+std::string plain_json(std::string dumped);
 
 // The part of a URL that may be a password, as who wrote it may not know that '/' and '@' must be escaped there: behind
-// the first ':' of what follows "://", before the last '@'. Nothing in any other text.
+// the first ':' of what follows "//", before the last '@'. Nothing in any other text.
 std::string_view password_in(std::string_view url);
 
 // A new job id: 26 characters that sort by the time they were made. Thread-safe.

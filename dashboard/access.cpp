@@ -15,6 +15,7 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto delay_of_a_failure = 100ms;
+constexpr int most_waiting = 2;  // for that, since threads serve others, too
 constexpr auto failures_count_for = 1min;
 constexpr std::size_t max_failures = 10;
 constexpr std::size_t max_peers = 1000;  // of whom failures are remembered
@@ -69,8 +70,6 @@ std::string_view after_word(std::string_view text, std::string_view word) {
   return lower(text.substr(0, word.size())) == word ? text.substr(word.size()) : std::string_view();
 }
 
-access_refusal too_often() { return {429, "too many logins have failed; wait a minute"}; }
-
 bool changes(access_need need) { return need == access_need::operate || need == access_need::administer; }
 
 }  // namespace
@@ -99,6 +98,12 @@ std::optional<option_fault> fault_of(const dashboard_options& options) {
   }
   if (!options.user_header.empty() && options.proxies.empty())
     return option_fault{"user_header", "needs proxies: the addresses whose word is taken for it"};
+  if (!options.proxy_secret_file.empty() && options.user_header.empty())
+    return option_fault{"proxy_secret_file", "needs user_header, in which the proxy names the user"};
+  if (options.allow_exec && options.users.empty())
+    return option_fault{"allow_exec", "needs users: whoever reaches the dashboard could run commands as the server"};
+  if (options.allow_exec && !options.allow_changes)
+    return option_fault{"allow_exec", "needs allow_changes: a dashboard that only looks enqueues nothing"};
   if (where->is_loopback) return std::nullopt;
   if (options.users.empty())
     return option_fault{"listen", cat("the dashboard would be open to whoever reaches ", options.listen,
@@ -160,6 +165,11 @@ result<std::unique_ptr<access_rules>> access_rules::make(const dashboard_options
     if (!token) return token.error();
     made->metrics_token_ = std::move(*token);
   }
+  if (!options.proxy_secret_file.empty()) {
+    auto secret = read_secret("proxy_secret_file", options.proxy_secret_file, {});
+    if (!secret) return secret.error();
+    made->proxy_secret_ = std::move(*secret);
+  }
   return made;
 }
 
@@ -169,12 +179,8 @@ std::optional<access_refusal> access_rules::check(const http_request& request, a
   if (changes(need))
     if (auto wrong = check_origin(request)) return wrong;
   if (need == access_need::metrics && !metrics_token_.empty()) {
-    if (!may_try(request.peer)) return too_often();
     if (same_secret(after_word(request.header("authorization"), "bearer "), metrics_token_)) return std::nullopt;
-    if (users_.empty()) {
-      if (!request.header("authorization").empty()) note_failure(request.peer);
-      return access_refusal{401, "metrics are told to whoever has their token"};
-    }
+    if (users_.empty()) return refused_login(request, "metrics are told to whoever has their token");
   }
   if (auto wrong = check_login(request, who)) return wrong;
   if (!changes(need)) return std::nullopt;
@@ -202,21 +208,27 @@ std::optional<access_refusal> access_rules::check_origin(const http_request& req
   return access_refusal{403, "another site asked for this change"};
 }
 
-bool access_rules::may_try(const std::string& peer) const {
+bool access_rules::fails_too_often(const std::string& peer) const {
+  const auto now = steady_clock::now();
   std::lock_guard hold(mutex_);
-  const auto known = failures_.find(peer);
-  if (known == failures_.end()) return true;
-  std::erase_if(known->second, [](steady_point at) { return steady_clock::now() - at > failures_count_for; });
-  const auto count = known->second.size();
-  if (count == 0) failures_.erase(known);
-  return count < max_failures;
+  if (failures_.size() >= max_peers && !failures_.contains(peer)) failures_.erase(failures_.begin());
+  auto& its = failures_[peer];
+  std::erase_if(its, [&](steady_point at) { return now - at > failures_count_for; });
+  if (its.size() >= max_failures) return true;
+  its.push_back(now);
+  return false;
 }
 
-void access_rules::note_failure(const std::string& peer) const {
-  std::this_thread::sleep_for(delay_of_a_failure);
-  std::lock_guard hold(mutex_);
-  if (failures_.size() >= max_peers && !failures_.contains(peer)) failures_.clear();
-  failures_[peer].push_back(steady_clock::now());
+// Only who guesses has to wait: others of his address have the right secret.
+access_refusal access_rules::refused_login(const http_request& request, std::string why) const {
+  const bool guesses =
+      !request.header("authorization").empty() || (!proxy_secret_.empty() && !request.header("x-proxy-secret").empty());
+  if (!guesses) return {401, std::move(why)};
+  const bool has_place = ++waiting_ <= most_waiting;
+  if (has_place) std::this_thread::sleep_for(delay_of_a_failure);
+  --waiting_;
+  if (fails_too_often(request.peer) || !has_place) return {429, "too many logins have failed; wait a minute"};
+  return {401, std::move(why)};
 }
 
 const access_rules::secret_of* access_rules::find(const http_request& request) const {
@@ -236,13 +248,18 @@ const access_rules::secret_of* access_rules::find(const http_request& request) c
   return found;
 }
 
+bool access_rules::comes_from_proxy(const http_request& request) const {
+  const auto& proxies = options_.proxies;
+  if (std::find(proxies.begin(), proxies.end(), request.peer) == proxies.end()) return false;
+  return proxy_secret_.empty() || same_secret(request.header("x-proxy-secret"), proxy_secret_);
+}
+
 std::optional<access_refusal> access_rules::check_login(const http_request& request, visitor& who) const {
   if (users_.empty()) {
     who = {{}, dashboard_role::admin};
     return std::nullopt;
   }
-  const auto& proxies = options_.proxies;
-  if (!options_.user_header.empty() && std::find(proxies.begin(), proxies.end(), request.peer) != proxies.end()) {
+  if (!options_.user_header.empty() && comes_from_proxy(request)) {
     const auto name = request.header(lower(options_.user_header));
     const auto known =
         std::find_if(users_.begin(), users_.end(), [&](const auto& user) { return user.who.name == name; });
@@ -251,13 +268,11 @@ std::optional<access_refusal> access_rules::check_login(const http_request& requ
     who = known->who;
     return std::nullopt;
   }
-  if (!may_try(request.peer)) return too_often();
   if (const auto* known = find(request)) {
     who = known->who;
     return std::nullopt;
   }
-  if (!request.header("authorization").empty()) note_failure(request.peer);
-  return access_refusal{401, "log in with a name and its secret, or with the secret as bearer token"};
+  return refused_login(request, "log in with a name and its secret, or with the secret as bearer token");
 }
 
 }  // namespace sluice::web

@@ -1,6 +1,7 @@
 // Who may ask for what: the address that was meant, the page that asks, the person, and what that one may do.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -69,13 +70,15 @@ private:
   std::optional<access_refusal> check_origin(const http_request& request) const;
   std::optional<access_refusal> check_login(const http_request& request, visitor& who) const;
   const secret_of* find(const http_request& request) const;
-  bool may_try(const std::string& peer) const;
-  void note_failure(const std::string& peer) const;
+  bool comes_from_proxy(const http_request& request) const;
+  bool fails_too_often(const std::string& peer) const;  // with this failure
+  access_refusal refused_login(const http_request& request, std::string why) const;
 
   dashboard_options options_{};
   std::set<std::string, std::less<>> hosts_{};  // each with its port, in lower case
   std::vector<secret_of> users_{};
-  std::string metrics_token_{};
+  std::string metrics_token_{}, proxy_secret_{};
+  mutable std::atomic<int> waiting_{0};  // who guessed wrong
   mutable std::mutex mutex_{};
   mutable std::map<std::string, std::vector<steady_point>, std::less<>> failures_{};  // by peer
 };

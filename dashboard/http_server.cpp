@@ -13,6 +13,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -30,6 +31,7 @@ constexpr unsigned threads = max_blocked_threads + 1;
 constexpr unsigned idle_seconds = 5;  // no byte for so long
 constexpr std::size_t memory_of_a_connection = 32 * 1024;
 constexpr auto between_sweeps = 500ms;
+constexpr std::size_t kept_free = 8;
 constexpr auto end_timeout = 2s;                 // with who reads his answer slowly
 constexpr std::size_t small_answer = 64 * 1024;  // goes whatever is under way
 
@@ -46,7 +48,9 @@ std::string lower(std::string_view text) {
 // One socket, as the sweeper sees it.
 struct connection {
   int fd = -1;
-  steady_point since{};  // when it began to wait for a request, or to be sent an answer
+  steady_point since{};   // when it began to wait for a request, or to be sent an answer
+  bool is_asked = false;  // its request is whole, and is being answered
+  bool is_ended = false;
 };
 
 // One request, from its first line to the end of its answer.
@@ -117,11 +121,22 @@ struct http_server::parts {
     }
   }
 
-  void begin_anew(MHD_Connection* on) {
+  void change(MHD_Connection* on, const std::function<void(connection&)>& how) {
     const auto* info = MHD_get_connection_info(on, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     if (!info || !info->socket_context) return;
     std::lock_guard hold(mutex);
-    static_cast<connection*>(info->socket_context)->since = steady_clock::now();
+    how(*static_cast<connection*>(info->socket_context));
+  }
+
+  // Whose request does not come takes no place from whose does. With the lock held.
+  void make_room() {
+    if (table.size() < max_connections - kept_free) return;
+    connection* oldest = nullptr;
+    for (auto& one : table)
+      if (!one.is_asked && !one.is_ended && (!oldest || one.since < oldest->since)) oldest = &one;
+    if (!oldest) return;
+    oldest->is_ended = true;
+    ::shutdown(oldest->fd, SHUT_RDWR);
   }
 
   bool count_answering(int change) {
@@ -142,7 +157,7 @@ struct http_server::parts {
   }
 
   MHD_Result send(MHD_Connection* to, exchange& x, const http_response& what) {
-    begin_anew(to);
+    change(to, [](connection& its) { its.since = steady_clock::now(); });
     if (!has_room_for_answer(x, what.body.size())) return send(to, x, busy("answers_together"));
     auto* response =
         MHD_create_response_from_buffer(what.body.size(), const_cast<char*>(what.body.data()), MHD_RESPMEM_MUST_COPY);
@@ -241,6 +256,7 @@ struct http_server::parts {
       return MHD_YES;
     }
     x.is_answered = true;
+    change(on, [](connection& its) { its.is_asked = true; });
     const bool is_closing = count_answering(1);
     auto said = site.answer(x.request);
     said.close = said.close || is_closing;
@@ -269,12 +285,13 @@ struct http_server::parts {
       all->body_bytes -= ended->counted;
       all->answer_bytes -= ended->answer_bytes;
       if (ended->is_answered) all->count_answering(-1);
-      all->begin_anew(on);
+      all->change(on, [](connection& its) { its = {its.fd, steady_clock::now()}; });
     };
     const auto connected = [](void* self, MHD_Connection* on, void** socket, MHD_ConnectionNotificationCode what) {
       auto* const all = static_cast<parts*>(self);
       std::lock_guard hold(all->mutex);
       if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        all->make_room();
         const auto* info = MHD_get_connection_info(on, MHD_CONNECTION_INFO_CONNECTION_FD);
         if (info) *socket = &all->table.emplace_back(connection{info->connect_fd, steady_clock::now()});
       } else if (*socket) {

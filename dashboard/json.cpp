@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string dump(const json& j) { return plain_json(j.dump(-1, ' ', false, json::error_handler_t::replace)); }
 
 std::string to_base64(std::string_view bytes) {
   static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -56,8 +56,8 @@ std::string without_blanks(std::string_view text) {
 // A text of a job as JSON, and its exact bytes beside. No tree is made of it: that of an object with very many keys in
 // their order would take very long, and would round numbers.
 std::string both_of(std::string_view name, const std::string& text) {
-  return cat('"', name, "\":", check_json(text, max_json_depth) ? without_blanks(text) : "null", ",\"", name,
-             "_text\":", dump(text));
+  return cat('"', name, "\":", check_json(text, max_json_depth) ? plain_json(without_blanks(text)) : "null", ",\"",
+             name, "_text\":", dump(text));
 }
 
 // Two objects and what stands between them as one.
@@ -340,6 +340,7 @@ std::string json_of(const job_id& id) { return cat("{\"id\":", json_quoted(id.va
 std::string json_of(const enqueue_report& report) {
   auto text = cat("{\"id\":", json_quoted(report.id.value));
   if (report.what != enqueue_result::stored) text += cat(",\"came\":", json_quoted(name_of(report.what)));
+  if (!report.is_kept) text += ",\"kept\":false";
   if (!report.replaced.empty()) text += cat(",\"replaced\":", json_quoted(report.replaced.value));
   return text + "}";
 }

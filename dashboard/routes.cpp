@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <sluice/exec_key.hpp>
+
 #include "core/text.hpp"
 
 namespace sluice::web {
@@ -159,6 +161,12 @@ result<std::uint32_t> visit::limit() const {
 
 client visit::changing() const {
   return on.store.as({who.name.empty() ? cat("somebody at ", request.peer) : who.name, "dashboard"});
+}
+
+std::optional<http_response> refused_command(const visit& v, const job_type& type) {
+  if (type.value != exec_job_type || v.on.options.allow_exec) return std::nullopt;
+  return problem(403,
+                 "jobs of type exec run commands: this dashboard takes them only with users and \"allow_exec\": true");
 }
 
 http_response json_answer(std::string body, unsigned status) {

@@ -56,6 +56,9 @@ struct found_route {
 };
 found_route find_route(const http_request& request);
 
+// The refusal of a job that would run a command, where nobody may ask for one here.
+std::optional<http_response> refused_command(const visit& v, const job_type& type);
+
 http_response json_answer(std::string body, unsigned status = 200);
 // {"NAME":[...],"next":"..."} and what else is said, which begins with a comma.
 http_response json_page_answer(std::string_view name, const std::vector<std::string>& items, const std::string& next,

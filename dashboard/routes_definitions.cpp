@@ -221,6 +221,7 @@ http_response set_schedule(visit& v) {
   if (body.wrong) return *body.wrong;
   auto said = config::load_recurring(v.names[0], config::json_text{body.text}, checks());
   if (!said.faults.empty()) return faults_of(said.faults);
+  if (auto refused = refused_command(v, said.definition.job)) return *refused;
   if (v.on.options.hide_args && (!body.has_args || said.definition.headers.empty())) {
     const auto known = v.on.store.recurring_job(v.names[0]);
     if (!known && known.error().code != errc::not_found) return problem(known.error());

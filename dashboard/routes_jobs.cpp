@@ -248,6 +248,7 @@ http_response enqueue_job(visit& v) {
   body_reader body(v.request.body);
   auto job = read_new_job(body);
   if (auto wrong = body.wrong()) return *wrong;
+  if (auto refused = refused_command(v, job.type)) return *refused;
   std::vector<new_job> one;
   one.push_back(std::move(job));
   const auto came = v.changing().enqueue_reporting(std::move(one)).front();
@@ -269,6 +270,7 @@ http_response enqueue_all(visit& v) {
     body_reader one(text, cat("/jobs/", jobs.size()));
     jobs.push_back(read_new_job(one));
     if (auto wrong = one.wrong()) return *wrong;
+    if (auto refused = refused_command(v, jobs.back().type)) return *refused;
   }
   const auto ids = v.changing().enqueue_all(std::move(jobs));
   if (!ids) return problem(ids.error());

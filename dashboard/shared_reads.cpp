@@ -1,6 +1,7 @@
 #include "dashboard/shared_reads.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/log.hpp"
 #include "dashboard/problem.hpp"
@@ -18,7 +19,8 @@ constexpr auto timeout = 2s;  // with who reads the same
 
 }  // namespace
 
-http_response shared_reads::get(const std::string& question, const std::function<http_response()>& read) {
+http_response shared_reads::get(const std::string& question, const std::string& who,
+                                const std::function<http_response()>& read) {
   std::unique_lock hold(mutex_);
   const auto now = steady_clock::now();
   forget_old(now);
@@ -32,7 +34,7 @@ http_response shared_reads::get(const std::string& question, const std::function
     --waiting_;
     return is_there && one->said ? *one->said : problem(errc::timed_out, "the store is slow; ask again");
   }
-  if (!may_read(now)) return problem(errc::overloaded, "the store is asked often enough; ask again in a second");
+  if (!may_read(who, now)) return problem(errc::overloaded, "the store is asked often enough; ask again in a second");
   if (same != known_.end()) known_.erase(same);
   known_.push_front(one);
   one->is_being_read = true;
@@ -61,11 +63,18 @@ void shared_reads::forget_all() {
   known_.clear();  // who waits for an answer holds it
 }
 
-bool shared_reads::may_read(steady_point now) {
-  while (!reads_.empty() && now - reads_.front() >= 1s)
+bool shared_reads::may_read(const std::string& who, steady_point now) {
+  while (!reads_.empty() && now - reads_.front().at >= 1s)
     reads_.pop_front();
-  if (reads_.size() >= max_reads_) return false;
-  reads_.push_back(now);
+  std::set<std::string_view> askers{who};
+  std::size_t own = 0;
+  for (const auto& one : reads_) {
+    askers.insert(one.who);
+    own += one.who == who ? 1 : 0;
+  }
+  const auto share = std::max<std::size_t>(1, max_reads_ / askers.size());
+  if (reads_.size() >= 2 * std::size_t{max_reads_} || (reads_.size() >= max_reads_ && own >= share)) return false;
+  reads_.push_back({now, who});
   return true;
 }
 

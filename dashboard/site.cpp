@@ -115,7 +115,8 @@ http_response carried_out(board& on, const route& way, visit& v) {
     } const mine{on};
     return way.answer(v);
   };
-  if (way.from == answered_from::reads) return on.reads.get(v.request.target, ask);
+  if (way.from == answered_from::reads)
+    return on.reads.get(v.request.target, v.who.name.empty() ? v.request.peer : v.who.name, ask);
   auto said = ask();
   const bool is_unchanged = said.status >= 400 && said.status < 500;  // what failed may have been done
   if (is_unchanged) return said;

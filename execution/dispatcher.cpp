@@ -35,6 +35,11 @@ elected_end end_of(const execution_context& of, const admission_verdict& verdict
                          {verdict.what == admission::undecided, verdict.after, verdict.why, verdict.resource});
 }
 
+// Nothing that is asked of this store will be carried out: its server ends, and waits for nothing.
+bool is_for_good(errc code) {
+  return code == errc::storage_lost || code == errc::storage_newer || code == errc::storage_older;
+}
+
 // What was claimed for a server that has ended meanwhile.
 void give_back_claimed(storage::shared_store& store, const queue_name& queue, const storage::answer& told) {
   const auto* settled = std::get_if<storage::settle_answer>(&told);
@@ -224,7 +229,8 @@ void dispatcher::answered(execution_context& of, std::uint64_t number, std::vect
   const auto request = open_.find(number);
   if (!request) return;
   if (const auto* failed = std::get_if<error>(&answers.at(0))) {
-    if (request->ending.empty() && storage::concerns_one_end(failed->code)) return claim_refused(of, request, *failed);
+    const bool is_alone = request->ending.empty() && storage::concerns_one_end(failed->code);
+    if (is_alone || is_for_good(failed->code)) return refused(of, request, *failed);
     const auto delay = retry_delay(request->failures++);
     if (request->failures == 1 || request->failures % 16 == 0)
       log::warn("queue ", pool_->queue.value, ": the store refused (", to_string(*failed), "); asking again");
@@ -273,13 +279,18 @@ void dispatcher::claimed(execution_context& of, const open_request& request, sto
   of.keeper->notice(std::min(runs.first_timeout, request.sent + scheduler::renewal_interval(of.options)));
 }
 
-void dispatcher::claim_refused(execution_context& of, const open_request_ptr& request, const error& why) {
-  if (claims_.is_worth_a_line())
-    log::warn("queue ", pool_->queue.value, ": the store refused a claim (", to_string(why), "); asking again");
-  const auto pause = claims_.refused(*request);
-  supervisor_.ask([pause](supervisor_link& by) { by.call_later(pause, pause_between_claims_over); });
+// Claims pause for a while. Ends that were asked with it are kept as those that the store cannot take.
+void dispatcher::refused(execution_context& of, const open_request_ptr& request, const error& why) {
+  auto ends = settled(of, *request, std::vector<errc>(request->ending.size(), errc::storage_damaged));
+  if (request->wanted > 0) {
+    if (claims_.is_worth_a_line())
+      log::warn("queue ", pool_->queue.value, ": the store refused a claim (", to_string(why), "); asking again");
+    const auto pause = claims_.refused(*request);
+    supervisor_.ask([pause](supervisor_link& by) { by.call_later(pause, pause_between_claims_over); });
+  }
   if (request->suspect_reserved) release_suspect_slot(of);
   open_.remove(request);
+  keep_refused(std::move(ends), request->failures + 1);
   pump(of);
 }
 

@@ -48,8 +48,7 @@ private:
       SLUICE_REQUIRES(executor_);
   void claimed(execution_context& of, const open_request& request, storage::claim_answer& answer)
       SLUICE_REQUIRES(executor_);
-  void claim_refused(execution_context& of, const open_request_ptr& request, const error& why)
-      SLUICE_REQUIRES(executor_);
+  void refused(execution_context& of, const open_request_ptr& request, const error& why) SLUICE_REQUIRES(executor_);
   // Answers those ends that the store cannot take yet.
   std::vector<ended_run> settled(execution_context& of, open_request& request, const std::vector<errc>& each)
       SLUICE_REQUIRES(executor_);

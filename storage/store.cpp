@@ -59,6 +59,7 @@ result<enqueue_report> report_of(const job_id& id, const enqueue_answer& told, s
   const job_id other(note->second.about);
   switch (note->second.is) {
     case what::duplicate: return enqueue_report{other, enqueue_result::duplicate};
+    case what::forgotten: return enqueue_report{other, enqueue_result::duplicate, {}, false};
     case what::extended: return enqueue_report{other, enqueue_result::extended};
     case what::replaced: return enqueue_report{id, enqueue_result::replaced, other};
     default: return enqueue_report{id, enqueue_result::same};

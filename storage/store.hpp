@@ -51,6 +51,7 @@ struct enqueue_answer {
     enum class what : std::uint8_t {
       same,
       duplicate,
+      forgotten,  // duplicate of one that is not kept any more
       extended,
       replaced,
       missing,

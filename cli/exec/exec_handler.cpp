@@ -15,6 +15,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,8 +111,8 @@ private:
 };
 
 // In the child, between fork and exec: only async-signal-safe calls.
-[[noreturn]] void become(const guard& watch, const rules& r, const char* program, char* const* argv, char* const* env,
-                         int output, int failed) {
+[[noreturn]] void become(const guard::words& watch, const rules& r, const char* program, char* const* argv,
+                         char* const* env, int output, int failed) {
   const auto give_up = [&](int why) {
     if (::write(failed, &why, sizeof why) < 0) ::_exit(126);
     ::_exit(127);
@@ -125,6 +126,11 @@ private:
     ::signal(signal, SIG_DFL);
   const int null = ::open("/dev/null", O_RDONLY);
   if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(output, 2) < 0) give_up(errno);
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur > r.soft_files) {
+    files.rlim_cur = r.soft_files;
+    if (::setrlimit(RLIMIT_NOFILE, &files) != 0) give_up(errno);
+  }
   for (const auto& limit : r.limits) {
     const rlimit both{limit.most, limit.most};
     if (::setrlimit(limit.what, &both) != 0) give_up(errno);
@@ -133,6 +139,7 @@ private:
       (::setgroups(r.groups.size(), r.groups.data()) != 0 || ::setgid(r.group) != 0 || ::setuid(r.user) != 0))
     give_up(errno);
   if (!r.folder.empty() && ::chdir(r.folder.c_str()) != 0) give_up(errno);
+  if (!r.new_privileges && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up(errno);
   // Whatever the host opened without O_CLOEXEC is not the command's. `failed` closes at exec by itself.
   if (failed > 3) ::syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
   ::execvpe(program, argv, env);
@@ -142,8 +149,10 @@ private:
 
 class child {
 public:
-  child(const guard& watch, pid_t pid)
-      : watch_(watch), pid_(pid), ready_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+  child(guard& watch, pid_t pid)
+      : watch_(watch), pid_(pid), ready_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {
+    watch_.note(pid);
+  }
   ~child() {
     if (!reaped_) finish();
   }
@@ -175,7 +184,7 @@ public:
   }
 
 private:
-  const guard& watch_;
+  guard& watch_;
   pid_t pid_;
   file ready_;
   bool reaped_ = false;
@@ -257,7 +266,26 @@ outcome cannot_start(const char* what, int why, job_context& context) {
   return outcome::give_back(cat("this server could not start it (", what, ": ", std::strerror(why), ")"));
 }
 
-outcome run(const guard& watch, const rules& may, job_context& context) {
+outcome late(const command& c, const std::string& more) {
+  auto timed_out = outcome::failed(cat("timed out after ", format_duration(*c.timeout), "; ", more));
+  timed_out.cause = "timed_out";
+  return timed_out;
+}
+
+// Within a time, if there is one.
+bool is_readable(int file, const std::optional<duration>& within) {
+  const auto deadline = steady_clock::now() + within.value_or(duration(0));
+  for (;;) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+    if (!within || left > longest_poll) left = longest_poll;
+    if (left.count() < 0) return false;
+    pollfd one{file, POLLIN, 0};
+    if (::poll(&one, 1, static_cast<int>(left.count())) > 0) return true;
+    if (within && steady_clock::now() >= deadline) return false;
+  }
+}
+
+outcome run(guard& watch, const rules& may, job_context& context) {
   if (may.key)
     if (const auto fine = may.key->check(context); !fine)
       return outcome::do_not_retry(cat("exec: nothing was run, for ", fine.error().message));
@@ -297,18 +325,23 @@ outcome run(const guard& watch, const rules& may, job_context& context) {
 
   const pid_t pid = ::fork();
   if (pid < 0) return cannot_start("fork", errno, context);
-  if (pid == 0) become(watch, may, program->c_str(), argv.data(), env.data(), out_write.get(), failed_write.get());
+  if (pid == 0)
+    become(watch.to_guard(), may, program->c_str(), argv.data(), env.data(), out_write.get(), failed_write.get());
   child process(watch, pid);
   ::setpgid(pid, pid);  // both sides do it, so that it is done before either goes on
   out_write.close();
   failed_write.close();
   int why = 0;
   ssize_t got = 0;
+  if (!is_readable(failed_read.get(), c.timeout)) return cannot_start("exec", ETIMEDOUT, context);
   while ((got = ::read(failed_read.get(), &why, sizeof why)) < 0 && errno == EINTR) {
   }
   if (got == static_cast<ssize_t>(sizeof why)) {
     process.finish();
-    if (why == EPIPE) return cannot_start("the guard of commands has ended; start this server again", why, context);
+    if (why == EPIPE) {
+      watch.renew();
+      return cannot_start("the guard of commands has ended or reads nothing; it is started anew", why, context);
+    }
     if (why == EMFILE || why == ENFILE || why == EAGAIN) return cannot_start("exec", why, context);
     const auto text = cat("exec: cannot run ", printable(c.argv[0], 200), ": ", std::strerror(why));
     return why == ENOENT || why == EACCES || why == ENOEXEC ? outcome::do_not_retry(text) : outcome::failed(text);
@@ -322,11 +355,7 @@ outcome run(const guard& watch, const rules& may, job_context& context) {
   const auto output = bounded_utf8(end.output, max_output);
   if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0 && !end.timed_out) return outcome::succeeded(output);
   if (end.stopped) return outcome::give_back("the command was stopped");
-  if (end.timed_out) {
-    auto timed_out = outcome::failed(cat("timed out after ", format_duration(*c.timeout), "; output: ", output));
-    timed_out.cause = "timed_out";
-    return timed_out;
-  }
+  if (end.timed_out) return late(c, cat("output: ", output));
   const auto how =
       WIFSIGNALED(end.status) ? cat("killed by signal ", WTERMSIG(end.status)) : cat("exit ", WEXITSTATUS(end.status));
   return outcome::failed(output.empty() ? how : cat(how, ": ", output));
@@ -334,7 +363,7 @@ outcome run(const guard& watch, const rules& may, job_context& context) {
 
 }  // namespace
 
-result<handler> make_handler(const guard& watch, const exec_options& options, const std::vector<std::string>& secrets) {
+result<handler> make_handler(guard& watch, const exec_options& options, const std::vector<std::string>& secrets) {
   auto may = rules_of(options, secrets);
   if (!may) return may.error();
   return handler([&watch, may = std::move(*may)](job_context& context) { return run(watch, may, context); });

@@ -14,6 +14,6 @@ namespace sluice::exec {
 
 // `watch` must outlive the handler. An error names what of the options cannot be: a user, a folder, a key file. No
 // command gets the variables of the server's environment that `secrets` names.
-result<handler> make_handler(const guard& watch, const exec_options& options, const std::vector<std::string>& secrets);
+result<handler> make_handler(guard& watch, const exec_options& options, const std::vector<std::string>& secrets);
 
 }  // namespace sluice::exec

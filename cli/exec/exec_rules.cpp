@@ -14,6 +14,8 @@
 namespace sluice::exec {
 namespace {
 
+rlim_t started_with = RLIM_INFINITY;
+
 // What commands mostly need. Not the server's own settings: the store's password is among these.
 bool is_passed_on(std::string_view name, const std::vector<std::string>& more) {
   static constexpr std::string_view common[] = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR"};
@@ -56,6 +58,15 @@ void set_variable(std::vector<std::string>& environment, const std::string& name
   environment.push_back(name + "=" + value);
 }
 
+rlim_t raise_open_files() {
+  constexpr rlim_t enough = 1024 * 1024;
+  rlimit own{};
+  if (::getrlimit(RLIMIT_NOFILE, &own) != 0) return RLIM_INFINITY;
+  started_with = own.rlim_cur;
+  rlimit raised{std::max(own.rlim_cur, std::min(own.rlim_max, enough)), own.rlim_max};
+  return ::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : own.rlim_cur;
+}
+
 result<rules> rules_of(const exec_options& o, const std::vector<std::string>& secrets) {
   constexpr rlim_t mib = 1024 * 1024;
   rules r;
@@ -85,6 +96,8 @@ result<rules> rules_of(const exec_options& o, const std::vector<std::string>& se
   if (o.file_mib) r.limits.push_back({RLIMIT_FSIZE, *o.file_mib * mib});
   if (o.open_files) r.limits.push_back({RLIMIT_NOFILE, *o.open_files});
   if (o.processes) r.limits.push_back({RLIMIT_NPROC, *o.processes});
+  r.soft_files = started_with;
+  r.new_privileges = o.new_privileges;
   if (::geteuid() != 0)
     for (const auto& limit : r.limits) {
       rlimit own{};

@@ -25,12 +25,18 @@ struct rules {
   std::string folder;
   std::vector<std::string> environment;  // NAME=value
   std::vector<limit> limits;
+  rlim_t soft_files = RLIM_INFINITY;  // as the server was started with, before it raised its own
+  bool new_privileges = false;
   bool has_user = false;
   uid_t user = 0;
   gid_t group = 0;
   std::vector<gid_t> groups;
   std::optional<exec_key> key;  // only what is signed runs
 };
+
+// What a server opens is bounded by the hard limit; commands get the soft one that it was started with. Answers how
+// many files may be open then. Before rules_of, once.
+rlim_t raise_open_files();
 
 // An error names what cannot be: a user, a folder, a limit, a file of keys. `secrets`: variables that no command gets.
 result<rules> rules_of(const exec_options& options, const std::vector<std::string>& secrets);

@@ -113,6 +113,8 @@ struct enqueue_report {
   job_id id;  ///< Its own; of a duplicate, and when another was extended, of the job that stands for it.
   enqueue_result what = enqueue_result::stored;
   job_id replaced{};  ///< Whose place it took.
+  /// False of a duplicate whose key is held for a period, when the job that has it was removed by its retention.
+  bool is_kept = true;
 };
 
 /// What came of cancelling a job.

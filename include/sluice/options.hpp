@@ -87,15 +87,22 @@ struct dashboard_options {
   std::string listen = "localhost:8080";  ///< ADDRESS:PORT; localhost: both loopback addresses. Port 0: a free one.
   std::vector<std::string> hosts{};  ///< By which names it is reached besides; with ":PORT" or with that of listen.
   bool allow_changes = false;        ///< False: it only looks, whoever asks.
+  /// Whether those who may enqueue here may enqueue commands (type `exec`), and schedules of them. Needs `users`.
+  bool allow_exec = false;
   /// Whoever asks must be one of these. Empty: anybody who reaches it, which must then be a loopback address.
   std::vector<dashboard_user> users{};
   bool behind_tls_proxy = false;       ///< A proxy before it speaks TLS; else secrets are taken on loopback only.
   std::string user_header{};           ///< The header in which `proxies` name the user, who logged in there.
   std::vector<std::string> proxies{};  ///< Their addresses.
-  std::uint32_t reads_a_second = 5;    ///< Of the store, for lists and jobs, whoever asks; beyond: 429. 1 to 1000.
-  bool hide_args = false;              ///< No arguments, headers, results and error texts in any answer.
-  bool store_metrics = true;           ///< /metrics tells of the store, too: of many processes one should.
-  std::string metrics_token_file{};    ///< Its first line, as bearer token, reads /metrics without a user.
+  /// Its first line stands in the header X-Proxy-Secret of what comes through them, whose `user_header` is not believed
+  /// otherwise. Empty: whoever connects from such an address can be any user.
+  std::string proxy_secret_file{};
+  /// Of the store, for lists and jobs, whoever asks; beyond: 429, but for who has had less than his share of them, up
+  /// to twice as many in all. 1 to 1000.
+  std::uint32_t reads_a_second = 5;
+  bool hide_args = false;            ///< No arguments, headers, results and error texts in any answer.
+  bool store_metrics = true;         ///< /metrics tells of the store, too: of many processes one should.
+  std::string metrics_token_file{};  ///< Its first line, as bearer token, reads /metrics without a user.
 };
 
 /// What `exec` jobs of `sluice work` may do; a server of yours registers handlers of its own. Where nothing is said it
@@ -112,6 +119,8 @@ struct exec_options {
   std::optional<std::uint64_t> file_mib{};  ///< How big a file may become that it writes.
   std::optional<std::uint64_t> open_files{};
   std::optional<std::uint64_t> processes{};  ///< Of the user, whoever started them.
+  /// Whether they may gain rights by the program that they run: of another user (sudo, su), or of the file (ping).
+  bool new_privileges = false;
   /// Jobs run only when they are signed with a key of this file (<sluice/exec_key.hpp>). The schedules of these options
   /// are signed with its first. Empty: any job runs.
   std::string key_file{};

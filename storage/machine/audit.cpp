@@ -19,9 +19,10 @@ struct place {
 };
 
 // What lua/shared/mendable_rules.lua has rules for, in the order in which it is mended: first what the others are
-// mended by. A group is counted when its members are right, and who awaits is released when its parents are known.
-constexpr std::array<std::string_view, 8> mendable{"queues", "members", "held_keys", "flow",
-                                                   "after",  "groups",  "agenda",    "awaiting"};
+// mended by: each job has a place. A group is counted when its members are right, and who awaits is released when its
+// parents are known.
+constexpr std::array<std::string_view, 11> mendable{"unplaced", "queues", "members",  "held_keys", "flow", "after",
+                                                    "groups",   "agenda", "awaiting", "permit",    "count"};
 
 // Behind all keys, of which some are places of their own, and what cannot be mended.
 std::size_t turn_of(std::string_view what) {

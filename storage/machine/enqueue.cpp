@@ -25,12 +25,12 @@ struct place {
   std::size_t at;
 };
 using places = std::vector<place>;
-// What one script stores. One that is not plain is of one request: what a caller is told of his keys depends on what
-// stands in his call, and on nobody else's.
+// What one script stores. A request with a job that has to do with others is in parts of its own: what a caller is told
+// of his keys depends on what stands in his call, and on nobody else's.
 struct part {
-  const enqueue_request* of = nullptr;  // its last job
+  const enqueue_request* of = nullptr;  // unless it is plain
   places jobs{};
-  bool plain = true, all_or_none = false;
+  bool all_or_none = false;
   bool is_relied_on = false;  // by jobs of its request that stand behind it
   std::size_t bytes = 0, parents = 0;
 };
@@ -39,24 +39,25 @@ struct part {
 constexpr std::size_t parents_a_script = 500;
 
 bool has_room(const part& p, const enqueue_request* of, const prepared_job& job) {
-  return !p.all_or_none && p.jobs.size() < jobs_a_script && p.plain == job.is_plain() && (p.plain || p.of == of) &&
-         p.bytes + job.record.size() <= bytes_a_script && p.parents + job.parents() <= parents_a_script;
+  return p.of == of && p.jobs.size() < jobs_a_script && p.bytes + job.record.size() <= bytes_a_script &&
+         p.parents + job.parents() <= parents_a_script;
 }
 
 // In order: a job may run after one that stands before it.
 std::vector<part> divide(std::span<const enqueue_part> together) {
   std::vector<part> parts;
   for (const auto& [request, into] : together) {
-    const bool is_plain = std::all_of(request->jobs.begin(), request->jobs.end(), [](auto& j) { return j.is_plain(); });
-    if (request->all_or_none) parts.push_back({.plain = false, .all_or_none = true});
+    const bool is_plain = !request->all_or_none &&
+                          std::all_of(request->jobs.begin(), request->jobs.end(), [](auto& j) { return j.is_plain(); });
+    const auto* of = is_plain ? nullptr : request;
+    if (request->all_or_none) parts.push_back({.of = of, .all_or_none = true});
     for (std::size_t i = 0; i < request->jobs.size(); ++i) {
       const auto& job = request->jobs[i];
-      if (!request->all_or_none && (parts.empty() || !has_room(parts.back(), request, job))) {
-        if (i > 0 && !is_plain) parts.back().is_relied_on = true;
-        parts.push_back({.plain = job.is_plain()});
+      if (!request->all_or_none && (parts.empty() || !has_room(parts.back(), of, job))) {
+        if (of && i > 0) parts.back().is_relied_on = true;
+        parts.push_back({.of = of});
       }
       auto& last = parts.back();
-      last.of = request;
       last.bytes += job.record.size();
       last.parents += job.parents();
       last.jobs.push_back({&job, into, i});
@@ -66,11 +67,11 @@ std::vector<part> divide(std::span<const enqueue_part> together) {
 }
 
 call call_for(const part& some) {
-  call c(some.plain ? script::enqueue : script::enqueue_flow);
-  if (!some.plain) c.add(some.all_or_none ? "1" : "0");
+  call c(some.of ? script::enqueue_flow : script::enqueue);
+  if (some.of) c.add(some.all_or_none ? "1" : "0");
   for (const auto& p : some.jobs) {
-    if (some.plain) c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
-    else add_flow_job(c, *p.job);
+    if (some.of) add_flow_job(c, *p.job);
+    else c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
   }
   if (some.is_relied_on) c.goes_with_its_text();
   return c;
@@ -99,6 +100,7 @@ constexpr flow_word flow_words[] = {{"missing", errc::not_found, what::missing},
                                     {"sealed", errc::group_closed, what::sealed},
                                     {"cancelled", errc::group_closed, what::cancelled},
                                     {"duplicate", errc::none, what::duplicate},
+                                    {"forgotten", errc::none, what::forgotten},
                                     {"extended", errc::none, what::extended},
                                     {"refused", errc::unique_conflict, what::refused},
                                     {"circle", errc::invalid_argument, what::circle},
@@ -126,7 +128,9 @@ void read_word(steps& x, const place& p, std::string_view said, std::string_view
 void refuse_all(const places& some, const std::vector<std::string_view>& said) {
   auto* filled = filling<enqueue_answer>(*some.front().into);
   if (!filled) return;
-  const auto stands_for_it = [](std::string_view word) { return word == "duplicate" || word == "extended"; };
+  const auto stands_for_it = [](std::string_view word) {
+    return word == "duplicate" || word == "forgotten" || word == "extended";
+  };
   const auto at_fault = [&](std::size_t i) {
     return filled->each[some[i].at] != errc::none || said[i] == "there" || stands_for_it(said[i]);
   };
@@ -208,7 +212,7 @@ void ask(steps& x, std::span<const enqueue_part> together) {
     x.send(
         call_for(some),
         [&x, some](const item& reply) {
-          some.plain ? read_stored(x, some.jobs, reply) : read_stored_flow(x, some, reply);
+          some.of ? read_stored_flow(x, some, reply) : read_stored(x, some.jobs, reply);
         },
         [some](const error& e) {
           for (const auto& p : some.jobs) {

@@ -46,6 +46,10 @@ constexpr meaning meanings[] = {
 constexpr int max_reloads = 3;  // somebody may make Redis forget the scripts again while they are loaded
 
 refusal read_refusal(std::string_view text) {
+  // Redis refused a command in the middle of a script, which may have written before: in the words of 6 and 7.0, and of
+  // those behind them.
+  for (const std::string_view words : {"The user executing the script", "ACL failure in script", "not enough memory"})
+    if (text.find(words) != std::string_view::npos) return {errc::unknown_outcome, false, false};
   for (const auto& m : meanings)
     if (text.starts_with(m.begins) || text.find(std::string("-").append(m.begins)) != std::string_view::npos) {
       auto found = m.what;
@@ -151,8 +155,10 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     }
     stay = stay && !why.leave;
     if (why.leave) why_not_stay = cat("it answers ", why.word);
-    if (why.code == errc::storage_damaged) log::error("Redis refused a script: ", reply.text());
-    s.failed({why.code, cat("Redis: ", printable(reply.text(), 300))});
+    const bool stopped = why.code == errc::storage_damaged || why.code == errc::unknown_outcome;
+    if (stopped) log::error("Redis refused a script: ", printable(reply.text(), 1000));
+    const auto code = why.code == errc::unknown_outcome && !s.writes ? errc::storage_unavailable : why.code;
+    s.failed({code, cat("Redis: ", printable(reply.text(), 300))});
   }
   if (replicas_ > 0) {
     auto got = next(deadline);  // of the mark, without which WAIT may have nothing to wait for

@@ -115,7 +115,7 @@ result<void> check_version(const address& a, std::string_view info) {
 
 }  // namespace
 
-promises read_promises(std::string_view info, std::string_view fsync) {
+promises read_promises(std::string_view info, std::string_view fsync, std::string_view not_while_saving) {
   promises p;
   const auto policy = field(info, "maxmemory_policy");
   // Sluice's keys have no time to live, so only these take them.
@@ -131,6 +131,10 @@ promises read_promises(std::string_view info, std::string_view fsync) {
   else p.durability = durability::crash_safe;
   p.why = fsync.empty() ? "appendonly yes; appendfsync may not be asked for, taken for everysec"
                         : cat("appendonly yes, appendfsync ", fsync);
+  if (not_while_saving == "yes") {
+    p.durability = durability::volatile_;
+    p.why += ", no-appendfsync-on-rewrite yes: nothing is synced while Redis saves";
+  }
   return p;
 }
 
@@ -154,10 +158,11 @@ result<link> open_link(const location& where, steady_point deadline, const stop_
   if (auto fine = check_version(to, text); !fine) return fine.error();
   if (field(text, "loading") == "1")
     return refused(to, "it is loading what it kept");  // it answers INFO, and no script
-  std::string fsync;
-  if (const auto said = ask(*c, {"CONFIG", "GET", "appendfsync"}, deadline))
-    if (const auto pair = said->root(); pair.size() == 2) fsync = pair[1].text();
-  auto says = read_promises(text, fsync);
+  std::string fsync, not_while_saving;
+  if (const auto said = ask(*c, {"CONFIG", "GET", "*appendfsync*"}, deadline))
+    for (std::size_t i = 0; i + 1 < said->root().size(); i += 2)
+      (said->root()[i].text() == "appendfsync" ? fsync : not_while_saving) = said->root()[i + 1].text();
+  auto says = read_promises(text, fsync, not_while_saving);
   return link{std::move(c), std::move(to), std::move(says)};
 }
 

@@ -30,7 +30,7 @@ result<link> open_link(const location& where, steady_point deadline, const stop_
 // Only connected and logged in: for listening.
 result<std::unique_ptr<connection>> open_plain(const location& where, steady_point deadline, const stop_signal& stop);
 
-// What INFO and CONFIG GET appendfsync say; `fsync` is empty when it may not be asked for.
-promises read_promises(std::string_view info, std::string_view fsync);
+// What INFO and CONFIG GET say of appendfsync and no-appendfsync-on-rewrite; empty when they may not be asked for.
+promises read_promises(std::string_view info, std::string_view fsync, std::string_view not_while_saving = {});
 
 }  // namespace sluice::storage::redis

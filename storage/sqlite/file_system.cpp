@@ -30,6 +30,8 @@ constexpr known_system known_systems[] = {
     {0x7461636f, reach::network},  // OCFS2
     {0x47504653, reach::network},  // GPFS
     {0x19830326, reach::network},  // BeeGFS
+    {0x01021994, reach::memory},   // tmpfs
+    {0x858458f6, reach::memory},   // ramfs
     {0x01021997, reach::unknown},  // 9p
     {0x65735546, reach::unknown},  // FUSE
 };
@@ -52,6 +54,25 @@ bool is_mounted_alone(const std::string& file) {
   const auto folder = std::filesystem::path(file).parent_path();
   const auto own = mount_of(file), of_folder = mount_of(folder.empty() ? "." : folder.string());
   return own && of_folder && *own != *of_folder;
+}
+
+void known_file::learn(const std::string& path) {
+  forget();
+  fd_ = ::open(path.c_str(), O_PATH | O_CLOEXEC);
+  struct stat its {};
+  if (fd_ < 0 || ::fstat(fd_, &its) != 0) return forget();
+  device_ = its.st_dev;
+  inode_ = its.st_ino;
+}
+
+void known_file::forget() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+bool known_file::is_still(const std::string& path) const {
+  struct stat its {};
+  return fd_ < 0 || (::stat(path.c_str(), &its) == 0 && its.st_dev == device_ && its.st_ino == inode_);
 }
 
 int open_or_make(const std::string& path, mode_t mode) {

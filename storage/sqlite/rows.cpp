@@ -33,10 +33,11 @@ query& bind_score(query& q, double score) {
   return is_whole(score) ? q.with(static_cast<std::int64_t>(score)) : q.with(query::real{score});
 }
 
-// SQLite has numbers before blobs: so a blob stands behind all scores, and a number before all names.
+// SQLite has numbers before texts and these before blobs: so an empty text stands behind all scores, and before what is
+// none, which nobody reads; and a number before all names.
 query& bind_position(query& q, const rows::position& p) {
   if (p.score) bind_score(q, *p.score);
-  else q.with(raw({}));
+  else q.with(std::string_view());
   return p.name ? q.with(raw(*p.name)) : q.with(0);
 }
 
@@ -238,7 +239,7 @@ void rows::read_places(member& m, std::string_view from) {
 void rows::find_places(member& m) {
   log::error("SQLite: the places of ", printable(m.name, 100), " are damaged; they are read anew");
   m.places.clear();
-  auto q = db_.prepare("SELECT key, score FROM scores WHERE member=?").with(raw(m.name));
+  auto q = db_.prepare("SELECT key, score FROM scores WHERE member=? AND score<''").with(raw(m.name));
   while (q.step())
     m.places.push_back({q.number(0), q.real_number(1)});
   m.is_healed = true;

@@ -18,6 +18,7 @@ private:
   enum class part : std::uint8_t { members, scores, keys, done };
   std::int64_t check_members(database& db, std::vector<std::string>& findings);
   std::int64_t check_scores(database& db, std::vector<std::string>& findings);
+  static void check_texts(database& db, std::vector<std::string>& findings);
   std::int64_t check_keys(database& db, std::vector<std::string>& findings);
 
   part at_ = part::members;

@@ -9,7 +9,8 @@ namespace {
 constexpr const char* tables = R"sql(
 CREATE TABLE keys(id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, kind INTEGER NOT NULL, size INTEGER NOT NULL, text BLOB);
 CREATE TABLE fields(key INTEGER NOT NULL, field BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY(key, field)) WITHOUT ROWID;
-CREATE TABLE scores(key INTEGER NOT NULL, score NOT NULL, member BLOB NOT NULL, PRIMARY KEY(key, score, member)) WITHOUT ROWID;
+CREATE TABLE scores(key INTEGER NOT NULL, score NOT NULL CHECK(typeof(score) IN ('integer', 'real')), member BLOB NOT NULL,
+  PRIMARY KEY(key, score, member)) WITHOUT ROWID;
 CREATE TABLE members(id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, field1 BLOB, field2 BLOB, field3 BLOB, field4 BLOB,
   places BLOB NOT NULL);
 )sql";

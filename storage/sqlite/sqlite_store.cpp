@@ -85,7 +85,6 @@ public:
     checking_ = {};
     if (db_ && lock_ && pages_in_log_ > copied_) checkpoint();
     close();
-    if (file_ >= 0) ::close(file_);
   }
 
   result<void> open() {
@@ -184,7 +183,10 @@ public:
 
   sluice::durability durability() const override { return durability_; }
 
-  std::string settings() const override { return in_memory() ? "in memory" : "journal_mode WAL, synchronous FULL"; }
+  std::string settings() const override {
+    if (in_memory()) return "in memory";
+    return cat("journal_mode WAL, synchronous FULL", is_in_ram_ ? ", on a file system in memory" : "");
+  }
 
   result<void> ready() override { return {}; }
 
@@ -426,7 +428,7 @@ private:
   }
 
   // Locks and shared memory do not work over a network.
-  result<void> refuse_network() const {
+  result<void> refuse_network() {
     const auto slash = path_.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path_.substr(0, slash);
     struct statfs fs {};
@@ -434,6 +436,7 @@ private:
       return error{errc::io_error,
                    cat("cannot look at the folder of ", path_, ": ", std::strerror(errno), "; make it first")};
     const auto far = reach_of(static_cast<long>(fs.f_type));
+    is_in_ram_ = far == reach::memory;
     if (far == reach::network)
       return error{errc::invalid_argument,
                    cat(path_, " is on a network file system, where SQLite's locks do not hold; use a local disk")};
@@ -460,6 +463,7 @@ private:
         return ours;
       }
       durability_ = configure(*db_, max_pages_, how != access::look);
+      if (is_in_ram_) durability_ = durability::volatile_;
       if (is_new) {
         db_->execute("BEGIN IMMEDIATE");
         make_schema(*db_, known_.layout);
@@ -473,9 +477,10 @@ private:
                                     : cat("opening ", path_, ": ", e.message);
       return e;
     }
-    if (!in_memory() && file_ < 0) {
-      // Only to know the file again: opening and closing it otherwise would drop SQLite's locks.
-      file_ = ::open(path_.c_str(), O_PATH | O_CLOEXEC);
+    if (!in_memory() && !was_open_) file_.learn(path_);
+    if (!in_memory() && how != access::look) {
+      log_.learn(path_ + "-wal");
+      shared_.learn(path_ + "-shm");
     }
     sqlite3_wal_hook(
         db_->handle(),
@@ -532,13 +537,18 @@ private:
     return held;
   }
 
-  // The file that we have open must still be what the path names.
+  // The files that we have open must still be what the paths name: others would make new ones, and see nothing of what
+  // stands in ours.
   result<void> find_again() {
-    if (in_memory() || same_file(path_, file_)) return {};
-    lost_ = error{
-        errc::storage_lost,
-        cat(path_,
-            " was removed or replaced while in use; what is written now would be lost. Restart on the right file")};
+    if (in_memory()) return {};
+    const auto* const replaced = !file_.is_still(path_)              ? ""
+                                 : !log_.is_still(path_ + "-wal")    ? "-wal"
+                                 : !shared_.is_still(path_ + "-shm") ? "-shm"
+                                                                     : nullptr;
+    if (!replaced) return {};
+    lost_ = error{errc::storage_lost, cat(path_, replaced,
+                                          " was removed or replaced while in use; what is written now would be lost. "
+                                          "Restart on the right file")};
     return *lost_;
   }
 
@@ -609,6 +619,8 @@ private:
     engine_.reset();
     keys_.reset();
     db_.reset();
+    log_.forget();
+    shared_.forget();
   }
 
   // What is written to a damaged file may cost what could be recovered of it; it can be looked at still.
@@ -654,6 +666,7 @@ private:
   std::uint32_t max_pages_;
   const mode_t file_mode_;
   const bool is_local_;
+  bool is_in_ram_ = false;
   const open_mode mode_;
   const clock& clock_;
   const machine::edition& known_;
@@ -664,7 +677,7 @@ private:
   std::unique_ptr<keyspace> keys_;
   std::unique_ptr<script_engine> engine_;
   std::optional<error> lost_;
-  int file_ = -1;
+  known_file file_, log_, shared_;
   bool was_open_ = false;         // from then on it is there, or lost
   bool log_is_in_doubt_ = false;  // whether what can be read of it is on the disk
   std::optional<error> damaged_;

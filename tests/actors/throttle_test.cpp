@@ -307,7 +307,7 @@ TEST_CASE("a queue whose first jobs are throttled goes on with those behind them
   CHECK(w.all_end(70));
 }
 
-TEST_CASE("what a window defers starts in its later intervals, a limit in each") {
+TEST_CASE("what a window defers starts in its later intervals") {
   throttle_world w(GENERATE(as<std::string>{}, "sqlite", "redis"));
   w.options.throttlers = {fixed_window("github", 5, 1s)};
   w.options.jobs["call"].throttle = {"fixed_window:github"};

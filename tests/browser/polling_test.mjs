@@ -80,9 +80,9 @@ sentence("20 tabs that show the same list cost the store one read a second at mo
   await Promise.all(pages.map((page) => page.goto(`${at.at.url}/jobs?state=enqueued`)));
   await Promise.all(pages.map((page) => page.waitForFunction(() => document.documentElement.dataset.ready === "yes" && document.querySelector("main tbody tr"))));
   const opened = questions(at);
-  await eventually(() => questions(at) >= opened + 60, "a round of each tab, until what the opening asked for has ended");
+  await eventually(() => questions(at) >= opened + 60, "a round of each tab, until what the opening asked for has ended", 60_000);
   const [asked, read, began] = [questions(at), await scripts_run(w), Date.now()];
-  await eventually(() => questions(at) >= asked + 60, "three rounds of each tab");
+  await eventually(() => questions(at) >= asked + 60, "three rounds of each tab", 60_000);
   const seconds = (Date.now() - began) / 1000;
   const reads = (await scripts_run(w)) - read;
   assert.ok(reads > 0 && reads <= seconds + 1, `${reads} reads in ${seconds} s`);

@@ -1,6 +1,7 @@
 // Each page with no job, one, and very many.
 import assert from "node:assert/strict";
 
+import { eventually } from "./processes.mjs";
 import { sentence } from "./sentences.mjs";
 
 const lists = {
@@ -88,6 +89,7 @@ sentence("10,000 failed jobs are one line of errors, which leads to them", async
   const w = await world();
   await w.tell({ retry: { attempts: 0 }, queues: { default: { workers: 2, prefetch: 256 } } });
   await w.enqueue_many(10_000, "ill", { type: "tells", args: (n) => ({ fault: `the provider answered 502 after ${n} ms` }) });
+  await eventually(async () => (await w.json(["queues"]))[0].failed === 10_000, "10,000 failed jobs", 120_000);
   const dashboard = await w.dashboard();
   const at = await visit(dashboard);
   await at.go("/");

@@ -70,10 +70,16 @@ export class World {
 
   static async on_redis() {
     const world = new World();
-    world.redis_port = await free_port();
-    world.url = `redis://127.0.0.1:${world.redis_port}/0`;
-    await world.start_redis();
-    return world;
+    for (let tries = 1; ; tries++) {
+      world.redis_port = await free_port(); // which another may have by the time that Redis takes it
+      world.url = `redis://127.0.0.1:${world.redis_port}/0`;
+      try {
+        await world.start_redis();
+        return world;
+      } catch (fault) {
+        if (tries === 5) throw fault;
+      }
+    }
   }
 
   // With what it held before, when it was ended by a SIGTERM.
@@ -82,7 +88,8 @@ export class World {
     const words = ["--port", `${this.redis_port}`, "--bind", "127.0.0.1", "--save", "", "--appendonly", "yes"];
     const log = this.file(`redis-${++this.logs}.log`);
     this.redis = this.keep(new Process([program, ...words, "--dir", this.folder], log));
-    await eventually(() => this.redis.said().includes("Ready to accept connections"), "a Redis that is ready");
+    await eventually(() => !this.redis.alive || this.redis.said().includes("Ready to accept connections"), "a Redis that is ready");
+    if (!this.redis.alive) throw new Error(`Redis did not start: ${this.redis.said()}`);
   }
 
   file(name) {

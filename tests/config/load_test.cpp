@@ -203,22 +203,40 @@ TEST_CASE("a dashboard is configured, and nothing listens without it") {
   CHECK_FALSE(test::load("{}").options.dashboard);
   CHECK(test::load(R"({"dashboard": {}})").options.dashboard->listen == "localhost:8080");
   const auto got = test::load(R"({"dashboard": {"listen": "10.0.0.1:80", "hosts": ["jobs.example.org"],
-    "allow_changes": true, "behind_tls_proxy": true, "user_header": "X-User", "proxies": ["10.0.0.2"],
+    "allow_changes": true, "allow_exec": true, "proxy_secret_file": "/p", "behind_tls_proxy": true, "user_header": "X-User", "proxies": ["10.0.0.2"],
     "hide_args": true, "store_metrics": false, "metrics_token_file": "/t",
     "users": {"anna": {"role": "admin", "secret_file": "/a"}, "otto": {"role": "operator", "secret_variable": "OTTO"}}}})");
   REQUIRE(got.faults.empty());
   const auto& o = *got.options.dashboard;
   CHECK(o.listen == "10.0.0.1:80");
   CHECK(o.hosts == std::vector<std::string>{"jobs.example.org"});
-  CHECK((o.allow_changes && o.behind_tls_proxy && o.hide_args && !o.store_metrics));
+  CHECK((o.allow_changes && o.allow_exec && o.behind_tls_proxy && o.hide_args && !o.store_metrics));
   CHECK(o.user_header == "X-User");
   CHECK(o.proxies == std::vector<std::string>{"10.0.0.2"});
+  CHECK(o.proxy_secret_file == "/p");
   CHECK(o.metrics_token_file == "/t");
   REQUIRE(o.users.size() == 2);
   CHECK(o.users[0].role == dashboard_role::admin);
   CHECK(o.users[0].secret_file == "/a");
   CHECK(o.users[1].role == dashboard_role::operator_);
   CHECK(o.users[1].secret_variable == "OTTO");
+}
+
+TEST_CASE("a dashboard that lets others run commands, or name users, is warned of") {
+  const auto warnings = [](const std::string& more, const std::string& dashboard) {
+    return test::load("{" + more + "\"dashboard\": {" + dashboard + "}}").warnings;
+  };
+  const std::string with_exec = "\"allow_changes\": true, \"allow_exec\": true";
+  CHECK(warnings("", with_exec).empty());
+  CHECK(warnings("\"allow_exec\": true, \"exec\": {\"key_file\": \"/k\"}, ", with_exec).empty());
+  const auto runs = warnings("\"allow_exec\": true, ", with_exec);
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].find("run commands as this server") != std::string::npos);
+  const std::string behind = "\"user_header\": \"X-User\", \"proxies\": [\"127.0.0.1\"]";
+  CHECK(warnings("", behind + ", \"proxy_secret_file\": \"/p\"").empty());
+  const auto names = warnings("", behind);
+  REQUIRE(names.size() == 1);
+  CHECK(names[0].find("every program of this machine can name any user in X-User") != std::string::npos);
 }
 
 TEST_CASE("a type may be without overlap as a whole or by its args") {

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <map>
 #include <sstream>
 #include <thread>
 
@@ -85,6 +87,7 @@ TEST_CASE("the password of a URL is masked") {
 }
 
 TEST_CASE("what may be the password of a URL is masked, though it is written wrong") {
+  CHECK(log::redact("redis//u:hunter2@host/0") == "redis//u:***@host/0");
   CHECK(log::redact("redis://u:hun/ter2@host/0") == "redis://u:***@host/0");
   CHECK(log::redact("redis://u:hun?ter2@host and a:b@c") == "redis://u:***@host and a:b@c");
 }
@@ -225,6 +228,36 @@ TEST_CASE("a program may take the lines, masked and escaped, and give them back"
   CHECK(says(text, "on standard error"));
   CHECK_FALSE(says(text, "nobody"));
   CHECK_FALSE(says(text, "next"));
+}
+
+TEST_CASE("of warnings that differ in their numbers alone ten are told, and then how many more there were") {
+  std::vector<std::string> lines;
+  logged(log::level::info, [&] {
+    set_log_sink([&](log_level, std::string_view line) { lines.emplace_back(line); });
+    for (int i = 0; i < 5000; ++i) {
+      log::warn("queue q has no thread (", i, ")");
+      if (i < 100) log::warn("job order-", i, " has failed");    // each is another's
+      if (i < 30) log::info("job ", i, " was deleted by anna");  // what people do is told each time
+    }
+    log::warn("something else");
+    REQUIRE(log::flush(listening::timeout));
+  });
+  std::map<std::string, int> seen;
+  for (auto line : lines) {
+    if (says(line, " more lines like this one")) continue;
+    std::erase_if(line, [](unsigned char c) { return std::isdigit(c) != 0; });
+    ++seen[line];
+  }
+  CHECK(seen["job  was deleted by anna"] == 30);
+  CHECK(seen["something else"] == 1);
+  CHECK(seen["job order- has failed"] == 100);
+  const auto told = seen["queue q has no thread ()"];
+  CHECK(told >= 10);
+  CHECK(told <= 50);  // ten in each ten seconds
+  std::uint64_t left_out = 0;
+  for (const auto& line : lines)
+    if (says(line, " more lines like this one: queue q")) left_out += std::stoull(line);
+  CHECK(left_out + static_cast<std::uint64_t>(told) == 5000);
 }
 
 TEST_CASE("a sink that blocks stops nobody who logs, and the lines lost are counted and told") {

@@ -34,6 +34,11 @@ TEST_CASE("a name has at most 200 bytes") {
   CHECK_FALSE(valid_name(std::string(201, 'x')));
 }
 
+TEST_CASE("JSON has no character that a terminal acts upon, or that turns the direction of writing") {
+  CHECK(json_quoted("a\x7f\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8z") == R"("a\u007f\u009b\u202e\u2066\u2028z")");
+  CHECK(json_quoted("gr\xc3\xbc\xc3\x9f \xe2\x82\xac") == "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac\"");
+}
+
 TEST_CASE("printable text stays as it is") {
   CHECK(printable("").empty());
   CHECK(printable("plain text: ok!") == "plain text: ok!");
@@ -49,6 +54,8 @@ TEST_CASE("control characters are shown as hex escapes") {
   CHECK(printable("a" + nul_byte + "b") == "a\\x00b");
   // C1 controls in UTF-8: terminals obey U+009B as they obey ESC [.
   CHECK(printable("\xc2\x9b") == "\\xc2\\x9b");
+  CHECK(printable("a\xe2\x80\xaez") == "a\\xe2\\x80\\xaez");  // turns what follows
+  CHECK(printable("a\xe2\x80\xa8z") == "a\\xe2\\x80\\xa8z");  // begins a line
 }
 
 TEST_CASE("invalid UTF-8 is shown as hex escapes") {

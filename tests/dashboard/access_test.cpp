@@ -73,6 +73,33 @@ TEST_CASE("a role does what it may and no more") {
   CHECK(status("DELETE", "/api/v1/throttlers/semaphore/x", "anna") == 200);
 }
 
+TEST_CASE("a right to enqueue is no right to run commands, unless allow_exec says so, which needs users") {
+  temp_dir secrets;
+  auto options = with_users(secrets);
+  options.allow_exec = true;
+  const json command = {{"type", "exec"}, {"queue", "default"}, {"args", {{"argv", {"id"}}}}};
+  const json schedule = {{"job", "exec"}, {"args", {{"argv", {"id"}}}}, {"every", "1h"}};
+  const auto status = [&](dashboard_world& w, const std::string& method, const std::string& path, const json& body) {
+    return w.ask(method, path, body, {{"authorization", "Bearer secret-of-anna"}}).status;
+  };
+  dashboard_world may_run{options};
+  dashboard_world may_not{with_users(secrets)}, open_to_all{dashboard_world::changing()};
+  CHECK(status(may_run, "POST", "/api/v1/jobs", command) == 201);
+  CHECK(status(may_run, "PUT", "/api/v1/schedules/s", schedule) == 200);
+  for (auto* w : {&may_not, &open_to_all}) {
+    CHECK(status(*w, "POST", "/api/v1/jobs", command) == 403);
+    CHECK(status(*w, "POST", "/api/v1/jobs/all-or-none", {{"jobs", {command}}}) == 403);
+    CHECK(status(*w, "PUT", "/api/v1/schedules/s", schedule) == 403);
+    CHECK(w->store().list(job_query{})->jobs.empty());
+    CHECK(status(*w, "POST", "/api/v1/jobs", {{"type", "mail"}, {"queue", "default"}}) == 201);
+  }
+  options.allow_changes = false;
+  CHECK(problem_of(options).find("needs allow_changes") != std::string::npos);
+  options = dashboard_world::changing();
+  options.allow_exec = true;
+  CHECK(problem_of(options).find("allow_exec: needs users") != std::string::npos);
+}
+
 TEST_CASE("a user logs in with Basic or Bearer, and nobody else does") {
   temp_dir secrets;
   dashboard_world w{with_users(secrets)};
@@ -107,7 +134,7 @@ TEST_CASE("a secret is the same only when each of its bytes is, and no more, whi
   CHECK_FALSE(web::same_secret(secret + std::string(1, '\0'), secret));
 }
 
-TEST_CASE("ten failed logins of a peer in a minute are enough") {
+TEST_CASE("ten failed logins of a peer in a minute are enough, and who has the right secret is let in all the same") {
   temp_dir secrets;
   dashboard_world w{with_users(secrets)};
   const auto status = [&](const std::string& peer, const std::string& secret) {
@@ -119,8 +146,9 @@ TEST_CASE("ten failed logins of a peer in a minute are enough") {
   for (int i = 0; i < 10; ++i)
     CHECK(status("10.0.0.1", "guessed-" + std::to_string(i)) == 401);
   CHECK(std::chrono::steady_clock::now() - began >= std::chrono::seconds(1));  // 100 ms each
-  CHECK(status("10.0.0.1", "secret-of-vera") == 429);
-  CHECK(status("10.0.0.2", "secret-of-vera") == 200);
+  CHECK(status("10.0.0.1", "guessed-again") == 429);
+  CHECK(status("10.0.0.1", "secret-of-vera") == 200);
+  CHECK(status("10.0.0.2", "guessed-by-another") == 401);
 }
 
 TEST_CASE("a proxy names the user, and nobody else may") {
@@ -138,6 +166,29 @@ TEST_CASE("a proxy names the user, and nobody else may") {
   CHECK(status("10.1.1.1", "nobody") == 403);
   CHECK(status("10.1.1.1", "") == 401);
   CHECK(status("10.1.1.2", "anna") == 401);
+}
+
+TEST_CASE("a proxy that has a secret is believed only where it says it") {
+  temp_dir secrets;
+  auto options = with_users(secrets);
+  write_file(secrets.file("proxy"), "only-the-proxy-knows\n");
+  options.user_header = "X-Remote-User";
+  options.proxies = {"127.0.0.1"};
+  options.proxy_secret_file = secrets.file("proxy");
+  dashboard_world w{options};
+  const auto status = [&](const std::string& secret, const std::string& authorization = {}) {
+    auto r = dashboard_world::request(
+        "GET", "/api/v1/overview", {},
+        {{"x-remote-user", "anna"}, {"x-proxy-secret", secret}, {"authorization", authorization}});
+    r.peer = "127.0.0.1";
+    return w.ask(r).status;
+  };
+  CHECK(status("only-the-proxy-knows") == 200);
+  CHECK(status("") == 401);
+  CHECK(status("only-the-proxy-guesses") == 401);
+  CHECK(status("", "Bearer secret-of-vera") == 200);
+  options.user_header.clear();
+  CHECK(problem_of(options).find("proxy_secret_file: needs user_header") != std::string::npos);
 }
 
 TEST_CASE("only the names of this dashboard are answered, whatever a proxy's header says") {
@@ -328,7 +379,8 @@ TEST_CASE("metrics have a token of their own, where it is asked for") {
   CHECK(asked("only-for-metrics") == 200);
   for (int i = 0; i < 10; ++i)
     CHECK(asked("guessed-" + std::to_string(i)) == 401);
-  CHECK(asked("only-for-metrics") == 429);
+  CHECK(asked("guessed-again") == 429);
+  CHECK(asked("only-for-metrics") == 200);
 }
 
 TEST_CASE("what would be open to all, or send secrets in plain text, does not start") {

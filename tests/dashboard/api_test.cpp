@@ -986,15 +986,15 @@ TEST_CASE("while one reads anew others are told the answer before") {
     eventually([&] { return may_end.load(); });
     return web::json_answer(std::to_string(++asked));
   };
-  CHECK(reads.get("same", read).body == "1");
+  CHECK(reads.get("same", "anna", read).body == "1");
   may_end = is_reading = false;
   std::thread renewing([&] {
     while (asked < 2)
-      reads.get("same", read);  // once it is old
+      reads.get("same", "anna", read);  // once it is old
   });
   CHECK(eventually([&] { return is_reading.load(); }));
   for (int i = 0; i < 20; ++i)
-    CHECK(reads.get("same", [] { return web::json_answer("mine"); }).body == "1");
+    CHECK(reads.get("same", "otto", [] { return web::json_answer("mine"); }).body == "1");
   may_end = true;
   renewing.join();
 }
@@ -1007,20 +1007,26 @@ TEST_CASE("what one asks again within a second, or too often, costs the store no
     return web::json_answer("{}");
   };
   for (int i = 0; i < 100; ++i)
-    CHECK(reads.get("same", read).status == 200);
+    CHECK(reads.get("same", "anna", read).status == 200);
   CHECK(asked == 1);
   int refused = 0;
   for (int i = 0; i < 100; ++i)
-    if (const auto said = reads.get(cat("other ", i), read); said.status == 429) {
+    if (const auto said = reads.get(cat("other ", i), "anna", read); said.status == 429) {
       ++refused;
       CHECK(header_of(said, "Retry-After") == "1");
     }
   CHECK(asked <= 6);
   CHECK(refused >= 94);
+  // Another has his share all the same, and no more.
+  int given = 0;
+  for (int i = 0; i < 100; ++i)
+    given += reads.get(cat("of another ", i), "otto", read).status == 200 ? 1 : 0;
+  CHECK(given >= 2);
+  CHECK(given <= 6);
   web::shared_reads strict(1);
   for (int i = 0; i < 3; ++i)  // a wrong question takes nobody's place
-    CHECK(strict.get(cat("wrong ", i), [] { return web::problem(400, ""); }).status == 400);
-  CHECK(strict.get("right", read).status == 200);
+    CHECK(strict.get(cat("wrong ", i), "anna", [] { return web::problem(400, ""); }).status == 400);
+  CHECK(strict.get("right", "anna", read).status == 200);
 }
 
 }  // namespace sluice::test

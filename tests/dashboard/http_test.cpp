@@ -230,6 +230,26 @@ TEST_CASE("those who hold sockets and say little are sent away, and the next is 
   CHECK(resident_bytes() < before + 32 * 1024 * 1024);
 }
 
+TEST_CASE("a probe of health is answered while others hold every socket and go on with their requests for ever") {
+  listening_dashboard d;
+  std::vector<raw_client> slow;
+  const auto drip = [&](raw_client& c) { c.write("x"); };
+  for (int i = 0; i < 200; ++i) {
+    slow.emplace_back(d.port);
+    if (i % 2 == 0) slow.back().write("GET /api/v1");
+    else
+      slow.back().write(cat("POST /api/v1/jobs HTTP/1.1\r\n", d.host(),
+                            "Content-Type: application/json\r\nContent-Length: 9000\r\n\r\n"));
+    std::for_each(slow.begin(), slow.end(), drip);
+  }
+  for (int i = 0; i < 20; ++i) {
+    std::for_each(slow.begin(), slow.end(), drip);
+    raw_client probe(d.port);
+    probe.write(cat("GET /health/live HTTP/1.1\r\n", d.host(), "\r\n"));
+    REQUIRE(probe.read_answer(3s).starts_with("HTTP/1.1 200"));  // who says nothing more is sent away after 5 s
+  }
+}
+
 TEST_CASE("what is under way when it ends is answered, and it ends within seconds") {
   std::atomic<int> begun{0};
   std::atomic<bool> may_end{false};

@@ -329,7 +329,7 @@ TEST_CASE("times that do not fit each other are refused") {
   CHECK_NOTHROW(made({}));
 }
 
-TEST_CASE("a process that is killed in a rebuild holds nobody up for longer than its lock lives") {
+TEST_CASE("a process that is killed in a rebuild holds nobody up, and another rebuilds once its lock is over") {
   constexpr auto lock_lives = 2000ms;
   sluice::test::temp_dir folder;
   auto locks = sluice::lock_manager::open({.storage = folder.url("locks.db")});

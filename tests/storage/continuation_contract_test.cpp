@@ -542,6 +542,43 @@ ON_EACH_STORE(
   audit(w);
 }
 
+ON_EACH_STORE("con-14 A thousand parents that must stay keep no other queue from being pruned by age") {
+  std::vector<prepared_job> parents, children;
+  names ids;
+  for (int i = 0; i < 1000; ++i) {
+    ids.push_back("p" + std::to_string(i));
+    parents.push_back(prepared({.id = ids.back(), .queue = "parents"}));
+  }
+  parents.push_back(prepared({.id = "open", .queue = "open"}));
+  put_jobs(w, std::move(parents));
+  for (std::size_t i = 0; i < 4; ++i)
+    children.push_back(changed({.id = "c" + std::to_string(i)}, [&](prepared_job& j) {
+      for (std::size_t k = 250 * i; k < 250 * (i + 1); ++k)
+        flow_of(j).after.parents.emplace_back(ids[k]);
+      flow_of(j).after.parents.emplace_back("open");
+    }));
+  for (const auto code : put_jobs(w, std::move(children)).each)
+    REQUIRE(code == errc::none);
+  for (std::size_t ended = 0; ended < ids.size();) {
+    const auto got = claim(w, {.free = 100, .queue = "parents"});
+    REQUIRE_FALSE(got.jobs.empty());
+    for (const auto& one : got.jobs)
+      REQUIRE(settle(w, one.job) == errc::none);
+    ended += got.jobs.size();
+  }
+  w.clock.advance(1s);
+  for (int i = 0; i < 5; ++i) {
+    const auto queue = "q" + std::to_string(i);
+    put_jobs(w, std::vector{prepared({.id = "of-" + queue, .queue = queue})});
+    REQUIRE(settle(w, claim(w, {.queue = queue}).jobs.at(0).job) == errc::none);
+  }
+  w.clock.advance(48h);
+  storage::prune_request prune;
+  prune.retention.succeeded.age = 24h;
+  CHECK(ask(w, prune).removed == 5);
+  audit(w);
+}
+
 ON_EACH_STORE("con-6 A parent behind its child in one call is missing for that child, and awaited by those behind it") {
   const auto early = child({.id = "early"}, {.parents = {"p"}, .missing = when_missing::met});
   const auto parent = child({.id = "p"}, {.parents = {"nobody"}, .missing = when_missing::met});
@@ -789,6 +826,27 @@ ON_EACH_STORE("con-11 What is stored later under the id of a removed parent is n
   CHECK(ask(w, prune).removed == 1);
   put_all(w, {"p"});
   REQUIRE(requeue(w, "c").code == errc::none);
+  audit(w);
+}
+
+ON_EACH_STORE(
+    "con-11 What comes under the id of a parent that was removed with many unmet children is nothing to any") {
+  put_all(w, {"p", "q"});
+  std::vector<prepared_job> children;
+  for (int i = 0; i < 100; ++i)  // more than a step tells of the removal
+    children.push_back(child({.id = "c" + std::to_string(i)}, {.parents = {"p", "q"}}));
+  put_jobs(w, std::move(children));
+  end(w, "p", how::failed);
+  work_off(w);
+  REQUIRE(counts(w).deleted == 100);
+  w.clock.advance(48h);
+  storage::prune_request prune;
+  prune.retention.failed.age = 24h;
+  prune.retention.deleted = {};
+  REQUIRE(ask(w, prune).removed == 1);
+  put_all(w, {"p"});
+  for (int i = 0; i < 100; ++i)
+    REQUIRE(requeue(w, "c" + std::to_string(i)).code == errc::none);
   audit(w);
 }
 

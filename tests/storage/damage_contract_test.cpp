@@ -3,7 +3,7 @@
 #include <fstream>
 #include <random>
 
-#include "storage/contract.hpp"
+#include "storage/flow_words.hpp"
 #include "storage/raw_store.hpp"
 #include "support/measure.hpp"
 
@@ -420,6 +420,56 @@ ON_HARMED_STORES("An id in a line without a record is put aside by whoever comes
   CHECK(look(w, "a").code == errc::damaged_record);
   CHECK(look(w, "b").code == errc::none);
   audit(w);
+}
+
+ON_HARMED_STORES(
+    "A job is not started in a line of another queue or type, and is put aside unless it has its own place") {
+  TestType w;
+  const auto taken_in = [&](const std::string& queue) {
+    return jobs_of(claim(w, {.queue = queue, .types = "work mail"}));
+  };
+  REQUIRE(put(w, {.id = "moved", .queue = "staging"}) == errc::none);
+  w.command({"ZREM", "ready:staging", "moved"});
+  w.command({"ZADD", "ready:prod", "1", "moved"});
+  CHECK(taken_in("prod").empty());
+  CHECK(w.quarantined() == 1);
+
+  REQUIRE(put(w, {.id = "as-another", .type = "mail", .queue = "staging"}) == errc::none);
+  w.command({"ZREM", "ready:staging", "as-another"});
+  w.command({"SADD", "types:staging", "work"});
+  w.command({"ZADD", "type:staging/work", "1", "as-another"});
+  CHECK(taken_in("staging").empty());
+  CHECK(w.quarantined() == 2);
+
+  REQUIRE(put(w, {.id = "twice", .queue = "staging"}) == errc::none);
+  w.command({"ZADD", "ready:prod", "1", "twice"});
+  CHECK(taken_in("prod").empty());
+  CHECK(w.quarantined() == 2);
+  const auto own = taken_in("staging");
+  REQUIRE(own.size() == 1);
+  CHECK(own[0].id.value == "twice");
+  CHECK(settle(w, own[0]) == errc::none);
+  audit(w);
+}
+
+ON_HARMED_STORES("A job that was stored without a place is stored whole when it is enqueued again") {
+  TestType w;
+  const auto timed = changed({.id = "timed"}, [](prepared_job& j) { flow_of(j).finish_within = 1h; });
+  REQUIRE(put(w, {.id = "plain"}) == errc::none);
+  REQUIRE(report(put_jobs(w, {timed})) == "stored");
+  for (const auto* id : {"plain", "timed"})
+    w.command({"ZREM", "ready:default", id});
+  w.command({"HDEL", "flow", "timed"});  // which would have been written behind its place
+  w.command({"ZREM", "agenda", "expire - timed"});
+  CHECK(put(w, {.id = "plain"}) == errc::none);
+  CHECK(report(put_jobs(w, {timed})) == "stored");
+  audit(w);
+  for (const auto& j : jobs_of(claim(w, {.free = 2})))
+    CHECK(settle(w, j) == errc::none);
+  // Who was run is there, wherever he stands.
+  w.command({"ZREM", "succeeded:default", "plain"});
+  CHECK(put(w, {.id = "plain"}) == errc::none);
+  CHECK(jobs_of(claim(w)).empty());
 }
 
 ON_HARMED_STORES("A key of the wrong type stops only the queue that it belongs to") {

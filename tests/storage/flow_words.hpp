@@ -45,6 +45,7 @@ inline std::string report(const storage::enqueue_answer& told, std::size_t place
   if (!said) return std::string(name_of(said.error().code));
   std::string text(name_of(said->what));
   if (said->what == enqueue_result::duplicate || said->what == enqueue_result::extended) text += " " + said->id.value;
+  if (!said->is_kept) text += ", not kept";
   if (said->what == enqueue_result::replaced) text += " " + said->replaced.value;
   return text;
 }

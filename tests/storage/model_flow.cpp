@@ -325,7 +325,8 @@ model::key_answer model::ask_for_key(const prepared_job& wanted, const std::vect
   const auto has_it = k.owner;
   if (rule.then == when_taken::refuse) return {false, what::refused, has_it};
   auto* owner = find(job_id(has_it));
-  if (!owner || named_.contains(has_it)) return {false, what::duplicate, has_it};
+  if (named_.contains(has_it)) return {false, what::duplicate, has_it};
+  if (!owner) return {false, what::forgotten, has_it};
   const bool may_replace = rule.then == when_taken::replace && !named_.contains(k.next);
   if (may_replace && waits(owner->seen.state))
     for (const auto& p : parents)
@@ -531,12 +532,8 @@ storage::enqueue_answer model::store_all_or_none(const storage::enqueue_request&
 storage::enqueue_answer model::apply(const storage::enqueue_request& r) {
   if (r.all_or_none) return store_all_or_none(r);
   storage::enqueue_answer answer;
-  std::optional<bool> plain;
-  for (const auto& wanted : r.jobs) {  // those beside each other that are alike in this are one step
-    if (std::exchange(plain, wanted.is_plain()) != wanted.is_plain()) {
-      end_step();
-      begin_step();
-    }
+  begin_step();
+  for (const auto& wanted : r.jobs) {
     const auto [code, more] = enqueue_one(wanted);
     if (more) answer.notes[answer.each.size()] = *more;
     answer.each.push_back(code);

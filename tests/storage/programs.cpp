@@ -546,7 +546,9 @@ void crowd::remember(const storage::request& asked, const storage::answer& told)
 void crowd::play(const program& p) {
   for (const auto& c : p.steps) {
     pass_time(c);
-    if (asks(c)) ask(request(c));
+    if (asks(c))
+      for (const auto& r : requests(c))
+        ask(r);
   }
 }
 storage::answer crowd::ask(const storage::request& r) {

@@ -150,9 +150,31 @@ TEST_CASE("A call whose first part Redis has forgotten stores no child before it
   for (std::size_t i = 2; i < many.jobs.size(); ++i)
     many.jobs[i].id = job_id("n" + std::to_string(i));
   REQUIRE_FALSE(w.server.command({"SCRIPT", "FLUSH"}).is_error());
+  REQUIRE_FALSE(w.server.command({"CONFIG", "RESETSTAT"}).is_error());
   CHECK(ask(w, many).each == std::vector<errc>(many.jobs.size(), errc::none));
+  CHECK(w.server.info("cmdstat_eval").starts_with("calls=12,"));  // of 13 scripts all but the last
   CHECK(counts(w).awaiting == 1 + 1 + many.jobs.size() - 1);
   audit(w);
+}
+
+TEST_CASE("What Redis refuses in the middle of a step may be stored, and is stored whole when it is asked for again") {
+  fault_world w;
+  REQUIRE(put(w, {.id = "before"}) == errc::none);
+  REQUIRE_FALSE(w.server.command({"ACL", "SETUSER", "default", "-zadd"}).is_error());
+  const storage::request one = storage::enqueue_request{{prepared({.id = "a"})}};
+  const storage::request look = storage::queues_request{};
+  const auto told = w.store().apply({&one, 1});
+  REQUIRE(std::holds_alternative<error>(told.at(0)));
+  CHECK(std::get<error>(told[0]).code == errc::unknown_outcome);
+  REQUIRE_FALSE(w.server.command({"ACL", "SETUSER", "default", "+zadd", "-zcard"}).is_error());
+  const auto looked = w.store().apply({&look, 1});
+  REQUIRE(std::holds_alternative<error>(looked.at(0)));
+  CHECK(std::get<error>(looked[0]).code == errc::storage_unavailable);
+  REQUIRE_FALSE(w.server.command({"ACL", "SETUSER", "default", "+@all"}).is_error());
+  CHECK(put(w, {.id = "a"}) == errc::none);
+  audit(w);
+  const auto claimed = claim(w, {.free = 2});
+  CHECK(claimed.jobs.size() == 2);
 }
 
 TEST_CASE("A Redis that has forgotten the scripts is told them again and nobody notices", "[redis]") {
@@ -452,6 +474,14 @@ TEST_CASE("What Redis promises to keep is read from its settings", "[redis]") {
       {{"no", durability::volatile_}, {"everysec", durability::crash_safe}, {"always", durability::power_safe}}));
   fault_world w({.appendonly = appendonly});
   CHECK(w.store().durability() == promised);
+}
+
+TEST_CASE("A Redis that syncs nothing while it saves promises nothing", "[redis]") {
+  fault_world w({.appendonly = "always"});
+  REQUIRE_FALSE(w.server.command({"CONFIG", "SET", "no-appendfsync-on-rewrite", "yes"}).is_error());
+  w.reopen();
+  CHECK(w.store().durability() == durability::volatile_);
+  CHECK(w.store().settings().find("nothing is synced while Redis saves") != std::string::npos);
 }
 
 TEST_CASE("A Redis that stands still is answered for by the deadline, and what was asked happens once", "[redis]") {

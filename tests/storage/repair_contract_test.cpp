@@ -110,6 +110,25 @@ void is_due_in_time(world& w) {
   work_off(w);
   CHECK(state(w, "a") == job_state::enqueued);
 }
+void starts_again_when_its_lease_is_over(world& w) {
+  const auto over = w.ask<storage::expired_answer>(storage::expired_request{}).leases;
+  REQUIRE(over.size() == 1);
+  reap(w, over);
+  CHECK(get(w, "a").losses == 1);
+  end(w, "a");
+}
+void permit_is_free(world& w) {
+  put_all(w, {"next"});
+  CHECK(take(w, claim_one(w), {"mutex:m"}) == "granted");
+}
+void ended(world& w) {
+  put_all(w, {"a"});
+  end(w, "a");
+}
+void to_be_retried(world& w) {
+  put_all(w, {"a"});
+  end(w, "a", how::retry);
+}
 void lease_is_looked_at(world& w) { CHECK(w.ask<storage::expired_answer>(storage::expired_request{}).next_in); }
 
 // What the repair tells.
@@ -422,6 +441,51 @@ std::vector<harm> mended_harms() {
        {{"ZADD", "due", "1", "default"}},
        {"queue default is listed as due and has nothing scheduled"},
        a_runs},
+
+      {"a job in no line that was never started",
+       waiting,
+       {{"ZREM", "ready:default", "a"}},
+       {"job a is in no line"},
+       a_runs},
+      {"a job in no line that awaits others",
+       with_child,
+       {{"ZREM", "awaiting:default", "b"}},
+       {"job b is in no line"},
+       runs_behind_a},
+      {"a job in no line whose parents have ended",
+       with_child,
+       {{"ZREM", "awaiting:default", "b"},
+        {"ZREM", "ready:default", "a"},
+        {"ZADD", "succeeded:default", since, "a"},
+        {"ZADD", "agenda", "0", "edges s a"}},
+       {"job b is in no line"},
+       is_released},
+      {"a job in no line that is running",
+       running,
+       {{"ZREM", "processing:default", "a"}},
+       {"job a is in no line"},
+       starts_again_when_its_lease_is_over},
+      {"a job in no line that was to be retried",
+       to_be_retried,
+       {{"ZREM", "ready:default", "a"}},
+       {"job a is in no line"},
+       a_runs},
+      {"a permit of a job that has ended",
+       ended,
+       {{"HSET", "holders:mutex:m", "a", "held 1 1"}, {"ZADD", "busy", "0", "mutex:m"}},
+       {"mutex:m is held by job a as held 1 1, which it has no right to",
+        "mutex:m is held by job a, of which it is not known"},
+       permit_is_free},
+      {"a permit of a job that does not exist",
+       waiting,
+       {{"HSET", "holders:mutex:m", "ghost", "held 1 1"}, {"ZADD", "busy", "0", "mutex:m"}},
+       {"mutex:m is held by job ghost, which does not exist"},
+       permit_is_free},
+      {"a permit that claims are said to have",
+       ended,
+       {{"HSET", "claim_permits", "mutex:m", "1"}, {"ZADD", "busy", "0", "mutex:m"}},
+       {"mutex:m is counted as held by the claims of 1 runs, and 0 have it"},
+       permit_is_free},
   };
 }
 

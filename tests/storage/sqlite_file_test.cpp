@@ -58,8 +58,43 @@ TEST_CASE("All that was answered is there when the file is opened again", "[sqli
 }
 
 TEST_CASE("A store says how much of a crash it survives", "[sqlite]") {
-  CHECK(sqlite_file_world().store().durability() == durability::power_safe);
+  sqlite_file_world w;
+  CHECK(w.store().durability() == (w.folder.is_in_memory() ? durability::volatile_ : durability::power_safe));
   CHECK(sqlite_memory_world().store().durability() == durability::volatile_);
+}
+
+TEST_CASE("A file on a file system in memory survives no restart, and says why", "[sqlite]") {
+  if (!temp_dir::is_in_memory("/dev/shm")) {
+    WARN("there is no file system in memory here: skipped");
+    return;
+  }
+  struct in_memory {
+    const std::filesystem::path folder = cat("/dev/shm/sluice-test-", ::getpid());
+    in_memory() { std::filesystem::create_directory(folder); }
+    ~in_memory() { std::filesystem::remove_all(folder); }
+  } at;
+  const auto opened = storage::open_store(cat("sqlite:", (at.folder / "jobs.db").string()));
+  REQUIRE(opened.ok());
+  CHECK((*opened)->durability() == durability::volatile_);
+  CHECK((*opened)->settings().find("on a file system in memory") != std::string::npos);
+}
+
+TEST_CASE("A score that is no number is refused by the file, and in an older file it is told of and read by nobody") {
+  sqlite_file_world w;
+  put_all(w, {"a", "b"});
+  raw_store raw(w.folder.file("jobs.db"));
+  const std::string harm = "UPDATE scores SET score='x' WHERE member=CAST('a' AS BLOB)";
+  CHECK_THROWS(raw.run(harm));
+  raw.run("PRAGMA ignore_check_constraints=ON");
+  raw.run(harm);
+  const auto findings = w.store().audit();
+  REQUIRE(findings.ok());
+  CHECK(std::count_if(findings->begin(), findings->end(), [](const auto& f) {
+          return f.find("with a score that is no number") != std::string::npos;
+        }) == 1);
+  CHECK(w.store().repair([](const auto&) {}).ok());
+  CHECK(claim(w, {.free = 2}).jobs.size() == 1);
+  CHECK(promote(w).moved == 0);
 }
 
 TEST_CASE("A URL that names no store is refused before anything is opened", "[sqlite]") {
@@ -253,6 +288,8 @@ TEST_CASE("A file that was removed or replaced is lost, and every later request 
     std::filesystem::rename(w.folder.file("other.db"), path);
   }
   SECTION("its lock removed") { std::filesystem::remove(path + ".lock"); }
+  SECTION("its log removed") { std::filesystem::remove(path + "-wal"); }
+  SECTION("its shared memory removed") { std::filesystem::remove(path + "-shm"); }
   SECTION("its lock replaced") {
     std::ofstream(path + ".new");
     std::filesystem::rename(path + ".new", path + ".lock");

@@ -181,6 +181,19 @@ ON_EACH_STORE("uni-5 A key until the start is free from the claim on, and taken 
   audit(w);
 }
 
+ON_EACH_STORE("uni-6 Who is told of a job that has a key for a period is told when that job is not kept any more") {
+  const key_words period{.until = unique_until::period, .period = 48h};
+  CHECK(put_key(w, "a", period) == "stored");
+  end(w, "a");
+  CHECK(put_key(w, "b", period) == "duplicate a");
+  w.clock.advance(1h);
+  storage::prune_request prune;
+  prune.retention.succeeded.age = 1s;
+  REQUIRE(ask(w, prune).removed == 1);
+  CHECK(put_key(w, "b", period) == "duplicate a, not kept");
+  audit(w);
+}
+
 ON_EACH_STORE("uni-6 A period counts from the enqueue by the store's clock, whatever becomes of the job") {
   const key_words period{.until = unique_until::period, .period = 10min};
   CHECK(put_key(w, "a", period) == "stored");

@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <sqlite3.h>
 
+#include <sstream>
+
 #include "core/text.hpp"
 #include "support/catch.hpp"
 #include "support/places.hpp"
@@ -383,18 +385,63 @@ TEST_CASE("a server that lacks descriptors for commands gives them back, and fai
   }
 }
 
-TEST_CASE("a server whose guard of commands was killed gives its commands back, and says so") {
-  work_world w(nlohmann::json{{"grace", "2s"}});
+TEST_CASE("a server opens as many files as it may at all, and its commands as many as it was started with") {
+  work_world w(nlohmann::json{{"queues", {{"default", {{"workers", 30}, {"prefetch", 0}}}}}});
+  std::vector<new_job> jobs{work_world::exec("ulimit -Sn; ulimit -Hn", "limits")};
+  for (int i = 0; i < 60; ++i)
+    jobs.push_back(work_world::exec("sleep 0.3", "job" + std::to_string(i)));
+  w.enqueue(std::move(jobs));
+  auto p = w.serve(
+      {"sh", "-c",
+       "ulimit -Sn 64; ulimit -Hn 1000; exec " + program_path("sluice") + " work " + w.folder.file("sluice.json")},
+      "work.log");
+  REQUIRE(eventually([&] { return w.counts().succeeded == 61; }, 60s));
+  CHECK(p.log().find("no command can be started") == std::string::npos);
+  CHECK(w.get("limits").result == "64\n1000\n");
+}
+
+TEST_CASE("a server of many workers that may open few files says so as it starts") {
+  work_world w(nlohmann::json{{"queues", {{"default", {{"workers", 30}}}}}});
+  auto p =
+      w.serve({"sh", "-c", "ulimit -n 200; exec " + program_path("sluice") + " work " + w.folder.file("sluice.json")},
+              "work.log");
+  CHECK(p.log().find("this server may open 200 files, and where all of its workers run commands it needs 380") !=
+        std::string::npos);
+}
+
+TEST_CASE("a guard of commands that was killed is started anew, and a command's server ends with all of them") {
+  work_world w;
   auto p = w.work();
-  const auto children = read_file(cat("/proc/", p.pid(), "/task/", p.pid(), "/children"));
-  const auto guard = static_cast<pid_t>(std::stol(children));
+  const auto pid_file = w.folder.file("pid");
+  w.enqueue({work_world::exec(cat("echo $$ > ", pid_file, ".new; mv ", pid_file, ".new ", pid_file, "; sleep 1000"),
+                              "long")});
+  REQUIRE(eventually([&] { return !read_file(pid_file).empty(); }));
+  const auto command = static_cast<pid_t>(std::stol(read_file(pid_file)));
+  std::istringstream children(read_file(cat("/proc/", p.pid(), "/task/", p.pid(), "/children")));
+  pid_t guard = 0;
+  children >> guard;
+  REQUIRE(guard != command);
   REQUIRE(::kill(guard, SIGKILL) == 0);
   w.enqueue({work_world::exec("exit 0", "one")});
-  CHECK(eventually([&] { return p.log().find("the guard of commands has ended") != std::string::npos; }));
-  p.signal(SIGTERM);
-  CHECK(p.exit_code(20s) == 0);
-  CHECK(w.get("one").state == job_state::enqueued);
-  CHECK(w.get("one").attempt == 0);
+  REQUIRE(eventually([&] { return w.get("one").state == job_state::succeeded; }));
+  CHECK(w.get("one").attempt == 1);
+  CHECK(p.log().find("it is started anew") != std::string::npos);
+  p.signal(SIGKILL);
+  CHECK(p.exit_code(20s) == -SIGKILL);
+  CHECK(eventually([&] {
+    return ::kill(command, 0) != 0 || read_file(cat("/proc/", command, "/stat")).find(") Z") != std::string::npos;
+  }));
+}
+
+TEST_CASE("a command gains no rights by programs of other users, unless the configuration lets it") {
+  for (const bool may : {false, true}) {
+    CAPTURE(may);
+    work_world w(nlohmann::json{{"exec", {{"new_privileges", may}}}});
+    auto p = w.work();
+    w.enqueue({work_world::exec("grep NoNewPrivs /proc/self/status", "one")});
+    REQUIRE(eventually([&] { return w.get("one").state == job_state::succeeded; }));
+    CHECK(w.get("one").result == (may ? "NoNewPrivs:\t0\n" : "NoNewPrivs:\t1\n"));
+  }
 }
 
 TEST_CASE("an idle server hardly wakes") {

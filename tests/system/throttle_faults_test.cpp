@@ -153,7 +153,7 @@ int max_at_once(const seen_runs& runs, steady_time dead, Which which) {
 
 }  // namespace
 
-TEST_CASE("the permits of a killed server are with others within two leases and nobody waits for ever") {
+TEST_CASE("the permits of a killed server are with others without a sweep and nobody waits for ever") {
   const auto store = GENERATE(as<std::string>{}, "sqlite", "redis");
   CAPTURE(store);
   constexpr int limit = 8, stuck = 4, orders = 12, count = 2'000;

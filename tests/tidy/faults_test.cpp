@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -20,7 +21,7 @@ std::string all_tests(const std::string& root) {
     if (entry.path().extension() != ".cpp") continue;
     std::ifstream file(entry.path());
     for (std::string line; std::getline(file, line);)
-      if (!line.starts_with("//")) all += line + '\n';
+      if (!line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("//")) all += line + '\n';
   }
   return all;
 }

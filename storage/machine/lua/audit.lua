@@ -36,12 +36,6 @@ local function kinds_of(id, record, queue)
   look_in('type:' .. its_type, type_line(queue, its_type))
   return kinds, scores
 end
-local function is_final(kind)
-  for _, final in ipairs(final_kinds) do
-    if kind == final then return true end
-  end
-  return false
-end
 
 -- Nothing when it cannot be read, which is told of once, with the admissions.
 local function admission_in(id)
@@ -91,7 +85,7 @@ local function check_state(id, queue, kind, score, losses)
   else
     local a = admission_in(id)
     if a and a.at ~= '' then wrong('job ', id, ' waits for ', a.at, ' but is ', kind) end
-    if a and a ~= no_admission and is_final(kind) then
+    if a and a ~= no_admission and is_final_kind(kind) then
       wrong('job ', id, ' is ', kind, ' and has to do with a throttler')
     end
   end
@@ -112,7 +106,7 @@ function look.jobs(id, record)
   if not p or not are_texts(p.ended_runs, p.n) then wrong('job ', id, ' has a history that cannot be read')
   elseif not was_drawn(p.settled) then wrong('job ', id, ' has a history with a fence that was never drawn') end
   local kinds, scores = kinds_of(id, record, queue)
-  if #kinds == 0 then wrong('job ', id, ' is in no line') end
+  if #kinds == 0 then look_besides('unplaced', id) end
   if #kinds > 1 then
     local names = {}
     for n, kind in ipairs(kinds) do names[n] = kind .. ' of ' .. queue end
@@ -155,7 +149,7 @@ local function count_of(resource)
 end
 function look.claim_permits(resource, said)
   local found = count_of(resource)
-  if said ~= int_text(found) then wrong(resource, ' is counted as held by the claims of ', said, ' runs, and ', found, ' have it')
+  if said ~= int_text(found) then look_besides('count', resource)
   elseif found == 0 then wrong(resource, ' is counted as held by claims, and no run has it') end
   if permit_of(resource) ~= resource then return end
   if found > 0 and not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
@@ -170,7 +164,7 @@ end
 
 function look.holders(id, value)
   local resource = sub(key, #holders('') + 1)
-  if not exists(id) then return wrong(resource, ' is held by job ', id, ', which does not exist') end
+  if not exists(id) then return look_besides('permit', reservation(resource, id)) end
   local kind, fence = match(value, '^(%a+) (%d+) %d+$')
   local row = call('HGET', runs, id)
   local run = row and read_run(row)
@@ -182,7 +176,8 @@ function look.holders(id, value)
   elseif kind == 'strict' then good = runs_so or of_no_run
   elseif kind == 'kept' then good = of_no_run
   elseif kind == 'reserved' then good = of_no_run and call('ZSCORE', reserved, reservation(resource, id)) end
-  if not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
+  if not good and is_gone_or_final(id) then look_besides('permit', reservation(resource, id))
+  elseif not good then wrong(resource, ' is held by job ', id, ' as ', value, ', which it has no right to') end
   local a = admission_in(id)
   if a and not has_permit(a, resource) then wrong(resource, ' is held by job ', id, ', of which it is not known') end
   if not call('ZSCORE', busy, resource) then wrong(resource, ' is held and not listed so') end
@@ -345,7 +340,7 @@ end
 
 function look.kept_bytes(its, value)
   local kind, queue = match(its, '^(%l+):(.*)$')
-  if kind ~= 'quarantined' and not is_final(kind or '') or call('SISMEMBER', queues, queue) == 0 then
+  if kind ~= 'quarantined' and not is_final_kind(kind or '') or call('SISMEMBER', queues, queue) == 0 then
     wrong('what the jobs of ', its, ' weigh is kept, and there is no such line')
   elseif not match(value, '^%d+ %d+ %d+$') then wrong('what the jobs of ', its, ' weigh cannot be read') end
 end

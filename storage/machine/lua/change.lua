@@ -75,10 +75,10 @@ p.reason = ARGV[5]
 if at.kind == 'scheduled' then sorted(due) end
 call('HLEN', runs)
 keep_totals(job_counts)
-call('ZREM', at.key, id)
+call('ZADD', target, score, id)
+if at.key ~= target then call('ZREM', at.key, id) end
 call('HDEL', runs, id)
 call('HSET', history, id, write_history(p))
-call('ZADD', target, score, id)
 if at.kind == 'scheduled' then refresh_due(at.queue) end
 if has_flow then on_demand().carry_out_ends() end
 if ARGV[3] ~= 'requeue' then on_demand().forget_job(id, row) end

@@ -8,9 +8,7 @@
 -- others since making what they need takes longer than storing it; store_new says what holds.
 if stored[1] and #ARGV == 6 and ARGV[5] == '0' then
   local id, queue, record = ARGV[3], ARGV[4], ARGV[6]
-  local there = call('HGET', jobs, id)
-  if there then return {there} end
-  local row = with_more_enqueued(call('HGET', totals, queue) or '', 1)
+  local row = call('HEXISTS', jobs, id) == 0 and with_more_enqueued(call('HGET', totals, queue) or '', 1)
   if row then
     local ready = line('ready', queue)
     call('ZCARD', ready)

@@ -101,8 +101,8 @@ if moved > 0 then
     add_one(leaving, sorted(line('scheduled', f.queue)), f.id)
     add_two(entering, sorted(tail(f.queue, p.losses)), int_text(place + i - 1), f.id)
   end
-  each_list(leaving, 'ZREM')
   each_list(entering, 'ZADD')
+  each_list(leaving, 'ZREM')
 end
 for _, queue in ipairs(records_read) do refresh_due(queue) end
 

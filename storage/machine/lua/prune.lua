@@ -94,8 +94,9 @@ for k, kind in ipairs(final_kinds) do
     local gone, slice = {}, limit
     repeat
       local old, whole_until = oldest(slice)
-      -- One was met who stays, since a child may still ask for its result; or who is younger than some that were not read.
-      local has_more = false
+      -- More may be found by reading further: one who was met stays, since a child may still ask for its result; or the
+      -- next may be younger than some that were not read.
+      local has_more, can_grow = false, whole_until < math.huge and 4 * slice * #all <= max_looked
       local bytes = 0  -- of those met: who must stay is no reason to remove another in its place
       gone = {}
       if has_flow then
@@ -108,7 +109,7 @@ for k, kind in ipairs(final_kinds) do
         if #gone == limit or (o.at >= oldest_kept and not is_over) then break end
         if o.at > whole_until then
           has_more = true
-          break
+          if can_grow or o.at >= oldest_kept then break end
         end
         if excess_bytes > 0 then bytes = bytes + weight(o) end
         if has_flow and not on_demand().may_be_forgotten(o.id) then
@@ -118,7 +119,7 @@ for k, kind in ipairs(final_kinds) do
         end
       end
       slice = slice * 4
-    until not (has_more and whole_until < math.huge and #gone < limit and slice * #all <= max_looked)
+    until not (has_more and can_grow and #gone < limit)
     local ids, leaving = {}, grouped()
     for i, o in ipairs(gone) do
       local m = o.line

@@ -55,10 +55,10 @@ local had = admissions_if_any(ended)
 if next(inline_permits) or #broken > 0 then on_demand().check_throttlers() end
 if finals then on_demand().plan_ends(finals) end
 keep_totals(job_counts)
+each_list(entering, 'ZADD')
 each_list(leaving, 'ZREM')
 many('HDEL', runs, ended)
 many('HSET', history, changed)
-each_list(entering, 'ZADD')
 if finals then on_demand().carry_out_ends() end
 for _, b in ipairs(broken) do move_to_quarantine(b.id, b.key, b.queue) end
 give_back_if_any(ended, had, inline_permits, is_final)

@@ -6,6 +6,7 @@
 -- Asked again it finds nothing but what another rule has to mend, later in that order or in the next pass.
 begin_freeing()
 begin_flow_plan()
+call('SCARD', queues)
 call('HLEN', flow)
 call('HLEN', held_keys)
 call('HLEN', group_counts)
@@ -43,6 +44,52 @@ function mends.leases(queue, first)
   behind[#behind + 1] = function() call('ZADD', ending, first, queue) end
   has_work('@')
   return 'they are looked at'
+end
+
+-- Jobs that a step left without a place. Who was running is lost when his lease is over, which it is at once; whoever
+-- else waited, and may have ended, waits again.
+function mends.unplaced(id)
+  local queue, f, a = queue_of(call('HGET', jobs, id)), flow_of(id), on_demand().admission_of(id)
+  local p = read_history(call('HGET', history, id))
+  local function enter(key, score) add_two(flow_plan.entering, sorted(key), score, id) end
+  behind[#behind + 1] = function() call('SADD', queues, queue) end
+  if call('HEXISTS', runs, id) == 1 then
+    enter(line('processing', queue), now_text)
+    behind[#behind + 1] = function() call('ZADD', ending, 'LT', now_text, queue) end
+    has_work('@')
+    return 'its run counts as lost'
+  end
+  local arrival = a and a.at ~= '' and call('ZSCORE', wait_line(queue, a.at), id)
+  if arrival then
+    enter(line('throttled', queue), arrival)
+    return 'it waits for ' .. a.at
+  end
+  if f and f.parents and not f.is_unmet then
+    enter(line('awaiting', queue), int_text(draw(1)))
+    return 'it awaits others'
+  end
+  enter(tail(queue, p and p.losses or 0), int_text(draw(1)))
+  has_work(queue)
+  return 'it is ready'
+end
+-- Permits that nobody has.
+function mends.permit(entry)
+  local resource, at = text_at(entry, 1)
+  local id = sub(entry, at)
+  on_demand().check_throttlers()
+  behind[#behind + 1] = function()
+    on_demand().forget_job(id)
+    if call('HEXISTS', holders(resource), id) == 0 then return end
+    call('ZREM', reserved, reservation(resource, id))
+    on_demand().remove_entries(resource, {id})
+    on_demand().pass_on(resource)
+  end
+  return 'it was given back'
+end
+function mends.count(resource)
+  on_demand().check_throttlers()
+  behind[#behind + 1] = function() on_demand().count_anew() end
+  return 'it was counted anew'
 end
 
 -- Rows. What cannot be read is made anew by the rules of whatever names the job: its group, its key and its parents.

@@ -195,10 +195,11 @@ for _, c in pairs(common) do
   for how, n in pairs(c and c.ends or {}) do count_jobs(c.queue, how, n) end
 end
 keep_totals(job_counts)
+-- Places first, and runs last but one: what Redis stops in its middle leaves nobody without a place.
+each_list(entering, 'ZADD')
 each_list(leaving, 'ZREM')
 many('HDEL', runs, ended)
 many('HSET', history, changed)
-each_list(entering, 'ZADD')
 for queue, instant in pairs(earliest) do call('ZADD', due, 'LT', int_text(instant), queue) end
 if next_count > 0 then on_demand().write_new() end
 if finals then on_demand().carry_out_ends() end

@@ -61,7 +61,8 @@ local behind = 12 + count
 for n = 1, count do
   local from = behind
   behind = is_flow and on_demand().read_new(from, from) or from + 4
-  if chosen[ARGV[from]] or call('HEXISTS', jobs, ARGV[from]) == 1 then
+  local there = call('HGET', jobs, ARGV[from])
+  if chosen[ARGV[from]] or there and not is_half_stored(ARGV[from], there) then
     codes[n] = 't'
   elseif (rule == 'skip' and going_on) or (rule == 'queue_one' and waits_now) then
     codes[n] = 'o'

@@ -37,10 +37,10 @@ local function end_before_begin(asked)
   end
   if has_flow then plan_ends(finals) end
   keep_totals(job_counts)
+  each_list(entering, 'ZADD')
   each_list(leaving, 'ZREM')
   many('HDEL', runs, ended)
   many('HSET', history, changed)
-  each_list(entering, 'ZADD')
   if has_flow then carry_out_ends() end
   keep_number()
   give_back(ended, had, inline_permits, is_final)

@@ -11,7 +11,7 @@
 -- Invariants: what is claimed leaves its line and has a run and a lease in the same step; a job of an unknown type
 -- moves to its type's line; no suspect stays in the front or the main line; the runs of a chain have fences that grow in
 -- the order in which they wait; an op that got something answers the same when it comes again. A record that cannot be
--- read is put aside.
+-- read, or names another queue or type than its line, is put aside.
 local max_moved = 1000  -- jobs that one claim looks at and does not take
 local max_types = 1000  -- lines of types that a claim asks for by their names in the store, not by those that it knows
 local few_at_first = 32  -- are read at once, and while they are large
@@ -91,6 +91,7 @@ local function claim(at)
   local over = {}  -- those that end in place of their start
   local leaving, aside, broken, strays, parks, full, looked = grouped(), {}, {}, {}, {}, false, 0
   local had, rooms, just_woken = {}, {}, 0  -- rooms: by resource
+  local misplaced = 0  -- who stands in a line of its own, too
   local passed_suspect = false
   local used = 0               -- of `most`: who follows in a chain needs no worker of its own
   -- Of each chain: the places of its runs, and its name or resource; by resource: how many were taken from its line.
@@ -145,7 +146,7 @@ local function claim(at)
     if has_flow then on_demand().read_flows(behind) end
     for i, id in ipairs(behind) do
       local record, p = its_records[i], read_history(its_histories[i])
-      if not record or type_of(record) ~= plan.kind or not p or is_suspect(p.losses) then return end
+      if not record or type_of(record) ~= plan.kind or queue_of(record) ~= queue or not p or is_suspect(p.losses) then return end
       if has_flow and on_demand().must_not_start(id, p, over) then return end
       if not has_space_for(record, its_histories[i]) then return end
       had[id] = admitted[id]
@@ -163,6 +164,14 @@ local function claim(at)
   end
   local function consider(id, record, before_it, from)
     local kind = record and type_of(record)
+    -- Whoever can write lines alone has no job run in another queue.
+    if kind and (queue_of(record) ~= queue or from.of_type and from.of_type ~= kind) then
+      if place_at_home(id, record) then
+        misplaced = misplaced + 1
+        return add_one(leaving, from.key, id)
+      end
+      kind = nil
+    end
     local attempt, losses = 0, 0
     if before_it then
       local p = read_history(before_it)
@@ -285,7 +294,7 @@ local function claim(at)
       lines[2] = {key = line('suspect', queue), seen = 0, suspects = true}
     end
     local function add_type(name)
-      lines[#lines + 1] = {key = type_line(queue, name), seen = 0, of_type = true}
+      lines[#lines + 1] = {key = type_line(queue, name), seen = 0, of_type = name}
     end
     if call('SCARD', types_of(queue)) <= max_types then
       for _, name in ipairs(call('SMEMBERS', types_of(queue))) do
@@ -312,7 +321,7 @@ local function claim(at)
       end
     end
   end
-  if #ids + #aside + #broken + #strays + #parks + #over == 0 then
+  if #ids + #aside + #broken + #strays + #parks + #over + misplaced == 0 then
     change_turns()
     return {'', '', 0, has_waiting_suspect(queue, passed_suspect), 0, '', is_left and 1 or 0, ''}
   end

@@ -198,18 +198,29 @@ local function goes_on(parent, on)
   local g = group_in(parent) and group_of(group_in(parent))
   return g and end_of_group(g) == '' and not (on == 'e' and g.f > 0)
 end
+-- One that was deleted as unmet is among the children of each parent that is there: where it is not, that parent was
+-- removed without telling it (see forget_flow), and another came under its id.
+local function forget_other_lives(id, f)
+  for _, parent in ipairs(f.parents) do
+    local knows_it = is_there(parent) and call('ZSCORE', after_parent(parent.id), id)
+    if parent.state ~= '0' and parent.state < '3' and not knows_it then
+      parent.state = parent.state == '1' and '3' or '4'
+    end
+  end
+end
 -- A child of one that runs again, which was deleted as unmet. It awaits the groups of that one, too.
 local function await_again(id, child, again)
   local f = flow_of(child)
   local record = f and f.is_unmet and f.parents and call('HGET', jobs, child)
   local queue = record and queue_of(record)
+  if queue then forget_other_lives(child, f) end
   for _, one in ipairs(queue and f.parents or {}) do
     if one.state < '3' and (one.id == id or goes_on(one.id, f.on)) then one.state = '0' end
   end
   if not queue then
     local score = '1'
     for _, one in ipairs(f and f.parents or {}) do
-      if one.id == id then score = edge_score(f, one) end  -- it may have come back for another
+      if one.id == id and not f.is_unmet then score = edge_score(f, one) end  -- it came back for another of its parents
     end
     return add_two(flow_plan.edges, after_parent(id), score, child)
   end
@@ -274,6 +285,7 @@ local function plan_requeue(id, was_final)
     count_again(id, f, again)
     begin_clock_again(id, f)
     if f.parents and f.is_unmet then
+      forget_other_lives(id, f)
       f.is_unmet = false
       put_edges(id, f)
       change_flow(id, f)
@@ -318,8 +330,7 @@ local function is_too_late(id, at)
   if now >= f.clock.finish_by then return 'failed: it was not over within ' .. in_words(f.clock.finish_within) end
   return 'failed: a retry would begin later than ' .. in_words(f.clock.finish_within) .. ' after its enqueue'
 end
--- A job goes on behind a start; `never_begun`: that was none, and none before was one either. `begun`: whether one was,
--- or was lost.
+-- A job goes on behind a start. `never_begun`: no start of it has counted as a run. `begun`: one has, or was lost.
 local function plan_going_on(id, never_begun, begun)
   local f = flow_of(id)
   if not f then return end

@@ -128,6 +128,7 @@ local function plan_new(at)
   local behind = at + flow_job_values + count
   new_jobs.named[id] = true
   local there = new_jobs.mine[id] or new_jobs.stored[id]
+  if there and not new_jobs.mine[id] and is_half_stored(id, there) then there = nil end
   if there and o.group then
     local its = flow_of(id)
     if not its or its.group ~= o.group then return 'other_group', its and its.group or '', behind end
@@ -200,7 +201,7 @@ local why_not_stored = {there = 'another has its id', missing = 'its parent is n
                         circle = 'it would wait for itself, by its group ', sealed = 'this group is sealed: ', cancelled = 'this group was cancelled: ',
                         other_group = 'another has its id, in no group or in ', extended = 'its delay was given to ',
                         own_parent = 'it would take the place of its own parent ',
-                        duplicate = 'its unique key is held by ', refused = 'its unique key is held by '}
+                        duplicate = 'its unique key is held by ', forgotten = 'its unique key is held by ', refused = 'its unique key is held by '}
 local function plan_next(at, carrier)
   local f = flow_of(carrier)
   if f then free_key(carrier, f) end  -- it has ended: the next may have its key

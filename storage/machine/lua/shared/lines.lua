@@ -69,19 +69,31 @@ local function place_in(id, queue, kinds, keys)
     if found then return found end
   end
 end
+-- Where a job is in the lines of the queue and the type that its record names.
+local function place_at_home(id, record)
+  local home = record and queue_of(record)
+  if not home then return nil end
+  for _, kind in ipairs(line_kinds) do
+    local found = place_at(id, home, kind, line(kind, home))
+    if found then return found end
+  end
+  local its_type = type_of(record)
+  return place_at(id, home, 'type:' .. its_type, type_line(home, its_type))
+end
+-- A step that was to store it ended in its middle: it has a record and no place, and nothing has happened to it. One that
+-- has to do with others is left to the repair.
+local function is_half_stored(id, record)
+  if not queue_of(record) or place_at_home(id, record) then return false end
+  for _, key in ipairs({runs, history, flow}) do
+    if call('HEXISTS', key, id) == 1 then return false end
+  end
+  return true
+end
 -- Where a job is: its line and its score there. A record that is damaged may name a wrong queue and type: only then are
 -- all lines looked at.
 local function place_of(id, record)
-  local home = record and queue_of(record)
-  if home then
-    for _, kind in ipairs(line_kinds) do
-      local found = place_at(id, home, kind, line(kind, home))
-      if found then return found end
-    end
-    local its_type = type_of(record)
-    local found = place_at(id, home, 'type:' .. its_type, type_line(home, its_type))
-    if found then return found end
-  end
+  local found = place_at_home(id, record)
+  if found then return found end
   for _, queue in ipairs(call('SMEMBERS', queues)) do
     local found = place_in(id, queue, lines_of(queue))
     if found then return found end

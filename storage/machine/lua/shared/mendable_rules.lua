@@ -11,6 +11,18 @@ local function mendable(mend, ...)
   wrong(...)
   mends_for[#findings] = mend
 end
+local function is_final_kind(kind)
+  for _, final in ipairs(final_kinds) do
+    if kind == final then return true end
+  end
+  return false
+end
+-- Also of one that does not exist.
+local function is_gone_or_final(id)
+  local record = call('HGET', jobs, id)
+  local at = record and place_at_home(id, record)
+  return not record or at and is_final_kind(at.kind)
+end
 local function is_instant(score) return score >= 0 and score < 2 ^ 53 and score % 1 == 0 end
 
 -- Whether a step owes this still.
@@ -211,8 +223,37 @@ function look.queues(queue)
   end
 end
 
+-- Rules for one thing, which is named in place of a key: what the audit of a larger place has found.
+local look_at_one = {}
+
+-- Redis may refuse a command in the middle of a step: the rest of it is missing.
+function look_at_one.unplaced(id)
+  local record = call('HGET', jobs, id)
+  if record and queue_of(record) and not place_at_home(id, record) then
+    mendable({'unplaced', id}, 'job ', id, ' is in no line')
+  end
+end
+-- `entry`: a resource as "length:bytes", and a job that has ended, or does not exist.
+function look_at_one.permit(entry)
+  local resource, at = text_at(entry, 1)
+  local id = sub(entry, at)
+  local value = call('HGET', holders(resource), id)
+  if not value or not is_gone_or_final(id) then return end
+  local words = call('HEXISTS', jobs, id) == 0 and ', which does not exist' or ' as ' .. value .. ', which it has no right to'
+  mendable({'permit', entry}, resource, ' is held by job ', id, words)
+end
+function look_at_one.count(resource)
+  local said, found = call('HGET', claim_permits, resource), claims_of(resource)
+  if not said or said == int_text(found) then return end
+  mendable({'count', resource}, resource, ' is counted as held by the claims of ', said, ' runs, and ', found, ' have it')
+end
+
 -- Looks at all of the slice; answers the cursor.
 local function look_through(scan)
+  if look_at_one[ARGV[3]] then
+    look_at_one[ARGV[3]](ARGV[4])
+    return '0'
+  end
   local slice = call(scan, ARGV[4], ARGV[5], 'COUNT', ARGV[6])
   for i = 1, #slice[2], scan == 'SSCAN' and 1 or 2 do look[ARGV[3]](slice[2][i], slice[2][i + 1]) end
   return slice[1]

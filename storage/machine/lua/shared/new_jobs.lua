@@ -11,8 +11,8 @@ local function store_new(at)
   local ready, scheduled, earliest = {}, {}, {}  -- by queue: what its lines are given, and the earliest instant
   for n = 1, #ids do
     local id = ids[n]
-    local there = answer[n] or mine[id]
-    if there then
+    local there = mine[id] or answer[n]
+    if there and (mine[id] or not is_half_stored(id, there)) then
       answer[n] = there
     else
       local from, size = at[n], #records

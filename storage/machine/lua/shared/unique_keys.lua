@@ -60,9 +60,10 @@ local function sweep_key(key)
   if now >= k.until_ then change_key(key, false) else owes_at('key - ' .. key, k.until_) end
 end
 
--- What a new job with a key does: stored (it has it, or is the next), and whom it replaced; duplicate, extended or
--- refused, and whose key it is; own_parent, and the open parent that it would replace. `o`: its options, as new_jobs has
--- them. `named`: jobs of this step, which do not take the place of each other, also when it is asked again.
+-- What a new job with a key does: stored (it has it, or is the next), and whom it replaced; duplicate, forgotten (the
+-- same of one that is not kept any more), extended or refused, and whose key it is; own_parent, and the open parent that
+-- it would replace. `o`: its options, as new_jobs has them. `named`: jobs of this step, which do not take the place of
+-- each other, also when it is asked again.
 local function ask_for_key(id, key, o, delay, parents, named, ended)
   local k = key_of(key)
   local owner = k and k.owner
@@ -110,5 +111,6 @@ local function ask_for_key(id, key, o, delay, parents, named, ended)
       return 'extended', owner
     end
   end
-  return 'duplicate', owner
+  local is_kept = call('HEXISTS', jobs, owner) == 1 or call('HEXISTS', quarantine, owner) == 1
+  return is_kept and 'duplicate' or 'forgotten', owner
 end
