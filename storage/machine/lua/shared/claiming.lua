@@ -146,7 +146,8 @@ local function claim(at)
     if has_flow then on_demand().read_flows(behind) end
     for i, id in ipairs(behind) do
       local record, p = its_records[i], read_history(its_histories[i])
-      if not record or type_of(record) ~= plan.kind or queue_of(record) ~= queue or not p or is_suspect(p.losses) then return end
+      local kind, its_queue = names_of(record or '')
+      if kind ~= plan.kind or its_queue ~= queue or not p or is_suspect(p.losses) then return end
       if has_flow and on_demand().must_not_start(id, p, over) then return end
       if not has_space_for(record, its_histories[i]) then return end
       had[id] = admitted[id]
@@ -163,9 +164,10 @@ local function claim(at)
     if #chain.places > 0 then chains[#chains + 1] = chain end
   end
   local function consider(id, record, before_it, from)
-    local kind = record and type_of(record)
+    local kind, its_queue
+    if record then kind, its_queue = names_of(record) end
     -- Whoever can write lines alone has no job run in another queue.
-    if kind and (queue_of(record) ~= queue or from.of_type and from.of_type ~= kind) then
+    if kind and (its_queue ~= queue or from.of_type and from.of_type ~= kind) then
       if place_at_home(id, record) then
         misplaced = misplaced + 1
         return add_one(leaving, from.key, id)

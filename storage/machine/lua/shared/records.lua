@@ -37,6 +37,12 @@ local function queue_at(record)
   return name_at(record, at)
 end
 local function queue_of(record) return (queue_at(record)) end
+-- Both, for who looks at each job.
+local function names_of(record)
+  local kind, at = name_at(record, 2)
+  if not kind or byte(record, 1) % 2 == 0 then return kind, default_queue end
+  return kind, (name_at(record, at))
+end
 
 -- A run: "fence attempt has started lease renewals op ", then as "length:bytes" the queue and the permits that its
 -- claim took (each "length:bytes" again), then the server. has: 1 a history, 2 an admission, 3 both; 0 when surely
