@@ -1,4 +1,5 @@
 // What comes over the network: requests, and everything else.
+#include <algorithm>
 #include <fstream>
 #include <random>
 #include <thread>
