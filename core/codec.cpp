@@ -12,7 +12,7 @@ namespace sluice {
 namespace {
 
 // A record of a job begins with its version, and in the lowest bits with what it says of itself. Its scripts look at
-// the first of these (storage/machine/lua/shared/records.lua).
+// the first of these (storage/rules/values.lua).
 constexpr unsigned char content_version = 1 << 3;
 constexpr unsigned char names_queue = 1;    // else its queue is `default_queue`
 constexpr unsigned char has_more = 2;       // headers, a retry policy or a timeout

@@ -1,5 +1,5 @@
 // The words for what a new job has to do with others: the options of `sluice enqueue`, the bodies of the API, the
-// configuration and the store's scripts have these and no others.
+// configuration and the store's rules have these and no others.
 #pragma once
 
 #include <algorithm>

@@ -34,7 +34,7 @@ struct hint {
     cancels = cancels || other.cancels;
   }
 
-  // As a script says it (machine/lua/shared/woken.lua): names with spaces between, * for all queues, @ for the timers,
+  // As a call says it (rules/hints.lua): names with spaces between, * for all queues, @ for the timers,
   // ! for what was asked to end.
   void add_encoded(std::string_view words) {
     while (!words.empty()) {

@@ -32,7 +32,7 @@ inline std::string hand_of(const author& by) {
 inline std::string requeued(const author& by) { return cat("requeued by ", hand_of(by)); }
 inline std::string deleted(const author& by) { return cat("deleted by ", hand_of(by)); }
 inline std::string cancelled(const author& by) { return cat("cancelled by ", hand_of(by)); }
-// When the run has ended, the scripts make the other one of it (lua/shared/records.lua).
+// When the run has ended, the rules make the other one of it (rules/values.lua).
 inline constexpr std::string_view asked_to_end = "cancellation asked for by ";
 inline std::string cancel_asked(const author& by) { return cat(asked_to_end, hand_of(by)); }
 inline std::string deleted_running(const author& by) { return cat(deleted(by), " while it ran"); }

@@ -96,12 +96,12 @@ result<void> check_url(const std::string& url) {
 }
 
 result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time, open_mode mode,
-                                          const machine::edition* known) {
-  const auto& scripts = known ? *known : machine::current_edition();
+                                          const machine::library* known) {
+  const auto& rules = known ? *known : machine::current_library();
   if (is_redis(url)) {
     auto where = redis::parse_url(url);
     if (!where) return where.error();
-    return redis::open(std::move(*where), time, mode, scripts);
+    return redis::open(std::move(*where), time, mode, rules);
   }
   auto parsed = parse_sqlite(url);
   if (!parsed) return parsed.error();
@@ -109,20 +109,20 @@ result<std::unique_ptr<store>> open_store(const std::string& url, const clock* t
     if (mode != open_mode::may_make) return none_in_memory(url);
     parsed->path = memory;
   }
-  return sqlite::open(std::move(*parsed), mode, time ? *time : wall(), scripts);
+  return sqlite::open(std::move(*parsed), mode, time ? *time : wall(), rules);
 }
 
-result<raising> raise_layout(const std::string& url, const clock* time, const machine::edition* known) {
-  const auto& scripts = known ? *known : machine::current_edition();
+result<raising> raise_layout(const std::string& url, const clock* time, const machine::library* known) {
+  const auto& rules = known ? *known : machine::current_library();
   if (is_redis(url)) {
     auto where = redis::parse_url(url);
     if (!where) return where.error();
-    return redis::raise_layout(std::move(*where), time, scripts);
+    return redis::raise_layout(std::move(*where), time, rules);
   }
   auto parsed = parse_sqlite(url);
   if (!parsed) return parsed.error();
   if (in_memory(*parsed)) return none_in_memory(url);
-  return sqlite::raise_layout(std::move(*parsed), time ? *time : wall(), scripts);
+  return sqlite::raise_layout(std::move(*parsed), time ? *time : wall(), rules);
 }
 
 error waits_for_servers(const std::string& url, const raising& said) {

@@ -379,7 +379,7 @@ void end_shared_store(shared_store* which) {
 }  // namespace
 
 result<std::shared_ptr<shared_store>> open_shared_store(const std::string& url, std::shared_ptr<const clock> time,
-                                                        open_mode mode, const machine::edition* known) {
+                                                        open_mode mode, const machine::library* known) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<shared_store>> open;
   if (auto named = check_url(url); !named) return named.error();
@@ -400,7 +400,7 @@ result<std::shared_ptr<shared_store>> open_shared_store(const std::string& url, 
 
 result<std::shared_ptr<shared_store>> open_shared_store_for_server(const std::string& url,
                                                                    std::shared_ptr<const clock> time,
-                                                                   const machine::edition* known) {
+                                                                   const machine::library* known) {
   auto opened = open_shared_store(url, time, open_mode::may_make, known);
   if (opened || opened.error().code != errc::storage_older) return opened;
   const auto raised = raise_layout(url, time.get(), known);

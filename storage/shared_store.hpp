@@ -147,11 +147,11 @@ private:
 result<std::shared_ptr<shared_store>> open_shared_store(const std::string& url,
                                                         std::shared_ptr<const clock> time = nullptr,
                                                         open_mode mode = open_mode::may_make,
-                                                        const machine::edition* known = nullptr);
+                                                        const machine::library* known = nullptr);
 // The same for a server, which also raises a store of an older layout when it is the first of its version and no other
 // works there. storage_older names those that do: ask again when they have ended.
 result<std::shared_ptr<shared_store>> open_shared_store_for_server(const std::string& url,
                                                                    std::shared_ptr<const clock> time = nullptr,
-                                                                   const machine::edition* known = nullptr);
+                                                                   const machine::library* known = nullptr);
 
 }  // namespace sluice::storage

@@ -33,7 +33,7 @@
 namespace sluice::storage {
 
 namespace machine {
-struct edition;  // machine/script.hpp; null for this program's own
+class library;  // machine/library.hpp; null for this program's own
 }
 
 inline constexpr std::uint32_t largest_page = 200;
@@ -532,7 +532,7 @@ public:
 // without its lock and never written: what would write is invalid_argument, and what cannot be read stays where it is.
 result<std::unique_ptr<store>> open_store(const std::string& url, const clock* time = nullptr,
                                           open_mode mode = open_mode::may_make,
-                                          const machine::edition* known = nullptr);
+                                          const machine::library* known = nullptr);
 
 // What came of raising the layout of a store.
 struct raising {
@@ -542,7 +542,7 @@ struct raising {
 // Raises a store that an older Sluice made to the layout of this one, in one step, when no server works on it. Nothing
 // else does. storage_newer; storage_older when it is too old; not_found; and as `open_store`.
 result<raising> raise_layout(const std::string& url, const clock* time = nullptr,
-                             const machine::edition* known = nullptr);
+                             const machine::library* known = nullptr);
 
 // What is said of a store that is not raised yet: whom it waits for.
 error waits_for_servers(const std::string& url, const raising& said);

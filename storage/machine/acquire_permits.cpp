@@ -36,9 +36,9 @@ admission meaning(char letter) {
 
 void ask(steps& x, const acquire_permits_request& r, answer& into) {
   into = acquire_permits_answer{std::vector<acquire_permits_answer::verdict>(r.runs.size())};
-  for (std::size_t from = 0; from < r.runs.size(); from += jobs_a_script) {
-    call c(script::acquire_permits);
-    add(c, r.runs.data() + from, r.runs.data() + std::min(from + jobs_a_script, r.runs.size()));
+  for (std::size_t from = 0; from < r.runs.size(); from += jobs_a_call) {
+    call c(verb::acquire_permits);
+    add(c, r.runs.data() + from, r.runs.data() + std::min(from + jobs_a_call, r.runs.size()));
     x.send(
         std::move(c),
         [&x, &into, from](const item& reply) {

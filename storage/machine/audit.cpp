@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::uint32_t slice = 100;
 
-// Something that is gone through, as the script names it.
+// Something that is gone through, as the rules name it.
 struct place {
   std::string what, key;
 };
 
-// What lua/shared/mendable_rules.lua has rules for, in the order in which it is mended: first what the others are
+// What rules/mending.lua has rules for, in the order in which it is mended: first what the others are
 // mended by: each job has a place. A group is counted when its members are right, and who awaits is released when its
 // parents are known.
 constexpr std::array<std::string_view, 11> mendable{"unplaced", "queues", "members",  "held_keys", "flow", "after",
@@ -47,7 +47,7 @@ result<void> go_through(const asking& ask, doing what_to_do, const hearing& hear
     if (left.begin()->second.empty()) left.erase(left.begin());
     std::string cursor = "0";
     do {
-      call c(what_to_do == doing::mend && turn > 1 ? script::repair : script::audit);
+      call c(what_to_do == doing::mend && turn > 1 ? verb::repair : verb::audit);
       c.add(at.what).add(at.key).add(cursor).add(slice);
       cursor = "0";
       std::vector<repaired_finding> found;  // told once the step stands

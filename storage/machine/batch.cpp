@@ -49,7 +49,7 @@ std::vector<enqueue_part> to_retry_singly(const std::vector<enqueue_part>& joine
 
 std::vector<std::string> keys_of_work(const call& c, std::string_view prefix) {
   std::vector<std::string> keys;
-  if (c.what() == script::claim)
+  if (c.what() == verb::claim)
     for (const auto* line : {"ready", "front", "suspect", "types"})
       keys.push_back(cat(prefix, ":", line, ":", c[1]));
   return keys;
@@ -97,7 +97,7 @@ void move_to_quarantine(steps& x, const std::vector<steps::broken_record>& broke
   // Each by itself: what keeps one of them from it must not keep the others.
   for (const auto& b : broken) {
     log::error("the record of job ", b.id, " cannot be decoded; its bytes are kept in quarantine");
-    call c(script::move_to_quarantine);
+    call c(verb::move_to_quarantine);
     c.add(b.id).add(b.record).add(b.history);
     x.send(
         std::move(c), [&x](const item& reply) { x.made_work.add_encoded(reply.text()); }, [](const error&) {});

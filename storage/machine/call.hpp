@@ -1,5 +1,5 @@
-// A call of a script: its arguments in order, in one piece of memory. Whoever runs it puts the instant and its own name
-// in front of them (lua/shared/basics.lua).
+// A call of the library: its arguments in order, in one piece of memory. Whoever runs it puts the instant and its own
+// name in front of them (storage/rules/base.lua).
 #pragma once
 
 #include <charconv>
@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/machine/script.hpp"
+#include "storage/machine/library.hpp"
 
 namespace sluice::storage::machine {
 
 class call {
 public:
-  explicit call(script what) : what_(what) {}
+  explicit call(verb what) : what_(what) {}
 
   call& add(std::string_view word) {
     words_.append(word);
@@ -25,14 +25,7 @@ public:
   call& add(std::int64_t n) { return add_number(n); }
   call& add(std::uint32_t n) { return add_number(n); }
 
-  // Redis runs it also when it has forgotten the script: others of the batch rely on it.
-  call& goes_with_its_text() {
-    with_text_ = true;
-    return *this;
-  }
-
-  script what() const { return what_; }
-  bool has_text() const { return with_text_; }
+  verb what() const { return what_; }
   std::size_t size() const { return ends_.size(); }
   std::string_view operator[](std::size_t i) const {
     const auto from = i == 0 ? 0 : ends_[i - 1];
@@ -47,8 +40,7 @@ private:
     return add(std::string_view(digits, static_cast<std::size_t>(end - digits)));
   }
 
-  script what_;
-  bool with_text_ = false;
+  verb what_;
   std::string words_;
   std::vector<std::size_t> ends_;
 };

@@ -47,7 +47,7 @@ void send(steps& x, call c, const job_id& id, answer& into) {
 }  // namespace
 
 void ask(steps& x, const requeue_request& r, answer& into) {
-  call c(script::change);
+  call c(verb::change);
   const auto reason = messages::requeued(r.by);
   c.add("requeue").add(r.id.value).add(reason).add(r.only_in ? name_of(*r.only_in) : "");
   c.add(write_ended("requeued", reason, duration::zero()));
@@ -55,7 +55,7 @@ void ask(steps& x, const requeue_request& r, answer& into) {
 }
 
 void ask(steps& x, const remove_request& r, answer& into) {
-  call c(script::change);
+  call c(verb::change);
   const auto reason = messages::deleted(r.by);
   c.add("remove").add(r.id.value).add(reason).add(r.only_in ? name_of(*r.only_in) : "");
   c.add(write_ended("deleted", reason, duration::zero()));
@@ -64,7 +64,7 @@ void ask(steps& x, const remove_request& r, answer& into) {
 }
 
 void ask(steps& x, const cancel_request& r, answer& into) {
-  call c(script::change);
+  call c(verb::change);
   const auto reason = messages::cancelled(r.by), asked = messages::cancel_asked(r.by);
   c.add("cancel").add(r.id.value).add(reason).add(r.only_in ? name_of(*r.only_in) : "");
   c.add(write_ended("cancelled", reason, duration::zero()));
@@ -75,7 +75,7 @@ void ask(steps& x, const cancel_request& r, answer& into) {
 
 void ask(steps& x, const pause_request& r, answer& into) {
   into = change_answer{};
-  call c(script::pause);
+  call c(verb::pause);
   c.add(r.queue.value).add(r.paused ? "1" : "0");
   x.send(
       std::move(c),
@@ -88,7 +88,7 @@ void ask(steps& x, const pause_request& r, answer& into) {
 
 void ask(steps& x, const drop_quarantined_request& r, answer& into) {
   into = change_answer{};
-  call c(script::drop_quarantined);
+  call c(verb::drop_quarantined);
   c.add(r.id.value).add(r.since ? std::to_string(micros(*r.since)) : "");
   x.send(
       std::move(c),
@@ -103,7 +103,7 @@ void ask(steps& x, const drop_quarantined_request& r, answer& into) {
 
 void ask(steps& x, const log_action_request& r, answer& into) {
   into = done_answer{};
-  call c(script::log_action);
+  call c(verb::log_action);
   for (const auto& text : {r.by.name, r.by.through, r.what})
     c.add(first_bytes(text, max_author_bytes));
   c.add(r.count);

@@ -91,7 +91,7 @@ void read_claim(steps& x, const item& reply, std::size_t from, claim_answer& int
 void ask(steps& x, const claim_request& r, answer& into) {
   into = claim_answer{};
   if (r.free + r.ahead == 0) return;
-  call c(script::claim);
+  call c(verb::claim);
   add(c, r);
   x.send(
       std::move(c),

@@ -25,22 +25,21 @@ struct place {
   std::size_t at;
 };
 using places = std::vector<place>;
-// What one script stores. A request with a job that has to do with others is in parts of its own: what a caller is told
+// What one call stores. A request with a job that has to do with others is in parts of its own: what a caller is told
 // of his keys depends on what stands in his call, and on nobody else's.
 struct part {
   const enqueue_request* of = nullptr;  // unless it is plain
   places jobs{};
   bool all_or_none = false;
-  bool is_relied_on = false;  // by jobs of its request that stand behind it
   std::size_t bytes = 0, parents = 0;
 };
 
 // Each of which is looked for.
-constexpr std::size_t parents_a_script = 500;
+constexpr std::size_t parents_a_call = 500;
 
 bool has_room(const part& p, const enqueue_request* of, const prepared_job& job) {
-  return p.of == of && p.jobs.size() < jobs_a_script && p.bytes + job.record.size() <= bytes_a_script &&
-         p.parents + job.parents() <= parents_a_script;
+  return p.of == of && p.jobs.size() < jobs_a_call && p.bytes + job.record.size() <= bytes_a_call &&
+         p.parents + job.parents() <= parents_a_call;
 }
 
 // In order: a job may run after one that stands before it.
@@ -53,10 +52,7 @@ std::vector<part> divide(std::span<const enqueue_part> together) {
     if (request->all_or_none) parts.push_back({.of = of, .all_or_none = true});
     for (std::size_t i = 0; i < request->jobs.size(); ++i) {
       const auto& job = request->jobs[i];
-      if (!request->all_or_none && (parts.empty() || !has_room(parts.back(), of, job))) {
-        if (of && i > 0) parts.back().is_relied_on = true;
-        parts.push_back({.of = of});
-      }
+      if (!request->all_or_none && (parts.empty() || !has_room(parts.back(), of, job))) parts.push_back({.of = of});
       auto& last = parts.back();
       last.bytes += job.record.size();
       last.parents += job.parents();
@@ -67,13 +63,12 @@ std::vector<part> divide(std::span<const enqueue_part> together) {
 }
 
 call call_for(const part& some) {
-  call c(some.of ? script::enqueue_flow : script::enqueue);
+  call c(some.of ? verb::enqueue_flow : verb::enqueue);
   if (some.of) c.add(some.all_or_none ? "1" : "0");
   for (const auto& p : some.jobs) {
     if (some.of) add_flow_job(c, *p.job);
     else c.add(p.job->id.value).add(p.job->queue.value).add(p.job->delay.count()).add(p.job->record);
   }
-  if (some.is_relied_on) c.goes_with_its_text();
   return c;
 }
 
@@ -88,7 +83,7 @@ void read_stored(steps& x, const places& some, const item& reply) {
   }
 }
 
-// What a script says of a job that has to do with others (lua/shared/flow_jobs.lua).
+// What the rules say of a job that has to do with others (rules/flow_jobs.lua).
 struct flow_word {
   std::string_view word;
   errc code;

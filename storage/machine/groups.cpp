@@ -27,7 +27,7 @@ change_answer read_group_change(const change_group_request& r, std::string_view 
           about == "finished" ? cat("group ", name, " has ended already") : cat("group ", name, " was cancelled")};
 }
 
-// One of those that a script tells.
+// One of those that a call tells.
 std::optional<group_status> read_group(const item& reply, std::size_t at) {
   group_status g;
   g.name = group_name(std::string(reply[at].text()));
@@ -71,7 +71,7 @@ std::vector<group_status> read_groups(const item& reply) {
 void ask(steps& x, const change_group_request& r, answer& into) {
   into = change_answer{};
   constexpr std::string_view words[] = {"create", "seal", "cancel"};
-  call c(script::change_group);
+  call c(r.change == change_group_request::what::cancel ? verb::cancel_group : verb::change_group);
   c.add(words[static_cast<std::size_t>(r.change)]).add(r.group.name.value).add(r.group.in.value);
   c.add(r.group.seal_within.count());
   x.send(
@@ -85,7 +85,7 @@ void ask(steps& x, const change_group_request& r, answer& into) {
 
 void ask(steps& x, const groups_request& r, answer& into) {
   into = groups_answer{};
-  call c(script::groups);
+  call c(verb::groups);
   c.add(r.only.value).add(r.after).add(r.limit + 1);
   x.send(
       std::move(c),
@@ -102,7 +102,7 @@ void ask(steps& x, const groups_request& r, answer& into) {
 
 void ask(steps& x, const failed_members_request& r, answer& into) {
   into = names_answer{};
-  call c(script::members);
+  call c(verb::members);
   c.add(r.group.value).add("2").add("2").add(r.skip).add(r.limit);
   x.send(
       std::move(c),

@@ -19,7 +19,7 @@ void read_view(const item& told, limiter_record& limiter) {
 
 void ask(steps& x, const read_limiter_request& r, answer& into) {
   into = read_limiter_answer{};
-  call c(script::read_limiter);
+  call c(verb::read_limiter);
   c.add(r.limiter);
   x.send(
       std::move(c),
@@ -29,7 +29,7 @@ void ask(steps& x, const read_limiter_request& r, answer& into) {
       fails(into));
 }
 
-// One script, however much it is: nobody may see a part of it.
+// One call, however much it is: nobody may see a part of it.
 void ask(steps& x, const update_limiter_request& r, answer& into) {
   if (r.state.size() > longest_state) {
     into = error{errc::too_large, cat("the state of throttler ", printable(r.limiter, 200), " has ", r.state.size(),
@@ -37,7 +37,7 @@ void ask(steps& x, const update_limiter_request& r, answer& into) {
     return;
   }
   into = update_limiter_answer{};
-  call c(script::update_limiter);
+  call c(verb::update_limiter);
   c.add(r.limiter).add(r.version).add(r.state).add(micros(r.from)).add(micros(r.until));
   c.add(static_cast<std::uint64_t>(r.wakes.size()));
   for (const auto& w : r.wakes)

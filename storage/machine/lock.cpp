@@ -3,14 +3,14 @@
 namespace sluice::storage::machine {
 namespace {
 
-std::string_view name_of(lock_request::verb what) {
+std::pair<verb, std::string_view> words_for(lock_request::verb what) {
   switch (what) {
-    case lock_request::verb::take: return "take";
-    case lock_request::verb::renew: return "renew";
-    case lock_request::verb::release: return "release";
-    case lock_request::verb::read: return "look";
+    case lock_request::verb::take: return {verb::lock, "take"};
+    case lock_request::verb::renew: return {verb::keep_lock, "renew"};
+    case lock_request::verb::release: return {verb::keep_lock, "release"};
+    case lock_request::verb::read: break;
   }
-  return "look";
+  return {verb::look_at_lock, "look"};
 }
 
 errc code_of(std::int64_t digit) { return digit == 0 ? errc::none : digit == 1 ? errc::stale_fence : errc::lock_held; }
@@ -19,8 +19,9 @@ errc code_of(std::int64_t digit) { return digit == 0 ? errc::none : digit == 1 ?
 
 void ask(steps& x, const lock_request& r, answer& into) {
   into = lock_answer{};
-  call c(script::lock);
-  c.add(name_of(r.what)).add(r.resource).add(r.fence.value).add(r.lease.count()).add(r.token).add(r.holder);
+  const auto [asked, what] = words_for(r.what);
+  call c(asked);
+  c.add(what).add(r.resource).add(r.fence.value).add(r.lease.count()).add(r.token).add(r.holder);
   x.send(
       std::move(c),
       [&](const item& reply) {

@@ -4,9 +4,9 @@ namespace sluice::storage::machine {
 
 void ask(steps& x, const progress_request& r, answer& into) {
   into = progress_answer{std::vector<errc>(r.runs.size())};
-  for (std::size_t from = 0; from < r.runs.size(); from += jobs_a_script) {
-    call c(script::progress);
-    for (std::size_t i = from; i < std::min(from + jobs_a_script, r.runs.size()); ++i) {
+  for (std::size_t from = 0; from < r.runs.size(); from += jobs_a_call) {
+    call c(verb::progress);
+    for (std::size_t i = from; i < std::min(from + jobs_a_call, r.runs.size()); ++i) {
       const auto& [run, report] = r.runs[i];
       c.add(run.id.value).add(run.fence.value).add(write_report(report));
     }

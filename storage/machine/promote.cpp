@@ -4,7 +4,7 @@ namespace sluice::storage::machine {
 
 void ask(steps& x, const promote_request& r, answer& into) {
   into = promote_answer{};
-  call c(script::promote);
+  call c(verb::promote);
   c.add(r.limit).add(r.reservation.count());
   x.send(
       std::move(c),

@@ -12,7 +12,7 @@ void add(call& c, const retention_rule& rule) {
 
 void ask(steps& x, const prune_request& r, answer& into) {
   into = prune_answer{};
-  call c(script::prune);
+  call c(verb::prune);
   c.add(r.limit);
   r.server_age > duration::zero() ? c.add(r.server_age.count()) : c.add("");
   c.add(r.retention.bytes);

@@ -6,7 +6,7 @@
 namespace sluice::storage::machine {
 
 call raise_from(std::uint64_t by_tables) {
-  call c(script::raise);
+  call c(verb::raise);
   c.add(by_tables > 0 ? std::to_string(by_tables) : std::string());
   return c;
 }

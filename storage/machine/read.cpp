@@ -83,7 +83,7 @@ std::uint64_t number(std::string_view text) {
 // `read` adds a row to the page and says where it stands.
 using row = std::function<std::string(std::size_t)>;
 template <class Answer, std::size_t Values, class Read>
-void ask_page(steps& x, script what, std::initializer_list<std::string> words, std::uint32_t limit,
+void ask_page(steps& x, verb what, std::initializer_list<std::string> words, std::uint32_t limit,
               const std::string& from, answer& into, Read read) {
   const auto after = parse_place(from);
   if (!after && !from.empty()) {
@@ -126,7 +126,7 @@ parent_state parent_told(std::string_view name, std::string_view digit) {
   return parent;
 }
 
-// As lua/get.lua tells it.
+// As rules/calls/get.lua tells it.
 job_flow flow_told(const item& told) {
   job_flow f{group_name(std::string(told[0].text())), std::string(told[1].text())};
   if (told[2].number() > 0) f.start_by = from_micros(told[2].number());
@@ -153,7 +153,7 @@ errc read_one(steps& x, const item& reply, std::optional<stored_job>& into) {
 
 void ask(steps& x, const get_request& r, answer& into) {
   into = get_answer{std::nullopt, errc::not_found};
-  call c(script::get);
+  call c(verb::get);
   c.add(r.id.value);
   x.send(
       std::move(c),
@@ -184,7 +184,7 @@ void ask(steps& x, const list_request& r, answer& into) {
   const auto wanted = std::clamp<std::uint32_t>(r.query.limit, 1, largest_page);
   const auto most = reads_records(r.query) ? max_records_read : wanted;
 
-  call c(script::list);
+  call c(verb::list);
   c.add(r.query.queue.value).add(most + 1);
   add_place(c, after ? std::optional(after->at) : std::nullopt);
   c.add(r.query.with_args || r.query.argument ? "1" : "0")
@@ -219,7 +219,7 @@ void ask(steps& x, const list_request& r, answer& into) {
 }
 
 void ask(steps& x, const quarantine_request& r, answer& into) {
-  ask_page<quarantine_answer, 3>(x, script::quarantined, {r.queue.value}, r.limit, r.after, into,
+  ask_page<quarantine_answer, 3>(x, verb::quarantined, {r.queue.value}, r.limit, r.after, into,
                                  [](quarantine_page& page, const row& at) {
                                    page.jobs.push_back({job_id(at(0)), queue_name(at(1)), instant(at(2))});
                                    return place{at(2), at(0)};
@@ -228,7 +228,7 @@ void ask(steps& x, const quarantine_request& r, answer& into) {
 
 void ask(steps& x, const quarantined_job_request& r, answer& into) {
   into = quarantined_job_answer{};
-  call c(script::quarantined_job);
+  call c(verb::quarantined_job);
   c.add(r.id.value);
   x.send(
       std::move(c),
@@ -244,7 +244,7 @@ void ask(steps& x, const quarantined_job_request& r, answer& into) {
 }
 
 void ask(steps& x, const locks_request& r, answer& into) {
-  ask_page<locks_answer, 5>(x, script::locks, {}, r.limit, r.after, into, [](lock_page& page, const row& at) {
+  ask_page<locks_answer, 5>(x, verb::locks, {}, r.limit, r.after, into, [](lock_page& page, const row& at) {
     page.locks.push_back({at(0), {fence{number(at(2))}, at(3), instant(at(1)), duration(number(at(4)))}});
     return place{at(1), at(0)};
   });
@@ -255,7 +255,7 @@ void ask(steps& x, const operator_log_request& r, answer& into) {
     into = not_an_end(r.after);
     return;
   }
-  ask_page<operator_log_answer, 2>(x, script::operator_log, {}, r.limit, r.after, into,
+  ask_page<operator_log_answer, 2>(x, verb::operator_log, {}, r.limit, r.after, into,
                                    [](operator_log_page& page, const row& at) {
                                      if (auto read = read_action(at(1))) page.actions.push_back(std::move(*read));
                                      return place{at(0), {}};  // no two have one score
@@ -264,14 +264,14 @@ void ask(steps& x, const operator_log_request& r, answer& into) {
 
 void ask(steps& x, const holders_request& r, answer& into) {
   ask_page<holders_answer, 5>(
-      x, script::holders, {r.resource}, r.limit, r.after, into, [](holder_page& page, const row& at) {
+      x, verb::holders, {r.resource}, r.limit, r.after, into, [](holder_page& page, const row& at) {
         page.holders.push_back({job_id(at(0)), fence{number(at(1))}, at(2) == "1", instant(at(3))});
         return place{at(3), at(4)};
       });
 }
 
 void ask(steps& x, const waiters_request& r, answer& into) {
-  ask_page<waiters_answer, 2>(x, script::waiters, {r.resource}, r.limit, r.after, into,
+  ask_page<waiters_answer, 2>(x, verb::waiters, {r.resource}, r.limit, r.after, into,
                               [](waiter_page& page, const row& at) {
                                 page.waiters.emplace_back(at(0));
                                 return place{at(1), at(0)};
@@ -280,7 +280,7 @@ void ask(steps& x, const waiters_request& r, answer& into) {
 
 void ask(steps& x, const queues_request&, answer& into) {
   into = queues_answer{};
-  call c(script::queues);
+  call c(verb::queues);
   c.add(max_unknown_named);
   x.send(
       std::move(c),
@@ -315,7 +315,7 @@ void ask(steps& x, const queues_request&, answer& into) {
 
 void ask(steps& x, const parents_request& r, answer& into) {
   into = parents_answer{};
-  call c(script::parents);
+  call c(verb::parents);
   c.add(r.id.value);
   x.send(
       std::move(c),
@@ -335,12 +335,12 @@ void ask(steps& x, const parents_request& r, answer& into) {
 void ask(steps& x, const queue_names_request&, answer& into) {
   into = names_answer{};
   x.send(
-      call(script::queue_names), [&](const item& reply) { read_names(reply, into); }, fails(into));
+      call(verb::queue_names), [&](const item& reply) { read_names(reply, into); }, fails(into));
 }
 
 void ask(steps& x, const ready_request& r, answer& into) {
   into = names_answer{};
-  call c(script::ready);
+  call c(verb::ready);
   for (const auto& queue : r.queues)
     c.add(queue);
   x.send(

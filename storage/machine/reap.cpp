@@ -10,7 +10,7 @@ constexpr std::size_t values_a_lease = 3;
 
 void ask(steps& x, const expired_request& r, answer& into) {
   into = expired_answer{};
-  call c(script::expired);
+  call c(verb::expired);
   c.add(r.limit).add(clock_slack.count());
   x.send(
       std::move(c),
@@ -35,11 +35,11 @@ void ask(steps& x, const expired_request& r, answer& into) {
 
 void ask(steps& x, const reap_request& r, answer& into) {
   into = reap_answer{std::vector<errc>(r.leases.size())};
-  for (std::size_t from = 0; from < r.leases.size(); from += jobs_a_script) {
-    call c(script::reap);
+  for (std::size_t from = 0; from < r.leases.size(); from += jobs_a_call) {
+    call c(verb::reap);
     c.add(r.max_losses).add(messages::lost_again).add(messages::lost_for_good);
     c.add(write_ended("lost", messages::lost_run, duration::zero()));
-    for (std::size_t i = from; i < std::min(from + jobs_a_script, r.leases.size()); ++i) {
+    for (std::size_t i = from; i < std::min(from + jobs_a_call, r.leases.size()); ++i) {
       const auto& seen = r.leases[i];
       c.add(seen.run.id.value).add(seen.run.fence.value).add(seen.renewals);
     }

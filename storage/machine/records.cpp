@@ -120,7 +120,7 @@ std::optional<stored_history> read_history(std::string_view value) {
   reader in(value);
   p.attempt = in.number<std::uint32_t>();
   p.losses = in.number<std::uint32_t>();
-  in.number();  // the fence that was settled last is the scripts' business
+  in.number();  // the fence that was settled last is the rules' business
   p.failures = in.number<std::uint32_t>();
   const auto n = in.number<std::uint32_t>();
   p.reason = in.text();

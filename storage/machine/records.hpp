@@ -1,4 +1,4 @@
-// How the values that the scripts write are read (lua/shared/records.lua says what they look like). Any bytes are read
+// How the values that the rules write are read (rules/values.lua says what they look like). Any bytes are read
 // without harm; nothing is answered when they are not what was written.
 #pragma once
 
@@ -27,7 +27,7 @@ std::string write_ended(const settlement& end);
 std::string write_report(const progress_report& said);
 std::optional<progress_report> read_report(std::string_view text);
 
-// The values by which the scripts tell of a job. `run` is the admission of one that is throttled.
+// The values by which the rules tell of a job. `run` is the admission of one that is throttled.
 struct job_values {
   std::string_view id, kind, score, record, history, run;
 };

@@ -1,4 +1,4 @@
-// What a script answered, whichever store ran it. The texts stay where they are: whoever fills in a reply keeps them
+// What a call answered, whichever store ran it. The texts stay where they are: whoever fills in a reply keeps them
 // alive until it was read.
 #pragma once
 

@@ -75,7 +75,7 @@ std::optional<schedule_row> read_found(const item& reply, std::size_t from) {
 
 void ask(steps& x, const schedules_request& r, answer& into) {
   into = schedules_answer{};
-  call c(script::schedules);
+  call c(verb::schedules);
   c.add(r.limit).add(r.after);
   x.send(
       std::move(c),
@@ -92,7 +92,7 @@ void ask(steps& x, const schedules_request& r, answer& into) {
 
 void ask(steps& x, const schedule_request& r, answer& into) {
   into = schedule_answer{};
-  call c(script::schedule);
+  call c(verb::schedule);
   c.add(r.name);
   x.send(
       std::move(c),
@@ -109,7 +109,7 @@ void ask(steps& x, const schedule_request& r, answer& into) {
 
 void ask(steps& x, const due_request& r, answer& into) {
   into = due_answer{};
-  call c(script::due_schedules);
+  call c(verb::due_schedules);
   c.add(r.limit);
   x.send(
       std::move(c),
@@ -126,7 +126,7 @@ void ask(steps& x, const due_request& r, answer& into) {
 
 void ask(steps& x, const update_schedule_request& r, answer& into) {
   into = update_schedule_answer{};
-  call c(script::update_schedule);
+  call c(r.record ? verb::update_schedule : verb::remove_schedule);
   c.add(r.name).add(r.version).add(r.record ? std::string_view(*r.record) : std::string_view());
   r.next_at ? c.add(micros(*r.next_at)) : c.add("");
   c.add(write_place(r.place));

@@ -19,7 +19,7 @@ std::string written(const server_info& info) {
 
 void ask(steps& x, const heartbeat_request& r, answer& into) {
   into = heartbeat_answer{};
-  call c(script::heartbeat);
+  call c(verb::heartbeat);
   c.add(r.server.id.value).add(written(r.server));
   for (const auto& q : r.server.queues)  // "name:workers"
     c.add(q.substr(0, q.rfind(':')));
@@ -33,7 +33,7 @@ void ask(steps& x, const heartbeat_request& r, answer& into) {
 
 void ask(steps& x, const deregister_request& r, answer& into) {
   into = done_answer{};
-  call c(script::deregister);
+  call c(verb::deregister);
   c.add(r.server.value);
   x.send(
       std::move(c), [](const item&) {}, fails(into));
@@ -42,7 +42,7 @@ void ask(steps& x, const deregister_request& r, answer& into) {
 void ask(steps& x, const servers_request&, answer& into) {
   into = servers_answer{};
   x.send(
-      call(script::servers),
+      call(verb::servers),
       [&](const item& reply) {
         auto* filled = filling<servers_answer>(into);
         if (!filled) return;

@@ -29,9 +29,9 @@ void add_run(call& c, const settlement& end) {
 std::size_t part_of(const std::vector<settlement>& all, std::size_t from) {
   std::size_t n = 0, bytes = 0;
   if (!all.empty() && !all[from].next.empty()) return 1;  // by itself: it may be refused for want of room
-  for (; from + n < all.size() && n < jobs_a_script && all[from + n].next.empty(); ++n) {
+  for (; from + n < all.size() && n < jobs_a_call && all[from + n].next.empty(); ++n) {
     bytes += bytes_of(all[from + n]);
-    if (n > 0 && bytes > bytes_a_script) break;
+    if (n > 0 && bytes > bytes_a_call) break;
   }
   return n;
 }
@@ -70,7 +70,9 @@ void ask(steps& x, const settle_request& r, answer& into) {
   do {
     const auto some = part_of(r.runs, from);
     const bool claims = r.next && r.next->free + r.next->ahead > 0 && from + some == count;
-    call c(script::settle);
+    const auto& first = r.runs.empty() ? settlement{} : r.runs[from];
+    const bool carries = first.end == run_end::succeeded && !first.next.empty();  // then it stands alone
+    call c(carries ? verb::settle_with_jobs : verb::settle);
     add(c, r.runs.data() + from, r.runs.data() + from + some);
     if (claims) add(c, *r.next);
     x.send(

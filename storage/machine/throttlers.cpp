@@ -42,7 +42,7 @@ void ask(steps& x, const define_request& r, answer& into) {
     return;
   }
   into = define_answer{};
-  call c(script::define);
+  call c(verb::define);
   c.add(r.resource).add(r.text);
   r.permits ? c.add(*r.permits) : c.add("");
   c.add(r.config);
@@ -60,7 +60,7 @@ void ask(steps& x, const define_request& r, answer& into) {
 
 void ask(steps& x, const undefine_request& r, answer& into) {
   into = change_answer{};
-  call c(script::undefine);
+  call c(verb::undefine);
   c.add(r.resource);
   x.send(
       std::move(c),
@@ -74,7 +74,7 @@ void ask(steps& x, const undefine_request& r, answer& into) {
 
 void ask(steps& x, const throttlers_request& r, answer& into) {
   into = throttlers_answer{};
-  call c(script::throttlers);
+  call c(verb::throttlers);
   c.add(r.limit).add(r.after).add(r.only_defined ? "1" : "");
   x.send(
       std::move(c),
@@ -90,7 +90,7 @@ void ask(steps& x, const throttlers_request& r, answer& into) {
 
 void ask(steps& x, const throttler_request& r, answer& into) {
   into = throttler_answer{};
-  call c(script::throttler);
+  call c(verb::throttler);
   c.add(r.resource).add(r.limit);
   x.send(
       std::move(c),
@@ -102,7 +102,7 @@ void ask(steps& x, const throttler_request& r, answer& into) {
 
 void ask(steps& x, const reconcile_request& r, answer& into) {
   into = reconcile_answer{};
-  call c(script::reconcile);
+  call c(verb::reconcile);
   c.add(r.limit).add(r.after);
   x.send(
       std::move(c),
@@ -118,7 +118,7 @@ void ask(steps& x, const reconcile_request& r, answer& into) {
 
 void ask(steps& x, const explain_request& r, answer& into) {
   into = explain_answer{};
-  call c(script::explain);
+  call c(verb::explain);
   c.add(r.id.value).add(max_shown);
   x.send(
       std::move(c),

@@ -1,4 +1,4 @@
-// How many jobs came and ended: reading what shared/totals.lua writes.
+// How many jobs came and ended: reading what rules/totals.lua writes.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -92,7 +92,7 @@ void ask(steps& x, const totals_request& r, answer& into) {
   into = totals_answer{};
   const auto shape = shape_of(r.query.step);
   const auto instant = [](const std::optional<time_point>& at) { return at ? std::to_string(micros(*at)) : ""; };
-  call c(script::totals);
+  call c(verb::totals);
   c.add(r.query.queue ? r.query.queue->value : "").add(shape.kind).add(shape.list.count()).add(shape.kept);
   c.add(instant(r.query.from)).add(instant(r.query.to));
   x.send(

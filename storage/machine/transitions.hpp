@@ -1,5 +1,5 @@
-// The transitions, one file each with its script in lua/. Each sends its calls and fills in `into` when they answer;
-// `into` and the request must stay where they are until then.
+// The transitions, one file each; the rules are in storage/rules. Each sends its calls and fills in `into` when they
+// answer; `into` and the request must stay where they are until then.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 namespace sluice::storage::machine {
 
 // At most this many jobs in one call: bounds how long a store does nothing else.
-inline constexpr std::size_t jobs_a_script = 100;
-inline constexpr std::size_t bytes_a_script = 4 * 1024 * 1024;
+inline constexpr std::size_t jobs_a_call = 100;
+inline constexpr std::size_t bytes_a_call = 4 * 1024 * 1024;
 
 // Several requests of the same kind that came together are one.
 struct enqueue_part {
@@ -93,7 +93,7 @@ inline void damaged(steps& x, const job_values& told) {
   x.broken.push_back({std::string(told.id), std::string(told.record), std::string(told.history)});
 }
 
-// What is meant when a script says that it does not know the layout of `store`, "LAYOUT its ours"; nothing for other
+// What is meant when a call says that it does not know the layout of `store`, "LAYOUT its ours"; nothing for other
 // words.
 error layout_error(std::string_view store, std::uint64_t found, std::uint64_t known);
 std::optional<error> unknown_layout(std::string_view said, std::string_view store);  // batch.cpp
@@ -102,13 +102,13 @@ std::optional<error> unknown_layout(std::string_view said, std::string_view stor
 call raise_from(std::uint64_t by_tables);                      // raise.cpp
 raising read_raising(const item& reply, std::uint64_t known);  // raise.cpp
 
-// Reads what the scripts tell of one job, as `get` does. not_found, damaged_record.
+// Reads what calls tell of one job, as `get` does. not_found, damaged_record.
 errc read_one(steps& x, const item& reply, std::optional<stored_job>& into);  // read.cpp
 
-// Groups as lua/shared/groups.lua tells them.
+// Groups as rules/groups.lua tells them.
 std::vector<group_status> read_groups(const item& reply);  // groups.cpp
 
-// Writes a new job as lua/shared/flow_jobs.lua has it.
+// Writes a new job as rules/flow_jobs.lua has it.
 void add_flow_job(call& c, const prepared_job& job);  // enqueue.cpp
 
 // Writes a claim's arguments, and reads its answer from `from` on.

@@ -13,7 +13,7 @@ namespace {
 struct refusal {
   errc code = errc::storage_unavailable;
   bool leave = false;   // this server is the wrong one: connect anew
-  bool reload = false;  // it has forgotten the scripts
+  bool reload = false;  // it has lost the library
   std::string_view word = {};
 };
 
@@ -22,9 +22,9 @@ struct meaning {
   refusal what;
 };
 
-// Redis up to 6 wraps the codes of a script's errors, so they are looked for anywhere in the text.
+// An error of a command inside of a call may begin with other words, so codes are looked for anywhere in the text.
 constexpr meaning meanings[] = {
-    {"NOSCRIPT", {errc::storage_unavailable, false, true}},
+    {"ERR Function not found", {errc::storage_unavailable, false, true}},
     {"READONLY", {errc::storage_unavailable, true, false}},
     {"MASTERDOWN", {errc::storage_unavailable, true, false}},
     {"UNBLOCKED", {errc::storage_unavailable, true, false}},
@@ -38,16 +38,17 @@ constexpr meaning meanings[] = {
     {"NOAUTH", {errc::storage_unavailable, true, false}},
     {"WRONGPASS", {errc::storage_unavailable, true, false}},
     {"NOPERM", {errc::storage_unavailable, false, false}},
+    {"RIGHTS", {errc::storage_unavailable, false, false}},
     {"MOVED", {errc::storage_unavailable, false, false}},
     {"ASK ", {errc::storage_unavailable, false, false}},
     {"CROSSSLOT", {errc::storage_unavailable, false, false}},
 };
 
-constexpr int max_reloads = 3;  // somebody may make Redis forget the scripts again while they are loaded
+constexpr int max_reloads = 3;  // somebody may flush the library again while it is loaded
 
 refusal read_refusal(std::string_view text) {
-  // Redis refused a command in the middle of a script, which may have written before: in the words of 6 and 7.0, and of
-  // those behind them.
+  // Redis refused a command in the middle of a call, which may have written before: in the words of 7.0, and of those
+  // behind it.
   for (const std::string_view words : {"The user executing the script", "ACL failure in script", "not enough memory"})
     if (text.find(words) != std::string_view::npos) return {errc::unknown_outcome, false, false};
   for (const auto& m : meanings)
@@ -56,15 +57,52 @@ refusal read_refusal(std::string_view text) {
       found.word = m.begins;
       return found;
     }
-  // A script that stopped half way: what stands in the store is not what it expects.
+  // A call that stopped half way: what stands in the store is not what it expects.
   return {errc::storage_damaged, false, false};
+}
+
+// What stands between the name of the library and that of the call, of a library that FUNCTION LIST names; nothing when
+// it names none.
+std::string read_loaded_as(const machine::item& said, const machine::library& known) {
+  const auto its = said[0];
+  for (std::size_t i = 0; i + 1 < its.size(); i += 2) {
+    if (its[i].text() != "functions") continue;
+    const auto function = its[i + 1][0];
+    for (std::size_t k = 0; k + 1 < function.size(); k += 2)
+      if (function[k].text() == "name" && function[k + 1].text().starts_with(known.name())) {
+        const auto behind = function[k + 1].text().substr(known.name().size() + 1);
+        return std::string(behind.substr(0, behind.find('_')));
+      }
+  }
+  return {};
 }
 
 }  // namespace
 
+result<std::string> find_library(connection& c, const machine::library& known, steady_point deadline) {
+  const command look{"FUNCTION", "LIST", "LIBRARYNAME", known.name()};
+  auto said = ask(c, look, deadline);
+  if (said)
+    if (auto as = read_loaded_as(said->root(), known); !as.empty()) return as;
+  const auto ours = random_token();
+  const auto loaded = ask(c, {"FUNCTION", "LOAD", known.for_redis(ours)}, deadline);
+  if (loaded) return ours;
+  // Somebody else may have loaded it meanwhile.
+  if (said) said = ask(c, look, deadline);
+  if (said)
+    if (auto as = read_loaded_as(said->root(), known); !as.empty()) return as;
+  const auto& why = said ? loaded.error().message : said.error().message;
+  const auto code = read_refusal(why).code;
+  return error{
+      code == errc::storage_damaged ? errc::storage_unavailable : code,
+      cat("the library of Sluice's rules is not there, and cannot be loaded: ", printable(why, 300),
+          why.starts_with("NOPERM") ? "; the user needs the rights function|list and function|load, or function|list "
+                                      "alone where somebody else has loaded it"
+                                    : "")};
+}
+
 std::string exchange::encoded(const machine::call& c) const {
-  const auto& its = known_.of(c.what());
-  command all{c.has_text() ? "EVAL" : "EVALSHA", c.has_text() ? its.text : its.hash, "1", prefix_, instant_, token_};
+  command all{"FCALL", known_.name_of(c.what(), loaded_as_), "1", prefix_, instant_, token_};
   for (std::size_t i = 0; i < c.size(); ++i)
     all.add(c[i]);
   return all.encoded();
@@ -73,30 +111,21 @@ std::string exchange::encoded(const machine::call& c) const {
 void exchange::send(machine::call c, std::function<void(const machine::item&)> read,
                     std::function<void(const error&)> failed) {
   if (!may_write && !machine::is_read_only(c.what())) return failed(machine::only_read(cat("prefix ", prefix_)));
-  post({c.what(), encoded(c), 0, !machine::is_read_only(c.what()), false, std::move(read), std::move(failed)});
-}
-
-// Whether it had to be.
-bool exchange::load(machine::script s) {
-  const auto place = static_cast<std::size_t>(s);
-  if (loaded_[place]) return false;
-  connection_.post(command{"SCRIPT", "LOAD", known_.of(s).text}.encoded());
-  loaded_.set(place);
-  return true;
+  const bool writes = !machine::is_read_only(c.what());
+  post({std::move(c), 0, writes, std::move(read), std::move(failed)});
 }
 
 void exchange::post(step s) {
-  s.loads = load(s.what);
-  connection_.post(s.bytes);
+  connection_.post(encoded(s.what));
   s.ends_at = connection_.posted();
   steps_.push_back(std::move(s));
 }
 
 void exchange::wait_for_replicas(std::uint32_t count, duration timeout) {
   replicas_ = 0;
-  if (std::none_of(steps_.begin(), steps_.end(), [](const step& s) { return machine::is_promise(s.what); })) return;
-  mark_loads_ = load(machine::script::mark);
-  connection_.post(encoded(machine::call(machine::script::mark)));
+  if (std::none_of(steps_.begin(), steps_.end(), [](const step& s) { return machine::is_promise(s.what.what()); }))
+    return;
+  connection_.post(encoded(machine::call(machine::verb::mark)));
   command c{"WAIT"};
   c.add(count).add(std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count());
   connection_.post(c.encoded());
@@ -123,12 +152,7 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
   // With replicas to wait for, a write is acknowledged only when they have it.
   std::vector<std::pair<step, owned_reply>> waiting;
   while (!steps_.empty()) {
-    std::string not_loaded;
     auto got = next(deadline);
-    if (got && steps_.front().loads) {
-      if (got->root().is_error()) not_loaded = got->root().text();
-      got = next(deadline);
-    }
     if (!got) {
       for (auto& [s, reply] : waiting)
         s.failed({errc::unknown_outcome, cat("Redis: ", got.error().message)});
@@ -138,33 +162,34 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     steps_.pop_front();
     const auto reply = got->root();
     if (!reply.is_error()) {
-      if (replicas_ > 0 && machine::is_promise(s.what)) waiting.emplace_back(std::move(s), std::move(*got));
+      if (replicas_ > 0 && machine::is_promise(s.what.what())) waiting.emplace_back(std::move(s), std::move(*got));
       else s.read(reply);
       continue;
     }
     const auto why = read_refusal(reply.text());
     if (why.reload) {
-      loaded_.reset();
-      if (not_loaded.empty()) again.push_back(std::move(s));
-      else s.failed({errc::storage_unavailable, cat("Redis does not load a script: ", printable(not_loaded, 300))});
+      again.push_back(std::move(s));
       continue;
     }
     if (auto unknown = machine::unknown_layout(reply.text(), cat("prefix ", prefix_))) {
       s.failed(*unknown);
       continue;
     }
+    if (why.word == "RIGHTS") {
+      s.failed({why.code, cat("its user may not run", printable(reply.text().substr(why.word.size()), 300),
+                              ", which the rules of jobs use; docs/store_layout.md lists what to allow")});
+      continue;
+    }
     stay = stay && !why.leave;
     if (why.leave) why_not_stay = cat("it answers ", why.word);
     const bool stopped = why.code == errc::storage_damaged || why.code == errc::unknown_outcome;
-    if (stopped) log::error("Redis refused a script: ", printable(reply.text(), 1000));
+    if (stopped) log::error("Redis refused a call: ", printable(known_.with_places(reply.text()), 1000));
     const auto code = why.code == errc::unknown_outcome && !s.writes ? errc::storage_unavailable : why.code;
-    s.failed({code, cat("Redis: ", printable(reply.text(), 300))});
+    s.failed({code, cat("Redis: ", printable(known_.with_places(reply.text()), 300))});
   }
   if (replicas_ > 0) {
     auto got = next(deadline);  // of the mark, without which WAIT may have nothing to wait for
-    if (got && mark_loads_) got = next(deadline);
     const bool marked = got && !got->root().is_error();
-    if (!marked) loaded_.reset(static_cast<std::size_t>(machine::script::mark));
     if (got) got = next(deadline);  // of WAIT
     const bool enough = marked && got && got->root().number() >= static_cast<std::int64_t>(replicas_);
     const auto why = got ? cat("fewer than ", replicas_, " replicas have it yet ", printable(got->root().text(), 200))
@@ -183,16 +208,18 @@ bool exchange::finish(steady_point deadline) {
     std::deque<step> again;
     bool stay = collect(deadline, again);
     if (again.empty()) return stay;
-    if (stay && reloads < max_reloads) {
-      log::info("Redis has forgotten the scripts; they are loaded again");
+    auto found = stay && reloads < max_reloads ? find_library(connection_, known_, deadline)
+                                               : error{errc::storage_unavailable, "Redis has lost the library"};
+    if (!found) {
       for (auto& s : again)
-        post(std::move(s));
-      if (replicas_ > 0) wait_for_replicas(replicas_, replica_timeout_);
-      continue;
+        s.failed(found.error());
+      return stay && !connection_.is_broken();
     }
+    log::info("Redis had lost the library of Sluice's rules; it is there again");
+    loaded_as_ = std::move(*found);
     for (auto& s : again)
-      s.failed({errc::storage_unavailable, "Redis has forgotten the scripts"});
-    return stay;
+      post(std::move(s));
+    if (replicas_ > 0) wait_for_replicas(replicas_, replica_timeout_);
   }
 }
 

@@ -1,7 +1,8 @@
 // The calls of one batch: all are sent as one write, and each answer is read when it comes. Nothing waits in between.
+// Redis loses the library by FUNCTION FLUSH, or by a restart that kept nothing. What it then refused is asked again, in
+// its order: none of that has run meanwhile, since the functions of each load have names of their own.
 #pragma once
 
-#include <bitset>
 #include <deque>
 
 #include "storage/machine/steps.hpp"
@@ -12,17 +13,19 @@ namespace sluice::storage::redis {
 // How long so many bytes may take: 1 MiB a second is the slowest link of use.
 inline duration time_for(std::uint64_t bytes) { return duration(static_cast<std::int64_t>(bytes)); }
 
+// As what Redis has the library, loaded if it is not there: see machine::library::for_redis. Not there, and this user
+// may not load it: invalid_argument.
+result<std::string> find_library(connection& c, const machine::library& known, steady_point deadline);
+
 class exchange final : public machine::steps {
 public:
-  using loaded_scripts = std::bitset<machine::script_count>;
-
-  // `loaded`: what Redis is known to have; whatever else is sent is loaded first. `instant` is empty for the clock of
-  // Redis.
-  exchange(connection& c, const machine::edition& known, loaded_scripts& loaded, std::string prefix,
+  // `loaded_as`: as what Redis has the library; it is changed when Redis has lost it and it is loaded again. `instant`
+  // is empty for the clock of Redis.
+  exchange(connection& c, const machine::library& known, std::string& loaded_as, std::string prefix,
            std::string instant, std::string token)
       : connection_(c),
         known_(known),
-        loaded_(loaded),
+        loaded_as_(loaded_as),
         prefix_(std::move(prefix)),
         instant_(std::move(instant)),
         token_(std::move(token)),
@@ -42,29 +45,25 @@ public:
 
 private:
   struct step {
-    machine::script what;
-    std::string bytes;
+    machine::call what;
     std::uint64_t ends_at = 0;
     bool writes = false;
-    bool loads = false;  // an answer about its script comes before its own
     std::function<void(const machine::item&)> read;
     std::function<void(const error&)> failed;
   };
   std::string encoded(const machine::call& c) const;
-  bool load(machine::script s);
   void post(step s);
   bool collect(steady_point deadline, std::deque<step>& again);
   result<owned_reply> next(steady_point deadline);
   void lose(const std::string& why);
 
   connection& connection_;
-  const machine::edition& known_;
-  loaded_scripts& loaded_;
+  const machine::library& known_;
+  std::string& loaded_as_;
   std::string prefix_, instant_, token_;
   std::uint64_t received_before_;
   std::deque<step> steps_;
   std::uint32_t replicas_ = 0;
-  bool mark_loads_ = false;
   duration replica_timeout_{0};
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int oldest_major = 6, oldest_minor = 2;
+constexpr int oldest_major = 7;
 // One sentinel that does not answer must not use up the time of the others.
 constexpr auto sentinel_timeout = 300ms, sentinel_timeout_of_tls = 1000ms;
 
@@ -104,13 +104,11 @@ result<std::pair<std::unique_ptr<connection>, address>> log_in(const location& w
 result<void> check_version(const address& a, std::string_view info) {
   const auto version = field(info, "redis_version");
   if (version.empty()) return error{errc::invalid_argument, cat("what answers at ", to_string(a), " is no Redis")};
-  int major = 0, minor = 0;
-  const auto* end = version.data() + version.size();
-  const auto first = std::from_chars(version.data(), end, major);
-  if (first.ec == std::errc{} && first.ptr != end) std::from_chars(first.ptr + 1, end, minor);
-  if (major > oldest_major || (major == oldest_major && minor >= oldest_minor)) return {};
-  return error{errc::invalid_argument,
-               cat("Redis at ", to_string(a), " is version ", printable(version, 30), "; 6.2 or newer is needed")};
+  int major = 0;
+  std::from_chars(version.data(), version.data() + version.size(), major);
+  if (major >= oldest_major) return {};
+  return error{errc::invalid_argument, cat("Redis at ", to_string(a), " is version ", printable(version, 30),
+                                           "; 7.0 or newer is needed, or Valkey")};
 }
 
 }  // namespace
@@ -156,8 +154,7 @@ result<link> open_link(const location& where, steady_point deadline, const stop_
   if (!info) return refused(to, info.error().message);
   const auto text = info->root().text();
   if (auto fine = check_version(to, text); !fine) return fine.error();
-  if (field(text, "loading") == "1")
-    return refused(to, "it is loading what it kept");  // it answers INFO, and no script
+  if (field(text, "loading") == "1") return refused(to, "it is loading what it kept");  // it answers INFO, and no call
   std::string fsync, not_while_saving;
   if (const auto said = ask(*c, {"CONFIG", "GET", "*appendfsync*"}, deadline))
     for (std::size_t i = 0; i + 1 < said->root().size(); i += 2)

@@ -27,7 +27,7 @@ constexpr auto last_words = 1s;  // for what is asked when the program stops alr
 class redis_store final : public store {
 public:
   // `token`: by which the listener of this process knows what it has heard already.
-  redis_store(location where, const clock* time, open_mode mode, const machine::edition& known, std::string token)
+  redis_store(location where, const clock* time, open_mode mode, const machine::library& known, std::string token)
       : where_(std::move(where)),
         prefix_("{" + where_.prefix + "}"),
         time_(time),
@@ -111,7 +111,8 @@ public:
     if (auto up = connect(); !up) return up.error();
     raising said;
     auto done = ask_one(
-        machine::raise_from(0), [&](const machine::item& reply) { said = machine::read_raising(reply, known_.layout); },
+        machine::raise_from(0),
+        [&](const machine::item& reply) { said = machine::read_raising(reply, known_.layout()); },
         steady_clock::now() + slice_timeout);
     if (!done) return done.error();
     if (said.from == 0) return not_there();
@@ -144,7 +145,7 @@ private:
   }
 
   exchange start_exchange() {
-    exchange x(*link_->at, known_, loaded_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(),
+    exchange x(*link_->at, known_, loaded_as_, prefix_, time_ ? std::to_string(micros(time_->now())) : std::string(),
                token_);
     x.may_write = mode_ != open_mode::read_only;
     return x;
@@ -154,7 +155,10 @@ private:
     const auto deadline = steady_clock::now() + connect_timeout;
     auto opened = open_link(where_, deadline, stop_);
     if (!opened) return opened.error();
-    if (auto known = look_for_scripts(*opened, deadline); !known) return known;
+    auto found = find_library(*opened->at, known_, deadline);
+    if (!found)
+      return error{found.error().code, cat("Redis at ", to_string(opened->server), ": ", found.error().message)};
+    loaded_as_ = std::move(*found);
     link_ = std::move(*opened);
     if (auto ours = take_up(deadline); !ours) {
       link_.reset();
@@ -168,20 +172,6 @@ private:
                  ": it throws jobs away when memory is short; set it to noeviction");
     durability_ = says.durability;
     settings_ = cat(says.why, "; ", says.replicas, says.replicas == 1 ? " replica" : " replicas");
-    return {};
-  }
-
-  // What is missing is loaded when it is first needed; all of it when we may not ask.
-  result<void> look_for_scripts(const link& l, steady_point deadline) {
-    command look{"SCRIPT", "EXISTS"};
-    for (std::size_t i = 0; i < machine::script_count; ++i)
-      look.add(known_.of(static_cast<machine::script>(i)).hash);
-    l.at->post(look.encoded());
-    const auto said = l.at->next(deadline);
-    if (!said)
-      return error{errc::storage_unavailable, cat("Redis at ", to_string(l.server), ": ", said.error().message)};
-    for (std::size_t i = 0; i < machine::script_count; ++i)
-      loaded_.set(i, said->root()[i].number() == 1);
     return {};
   }
 
@@ -211,14 +201,14 @@ private:
     if (layout.empty()) return not_there();
     was_there_ = true;
     if (mode_ != open_mode::read_only) return make_ours(deadline);
-    if (layout == std::to_string(known_.layout)) return {};
-    return *machine::unknown_layout(cat("LAYOUT ", layout, " ", known_.layout), cat("prefix ", prefix_));
+    if (layout == std::to_string(known_.layout())) return {};
+    return *machine::unknown_layout(cat("LAYOUT ", layout, " ", known_.layout()), cat("prefix ", prefix_));
   }
 
   // A full Redis still settles what was begun.
   result<void> make_ours(steady_point deadline) {
     auto made = ask_one(
-        machine::call(machine::script::open),
+        machine::call(machine::verb::open),
         [this](const machine::item& said) {
           if (said.text() == "MADE")
             log::info("made a new store at Redis ", to_string(link_->server), ", database ", where_.db, ", prefix ",
@@ -273,14 +263,14 @@ private:
   const std::string prefix_;
   const clock* const time_;
   const open_mode mode_;
-  const machine::edition& known_;
+  const machine::library& known_;
   bool raises_ = false;
   bool looked_ = false;     // whoever asks now has just asked whether it is ready
   bool was_there_ = false;  // the store, when we looked last
   const std::string token_;
   stop_signal stop_{last_words};
   std::optional<link> link_;
-  exchange::loaded_scripts loaded_;
+  std::string loaded_as_;              // the library, see find_library
   std::optional<error> why_not_;       // while it is away
   std::optional<std::string> logged_;  // the last trouble that was logged, until an answer came
   steady_point next_try_{};
@@ -292,13 +282,13 @@ private:
 
 }  // namespace
 
-result<std::unique_ptr<store>> open(location where, const clock* time, open_mode mode, const machine::edition& known) {
+result<std::unique_ptr<store>> open(location where, const clock* time, open_mode mode, const machine::library& known) {
   auto made = std::make_unique<redis_store>(std::move(where), time, mode, known, random_token());
   if (auto opened = made->open(); !opened) return opened.error();
   return std::unique_ptr<store>(std::move(made));
 }
 
-result<raising> raise_layout(location where, const clock* time, const machine::edition& known) {
+result<raising> raise_layout(location where, const clock* time, const machine::library& known) {
   return redis_store(std::move(where), time, open_mode::must_exist, known, random_token()).raise_layout();
 }
 

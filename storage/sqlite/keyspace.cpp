@@ -53,6 +53,13 @@ void get(const asked& a) {
   else a.into.set_text(k.text);
 }
 
+void exists(const asked& a) {
+  std::int64_t there = 0;
+  for (const auto name : a.command.subspan(1))
+    there += a.all.find(name).what == kind::none ? 0 : 1;
+  a.into.set_number(there);
+}
+
 void mget(const asked& a) {
   a.into.set_list();
   for (const auto name : a.command.subspan(1))
@@ -60,7 +67,7 @@ void mget(const asked& a) {
     else a.into.add_nothing();
 }
 
-// What is no text it refuses. Redis would replace it; no script does.
+// What is no text it refuses. Redis would replace it; no call does.
 void set(const asked& a) {
   a.all.put_text(a.key(), a.command[2]);
   a.into.set_text("OK");
@@ -112,13 +119,11 @@ void put(const asked& a) {
   a.into.set_number(added);
 }
 
-void hincrby(const asked& a) {
+void put_new(const asked& a) {
   auto& k = a.key();
-  const auto by = whole_in(a.command[3]);
-  auto n = whole_in(a.all.field_of(k, a.command[2]).value_or("0"));
-  if (__builtin_add_overflow(n, by, &n)) refuse("ERR increment or decrement would overflow");
-  a.all.put_field(k, a.command[2], std::to_string(n), kind::hash);
-  a.into.set_number(n);
+  const bool is_new = !a.all.field_of(k, a.command[2]);
+  if (is_new) a.all.put_field(k, a.command[2], a.command[3], kind::hash);
+  a.into.set_number(is_new ? 1 : 0);
 }
 
 // HDEL, SREM and ZREM.
@@ -281,41 +286,39 @@ void scan_keys(const asked& a) {
   a.into.add(first_cursor);
 }
 
-enum class effect : std::uint8_t { none, frees, grows, tells };
-
 struct known_command {
   std::size_t least;  // words, with its name
   void (*carry_out)(const asked&);
   kind of = kind::none;  // its key
-  effect does = effect::none;
+  bool tells_others = false;
 };
 
 const std::unordered_map<std::string_view, known_command> commands = {
     {"GET", {2, get, kind::text}},
     {"MGET", {2, mget}},
-    {"SET", {3, set, kind::text, effect::grows}},
-    {"EXISTS", {2, [](const asked& a) { a.into.set_number(a.key().what == kind::none ? 0 : 1); }}},
-    {"DEL", {2, del, kind::none, effect::frees}},
-    {"UNLINK", {2, del, kind::none, effect::frees}},
-    {"PUBLISH", {3, [](const asked& a) { a.into.set_number(0); }, kind::none, effect::tells}},
+    {"SET", {3, set, kind::text}},
+    {"EXISTS", {2, exists}},
+    {"DEL", {2, del}},
+    {"UNLINK", {2, del}},
+    {"PUBLISH", {3, [](const asked& a) { a.into.set_number(0); }, kind::none, true}},
     {"HGET", {3, hget, kind::hash}},
     {"HSTRLEN", {3, hstrlen, kind::hash}},
     {"HMGET", {3, hmget, kind::hash}},
     {"HEXISTS", {3, has, kind::hash}},
     {"HLEN", {2, size, kind::hash}},
-    {"HSET", {4, put, kind::hash, effect::grows}},
-    {"HDEL", {3, remove, kind::hash, effect::frees}},
-    {"HINCRBY", {4, hincrby, kind::hash, effect::grows}},
+    {"HSET", {4, put, kind::hash}},
+    {"HDEL", {3, remove, kind::hash}},
+    {"HSETNX", {4, put_new, kind::hash}},
     {"HKEYS", {2, all_fields, kind::hash}},
     {"HVALS", {2, all_fields, kind::hash}},
     {"HGETALL", {2, all_fields, kind::hash}},
-    {"SADD", {3, put, kind::set, effect::grows}},
-    {"SREM", {3, remove, kind::set, effect::frees}},
+    {"SADD", {3, put, kind::set}},
+    {"SREM", {3, remove, kind::set}},
     {"SISMEMBER", {3, has, kind::set}},
     {"SCARD", {2, size, kind::set}},
     {"SMEMBERS", {2, all_fields, kind::set}},
-    {"ZADD", {4, zadd, kind::sorted, effect::grows}},
-    {"ZREM", {3, remove, kind::sorted, effect::frees}},
+    {"ZADD", {4, zadd, kind::sorted}},
+    {"ZREM", {3, remove, kind::sorted}},
     {"ZSCORE", {3, zscore, kind::sorted}},
     {"ZCARD", {2, size, kind::sorted}},
     {"ZCOUNT", {4, zcount, kind::sorted}},
@@ -336,9 +339,8 @@ std::string text_of(double n) {
   return std::string(digits.data(), read.ptr);
 }
 
-void keyspace::begin_script(bool may_write, bool has_room) {
+void keyspace::begin_call(bool may_write) {
   allow_writing(may_write);
-  may_grow_ = has_room;
   published_ = false;
 }
 
@@ -347,9 +349,7 @@ void keyspace::call(words command, command_answer& into) {
   if (found == commands.end()) refuse(cat("ERR unknown command '", command.front(), "'"));
   const auto& known = found->second;
   if (command.size() < known.least) refuse(cat("ERR wrong number of arguments for '", command.front(), "'"));
-  if (known.does == effect::tells) published_ = true;
-  if (known.does == effect::grows && !may_grow_) refuse("OOM command not allowed when the store is full");
-  if (known.does == effect::grows || known.does == effect::frees) may_grow_ = true;  // who began goes on to its end
+  if (known.tells_others) published_ = true;
   known.carry_out({*this, known.of, command, into});
 }
 

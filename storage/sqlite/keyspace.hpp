@@ -1,5 +1,5 @@
-// The commands of Redis over rows of SQLite, as far as the scripts of storage/machine use them. A command does here
-// what its documentation says of it for Redis 6.2; options that no script uses are refused. One keyspace is one
+// The commands of Redis over rows of SQLite, as far as the rules use them. A command does here
+// what its documentation says of it for Redis 7.0; options that no call uses are refused. One keyspace is one
 // transaction at a time.
 #pragma once
 
@@ -59,7 +59,7 @@ private:
   std::vector<part> parts_;
 };
 
-// As Redis prints a number of a script, or a score: a whole one without a point, others so that they can be read back.
+// As Redis prints a number of Lua, or a score: a whole one without a point, others so that they can be read back.
 std::string text_of(double n);
 
 class keyspace : public rows {
@@ -67,9 +67,8 @@ public:
   using words = std::span<const std::string_view>;
   using rows::rows;
 
-  // `may_write`: else what would change something is an error. `has_room`: else the first command that writes must be
-  // one that only frees, as Redis has it.
-  void begin_script(bool may_write, bool has_room);
+  // `may_write`: else what would change something is an error.
+  void begin_call(bool may_write);
   // Throws command_error and failure.
   void call(words command, command_answer& into);
   bool has_published() const { return published_; }
@@ -77,7 +76,6 @@ public:
   bool is_empty(std::string_view name) { return find(name).what == kind::none; }
 
 private:
-  bool may_grow_ = false;
   bool published_ = false;
 };
 

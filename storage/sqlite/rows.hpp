@@ -20,12 +20,12 @@
 #include <utility>
 #include <vector>
 
-#include "storage/machine/script.hpp"
+#include "storage/machine/library.hpp"
 #include "storage/sqlite/database.hpp"
 
 namespace sluice::storage::sqlite {
 
-// What a script did wrong, in the words of Redis.
+// What a call did wrong, in the words of Redis.
 struct command_error {
   std::string message;
 };

@@ -13,7 +13,7 @@ constexpr int counted_at_once = 1'000'000;
 constexpr const char* self_key = "sluice.engine";
 constexpr const char* answer_key = "sluice.answer";
 
-// What a script may use of Lua: nothing that reads files, loads code, catches an error or prints.
+// What the library may use of Lua: nothing that reads files, loads code, catches an error or prints.
 constexpr const char* forbidden[] = {"dofile",  "loadfile",       "load",    "loadstring", "require",
                                      "module",  "print",          "pcall",   "xpcall",     "getfenv",
                                      "setfenv", "collectgarbage", "newproxy"};
@@ -32,8 +32,8 @@ std::int64_t whole_part(double n) { return n >= -0x1p63 && n < 0x1p63 ? static_c
 
 }  // namespace
 
-script_engine::script_engine(keyspace& keys, std::string_view prefix, bounds most, const machine::edition& known)
-    : keys_(keys), known_(known), most_(most), state_(luaL_newstate()) {
+script_engine::script_engine(keyspace& keys, std::string_view prefix, bounds most, const machine::library& known)
+    : keys_(keys), known_(known), most_(most), text_(known.for_embedded()), state_(luaL_newstate()) {
   if (!state_) throw std::bad_alloc();
   luaJIT_setmode(state_, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   for (const auto open : {luaopen_base, luaopen_string, luaopen_table, luaopen_math}) {
@@ -46,7 +46,7 @@ script_engine::script_engine(keyspace& keys, std::string_view prefix, bounds mos
   }
   lua_pushlightuserdata(state_, this);
   lua_setfield(state_, LUA_REGISTRYINDEX, self_key);
-  // Redis' pcall answers what went wrong. Scripts have it only where nothing can: whoever listens is told elsewhere.
+  // Redis' pcall answers what went wrong. It is used only where nothing can: whoever listens is told elsewhere.
   lua_createtable(state_, 0, 2);
   for (const auto* name : {"call", "pcall"}) {
     lua_pushcfunction(state_, on_call);
@@ -56,12 +56,13 @@ script_engine::script_engine(keyspace& keys, std::string_view prefix, bounds mos
   lua_createtable(state_, 1, 0);
   push(state_, prefix);
   lua_rawseti(state_, -2, 1);
-  lua_setglobal(state_, "KEYS");
+  keys_table_ = luaL_ref(state_, LUA_REGISTRYINDEX);
   lua_createtable(state_, 0, 1);
   lua_pushcfunction(state_, on_unknown);
   lua_setfield(state_, -2, "__index");
   lua_setmetatable(state_, LUA_GLOBALSINDEX);
   lua_sethook(state_, on_count, LUA_MASKCOUNT, counted_at_once);
+  if (lua_cpcall(state_, on_load, this) != 0) raise_failed("the library");
 }
 
 script_engine::~script_engine() { lua_close(state_); }
@@ -150,12 +151,13 @@ void script_engine::push_answer() {
   lua_rawseti(state_, -2, 2);
 }
 
-void script_engine::raise_failed(std::string_view name) {
+void script_engine::raise_failed(std::string_view what) {
   if (failed_) throw failure(*failed_);
-  throw command_error{cat("script ", name, ": ", lua_isstring(state_, -1) ? text_at(state_, -1) : "it failed")};
+  throw command_error{
+      cat(what, ": ", lua_isstring(state_, -1) ? known_.with_places(text_at(state_, -1)) : "it failed")};
 }
 
-// A script that answers {err = ...} refuses what was asked.
+// A call that answers {err = ...} refuses what was asked.
 void script_engine::refuse_error() {
   if (!lua_istable(state_, -1)) return;
   lua_getfield(state_, -1, "err");
@@ -190,7 +192,7 @@ void script_engine::read_value(machine::reply& into, std::size_t place) {
   }
 }
 
-void script_engine::give_arguments(lua_State* state, const one_run& run) {
+void script_engine::push_arguments(lua_State* state, const one_run& run) {
   int at = 0;
   const auto add = [&](std::string_view word) {
     push(state, word);
@@ -201,35 +203,42 @@ void script_engine::give_arguments(lua_State* state, const one_run& run) {
   add(run.token);
   for (std::size_t i = 0; i < run.asked.size(); ++i)
     add(run.asked[i]);
-  lua_setglobal(state, "ARGV");
 }
 
-// All that may raise in Lua; the answer stays in the registry. A script is compiled once, when it is first run.
+// Loads the library: its functions stand in the registry.
+int script_engine::on_load(lua_State* state) {
+  auto& me = *static_cast<script_engine*>(lua_touserdata(state, 1));
+  if (luaL_loadbuffer(state, me.text_.data(), me.text_.size(), "=rules") != 0) return lua_error(state);
+  lua_call(state, 0, 1);
+  for (std::size_t i = 0; i < machine::verb_count; ++i) {
+    const auto& verb = machine::about(static_cast<machine::verb>(i));
+    lua_pushvalue(state, -1);
+    push(state, verb.function);
+    lua_pushboolean(state, verb.does != machine::effect::reads);
+    lua_call(state, 2, 1);
+    me.functions_[i] = luaL_ref(state, LUA_REGISTRYINDEX);
+  }
+  return 0;
+}
+
+// All that may raise in Lua; the answer stays in the registry.
 int script_engine::on_run(lua_State* state) {
   const auto& run = *static_cast<const one_run*>(lua_touserdata(state, 1));
-  give_arguments(state, run);
-  if (run.compiled == 0) {
-    lua_pushfstring(state, "=%s", run.name.data());
-    if (luaL_loadbuffer(state, run.text.data(), run.text.size(), lua_tostring(state, -1)) != 0) return lua_error(state);
-    run.compiled = luaL_ref(state, LUA_REGISTRYINDEX);
-  }
-  lua_rawgeti(state, LUA_REGISTRYINDEX, run.compiled);
-  lua_call(state, 0, 1);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, run.function);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, self(state).keys_table_);
+  push_arguments(state, run);
+  lua_call(state, 2, 1);
   lua_setfield(state, LUA_REGISTRYINDEX, answer_key);
   return 0;
 }
 
 void script_engine::run(const machine::call& c, std::string_view instant, std::string_view token,
                         const std::function<void(const machine::item&)>& read) {
-  const auto& script = known_.of(c.what());
-  run_text({c, instant, token, script.name, script.text, compiled_[static_cast<std::size_t>(c.what())]}, read);
-}
-
-void script_engine::run_text(const one_run& all, const std::function<void(const machine::item&)>& read) {
   lua_settop(state_, 0);
   counted_ = 0;
   failed_.reset();
-  if (lua_cpcall(state_, on_run, const_cast<one_run*>(&all)) != 0) raise_failed(all.name);
+  const one_run run{c, instant, token, functions_[static_cast<std::size_t>(c.what())]};
+  if (lua_cpcall(state_, on_run, const_cast<one_run*>(&run)) != 0) raise_failed(machine::about(c.what()).name);
   lua_getfield(state_, LUA_REGISTRYINDEX, answer_key);
   refuse_error();
   machine::reply answer;

@@ -1,6 +1,6 @@
-// Runs the scripts of storage/machine in this process, as Redis would: LuaJIT's interpreter, whose numbers and order of
-// texts know no locale, over a keyspace. A script sees neither files nor the system, and cannot catch what a command
-// raises: redis.pcall is redis.call. A bound on instructions and memory ends one that would never end.
+// Runs the calls of a library of rules in this process, as Redis would: LuaJIT's interpreter, whose numbers and order
+// of texts know no locale, over a keyspace. They see neither files nor the system, and cannot catch what a command
+// raises: redis.pcall is redis.call. A bound on instructions and memory ends a call that would never end.
 #pragma once
 
 #include <array>
@@ -23,43 +23,43 @@ public:
     std::uint64_t instructions = 2'000'000'000;  // some ten seconds
     int memory_kib = 512 * 1024;
   };
-  // A text to run with its arguments, and where it stands in Lua's registry once it was compiled; 0: not yet.
-  struct one_run {
-    const machine::call& asked;
-    std::string_view instant, token, name, text;
-    int& compiled;
-  };
-
   script_engine(keyspace& keys, std::string_view prefix) : script_engine(keys, prefix, bounds()) {}
   script_engine(keyspace& keys, std::string_view prefix, bounds most,
-                const machine::edition& known = machine::current_edition());
+                const machine::library& known = machine::current_library());
   ~script_engine();
   script_engine(const script_engine&) = delete;
 
-  // Runs a script and has its answer read. `instant`: in microseconds. Throws failure, and command_error with what went
-  // wrong in the script; then some of it may have been done, and the transaction must not be kept.
+  // Runs a call and has its answer read. `instant`: in microseconds. Throws failure, and command_error with what went
+  // wrong in it; then some of it may have been done, and the transaction must not be kept.
   void run(const machine::call& c, std::string_view instant, std::string_view token,
            const std::function<void(const machine::item&)>& read);
-  void run_text(const one_run& all, const std::function<void(const machine::item&)>& read);
 
 private:
+  struct one_run {
+    const machine::call& asked;
+    std::string_view instant, token;
+    int function;  // its place in Lua's registry
+  };
+  static int on_load(lua_State* state);
   static int on_run(lua_State* state);
   static int on_call(lua_State* state);
   static int on_unknown(lua_State* state);
-  static void give_arguments(lua_State* state, const one_run& run);
+  static void push_arguments(lua_State* state, const one_run& run);
   static void on_count(lua_State* state, lua_Debug*);
   static script_engine& self(lua_State* state);
   bool carry_out(int words) noexcept;
   void push_answer();
   void refuse_error();
   void read_value(machine::reply& into, std::size_t place);
-  [[noreturn]] void raise_failed(std::string_view name);
+  [[noreturn]] void raise_failed(std::string_view what);
 
   keyspace& keys_;
-  const machine::edition& known_;
+  const machine::library& known_;
   const bounds most_;
+  std::string text_;  // of the library, to load
   lua_State* state_;
-  std::array<int, machine::script_count> compiled_{};
+  std::array<int, machine::verb_count> functions_{};
+  int keys_table_ = 0;  // what calls are given as KEYS
   std::uint64_t counted_ = 0;
   // Of the command that is being carried out. They outlive a jump of Lua's over the C++ stack.
   std::vector<std::string_view> words_;

@@ -72,7 +72,7 @@ error no_store(const std::string& path) {
 
 class sqlite_store final : public store {
 public:
-  sqlite_store(place where, open_mode mode, const clock& clock, const machine::edition& known)
+  sqlite_store(place where, open_mode mode, const clock& clock, const machine::library& known)
       : path_(std::move(where.path)),
         max_pages_(where.max_pages),
         file_mode_(where.mode),
@@ -126,11 +126,11 @@ public:
     raising said;
     const auto wrong = transact("BEGIN IMMEDIATE", [&] {
       const auto by_tables = layout_of(*db_);
-      keys_->begin_script(true, true);
+      keys_->begin_call(true);
       engine_->run(machine::raise_from(by_tables), instant_, {},
-                   [&](const machine::item& reply) { said = machine::read_raising(reply, known_.layout); });
+                   [&](const machine::item& reply) { said = machine::read_raising(reply, known_.layout()); });
       keys_->flush();
-      if (said.waits_for.empty() && by_tables < known_.layout) say_layout(*db_, known_.layout);
+      if (said.waits_for.empty() && by_tables < known_.layout()) say_layout(*db_, known_.layout());
     });
     if (wrong) return wrong->what;
     if (said.from < said.to && said.waits_for.empty())
@@ -342,18 +342,20 @@ private:
   // Whether other processes have something to hear.
   bool run(const embedded_steps::step& s, bool may_write) {
     // While we waited nobody could renew: whoever was seen silent before gets a new chance.
-    if (may_write && waited_long_ && s.what.what() == machine::script::reap) {
+    if (may_write && waited_long_ && s.what.what() == machine::verb::reap) {
       s.failed({errc::storage_busy, "others were kept from renewing; look again"});
       return false;
     }
-    keys_->begin_script(may_write, has_room());
+    if (machine::needs_room(s.what.what()) && !has_room()) {
+      s.failed({errc::storage_full, cat(path_, " holds as much as max_pages allows")});
+      return false;
+    }
+    keys_->begin_call(may_write);
     engine_->run(s.what, instant_, {}, s.read);
     return keys_->has_published();
   }
 
   error what_is(const command_error& e) const {
-    if (e.message.find("OOM ") != std::string::npos)
-      return {errc::storage_full, cat(path_, " holds as much as max_pages allows")};
     if (auto unknown = machine::unknown_layout(e.message, path_)) return *unknown;
     log::error("store ", path_, ": ", printable(e.message, 300));
     return {errc::storage_damaged, cat(path_, ": ", printable(e.message, 300))};
@@ -454,7 +456,7 @@ private:
     try {
       db_ = std::make_unique<database>(path_, how);
       // Nothing is written before we know that it is ours.
-      auto ours = check_schema(*db_, path_, known_.layout);
+      auto ours = check_schema(*db_, path_, known_.layout());
       if (raises_ && !ours && ours.error().code == errc::storage_older) ours = {};
       const bool is_new = ours && !is_made(*db_);
       if (is_new && how != access::make) ours = no_store(path_);
@@ -466,7 +468,7 @@ private:
       if (is_in_ram_) durability_ = durability::volatile_;
       if (is_new) {
         db_->execute("BEGIN IMMEDIATE");
-        make_schema(*db_, known_.layout);
+        make_schema(*db_, known_.layout());
         db_->execute("COMMIT");
         if (!in_memory()) log::info("made a new store: ", path_);
       }
@@ -669,7 +671,7 @@ private:
   bool is_in_ram_ = false;
   const open_mode mode_;
   const clock& clock_;
-  const machine::edition& known_;
+  const machine::library& known_;
   bool raises_ = false;  // opened for nothing else
   std::atomic<bool> stop_{false};
   std::unique_ptr<file_lock> lock_;
@@ -698,13 +700,13 @@ private:
 
 }  // namespace
 
-result<std::unique_ptr<store>> open(place where, open_mode mode, const clock& clock, const machine::edition& known) {
+result<std::unique_ptr<store>> open(place where, open_mode mode, const clock& clock, const machine::library& known) {
   auto made = std::make_unique<sqlite_store>(std::move(where), mode, clock, known);
   if (auto opened = made->open(); !opened) return opened.error();
   return std::unique_ptr<store>(std::move(made));
 }
 
-result<raising> raise_layout(place where, const clock& clock, const machine::edition& known) {
+result<raising> raise_layout(place where, const clock& clock, const machine::library& known) {
   return sqlite_store(std::move(where), open_mode::must_exist, clock, known).raise_layout();
 }
 

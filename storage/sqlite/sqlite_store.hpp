@@ -1,7 +1,7 @@
 // The store on SQLite: WAL, synchronous=FULL, one connection a process, every write under the file lock.
 #pragma once
 
-#include "storage/machine/script.hpp"
+#include "storage/machine/library.hpp"
 #include "storage/store.hpp"
 
 namespace sluice::storage::sqlite {
@@ -13,9 +13,9 @@ struct place {
   bool is_local = false;        // whoever names it knows that no other machine has its file system
 };
 
-result<std::unique_ptr<store>> open(place where, open_mode mode, const clock& clock, const machine::edition& known);
+result<std::unique_ptr<store>> open(place where, open_mode mode, const clock& clock, const machine::library& known);
 
 // As storage::raise_layout.
-result<raising> raise_layout(place where, const clock& clock, const machine::edition& known);
+result<raising> raise_layout(place where, const clock& clock, const machine::library& known);
 
 }  // namespace sluice::storage::sqlite

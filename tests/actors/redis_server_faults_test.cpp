@@ -164,7 +164,7 @@ TEST_CASE("a server outlives every fault of its Redis and keeps every promise") 
   redis.start();
   CHECK(book.grows());
 
-  REQUIRE_FALSE(redis.command({"SCRIPT", "FLUSH"}).is_error());
+  REQUIRE_FALSE(redis.command({"FUNCTION", "FLUSH"}).is_error());
   CHECK(book.grows());
 
   CHECK(redis.command({"CLIENT", "KILL", "TYPE", "normal"}).integer > 0);

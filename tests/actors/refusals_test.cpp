@@ -37,8 +37,8 @@ struct refusing_world {
   }
   void heal(const std::string& key) { redis.command({"DEL", "{sluice}:" + key}); }
   bool has_refused() {
-    const auto calls = redis.info("cmdstat_evalsha");
-    return calls.find("failed_calls=") != std::string::npos && calls.find("failed_calls=0") == std::string::npos;
+    const auto calls = redis.info("cmdstat_fcall");
+    return !calls.empty() && calls.find("rejected_calls=0,failed_calls=0") == std::string::npos;
   }
 
   // Redis refuses every write from when it could not save its file until it can.

@@ -31,7 +31,7 @@ struct two_of_a_file {
 
 std::uint64_t calls(const redis_server& redis) {
   const auto text = redis.command({"INFO", "commandstats"}).text;
-  const std::string mark = "cmdstat_evalsha:calls=";
+  const std::string mark = "cmdstat_fcall:calls=";
   return std::stoull(text.substr(text.find(mark) + mark.size()));
 }
 

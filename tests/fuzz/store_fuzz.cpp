@@ -136,10 +136,10 @@ private:
 
   // Nothing, or what a script that failed said.
   std::optional<std::string> run(const machine::call& c, const std::function<void(const machine::item&)>& read) {
-    const auto& script = machine::of(c.what());
+    const auto& verb = machine::about(c.what());
     keys_->flush();
     db_.execute("SAVEPOINT step");
-    keys_->begin_script(!machine::is_read_only(c.what()), true);
+    keys_->begin_call(!machine::is_read_only(c.what()));
     std::optional<std::string> wrong;
     try {
       engine_->run(c, std::to_string(now_), "", read);
@@ -150,7 +150,7 @@ private:
       db_.execute("ROLLBACK TO step");
       keys_->begin();
     } catch (const sqlite::failure& f) {
-      must(false, f.message, script.name);
+      must(false, f.message, verb.name);
     }
     db_.execute("RELEASE step");
     return wrong;
@@ -251,7 +251,7 @@ private:
   }
 
   void run_script(input& in) {
-    machine::call c(static_cast<machine::script>(in.below(machine::script_count)));
+    machine::call c(static_cast<machine::verb>(in.below(machine::verb_count)));
     for (auto n = in.below(20); n > 0; --n)
       switch (in.below(4)) {
         case 0: c.add(static_cast<std::uint64_t>(in.below(4))); break;
@@ -291,7 +291,7 @@ private:
     }
   }
   void command(std::initializer_list<std::string_view> words) {
-    keys_->begin_script(true, true);
+    keys_->begin_call(true);
     sqlite::command_answer ignored;
     try {
       keys_->call({words.begin(), words.size()}, ignored);

@@ -106,7 +106,7 @@ public:
         unordered = 2;
         words = {"HGETALL", hash()};
         return;
-      case 9: words = {"HINCRBY", key("counts"), name(), number()}; return;
+      case 9: words = {"HSETNX", hash(), name(), value()}; return;
       case 10: words = {"SADD", key("set"), name(), name()}; return;
       case 11: words = {"SREM", key("set"), name()}; return;
       case 12:

@@ -22,7 +22,7 @@ struct keyspace_world {
   void begin(bool may_write = true) {
     db.execute("BEGIN IMMEDIATE");
     keys->begin();
-    keys->begin_script(may_write, true);
+    keys->begin_call(may_write);
   }
   void commit() {
     keys->flush();

@@ -24,7 +24,7 @@ public:
     try {
       db_.execute("BEGIN IMMEDIATE");
       keys_.begin();
-      keys_.begin_script(true, true);
+      keys_.begin_call(true);
       for (auto& words : all) {
         words.at(1) = std::string(prefix).append(":").append(words[1]);
         keys_.call(std::vector<std::string_view>(words.begin(), words.end()), answer);

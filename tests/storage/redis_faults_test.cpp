@@ -123,7 +123,7 @@ error refused_open(const std::string& url, double within_seconds = 3) {
 
 }  // namespace
 
-TEST_CASE("A call whose first part Redis has forgotten stores no child before its parent", "[redis]") {
+TEST_CASE("A call whose first part Redis refuses as it lost the library stores no child before its parent", "[redis]") {
   fault_world w;
   const auto another = w.store().open_second_connection();
   const auto child_of = [](const std::string& parent) {
@@ -136,23 +136,23 @@ TEST_CASE("A call whose first part Redis has forgotten stores no child before it
     return storage::enqueue_request{{prepared({.id = parent, .delay = 1min}), child_of(parent)}};
   };
   CHECK(ask(w, pair("a")).each == std::vector<errc>(2, errc::none));
-  REQUIRE_FALSE(w.server.command({"SCRIPT", "FLUSH"}).is_error());
+  REQUIRE_FALSE(w.server.command({"FUNCTION", "FLUSH"}).is_error());
   const storage::request by_another = storage::enqueue_request{{child_of("nobody")}};
   REQUIRE(std::get<storage::enqueue_answer>(another->apply({&by_another, 1}).at(0)).each.at(0) == errc::none);
   CHECK(ask(w, pair("b")).each == std::vector<errc>(2, errc::none));
   CHECK(get(w, "b-child").state == job_state::awaiting);
 
-  // The same of a call of several scripts of one kind.
+  // The same of a call of several parts of one kind, of which some are refused and the library is there again behind
+  // them.
   auto many = pair("c");
   for (int i = 0; i < 1200; ++i)
     many.jobs.push_back(child_of("b"));
   many.jobs.push_back(child_of("c"));
   for (std::size_t i = 2; i < many.jobs.size(); ++i)
     many.jobs[i].id = job_id("n" + std::to_string(i));
-  REQUIRE_FALSE(w.server.command({"SCRIPT", "FLUSH"}).is_error());
-  REQUIRE_FALSE(w.server.command({"CONFIG", "RESETSTAT"}).is_error());
+  REQUIRE_FALSE(w.server.command({"FUNCTION", "FLUSH"}).is_error());
+  REQUIRE(std::get<storage::enqueue_answer>(another->apply({&by_another, 1}).at(0)).each.at(0) == errc::none);
   CHECK(ask(w, many).each == std::vector<errc>(many.jobs.size(), errc::none));
-  CHECK(w.server.info("cmdstat_eval").starts_with("calls=12,"));  // of 13 scripts all but the last
   CHECK(counts(w).awaiting == 1 + 1 + many.jobs.size() - 1);
   audit(w);
 }
@@ -177,9 +177,9 @@ TEST_CASE("What Redis refuses in the middle of a step may be stored, and is stor
   CHECK(claimed.jobs.size() == 2);
 }
 
-TEST_CASE("A Redis that has forgotten the scripts is told them again and nobody notices", "[redis]") {
+TEST_CASE("A Redis that has lost the library is given it again and nobody notices", "[redis]") {
   fault_world w;
-  const auto forget = [&] { REQUIRE(!w.server.command({"SCRIPT", "FLUSH"}).is_error()); };
+  const auto forget = [&] { REQUIRE(!w.server.command({"FUNCTION", "FLUSH"}).is_error()); };
   forget();
   CHECK(put(w, {.id = "a"}) == errc::none);
   CHECK(put(w, {.id = "b", .delay = 1s}) == errc::none);
@@ -213,14 +213,14 @@ TEST_CASE("A Redis that has forgotten the scripts is told them again and nobody 
   audit(w);
 }
 
-TEST_CASE("Scripts forgotten in the middle of a batch cost none of its requests", "[redis]") {
+TEST_CASE("A library that is lost in the middle of a batch costs none of its requests", "[redis]") {
   fault_world w;
   constexpr int rounds = 300;
   std::atomic<int> round{0};
   // About once a batch, whenever that is.
   std::thread nemesis([&] {
     for (int seen = 0; seen < rounds; seen = round)
-      if (round > seen) w.server.command({"SCRIPT", "FLUSH"});
+      if (round > seen) w.server.command({"FUNCTION", "FLUSH"});
   });
   int failed = 0;
   std::set<std::string> started;
@@ -238,7 +238,8 @@ TEST_CASE("Scripts forgotten in the middle of a batch cost none of its requests"
   }
   nemesis.join();
   CHECK(failed == 0);
-  CHECK(w.server.info("errorstat_NOSCRIPT") != "");  // it was asked for scripts that it had forgotten
+  CHECK(w.server.info("cmdstat_fcall").find("failed_calls=0") ==
+        std::string::npos);  // it was asked for functions it had lost
   CHECK(list(w).size() == 3 * rounds);
   audit(w);
 }
@@ -741,7 +742,7 @@ TEST_CASE("A Redis that is killed in the middle of a step has all of it or nothi
     w.server.start();
     w.reopen();
     const auto stored = counts(w, queue).enqueued;
-    CHECK(stored % storage::machine::jobs_a_script == 0);  // each of these is a step
+    CHECK(stored % storage::machine::jobs_a_call == 0);  // each of these is a step
     if (code == errc::none) CHECK(stored == count);
     else CHECK(is_away(code));
     parts += stored > 0 && stored < count;
@@ -857,6 +858,36 @@ TEST_CASE("A Redis whose append-only file lost its tail has whole steps of it", 
   audit(w);
 }
 
+TEST_CASE("A user who may not run a command that the rules use is refused at connect with its name", "[redis]") {
+  fault_world w;
+  const std::string commands[] = {"hset", "zadd", "hdel", "unlink", "zscan", "time"};
+  for (const auto& command : commands) {
+    REQUIRE(!w.server.command({"ACL", "SETUSER", "default", "-" + command}).is_error());
+    auto name = command;
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    const auto why = refused_open(w.server.url()).message;
+    CAPTURE(why);
+    CHECK(why.find("may not run " + name + ",") != std::string::npos);
+    REQUIRE(!w.server.command({"ACL", "SETUSER", "default", "+@all"}).is_error());
+  }
+  CHECK(put(w, {.id = "a"}) == errc::none);
+}
+
+TEST_CASE("A user who may not load a library uses the one that is there and is told where there is none", "[redis]") {
+  fault_world w;
+  REQUIRE(!w.server.command({"ACL", "SETUSER", "default", "-function|load"}).is_error());
+  w.reopen();
+  CHECK(put(w, {.id = "a"}) == errc::none);
+  REQUIRE_FALSE(w.server.command({"FUNCTION", "FLUSH"}).is_error());
+  const auto why = refused_open(w.server.url()).message;
+  CAPTURE(why);
+  CHECK(why.find("function|load") != std::string::npos);
+  CHECK(refusal(w, enqueue_of("b")) == errc::storage_unavailable);
+  REQUIRE(!w.server.command({"ACL", "SETUSER", "default", "+@all"}).is_error());
+  CHECK(put(w, {.id = "b"}) == errc::none);
+  audit(w);
+}
+
 TEST_CASE("A Redis that lets nobody run scripts or has no place for us is refused with the reason", "[redis]") {
   fault_world w;
   SECTION("no scripts") {
@@ -876,7 +907,7 @@ TEST_CASE("A Redis that lets nobody run scripts or has no place for us is refuse
 
 TEST_CASE("A Redis whose file can grow no more ends and has all that it acknowledged", "[redis]") {
   fault_world w({.appendonly = "always"});
-  const rlimit most{200'000, 200'000};
+  const rlimit most{500'000, 500'000};  // the library is in it
   REQUIRE(::prlimit(w.server.pid(), RLIMIT_FSIZE, &most, nullptr) == 0);
   names acknowledged;
   errc code = errc::none;

@@ -150,7 +150,7 @@ public:
   // As scripts answer: a cursor, what is wrong, where to look besides, and what was done.
   result<void> operator()(const storage::machine::call& c,
                           const std::function<void(const storage::machine::item&)>& read) {
-    const bool repairs = c.what() == storage::machine::script::repair;
+    const bool repairs = c.what() == storage::machine::verb::repair;
     storage::machine::reply said;
     const auto at = said.set_list(0, 4);
     said.set_text(at, "0");

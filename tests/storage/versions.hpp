@@ -1,100 +1,75 @@
 // Other versions of Sluice than this: the one that was released with layout 4, and one that there may be some day.
 #pragma once
 
-#include <deque>
 #include <fstream>
-#include <functional>
 #include <stdexcept>
+#include <vector>
 
-#include "storage/machine/script.hpp"
+#include "storage/machine/library.hpp"
 #include "support/places.hpp"
 
 namespace sluice::test {
 
-class version {
-public:
-  version(const version&) = delete;
-
-  const storage::machine::edition& known() const { return known_; }
-  // Those that it has.
-  std::vector<storage::machine::script> scripts() const {
-    std::vector<storage::machine::script> all;
-    for (std::size_t i = 0; i < storage::machine::script_count; ++i)
-      if (!known_.scripts[i].text.empty()) all.push_back(static_cast<storage::machine::script>(i));
-    return all;
-  }
-
-protected:
-  explicit version(std::uint64_t layout) { known_.layout = layout; }
-
-  void add(storage::machine::script s, std::string text, std::string hash) {
-    const auto& its = storage::machine::of(s);
-    const auto& kept_text = kept_.emplace_back(std::move(text));
-    known_.scripts[static_cast<std::size_t>(s)] = {its.name, its.does, kept_.emplace_back(std::move(hash)), kept_text};
-  }
-
-private:
-  storage::machine::edition known_;
-  std::deque<std::string> kept_;
+struct version {
+  storage::machine::library known;
+  std::vector<storage::machine::verb> verbs;  // that it has
 };
 
-// The scripts as they were released (freeze_layout).
-class released_layout_4 : public version {
-public:
-  released_layout_4() : version(4) {
-    std::ifstream in(built_path("tests/storage/layout_4/scripts.txt"));
-    std::string name, hash, text;
-    const auto keep = [&] {
-      for (std::size_t i = 0; i < storage::machine::script_count; ++i)
-        if (const auto s = static_cast<storage::machine::script>(i); storage::machine::of(s).name == name)
-          add(s, text, hash);
-      text.clear();
-    };
-    for (std::string line; std::getline(in, line);) {
-      if (line.starts_with("== ")) {
-        keep();
-        const auto space = line.find(' ', 3);
-        name = line.substr(3, space - 3);
-        hash = line.substr(space + 1);
-      } else {
-        text += line + '\n';
-      }
+// The rules as they were released, when each call was a script: a line "== NAME SHA-1", and its text.
+inline version released_layout_4() {
+  std::ifstream in(built_path("tests/storage/layout_4/scripts.txt"));
+  std::string text = "local calls, library = {}, {}\n";
+  std::vector<storage::machine::verb> verbs;
+  bool is_open = false;
+  const auto end = [&] {
+    if (is_open) text += "end\n";
+  };
+  // A function of Lua captures at most 60 variables, and these do: what they are given is no other one.
+  const auto add = [&](const std::string& line) {
+    text += line == "return (function()" ? "return (function(KEYS, ARGV)"
+            : line == "end)()"           ? "end)(KEYS, ARGV)"
+                                         : line;
+    text += '\n';
+  };
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("== ")) {
+      add(line);
+      continue;
     }
-    keep();
+    end();
+    is_open = true;
+    const auto name = line.substr(3, line.find(' ', 3) - 3);
+    text += "calls." + name + " = function(KEYS, ARGV)\n";
+    for (std::size_t i = 0; i < storage::machine::verb_count; ++i)
+      if (const auto v = static_cast<storage::machine::verb>(i); storage::machine::about(v).function == name)
+        verbs.push_back(v);
   }
-};
+  end();
+  return {{4, text + "function library.entry(name) return calls[name] end\n"}, verbs};
+}
+
+inline void replace(std::string& text, const std::string& what, const std::string& by) {
+  const auto at = text.find(what);
+  if (at == std::string::npos) throw std::runtime_error("the rules do not say " + what);
+  text.replace(at, what.size(), by);
+}
 
 // A later version, which keeps runs under another key, and knows how they get there from layout 4.
-class later_layout_5 : public version {
-public:
-  // By which Redis knows a text.
-  using hashed = std::function<std::string(const std::string&)>;
-
-  explicit later_layout_5(const hashed& hash) : version(5) {
-    for (std::size_t i = 0; i < storage::machine::script_count; ++i) {
-      const auto s = static_cast<storage::machine::script>(i);
-      std::string text(storage::machine::of(s).text);
-      replace(text, "local layout = '4'", "local layout = '5'");
-      if (text.find("local runs = ") != std::string::npos) replace(text, "P .. ':runs'", "P .. ':starts'");
-      if (s == storage::machine::script::raise)
-        replace(text, "local steps = {}", R"lua(local steps = {[4] = function()
-  local rows = call('HGETALL', P .. ':runs')
+inline version later_layout_5() {
+  auto text = storage::machine::current_text();
+  replace(text, "layout = 4", "layout = 5");
+  replace(text, "runs = ':runs'", "runs = ':starts'");
+  replace(text, "local raises = {}", R"lua(local raises = {[4] = function(step)
+  local rows = redis.call('HGETALL', step.prefix .. ':runs')
   for i = 1, #rows, 2 do
-    call('HSET', P .. ':starts', rows[i], rows[i + 1])
-    call('HDEL', P .. ':runs', rows[i])
+    redis.call('HSET', step.prefix .. ':starts', rows[i], rows[i + 1])
+    redis.call('HDEL', step.prefix .. ':runs', rows[i])
   end
 end})lua");
-      auto known_by = hash(text);
-      add(s, std::move(text), std::move(known_by));
-    }
-  }
-
-private:
-  static void replace(std::string& text, const std::string& what, const std::string& by) {
-    const auto at = text.find(what);
-    if (at == std::string::npos) throw std::runtime_error("a script does not say " + what);
-    text.replace(at, what.size(), by);
-  }
-};
+  std::vector<storage::machine::verb> verbs;
+  for (std::size_t i = 0; i < storage::machine::verb_count; ++i)
+    verbs.push_back(static_cast<storage::machine::verb>(i));
+  return {{5, text}, verbs};
+}
 
 }  // namespace sluice::test

@@ -1,5 +1,7 @@
 // Two versions of Sluice on one store: of one layout they work side by side, of two layouts each leaves the other's
 // store alone.
+#include <fstream>
+
 #include "storage/versions.hpp"
 #include "storage/contract.hpp"
 #include "storage/raw_store.hpp"
@@ -12,13 +14,8 @@ namespace machine = sluice::storage::machine;
 
 namespace {
 
-std::string hash_in(harmed_file_world& /*unused*/, const std::string& /*text*/) { return {}; }
-std::string hash_in(harmed_redis_world& /*unused*/, const std::string& text) {
-  return harmed_redis_world::server().command({"SCRIPT", "LOAD", text}).text;
-}
-
-// What a script without arguments is told.
-std::string said_to(harmed_file_world& w, const machine::edition& known, machine::script s) {
+// What a call without arguments is told.
+std::string said_to(harmed_file_world& w, const machine::library& known, machine::verb v) {
   constexpr std::string_view prefix = "{sluice}";
   storage::sqlite::database db(w.folder.file("jobs.db"));
   storage::sqlite::keyspace keys(db, prefix);
@@ -26,9 +23,9 @@ std::string said_to(harmed_file_world& w, const machine::edition& known, machine
   std::string said;
   db.execute("BEGIN IMMEDIATE");
   keys.begin();
-  keys.begin_script(true, true);
+  keys.begin_call(true);
   try {
-    engine.run(machine::call(s), "1", "", [](const machine::item& /*unused*/) {});
+    engine.run(machine::call(v), "1", "", [](const machine::item& /*unused*/) {});
   } catch (const storage::sqlite::command_error& e) {
     said = e.message;
   }
@@ -36,10 +33,12 @@ std::string said_to(harmed_file_world& w, const machine::edition& known, machine
   db.execute("COMMIT");
   return said;
 }
-std::string said_to(harmed_redis_world& w, const machine::edition& known, machine::script s) {
+std::string said_to(harmed_redis_world& w, const machine::library& known, machine::verb v) {
   auto prefix = w.key("");
   prefix.pop_back();
-  return harmed_redis_world::server().command({"EVAL", std::string(known.of(s).text), "1", prefix, "", ""}).text;
+  auto& server = harmed_redis_world::server();
+  server.command({"FUNCTION", "LOAD", "REPLACE", known.for_redis("tried")});
+  return server.command({"FCALL", known.name_of(v, "tried"), "1", prefix, "", ""}).text;
 }
 
 // All that is stored, in some words.
@@ -71,10 +70,9 @@ std::string stored_in(harmed_redis_world& w) {
 template <class World>
 struct versions_of {
   World w;  // of this version
-  later_layout_5 later{[this](const std::string& text) { return hash_in(w, text); }};
-  released_layout_4 released;
+  version later = later_layout_5(), released = released_layout_4();
 
-  result<storage::raising> raise() { return storage::raise_layout(w.url(), &w.clock, &later.known()); }
+  result<storage::raising> raise() { return storage::raise_layout(w.url(), &w.clock, &later.known); }
   std::shared_ptr<const sluice::clock> time() { return {std::shared_ptr<void>(), &w.clock}; }
 };
 
@@ -88,16 +86,16 @@ error why(world& w, const storage::request& r) {
 
 #define ON_STORES_OF_VERSIONS(name) TEMPLATE_TEST_CASE(name, "[contract]", harmed_file_world, harmed_redis_world)
 
-ON_STORES_OF_VERSIONS("Every released script refuses a store of a later layout and writes nothing") {
+ON_STORES_OF_VERSIONS("Every released call refuses a store of a later layout and writes nothing") {
   versions_of<TestType> v;
   put_all(v.w, {"a", "b"});
   claim_one(v.w);
   REQUIRE(v.raise().ok());
   const auto before = stored_in(v.w);
-  REQUIRE(v.released.scripts().size() >= 38);
-  for (const auto s : v.released.scripts()) {
-    CAPTURE(machine::of(s).name);
-    const auto said = said_to(v.w, v.released.known(), s);
+  REQUIRE(v.released.verbs.size() >= 38);
+  for (const auto verb : v.released.verbs) {
+    CAPTURE(machine::about(verb).name);
+    const auto said = said_to(v.w, v.released.known, verb);
     CAPTURE(said);
     CHECK(said.find("LAYOUT 5 4") != std::string::npos);
   }
@@ -105,18 +103,18 @@ ON_STORES_OF_VERSIONS("Every released script refuses a store of a later layout a
   CHECK(untouched);
 }
 
-ON_STORES_OF_VERSIONS("Every script of a later layout but the one that raises refuses a store and writes nothing") {
+ON_STORES_OF_VERSIONS("Every call of a later layout but the one that raises refuses a store and writes nothing") {
   versions_of<TestType> v;
   put_all(v.w, {"a", "b"});
   claim_one(v.w);
   beat(v.w, serving("s1", {"default:1"}));
   const auto before = stored_in(v.w);
-  for (const auto s : v.later.scripts()) {
-    CAPTURE(machine::of(s).name);
-    if (s != machine::script::raise) CHECK(said_to(v.w, v.later.known(), s).find("LAYOUT 4 5") != std::string::npos);
+  for (const auto verb : v.later.verbs) {
+    CAPTURE(machine::about(verb).name);
+    if (verb != machine::verb::raise) CHECK(said_to(v.w, v.later.known, verb).find("LAYOUT 4 5") != std::string::npos);
   }
   for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::read_only}) {
-    const auto opened = storage::open_store(v.w.url(), &v.w.clock, mode, &v.later.known());
+    const auto opened = storage::open_store(v.w.url(), &v.w.clock, mode, &v.later.known);
     REQUIRE_FALSE(opened.ok());
     CHECK(opened.error().code == errc::storage_older);
     CHECK(opened.error().message.find("sluice upgrade") != std::string::npos);
@@ -156,7 +154,7 @@ ON_STORES_OF_VERSIONS("Who is connected while the layout is raised is refused an
     CHECK(again.error().code == errc::storage_newer);
   }
 
-  world later(v.w.url(), true, &v.later.known());
+  world later(v.w.url(), true, &v.later.known);
   CHECK(counts(later).processing == 1);
   CHECK(counts(later).quarantined == 0);
   CHECK(get(later, "a").fence == a.fence);
@@ -193,7 +191,7 @@ ON_STORES_OF_VERSIONS("The first server alone raises a store and names whom it w
   versions_of<TestType> v;
   put_all(v.w, {"a"});
   beat(v.w, serving("s1", {"default:1"}));
-  const auto open = [&] { return storage::open_shared_store_for_server(v.w.url(), v.time(), &v.later.known()); };
+  const auto open = [&] { return storage::open_shared_store_for_server(v.w.url(), v.time(), &v.later.known); };
   const auto waits = open();
   REQUIRE_FALSE(waits.ok());
   CHECK(waits.error().code == errc::storage_older);
@@ -201,7 +199,7 @@ ON_STORES_OF_VERSIONS("The first server alone raises a store and names whom it w
   CHECK(refusal(v.w, storage::queues_request{}) == errc::none);
 
   leave(v.w, server_id("s1"));
-  const auto client = storage::open_shared_store(v.w.url(), v.time(), open_mode::may_make, &v.later.known());
+  const auto client = storage::open_shared_store(v.w.url(), v.time(), open_mode::may_make, &v.later.known);
   REQUIRE_FALSE(client.ok());  // who only enqueues raises nothing
   CHECK(client.error().code == errc::storage_older);
   CHECK(refusal(v.w, storage::queues_request{}) == errc::none);
@@ -245,7 +243,7 @@ ON_STORES_OF_VERSIONS("Whoever puts something into a store that says no layout s
 
 ON_STORES_OF_VERSIONS("Versions of one layout go on with what the other began") {
   versions_of<TestType> v;
-  world released(v.w.url(), true, &v.released.known());
+  world released(v.w.url(), true, &v.released.known);
   const auto pass = [&](duration d) {
     v.w.clock.advance(d);
     released.clock.advance(d);
@@ -281,4 +279,8 @@ ON_STORES_OF_VERSIONS("Versions of one layout go on with what the other began") 
   const auto found = one.store().audit();
   REQUIRE(found.ok());
   CHECK(found->empty());
+}
+
+TEST_CASE("The rules of this layout are kept for the tests of later ones", "[.freeze]") {
+  std::ofstream("rules.lua") << machine::current_text();
 }

@@ -22,7 +22,7 @@ private:
 class world {
 public:
   // `known`: of another version of Sluice.
-  explicit world(std::string url, bool survives_reopening = true, const storage::machine::edition* known = nullptr)
+  explicit world(std::string url, bool survives_reopening = true, const storage::machine::library* known = nullptr)
       : survives_reopen(survives_reopening), url_(std::move(url)), known_(known) {
     reopen();
   }
@@ -53,7 +53,7 @@ public:
 
 private:
   std::string url_;
-  const storage::machine::edition* known_;
+  const storage::machine::library* known_;
   std::unique_ptr<storage::store> store_;
 };
 

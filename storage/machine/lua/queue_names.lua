@@ -1,3 +1,0 @@
--- Reads.
--- Answer: the names of all queues.
-return call('SMEMBERS', queues)

@@ -1,0 +1,39 @@
+-- Adds or changes a definition.
+-- ARGV[3]: resource; [4]: text; [5]: permits, or empty; [6]: the configuration that says so, or empty.
+-- Answer: unchanged, added or changed; the hint.
+-- Invariants: who fits under a higher limit is woken; what waits in lines of a limiter is looked at again; a changed
+-- definition makes a new version of the limiter.
+function calls.define(step)
+  local args = step.args
+  admissions.check_throttlers(step)
+  local resource, said, permits, config = args[3], args[4], args[5], args[6]
+  if config ~= '' and call('HGET', step.keys.configs, resource) == config then return {'unchanged', ''} end
+  local before, limit_before = call('HGET', step.keys.definitions, resource),
+    call('HGET', step.keys.limits, resource) or ''
+  base.say_layout(step)
+  if config ~= '' then call('HSET', step.keys.configs, resource, config) end
+  if before == said and limit_before == permits then return {'unchanged', ''} end
+  call('HSET', step.keys.definitions, resource, said)
+  if permits == '' then
+    call('HDEL', step.keys.limits, resource)
+  else
+    call('HSET', step.keys.limits, resource, permits)
+  end
+  -- What was decided by the old one is not carried out any more.
+  if before and permits == '' then
+    local version, rest = match(call('HGET', step.keys.limiters, resource) or '0 0:', '^(%d+)( .*)$')
+    if version then call('HSET', step.keys.limiters, resource, base.int_text(version + 1) .. rest) end
+  end
+  if admissions.limit_of(step, resource) then
+    waiting.pass_on(step, resource)
+  else
+    local function open(line_of_it)
+      call('ZADD', step.keys.next_checks, step.now_text, line_of_it)
+      hints.has_work(step, '@')
+    end
+    if call('ZSCORE', step.keys.waiting, resource) then open(resource) end
+    local of_keys = call('ZRANGE', step.keys.waiting, '[' .. resource .. '/', '(' .. resource .. '0', 'BYLEX')
+    for _, line_of_key in ipairs(of_keys) do open(line_of_key) end
+  end
+  return {before and 'changed' or 'added', hints.finish(step)}
+end

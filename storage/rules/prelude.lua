@@ -1,0 +1,9 @@
+-- What Redis and Lua give to the library, as its own locals: a global is looked for in two tables at each use. Redis
+-- has none of it while it loads a library, so the first call fetches it (base.fetch_prelude). Nothing else is assigned
+-- to by a function and lives on behind its call.
+local function fetch()
+  return redis.call, redis.pcall, redis.acl_check_cmd, string, string.match, string.sub, string.byte, string.format,
+         table, math, tonumber, ipairs, pairs, next, unpack, type, setmetatable, error
+end
+local call, pcall, may_run, string, match, sub, byte, format, table, math, tonumber
+local ipairs, pairs, next, unpack, type, setmetatable, error
