@@ -1,5 +1,6 @@
 #include "client/asking.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <thread>
 
@@ -44,6 +45,9 @@ storage::shared_store::answers ask(storage::shared_store& of, const storage::sha
         if (changed->code == errc::illegal_transition)
           answers[i] = error{errc::unknown_outcome, std::string(changed->message)};
       }
+      // A store that is full refuses before it looks what is there already.
+      if (auto* stored = std::get_if<storage::enqueue_answer>(&answers[i]); stored && unknown[i])
+        std::replace(stored->each.begin(), stored->each.end(), errc::storage_full, errc::unknown_outcome);
       const auto* failed = std::get_if<error>(&answers[i]);
       if (!failed) continue;
       unknown[i] = unknown[i] || failed->code == errc::unknown_outcome;

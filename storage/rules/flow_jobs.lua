@@ -31,6 +31,7 @@ function flow_jobs.read_new(step, at, last)
   while at <= last do
     local key = step.args[at + 5]
     ids[#ids + 1] = step.args[at]
+    step.new_jobs.named[step.args[at]] = true  -- all of a call from its beginning on, as when it is asked again
     if key ~= '' then named_keys[#named_keys + 1] = key end
     at = at + flow_job_values + tonumber(step.args[at + flow_job_values - 1])
   end
@@ -131,7 +132,6 @@ function flow_jobs.plan_new(step, at)
   local id, queue, delay, record = step.args[at], step.args[at + 1], tonumber(step.args[at + 2]), step.args[at + 3]
   local o, key, count = options_of(step, step.args[at + 4]), step.args[at + 5], tonumber(step.args[at + 6])
   local behind = at + flow_job_values + count
-  step.new_jobs.named[id] = true
   local there = step.new_jobs.mine[id] or step.new_jobs.stored[id]
   if there and not step.new_jobs.mine[id] and places.is_half_stored(step, id, there) then there = nil end
   if there and o.group then

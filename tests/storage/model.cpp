@@ -298,6 +298,7 @@ errc model::settle_one(const storage::settlement& end) {
   if (end.progress) j->seen.progress = end.progress;
   if (end.failure) ++j->failures;
   if (succeeded_now && !end.next.empty()) free_key(*j);  // the next may have it
+  name(end.next);
   if (succeeded_now)
     for (const auto& next : end.next)
       if (const auto came = enqueue_one(next);

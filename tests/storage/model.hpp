@@ -152,6 +152,7 @@ private:
 
   // Flow.
   void begin_step();
+  void name(const std::vector<prepared_job>& jobs);
   void end_step();
   void tell_ends();  // of all that ended in this step
   void let_go(const std::string& name, job_state as);
@@ -283,7 +284,7 @@ private:
   std::vector<ending> ended_;           // by this step, and not told yet
   std::vector<ending> ended_runs_;      // as ended_; they are told behind the others
   std::set<std::string> ending_;        // to those that this step stores they have not ended
-  std::set<std::string> named_;         // by this step as new
+  std::set<std::string> named_;         // by the call of this step as new
   known_jobs met_too_late_;             // by this claim
   std::vector<ending> owed_;            // ends that are told by the next promote
   std::set<std::string> owed_cancels_;  // of groups

@@ -26,6 +26,10 @@ void model::begin_step() {
   ending_.clear();
   named_.clear();
 }
+void model::name(const std::vector<prepared_job>& jobs) {
+  for (const auto& job : jobs)
+    named_.insert(job.id.value);
+}
 void model::end_step() {
   tell_ends();
   pass_on_freed();
@@ -395,7 +399,6 @@ std::pair<errc, std::optional<model::note>> model::enqueue_one(const prepared_jo
   using what = note::what;
   const auto& flow = flow_of(wanted);
   const auto content = decode_content(wanted.id, wanted.record).value();
-  named_.insert(wanted.id.value);
   if (const auto* stored = find(wanted.id)) {
     if (!flow.group.empty() && stored->group != flow.group.value)
       return {errc::id_conflict, note{what::other_group, stored->group}};
@@ -488,6 +491,7 @@ storage::enqueue_answer model::store_all_or_none(const storage::enqueue_request&
   const auto carry_out = [&](model& m) {
     answer = {};
     m.begin_step();
+    m.name(r.jobs);
     for (const auto& wanted : r.jobs) {
       const auto [code, more] = m.enqueue_one(wanted);
       if (more) answer.notes[answer.each.size()] = *more;
@@ -533,6 +537,7 @@ storage::enqueue_answer model::apply(const storage::enqueue_request& r) {
   if (r.all_or_none) return store_all_or_none(r);
   storage::enqueue_answer answer;
   begin_step();
+  name(r.jobs);
   for (const auto& wanted : r.jobs) {
     const auto [code, more] = enqueue_one(wanted);
     if (more) answer.notes[answer.each.size()] = *more;

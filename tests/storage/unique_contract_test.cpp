@@ -354,6 +354,23 @@ ON_EACH_STORE("uni-1 Of two in one call that would replace each other one is sto
   audit(w);
 }
 
+ON_EACH_STORE(
+    "uni-1 A call that is asked again gives no new delay to a job that it stored itself behind the one it delayed") {
+  CHECK(put_key(w, "a", {.delay = 1min}) == "stored");
+  const auto ask_both = [&] {
+    return put_jobs(w, {keyed("c", {.then = when_taken::extend, .delay = 1min}),
+                        keyed("d", {.then = when_taken::replace, .delay = 1min})});
+  };
+  const auto told = ask_both();
+  CHECK(report(told, 0) == "extended a");
+  CHECK(report(told, 1) == "replaced a");
+  const auto due = get(w, "d").due_at;
+  w.clock.advance(1s);
+  CHECK(report(ask_both(), 0) == "duplicate d");
+  CHECK(get(w, "d").due_at == due);
+  audit(w);
+}
+
 ON_EACH_STORE("uni-5 A key until the start is taken again by a job that a throttler did not let in") {
   const key_words until_start{.until = unique_until::start};
   REQUIRE(define(w, "semaphore:s", 1) == defined::added);

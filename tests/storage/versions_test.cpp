@@ -2,11 +2,11 @@
 // store alone.
 #include <fstream>
 
-#include "storage/versions.hpp"
 #include "storage/contract.hpp"
 #include "storage/raw_store.hpp"
 #include "storage/shared_store.hpp"
 #include "storage/sqlite/script_engine.hpp"
+#include "storage/versions.hpp"
 
 using namespace sluice;
 using namespace sluice::test;

@@ -4,20 +4,23 @@
 -- Refused as a whole when memory is out.
 function calls.enqueue(step)
   local args = step.args
-  -- One job, due now, of a queue that has got jobs in this minute already, and is known so: what most calls are. It is
+  -- One job, due now, of a queue that has got jobs in this minute already: what most calls are. It is
   -- told apart from all others since making what they need takes longer than storing it; store_new says what holds.
   if step.stored[1] and #args == 6 and args[5] == '0' then
     local id, queue, record = args[3], args[4], args[6]
     local row = totals.with_more_enqueued(step, call('HGET', step.keys.totals, queue) or '', 1)
-    local ready = places.line(step, 'ready', queue)
-    if row then call('ZCARD', ready) end
-    local place = row and base.int_text(numbers.draw(step, 1))
-    if row and call('HSETNX', step.keys.jobs, id, record) == 1 then
-      call('HSET', step.keys.totals, queue, row)
-      call('ZADD', ready, place, id)
-      numbers.keep_number(step)
-      pcall('PUBLISH', step.keys.channel, args[2] .. ' ' .. queue)
-      return {''}
+    if row then
+      local ready = places.line(step, 'ready', queue)
+      call('ZCARD', ready)
+      local place = base.int_text(numbers.draw(step, 1))
+      call('SADD', step.keys.queues, queue)
+      if call('HSETNX', step.keys.jobs, id, record) == 1 then
+        call('HSET', step.keys.totals, queue, row)
+        call('ZADD', ready, place, id)
+        numbers.keep_number(step)
+        pcall('PUBLISH', step.keys.channel, args[2] .. ' ' .. queue)
+        return {''}
+      end
     end
   end
 
