@@ -5,7 +5,10 @@
 namespace sluice::storage {
 namespace {
 
-error none_stored(const error& why) { return {why.code, cat(why.message, "; none of these was stored")}; }
+error none_stored(const error& why) {
+  if (why.code == errc::unknown_outcome) return why;
+  return {why.code, cat(why.message, "; none of these was stored")};
+}
 
 // Of an answer that is no error.
 result<std::vector<job_id>> ids_or_fault(std::vector<job_id> ids, const enqueue_answer& told) {

@@ -73,6 +73,9 @@ call call_for(const part& some) {
 }
 
 void read_stored(steps& x, const places& some, const item& reply) {
+  if (reply.size() != some.size())  // which was no answer to this
+    for (const auto& p : some)
+      *p.into = error{errc::unknown_outcome, "the store answered something else"};
   for (std::size_t i = 0; i < some.size() && i < reply.size(); ++i) {
     const auto stored = reply[i].text();
     if (stored.empty()) made_work(x, *some[i].job);

@@ -21,7 +21,7 @@ constexpr auto refused = when_full::refused;
 
 // In the order of `verb`.
 constexpr std::array<known_verb, verb_count> verbs{{
-    {"open", writes, refused},
+    {"open", writes},
     {"enqueue", promises, refused},
     {"enqueue_flow", promises, refused},
     {"claim", effect::may_find_nothing},
@@ -53,7 +53,7 @@ constexpr std::array<known_verb, verb_count> verbs{{
     {"acquire_permits", writes},
     {"read_limiter", reads},
     {"update_limiter", writes},
-    {"define", promises, refused},
+    {"define", promises},
     {"undefine", promises},
     {"throttlers", reads},
     {"throttler", reads},
@@ -162,16 +162,16 @@ std::string library::name_of(verb v, std::string_view loaded_as) const {
 }
 
 std::string library::for_redis(std::string_view loaded_as) const {
-  auto all = cat("#!lua name=", name_, "\n", text_, "local function add(name, its, writes, flags)\n",
-                 "  local callback = library.entry(its, writes)\n  if callback then\n    ",
+  auto all = cat("#!lua name=", name_, "\n", text_, "local function add(name, its, flags)\n",
+                 "  local callback = library.entry(its)\n  if callback then\n    ",
                  "redis.register_function({function_name = name, callback = callback, flags = flags})\n  end\nend\n");
   for (std::size_t i = 0; i < verb_count; ++i) {
     const auto& v = verbs[i];
     const bool looks = v.does == effect::reads;
-    all += cat("add('", name_of(static_cast<verb>(i), loaded_as), "', '", v.function, "', ", looks ? "false" : "true",
-               looks               ? ", {'no-writes'})\n"
-               : v.full == refused ? ", {})\n"
-                                   : ", {'allow-oom'})\n");
+    all += cat("add('", name_of(static_cast<verb>(i), loaded_as), "', '", v.function, "', ",
+               looks               ? "{'no-writes'})\n"
+               : v.full == refused ? "{})\n"
+                                   : "{'allow-oom'})\n");
   }
   return all;
 }

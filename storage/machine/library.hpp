@@ -105,7 +105,7 @@ inline constexpr std::uint64_t first_layout = 4;
 // The rules of one version of Sluice. There is one, but in tests of how two get on.
 class library {
 public:
-  // `text` defines library.entry(NAME, WRITES), which answers the function of that name, or nil when it has none.
+  // `text` defines library.entry(NAME), which answers the function of that name, or nil when it has none.
   library(std::uint64_t layout, std::string text);
 
   std::uint64_t layout() const { return layout_; }

@@ -92,9 +92,8 @@ result<std::string> find_library(connection& c, const machine::library& known, s
   if (said)
     if (auto as = read_loaded_as(said->root(), known); !as.empty()) return as;
   const auto& why = said ? loaded.error().message : said.error().message;
-  const auto code = read_refusal(why).code;
   return error{
-      code == errc::storage_damaged ? errc::storage_unavailable : code,
+      read_refusal(why).code == errc::storage_busy ? errc::storage_busy : errc::storage_unavailable,
       cat("the library of Sluice's rules is not there, and cannot be loaded: ", printable(why, 300),
           why.starts_with("NOPERM") ? "; the user needs the rights function|list and function|load, or function|list "
                                       "alone where somebody else has loaded it"
@@ -213,7 +212,8 @@ bool exchange::finish(steady_point deadline) {
     if (!found) {
       for (auto& s : again)
         s.failed(found.error());
-      return stay && !connection_.is_broken();
+      why_not_stay = found.error().message;  // an answer to what was asked last may come yet
+      return false;
     }
     log::info("Redis had lost the library of Sluice's rules; it is there again");
     loaded_as_ = std::move(*found);

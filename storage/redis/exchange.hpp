@@ -13,8 +13,8 @@ namespace sluice::storage::redis {
 // How long so many bytes may take: 1 MiB a second is the slowest link of use.
 inline duration time_for(std::uint64_t bytes) { return duration(static_cast<std::int64_t>(bytes)); }
 
-// As what Redis has the library, loaded if it is not there: see machine::library::for_redis. Not there, and this user
-// may not load it: invalid_argument.
+// As what Redis has the library, loaded if it is not there: see machine::library::for_redis. Not there, and not to be
+// loaded: storage_unavailable, or storage_busy.
 result<std::string> find_library(connection& c, const machine::library& known, steady_point deadline);
 
 class exchange final : public machine::steps {

@@ -115,7 +115,7 @@ public:
         [&](const machine::item& reply) { said = machine::read_raising(reply, known_.layout()); },
         steady_clock::now() + slice_timeout);
     if (!done) return done.error();
-    if (said.from == 0) return not_there();
+    if (said.from == 0) return not_there(*link_);
     if (said.from < said.to && said.waits_for.empty())
       log::info("raised the store at Redis ", to_string(link_->server), ", database ", where_.db, ", prefix ",
                 where_.prefix, " from layout ", said.from, " to ", said.to);
@@ -155,6 +155,8 @@ private:
     const auto deadline = steady_clock::now() + connect_timeout;
     auto opened = open_link(where_, deadline, stop_);
     if (!opened) return opened.error();
+    if (mode_ != open_mode::may_make)  // what is only looked for is not written to
+      if (auto there = look_for_store(*opened, deadline); !there) return there;
     auto found = find_library(*opened->at, known_, deadline);
     if (!found)
       return error{found.error().code, cat("Redis at ", to_string(opened->server), ": ", found.error().message)};
@@ -184,30 +186,27 @@ private:
     return done;
   }
 
-  error not_there() const {
-    return {errc::not_found, cat("there is no store at Redis ", to_string(link_->server), ", database ", where_.db,
+  error not_there(const link& l) const {
+    return {errc::not_found, cat("there is no store at Redis ", to_string(l.server), ", database ", where_.db,
                                  ", prefix ", where_.prefix)};
   }
 
-  result<void> take_up(steady_point deadline) {
-    if (raises_) return {};
-    if (mode_ == open_mode::may_make) return make_ours(deadline);
-    const auto found = ask(*link_->at, {"GET", cat(prefix_, ":schema")}, deadline);
+  result<void> look_for_store(const link& l, steady_point deadline) {
+    const auto found = ask(*l.at, {"GET", cat(prefix_, ":schema")}, deadline);
     if (!found)
-      return error{errc::storage_unavailable, cat("Redis at ", to_string(link_->server), ": ", found.error().message)};
+      return error{errc::storage_unavailable, cat("Redis at ", to_string(l.server), ": ", found.error().message)};
     const auto layout = found->root().text();
     if (layout.empty() && was_there_)
-      return error{errc::storage_unavailable, cat("Redis at ", to_string(link_->server), " has lost the store")};
-    if (layout.empty()) return not_there();
+      return error{errc::storage_unavailable, cat("Redis at ", to_string(l.server), " has lost the store")};
+    if (layout.empty()) return not_there(l);
     was_there_ = true;
-    if (mode_ != open_mode::read_only) return make_ours(deadline);
-    if (layout == std::to_string(known_.layout())) return {};
+    if (raises_ || layout == std::to_string(known_.layout())) return {};
     return *machine::unknown_layout(cat("LAYOUT ", layout, " ", known_.layout()), cat("prefix ", prefix_));
   }
 
-  // A full Redis still settles what was begun.
-  result<void> make_ours(steady_point deadline) {
-    auto made = ask_one(
+  result<void> take_up(steady_point deadline) {
+    if (raises_ || mode_ == open_mode::read_only) return {};
+    return ask_one(
         machine::call(machine::verb::open),
         [this](const machine::item& said) {
           if (said.text() == "MADE")
@@ -215,8 +214,6 @@ private:
                       where_.prefix);
         },
         deadline);
-    if (!made && made.error().code == errc::storage_full) return {};
-    return made;
   }
 
   bool move_to_quarantine(const std::vector<exchange::broken_record>& broken, steady_point deadline) {

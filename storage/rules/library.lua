@@ -1,7 +1,6 @@
 -- What a store is asked, by name: the functions of the library as Redis and the embedded store call them.
 
--- `writes`: whether the call may write. What would keep it from drawing numbers raises before its first write.
-function library.entry(name, writes)
+function library.entry(name)
   local carry_out = calls[name]
   return carry_out and function(KEYS, ARGV)
     base.fetch_prelude()
@@ -10,8 +9,6 @@ function library.entry(name, writes)
     local step = base.begin(KEYS, ARGV)
     if name == 'raise' then return carry_out(step) end  -- which is for stores of another layout
     refused = base.refusal_of_layout(step)
-    if refused then return refused end
-    if writes and not step.last_number then return end
-    return carry_out(step)
+    return refused or carry_out(step)
   end
 end

@@ -2,8 +2,8 @@
 
 -- Behind what is no number there is none.
 function numbers.read_last(said) return tonumber(match(said, '^%d+$')) or math.huge end
--- What is no text is an error, which comes before a call writes (library.lua).
-function fresh.last_number(step) return numbers.read_last(call('GET', step.keys.number_key) or '0') end
+-- Where no text stands: the first one, or behind what is none.
+function fresh.last_number(step) return call('EXISTS', step.keys.number_key) == 1 and math.huge or 0 end
 -- A double counts by ones up to 2^53, and no step draws as many as are left then.
 function fresh.can_draw(step) return math.max(step.last_number, step.now) < 2 ^ 52 end
 -- For whoever writes before it draws: raises now.

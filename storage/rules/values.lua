@@ -109,21 +109,21 @@ function values.remember(step, p, fence, attempt, claimed, server, how)
   -- The errors of the oldest are cut in their middle, as many as it takes; and if that is not enough, the oldest go.
   local longest_cut, kept_at_each_end = 1100, 512  -- what was cut is short enough never to be cut again
   local function cut(row)
-    local at, error, behind = match(row, '^%d+ %d+ %d+ %d+ ()'), nil, nil
+    local at, said, behind = match(row, '^%d+ %d+ %d+ %d+ ()'), nil, nil
     for _ = 1, 2 do  -- its server and its cause
       if at then _, at = values.text_at(row, at) end
     end
-    if at then error, behind = values.text_at(row, at) end
-    if not error or #error <= longest_cut then return row end
+    if at then said, behind = values.text_at(row, at) end
+    if not said or #said <= longest_cut then return row end
     local function is_inside(i)  -- of a character
-      local b = byte(error, i)
+      local b = byte(said, i)
       return b >= 128 and b < 192
     end
-    local last, first = kept_at_each_end, #error - kept_at_each_end + 1
+    local last, first = kept_at_each_end, #said - kept_at_each_end + 1
     while last > 0 and is_inside(last + 1) do last = last - 1 end
-    while first < #error and is_inside(first) do first = first + 1 end
-    return sub(row, 1, at - 1) .. values.text(sub(error, 1, last) .. ' ... (' .. first - last - 1 ..
-                                                     ' bytes were cut) ... ' .. sub(error, first)) .. sub(row, behind)
+    while first < #said and is_inside(first) do first = first + 1 end
+    return sub(row, 1, at - 1) .. values.text(sub(said, 1, last) .. ' ... (' .. first - last - 1 ..
+                                                     ' bytes were cut) ... ' .. sub(said, first)) .. sub(row, behind)
   end
   local rows, size, at = {}, #p.ended_runs, 1
   while at and at <= #p.ended_runs do rows[#rows + 1], at = values.text_at(p.ended_runs, at) end

@@ -62,7 +62,10 @@ script_engine::script_engine(keyspace& keys, std::string_view prefix, bounds mos
   lua_setfield(state_, -2, "__index");
   lua_setmetatable(state_, LUA_GLOBALSINDEX);
   lua_sethook(state_, on_count, LUA_MASKCOUNT, counted_at_once);
-  if (lua_cpcall(state_, on_load, this) != 0) raise_failed("the library");
+  if (lua_cpcall(state_, on_load, this) == 0) return;
+  const std::string why(lua_isstring(state_, -1) ? text_at(state_, -1) : "it failed");
+  lua_close(state_);
+  throw command_error{cat("the library: ", known_.with_places(why))};
 }
 
 script_engine::~script_engine() { lua_close(state_); }
@@ -214,8 +217,7 @@ int script_engine::on_load(lua_State* state) {
     const auto& verb = machine::about(static_cast<machine::verb>(i));
     lua_pushvalue(state, -1);
     push(state, verb.function);
-    lua_pushboolean(state, verb.does != machine::effect::reads);
-    lua_call(state, 2, 1);
+    lua_call(state, 1, 1);
     me.functions_[i] = luaL_ref(state, LUA_REGISTRYINDEX);
   }
   return 0;

@@ -346,12 +346,14 @@ private:
       s.failed({errc::storage_busy, "others were kept from renewing; look again"});
       return false;
     }
-    if (machine::needs_room(s.what.what()) && !has_room()) {
+    const bool is_full = may_write && machine::needs_room(s.what.what()) && !has_room();
+    keys_->begin_call(may_write && !is_full);
+    try {
+      engine_->run(s.what, instant_, {}, s.read);
+    } catch (const command_error&) {
+      if (!is_full || !keys_->wanted_to_write()) throw;
       s.failed({errc::storage_full, cat(path_, " holds as much as max_pages allows")});
-      return false;
     }
-    keys_->begin_call(may_write);
-    engine_->run(s.what, instant_, {}, s.read);
     return keys_->has_published();
   }
 

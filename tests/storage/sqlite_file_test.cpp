@@ -169,6 +169,7 @@ TEST_CASE("A full store refuses new jobs and keeps the others", "[sqlite]") {
   CHECK(counts(w).enqueued == n);
   CHECK(look(w, "fill" + std::to_string(n)).code == errc::not_found);
   CHECK(why_not_stored(w, enqueue_of("more", text_of(100'000))) == errc::storage_full);  // and again
+  CHECK(why_not_stored(w, enqueue_of("fill0", text_of(5'000))) == errc::none);           // it is there
   CHECK(get(w, "fill0").args == text_of(5'000));
   audit(w);
 }
