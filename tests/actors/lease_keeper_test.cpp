@@ -32,11 +32,13 @@ TEST_CASE("leases are renewed although the store is at something else and more o
   run->about.type = job_type("work");
   run->about.fence.value = 1;
   e->queue("default", w.options.queues.at("default")).pool->runs.hold({run});
+  const auto owners = e.use_count();
   e->keeper->notice(std::chrono::steady_clock::now());
   way.passing.wait_entered(1);
   CHECK(way.passing.batches == std::vector<std::size_t>{1});
   e->keeper->halt();
   g.set(true);
+  CHECK(eventually([&] { return e.use_count() == owners; }));  // or the store's own thread would be the last to have it
 }
 
 TEST_CASE("a callback on a stop token that does not return keeps no lease from being renewed") {
