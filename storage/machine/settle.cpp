@@ -70,8 +70,7 @@ void ask(steps& x, const settle_request& r, answer& into) {
   do {
     const auto some = part_of(r.runs, from);
     const bool claims = r.next && r.next->free + r.next->ahead > 0 && from + some == count;
-    const auto& first = r.runs.empty() ? settlement{} : r.runs[from];
-    const bool carries = first.end == run_end::succeeded && !first.next.empty();  // then it stands alone
+    const bool carries = some > 0 && r.runs[from].end == run_end::succeeded && !r.runs[from].next.empty();
     call c(carries ? verb::settle_with_jobs : verb::settle);
     add(c, r.runs.data() + from, r.runs.data() + from + some);
     if (claims) add(c, *r.next);
