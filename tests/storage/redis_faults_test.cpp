@@ -164,6 +164,8 @@ TEST_CASE("A call whose first part Redis refuses as it lost the library stores n
   }
   done = true;
   nemesis.join();
+  // A store that was refused too often waits before it connects again.
+  ask_until<storage::queues_answer>(w.store(), storage::queues_request{});
   // Who was stored before its parent would not wait for it.
   CHECK(counts(w).enqueued == 1);
   audit(w);
