@@ -87,7 +87,7 @@ local function check_state(step, id, queue, kind, score, losses)
   else
     local a = admission_in(step, id)
     if a and a.at ~= '' then wrong(step, 'job ', id, ' waits for ', a.at, ' but is ', kind) end
-    if a and a ~= admissions.no_admission and mending.is_final_kind(kind) then
+    if a and a ~= admissions.no_admission and places.is_final(kind) then
       wrong(step, 'job ', id, ' is ', kind, ' and has to do with a throttler')
     end
   end
@@ -362,7 +362,7 @@ end
 
 function look.kept_bytes(step, its, value)
   local kind, queue = match(its, '^(%l+):(.*)$')
-  if kind ~= 'quarantined' and not mending.is_final_kind(kind or '') or
+  if kind ~= 'quarantined' and not places.is_final(kind or '') or
      call('SISMEMBER', step.keys.queues, queue) == 0 then
     wrong(step, 'what the jobs of ', its, ' weigh is kept, and there is no such line')
   elseif not match(value, '^%d+ %d+ %d+$') then wrong(step, 'what the jobs of ', its,

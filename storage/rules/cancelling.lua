@@ -19,9 +19,7 @@ end
 function cancelling.end_before_begin(step, asked)
   local ids = {}
   for i, one in ipairs(asked) do ids[i] = one.id end
-  local histories, had = many('HMGET', step.keys.history, ids), admissions.admissions_of(step, ids)
-  local ended, finals, changed, inline_permits, is_final = {}, {}, {}, {}, {}
-  local leaving, entering = lists.grouped(), lists.grouped()
+  local histories = many('HMGET', step.keys.history, ids)
   for i, one in ipairs(asked) do
     local id, run, p = one.id, one.run, values.read_history(histories[i])
     if p then
@@ -29,21 +27,13 @@ function cancelling.end_before_begin(step, asked)
       values.remember(step, p, run.fence, run.attempt, run.started, run.server, values.text('cancelled') ..
                       values.text('') .. waited)
       p.reason, p.attempt = values.reason_of_cancelled(p), run.attempt - 1
-      ended[#ended + 1], finals[#finals + 1], is_final[id] = id, {id, 'd'}, true
-      if run.permits ~= '' then inline_permits[#ended] = run.permits end
-      changed[#changed + 1], changed[#changed + 2] = id, values.write_history(p)
+      changes.end_run(step, id, run.permits, not values.has_no_admission(run), true)
+      changes.end_for_good(step, id, 'd')
+      changes.set_history(step, id, p)
       totals.count_jobs(step, run.queue, 'deleted', 1)
-      lists.add_one(leaving, base.sorted(step, places.line(step, 'processing', run.queue)), id)
-      lists.add_two(entering, base.sorted(step, places.line(step, 'deleted', run.queue)), step.now_text, id)
+      changes.leave(step, places.line(step, 'processing', run.queue), id)
+      changes.enter(step, places.line(step, 'deleted', run.queue), step.now_text, id)
     end
   end
-  if step.has_flow then continuations.plan_ends(step, finals) end
-  totals.keep_totals(step, step.job_counts)
-  lists.each_list(entering, 'ZADD')
-  lists.each_list(leaving, 'ZREM')
-  many('HDEL', step.keys.runs, ended)
-  many('HSET', step.keys.history, changed)
-  if step.has_flow then continuations.carry_out_ends(step) end
-  numbers.keep_number(step)
-  waiting.give_back(step, ended, had, inline_permits, is_final)
+  changes.commit(step)
 end

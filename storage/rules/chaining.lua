@@ -114,12 +114,12 @@ local function take_followers(step, c, chain, plan, by)
     local record, p = records[i], values.read_history(histories[i])
     local kind, its_queue = values.names_of(record or '')
     if kind ~= plan.kind or its_queue ~= c.queue or not p or places.is_suspect(p.losses) then return end
-    if step.has_flow and continuations.must_not_start(step, id, p, c.over) then return end
+    if step.has_flow and continuations.must_not_start(step, id, p) then return end
     if not claiming.has_space_for(c, record, histories[i]) then return end
     c.had[id] = admitted[id]
     local key = keys.wait_line(step, c.queue, resource)
-    table.insert(chain.places, claiming.take(c, id, record, histories[i], p.attempt, key))
-    lists.add_one(c.leaving, base.sorted(step, places.line(step, 'throttled', c.queue)), id)
+    table.insert(chain.places, claiming.take(step, c, id, record, histories[i], p.attempt, key))
+    changes.leave(step, places.line(step, 'throttled', c.queue), id)
     c.skipped[resource] = (c.skipped[resource] or 0) + 1
   end
 end

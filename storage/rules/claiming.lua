@@ -37,7 +37,7 @@ local function claimed_before(step, server, queue, op)
   table.sort(found, function(a, b) return a.fence < b.fence end)
   local answer, ids_found, has_already = {'', '', 0, has_waiting_suspect(step, queue), 0, '', 0, ''}, {}, {}
   for i, f in ipairs(found) do ids_found[i] = f.id end
-  local had = endings.admissions_if_any(step, ids_found)
+  local had = admissions.admissions_of(step, ids_found)
   for i, f in ipairs(found) do
     local n, a = #answer, had[f.id]
     if a then has_already[#has_already + 1] = admissions.permits_told(i, a.held, a.slots) end
@@ -86,8 +86,7 @@ local function begin_claim(args, at, plans_at)
              ids = {}, records = {}, histories = {}, attempts = {}, permits = {}, has = {}, bytes = 0,
              used = 0,  -- of `most`: who follows in a chain needs no worker of its own
              just_woken = 0,
-             leaving = lists.grouped(), aside = none, broken = none, strays = none, parks = none,
-             over = none,     -- those that end in place of their start
+             aside = none, strays = none, parks = none,
              misplaced = 0,   -- how many stood in a line of their own, too
              had = none,      -- by id: what it has of throttlers
              rooms = none,    -- by resource
@@ -135,21 +134,21 @@ function claiming.has_space_for(c, record, before_it)
   c.bytes = c.bytes + size
   return true
 end
-function claiming.take(c, id, record, before_it, attempt, key)
+function claiming.take(step, c, id, record, before_it, attempt, key)
   local n = #c.ids + 1
   c.ids[n], c.records[n], c.histories[n], c.attempts[n], c.permits[n] = id, record, before_it or '', attempt + 1, '0:'
   c.has[n] = (before_it and 1 or 0) + (c.had[id] and 2 or 0)
-  add_one(c.leaving, key, id)
+  add_one(step.changes.leaving, key, id)
   return n
 end
 
 -- What is no job that may start by this claim, though it stands in a line of its queue: true, and it is moved or stays.
 local function is_passed_by(step, c, id, kind, attempt, losses, from)
   if not kind then
-    append(c, 'broken', {id, from.key})
+    changes.put_aside(step, id, from.key, c.queue)
     return true
   end
-  if step.has_flow and continuations.must_not_start(step, id, {attempt = attempt, losses = losses}, c.over) then
+  if step.has_flow and continuations.must_not_start(step, id, {attempt = attempt, losses = losses}) then
     return true
   end
   if places.is_suspect(losses) and not c.allow_suspect then
@@ -167,7 +166,7 @@ local function park(step, c, id, resource, key)
   sorted(step, keys.wait_line(step, c.queue, resource))
   append(c, 'parks', {id = id, resource = resource})
   c.is_full = #c.parks >= constants.max_parked
-  add_one(c.leaving, key, id)
+  add_one(step.changes.leaving, key, id)
 end
 -- Takes one that may start, unless a throttler, the workers or the size of the answer keep it from that.
 local function take_or_park(step, c, id, record, before_it, kind, attempt, is_suspect, from)
@@ -192,7 +191,7 @@ local function take_or_park(step, c, id, record, before_it, kind, attempt, is_su
   if step.woken > 0 and step.woken_now[id] then c.just_woken = c.just_woken + 1 end
   c.used = c.used + 1
   c.first_key, c.first_id = c.first_key or from.key, c.first_id or id
-  local n = claiming.take(c, id, record, before_it, attempt, from.key)
+  local n = claiming.take(step, c, id, record, before_it, attempt, from.key)
   if waited and plan.chain_size > 0 then plan.turn = 'taken' end
   if waited and plan.chain_size > 1 and not is_suspect then chaining.begin_chain(step, c, plan, id, n) end
   if plan and not waited and not busy and plan.rooms[1] then
@@ -208,7 +207,7 @@ local function consider(step, c, id, record, before_it, from)
   if kind and (its_queue ~= c.queue or from.of_type and from.of_type ~= kind) then
     if places.place_at_home(step, id, record) then
       c.misplaced = c.misplaced + 1
-      return add_one(c.leaving, from.key, id)
+      return add_one(step.changes.leaving, from.key, id)
     end
     kind = nil
   end
@@ -254,7 +253,7 @@ local function read_admissions(step, c, found, histories, from)
   end
   if may_have == none then return end
   if c.had == none then c.had = {} end
-  for id, a in pairs(endings.admissions_if_any(step, may_have)) do c.had[id] = a end
+  for id, a in pairs(admissions.admissions_of(step, may_have)) do c.had[id] = a end
 end
 local function drain(step, c, lines)
   while not c.is_full and c.used < c.most and c.looked - #c.ids < max_moved do
@@ -300,7 +299,6 @@ local function other_lines(step, c)
 end
 -- Of jobs, nothing is written before all is known.
 local function choose(step, c)
-  if step.has_flow then c.over = {} end
   for _, plan in ipairs(c.in_order) do
     for _, chain in ipairs(plan.growing) do chaining.grow(step, c, plan, chain.fence, chain.by) end
   end
@@ -315,64 +313,45 @@ local function look_before_writing(step, c)
     for _, resource in ipairs(a.held) do call('HLEN', keys.holders(step, resource)) end
   end
   if next(c.plans) then chaining.check_turns(step) end
-  -- More may stand behind these.
-  if #c.over > 0 and c.looked - #c.ids >= max_moved then hints.has_work(step, c.queue) end
-  sorted(step, line(step, 'processing', c.queue))
-  if #c.broken > 0 then endings.may_move_to_quarantine(step, c.queue) end
+  -- More may stand behind those that end in place of their start.
+  if #step.changes.ended > 0 and c.looked - #c.ids >= max_moved then hints.has_work(step, c.queue) end
   sorted(step, step.keys.ending)
   if #c.parks > 0 then sorted(step, line(step, 'throttled', c.queue)) end
-  local entering, new_types = lists.grouped(), {}
-  if #c.aside > 0 then
-    hints.has_work(step, c.queue)  -- for who knows their types
-    call('SCARD', types_of(step, c.queue))
-  end
+  if #c.aside > 0 then hints.has_work(step, c.queue) end  -- for who knows their types
   for _, a in ipairs(c.aside) do
-    lists.add_two(entering, sorted(step, places.type_line(step, c.queue, a[2])),
-                  int_text(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
-    add_one(c.leaving, a[3], a[1])
-    new_types[#new_types + 1] = a[2]
+    changes.enter(step, places.type_line(step, c.queue, a[2]), int_text(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
+    changes.leave(step, a[3], a[1])
+    changes.name(step, types_of(step, c.queue), a[2])
   end
   for _, s in ipairs(c.strays) do
-    lists.add_two(entering, sorted(step, line(step, 'suspect', c.queue)), call('ZSCORE', s[2], s[1]), s[1])
-    add_one(c.leaving, s[2], s[1])
+    changes.enter(step, line(step, 'suspect', c.queue), call('ZSCORE', s[2], s[1]), s[1])
+    changes.leave(step, s[2], s[1])
   end
-  return entering, new_types
-end
-local function move(step, c)
-  local entering, new_types = look_before_writing(step, c)
   if c.first_id then c.ready_at = tonumber(call('ZSCORE', c.first_key, c.first_id)) end
-  if step.has_flow then
-    continuations.plan_ends(step, c.over)
-    continuations.plan_starts(step, c.ids)
-    totals.keep_totals(step, step.job_counts)
-  end
-  lists.each_list(c.leaving, 'ZREM')
-  lists.each_list(entering, 'ZADD')
-  many('SADD', types_of(step, c.queue), new_types)
-  for _, b in ipairs(c.broken) do endings.move_to_quarantine(step, b[1], b[2], c.queue) end
-  if step.has_flow then continuations.carry_out_ends(step) end
-  if c.just_woken == 0 then return end
-  step.woken = step.woken - c.just_woken  -- nobody else need come for these
-  step.woken_in[c.queue] = (step.woken_in[c.queue] or 0) - c.just_woken
 end
--- The runs of those taken, from this fence on; adds them to the answer.
-local function start(step, c, fence, mark, answer)
-  local rows, leases, answered = {}, {}, #answer
+-- The runs of those taken, from this fence on.
+local function plan_runs(step, c, fence)
+  local rows, processing = step.changes.runs, sorted(step, line(step, 'processing', c.queue))
   chaining.name_chains(c, fence)
-  local until_ = int_text(step.now + c.lease)
+  c.until_ = int_text(step.now + c.lease)
   local rest = ' ' .. step.now_text .. ' ' .. c.lease .. ' 0 ' .. c.op .. ' ' .. text(c.queue)
   for i, id in ipairs(c.ids) do
-    local row = int_text(fence + i - 1) .. ' ' .. values.digits(c.attempts[i]) .. ' ' .. values.digits(c.has[i]) ..
-                rest .. c.permits[i] .. c.server
-    rows[2 * i - 1], rows[2 * i] = id, row
-    leases[2 * i - 1], leases[2 * i] = until_, id
-    answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, until_, c.records[i]
-    answer[answered + 4], answer[answered + 5] = c.histories[i], row
+    rows[2 * i - 1], rows[2 * i] = id, int_text(fence + i - 1) .. ' ' .. values.digits(c.attempts[i]) .. ' ' ..
+                                       values.digits(c.has[i]) .. rest .. c.permits[i] .. c.server
+    lists.add_two(step.changes.entering, processing, c.until_, id)
+  end
+  c.rows = rows
+  if step.has_flow then continuations.plan_starts(step, c.ids) end
+end
+-- What else a start is, once it is written; adds those taken to the answer.
+local function finish_starts(step, c, fence, mark, answer)
+  local answered = #answer
+  for i, id in ipairs(c.ids) do
+    answer[answered + 1], answer[answered + 2], answer[answered + 3] = id, c.until_, c.records[i]
+    answer[answered + 4], answer[answered + 5] = c.histories[i], c.rows[2 * i]
     answered = answered + 5
   end
-  many('HSET', step.keys.runs, rows)
-  many('ZADD', line(step, 'processing', c.queue), leases)
-  call('ZADD', step.keys.ending, 'LT', until_, c.queue)
+  call('ZADD', step.keys.ending, 'LT', c.until_, c.queue)
   call('HSET', step.keys.claims, mark, c.op)
   for _, plan in pairs(c.plans) do
     if plan.let_in > 0 then
@@ -388,8 +367,7 @@ local function pass_on_to_overtaken(step, c)
   if c.rooms == none then return end
   local overtaken = {}
   for resource, room in pairs(c.rooms) do
-    local was_held = #c.over > 0  -- by one of these
-    if room.limit and (was_held or room.waited_for and room.held < room.limit) then
+    if room.limit and (c.some_ended or room.waited_for and room.held < room.limit) then
       overtaken[#overtaken + 1] = resource
     end
   end
@@ -424,18 +402,25 @@ function claiming.claim(step, at)
   end
   local c = begin_claim(args, at, plans_at)
   choose(step, c)
-  if #c.ids + #c.aside + #c.broken + #c.strays + #c.parks + #c.over + c.misplaced == 0 then
+  if #c.ids + #c.aside + #c.strays + #c.parks + c.misplaced + #step.changes.aside + #step.changes.ended == 0 then
     chaining.change_turns(step, c)
     return answer_of(step, c)
   end
-  move(step, c)
+  look_before_writing(step, c)
   -- The first of theirs, before whoever is parked: a chain may come back to the line.
   local fence = #c.ids > 0 and numbers.draw(step, #c.ids)
+  if fence then plan_runs(step, c, fence) end
+  c.some_ended = #step.changes.ended > 0  -- and had permits, maybe
+  changes.commit(step)
+  if c.just_woken > 0 then  -- nobody else need come for these
+    step.woken = step.woken - c.just_woken
+    step.woken_in[queue] = (step.woken_in[queue] or 0) - c.just_woken
+  end
   if #c.parks > 0 then waiting.park_fresh(step, queue, c.parks) end
   chaining.change_turns(step, c)
   for resource in pairs(c.skipped) do waiting.close_empty_line(step, resource, queue) end
   local answer = answer_of(step, c)
-  if #c.ids > 0 then start(step, c, fence, mark, answer) end
+  if fence then finish_starts(step, c, fence, mark, answer) end
   pass_on_to_overtaken(step, c)
   return answer
 end

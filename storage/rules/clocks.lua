@@ -53,8 +53,8 @@ function clocks.over_for(step, f, is_begun)
   end
 end
 function clocks.has_begun(p) return p.attempt > 0 or p.losses > 0 end
--- Jobs whose times are to be looked at; see plan_ends for `ended`.
-function clocks.plan_expiry(step, ids, ended)
+-- Jobs whose times are to be looked at.
+function clocks.plan_expiry(step, ids)
   flow.read_flows(step, ids)
   local histories = lists.many('HMGET', step.keys.history, ids)
   for i, id in ipairs(ids) do
@@ -64,7 +64,7 @@ function clocks.plan_expiry(step, ids, ended)
       local begun = clocks.has_begun(p) or call('HEXISTS', step.keys.runs, id) == 1
       local letter, reason, cause = clocks.over_for(step, f, begun)
       -- Who runs is looked at again when that run ends.
-      if not (letter and early_ends.end_waiting(step, id, letter, reason, cause, ended)) and not letter then
+      if not (letter and early_ends.end_waiting(step, id, letter, reason, cause)) and not letter then
         clocks.watch_clock(step, id, f, begun)
       end
     end

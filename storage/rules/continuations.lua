@@ -38,13 +38,9 @@ end
 function continuations.after_parent(step, id) return sorted(step, after(step, id)) end
 function continuations.enter_after_release(step, id, queue, f)
   if f.delay > 0 then
-    local at = step.now + f.delay
-    add_two(step.flow_plan.entering, sorted(step, line(step, 'scheduled', queue)), int_text(at), id)
-    sorted(step, step.keys.due)
-    step.flow_plan.due[queue] = math.min(step.flow_plan.due[queue] or at, at)
-    hints.has_work(step, '@')
+    changes.schedule(step, queue, step.now + f.delay, id)
   else
-    add_two(step.flow_plan.entering, sorted(step, line(step, 'ready', queue)), int_text(numbers.draw(step, 1)), id)
+    changes.enter(step, line(step, 'ready', queue), int_text(numbers.draw(step, 1)), id)
     hints.has_work(step, queue)
   end
   clocks.start_clock(step, id, f, step.now + f.delay)
@@ -54,12 +50,14 @@ function continuations.edge_score(f, parent)
   if parent.state == '0' then return f.on == 'e' and '-1' or '0' end
   return f.is_unmet and '2' or '1'
 end
+local function put_edge(step, parent, id, score)
+  add_two(step.changes.edges, continuations.after_parent(step, parent), score, id)
+end
 -- Its place among the children of each of its parents.
 function continuations.put_edges(step, id, f)
   for _, parent in ipairs(f.parents) do
     if is_there(step, parent) then
-      add_two(step.flow_plan.edges, continuations.after_parent(step, parent.id), continuations.edge_score(f, parent),
-              id)
+      put_edge(step, parent.id, id, continuations.edge_score(f, parent))
     end
   end
   step.resolved.n = step.resolved.n + #f.parents - 1
@@ -105,19 +103,19 @@ function continuations.end_of(step, id, besides)
 end
 -- A job leaves the line of those that await, if it is in it and enough is known; answers where it is then, as
 -- place_child does, and nothing when it did not await.
-function continuations.place_awaiting(step, id, f, parent, letter, ended)
+function continuations.place_awaiting(step, id, f, parent, letter)
   local record = call('HGET', step.keys.jobs, id)
   local queue = record and queue_of(record)
-  if not queue or step.flow_moved[id] or not call('ZSCORE', line(step, 'awaiting', queue), id) then return nil end
+  if not queue or step.changes.moved[id] or not call('ZSCORE', line(step, 'awaiting', queue), id) then return nil end
   local where = continuations.place_child(step, id, queue, f, parent, letter)
   if where == 'awaiting' then return where end
-  step.flow_moved[id] = true
-  add_one(step.flow_plan.leaving, sorted(step, line(step, 'awaiting', queue)), id)
-  if where == 'unmet' then ended[#ended + 1] = {id, 'd'} end
+  step.changes.moved[id] = true
+  changes.leave(step, line(step, 'awaiting', queue), id)
+  if where == 'unmet' then changes.end_for_good(step, id, 'd') end
   return where
 end
 -- A parent has ended so, for this child.
-local function resolve(step, parent, id, letter, ended)
+local function resolve(step, parent, id, letter)
   local f = flow_of(step, id)
   local is_waiting = false
   for _, one in ipairs(f and f.parents or {}) do
@@ -125,19 +123,19 @@ local function resolve(step, parent, id, letter, ended)
       one.state, is_waiting = string.find(f.on, letter, 1, true) and '1' or '2', true
     end
   end
-  add_two(step.flow_plan.edges, continuations.after_parent(step, parent), f and f.is_unmet and '2' or '1', id)
+  put_edge(step, parent, id, f and f.is_unmet and '2' or '1')
   if not is_waiting then return end
   change_flow(step, id, f)
-  continuations.place_awaiting(step, id, f, parent, letter, ended)
+  continuations.place_awaiting(step, id, f, parent, letter)
 end
 local function left_to_resolve(step) return math.max(0, max_resolved - step.resolved.n) end
 
 -- What an end does but for those that wait for it.
-function continuations.let_go(step, id, f, letter, ended)
+function continuations.let_go(step, id, f, letter)
   if f.parents and not (f.is_unmet and letter == 'd') then
     for _, parent in ipairs(f.parents) do
       if is_there(step, parent) then
-        add_one(step.flow_plan.dropped, continuations.after_parent(step, parent.id), id)
+        add_one(step.changes.dropped, continuations.after_parent(step, parent.id), id)
       end
     end
     step.resolved.n = step.resolved.n + #f.parents - 1
@@ -146,11 +144,11 @@ function continuations.let_go(step, id, f, letter, ended)
   end
   unique_keys.free_key(step, id, f)
   clocks.stop_clock(step, id, f)
-  groups.count_end(step, id, f, letter, ended)
+  groups.count_end(step, id, f, letter)
 end
 -- Whether this step has planned a child that waits for the end, which cannot be told of it yet.
 local function has_new_child(step, id, letter)
-  local list = step.flow_plan.edges.of[after(step, id)] or {}
+  local list = step.changes.edges[after(step, id)] or {}
   for i = 2, #list, 2 do
     local f = flow_of(step, list[i])
     for _, parent in ipairs(f and f.parents or {}) do
@@ -159,50 +157,53 @@ local function has_new_child(step, id, letter)
   end
   return false
 end
--- Jobs that end in this step: each its id and how, s, f or d; and groups, of which e tells the first failure. Before
--- keep_totals, and before the first write.
-function continuations.plan_ends(step, ended)
+-- A parent has ended: for as many of its children as this step may tell, it is resolved.
+local function tell_children(step, id, letter, member)
+  local left = left_to_resolve(step)
+  local first, last = '-inf', 0
+  if letter == 'e' then first, last = -1, -1 end
+  local children = call('ZRANGE', continuations.after_parent(step, id), first, last, 'BYSCORE', 'LIMIT', 0, left + 1)
+  flow.read_flows(step, children)
+  for i, child in ipairs(children) do
+    if i > left or step.resolved.n >= max_resolved then
+      owes(step, member)
+      break
+    end
+    step.resolved.n = step.resolved.n + 1
+    resolve(step, id, child, letter)
+  end
+  if has_new_child(step, id, letter) then owes(step, member) end
+end
+-- What follows of the jobs that end in this step, and groups, of which e tells the first failure: all that `ended` of
+-- its changes has by now, and what comes of that.
+function continuations.plan_ends(step)
+  local c = step.changes
+  if not c.ended[c.next_end] then return end
   look_at_agenda(step)
-  local ids, next_one = {}, 1
-  for i, one in ipairs(ended) do ids[i] = one[1] end
+  local ids = {}
+  for i = c.next_end, #c.ended do ids[#ids + 1] = c.ended[i][1] end
   flow.read_flows(step, ids)
-  while next_one <= #ended do
-    local id, letter = ended[next_one][1], ended[next_one][2]
-    next_one = next_one + 1
+  while c.ended[c.next_end] do
+    local id, letter = c.ended[c.next_end][1], c.ended[c.next_end][2]
+    c.next_end = c.next_end + 1
     local f, member = flow_of(step, id), 'edges ' .. letter .. ' ' .. id
     if f then
-      if letter ~= 'e' then continuations.let_go(step, id, f, letter, ended) end
+      if letter ~= 'e' then continuations.let_go(step, id, f, letter) end
       flow.owes_no_more(step, member)
     end
-    if f and f.has_children then
-      local left = left_to_resolve(step)
-      local first, last = '-inf', 0
-      if letter == 'e' then first, last = -1, -1 end
-      local children = call('ZRANGE', continuations.after_parent(step, id), first, last, 'BYSCORE', 'LIMIT', 0,
-                                  left + 1)
-      flow.read_flows(step, children)
-      for i, child in ipairs(children) do
-        if i > left or step.resolved.n >= max_resolved then
-          owes(step, member)
-          break
-        end
-        step.resolved.n = step.resolved.n + 1
-        resolve(step, id, child, letter, ended)
-      end
-      if has_new_child(step, id, letter) then owes(step, member) end
-    end
+    if f and f.has_children then tell_children(step, id, letter, member) end
   end
 end
 
 -- Leaves what it had of its group, its key and its times; who waits for it stays.
 function continuations.reduce_row(step, id, f)
-  if f.group then add_one(step.flow_plan.dropped, sorted(step, members(step, f.group)), id) end
+  if f.group then add_one(step.changes.dropped, sorted(step, members(step, f.group)), id) end
   f.group, f.key, f.clock, f.parents = nil, nil, nil, nil
   change_flow(step, id, f)
 end
--- Of jobs in quarantine nothing is left but who waits for them: their ids may come again.
-function continuations.reduce_quarantined(step, ended)
-  for _, one in ipairs(ended) do
+-- Of jobs in quarantine, behind their end, nothing is left but who waits for them: their ids may come again.
+function continuations.reduce_quarantined(step)
+  for _, one in ipairs(step.changes.ended) do
     local f = flow_of(step, one[1])
     if f and not group_in(one[1]) and call('HEXISTS', step.keys.jobs, one[1]) == 0 then
       continuations.reduce_row(step, one[1], f)
@@ -240,7 +241,7 @@ local function await_again(step, id, child, again)
       -- it came back for another of its parents
       if one.id == id and not f.is_unmet then score = continuations.edge_score(f, one) end
     end
-    return add_two(step.flow_plan.edges, continuations.after_parent(step, id), score, child)
+    return put_edge(step, id, child, score)
   end
   local _, is_unmet = continuations.verdict_on(f)
   local comes_back = not is_unmet and not (f.group and is_cancelled(step, f.group)) and
@@ -251,13 +252,11 @@ local function await_again(step, id, child, again)
     flow.take_back_end(step, child)
     groups.count_again(step, child, f, again)
     clocks.finish_clock_again(step, child, f)
-    add_one(step.flow_plan.leaving, sorted(step, line(step, 'deleted', queue)), child)
-    add_two(step.flow_plan.entering, sorted(step, line(step, 'awaiting', queue)), int_text(numbers.draw(step, 1)),
-            child)
+    changes.leave(step, line(step, 'deleted', queue), child)
+    changes.enter(step, line(step, 'awaiting', queue), int_text(numbers.draw(step, 1)), child)
     local p = read_history(call('HGET', step.keys.history, child)) or read_history(nil)
     p.reason = ''
-    local histories = step.flow_plan.histories
-    histories[#histories + 1], histories[#histories + 2] = child, values.write_history(p)
+    changes.set_history(step, child, p)
   end
   continuations.put_edges(step, child, f)
   change_flow(step, child, f)
@@ -316,15 +315,15 @@ function continuations.plan_requeue(step, id, was_final)
 end
 
 -- Whether a job that waits must end in place of its start; plans that then, see plan_ends.
-function continuations.must_not_start(step, id, p, ended)
+function continuations.must_not_start(step, id, p)
   local f = flow_of(step, id)
   if not f then return false end
-  if step.flow_moved[id] then return true end  -- it was met before
+  if step.changes.moved[id] then return true end  -- it was met before
   if f.group and is_cancelled(step, f.group) then
-    return early_ends.end_waiting(step, id, 'd', 'its group ' .. f.group .. ' was cancelled', 'cancelled', ended)
+    return early_ends.end_waiting(step, id, 'd', 'its group ' .. f.group .. ' was cancelled', 'cancelled')
   end
   local letter, reason, cause = clocks.over_for(step, f, clocks.has_begun(p))
-  return letter and early_ends.end_waiting(step, id, letter, reason, cause, ended) or false
+  return letter and early_ends.end_waiting(step, id, letter, reason, cause) or false
 end
 -- Jobs start: a key that is held until then comes free.
 function continuations.plan_starts(step, ids)
@@ -429,62 +428,59 @@ function continuations.forget_flow(step, ids)
   end
 end
 
--- Writes all that was planned.
-function continuations.carry_out_ends(step)
-  local plan = step.flow_plan
-  step.flow_plan, step.flow_moved, step.first_of_agenda = nil, nil, nil  -- a step may plan again
-  each_list(plan.staying, 'ZADD')
-  each_list(plan.leaving, 'ZREM')
-  many('HSET', step.keys.history, plan.histories)
-  many('HSET', step.keys.runs, plan.runs)
-  each_list(plan.entering, 'ZADD')
-  for queue, instant in pairs(plan.due) do call('ZADD', step.keys.due, 'LT', int_text(instant), queue) end
-  for queue in pairs(plan.refresh) do places.refresh_due(step, queue) end
-  each_list(plan.edges, 'ZADD')
-  each_list(plan.dropped, 'ZREM')
-  for _, key in ipairs(plan.dropped.order) do
-    local parent = sub(key, 1, #after(step, '')) == after(step, '') and sub(key, #after(step, '') + 1)
+-- Writes the rows that a step has changed, each as `write` says it, or takes away those of which nothing is left.
+-- Answers whether any was written.
+local function write_rows(key, changed, rows_by, write)
+  local rows, gone = {}, {}
+  for id in pairs(changed) do
+    local row = rows_by[id] and write(rows_by[id])
+    if row then rows[#rows + 1], rows[#rows + 2] = id, row
+    else rows_by[id], gone[#gone + 1] = false, id end
+    changed[id] = nil
+  end
+  many('HSET', key, rows)
+  many('HDEL', key, gone)
+  return #rows > 0
+end
+local function write_children(step, c)
+  each_list(c.edges, 'ZADD')
+  each_list(c.dropped, 'ZREM')
+  local begins = after(step, '')
+  for _, key in ipairs(c.dropped) do
+    local parent = sub(key, 1, #begins) == begins and sub(key, #begins + 1)
     local f = parent and flow_of(step, parent)
     if f and f.has_children and call('EXISTS', key) == 0 then
       f.has_children = false
       change_flow(step, parent, f)
     end
   end
-  local function write_rows(key, changed, rows_by, write)
-    local rows, gone = {}, {}
-    for id in pairs(changed) do
-      local row = rows_by[id] and write(rows_by[id])
-      if row then rows[#rows + 1], rows[#rows + 2] = id, row
-      else rows_by[id], gone[#gone + 1] = false, id end
-      changed[id] = nil
-    end
-    many('HSET', key, rows)
-    many('HDEL', key, gone)
-    return #rows > 0
-  end
-  local is_used = write_rows(step.keys.flow, step.flow_changed, step.flow_rows, write_flow)
-  write_rows(step.keys.held_keys, step.keys_changed, step.key_rows, unique_keys.write_key)
-  is_used = write_rows(step.keys.group_counts, step.groups_changed, step.group_rows, groups.write_group) or is_used
+end
+local function write_agenda(step, c)
   local owed, over = {}, {}
-  for member, instant in pairs(plan.owed) do
+  for member, instant in pairs(c.owed) do
     if instant then owed[#owed + 1], owed[#owed + 2] = int_text(instant), member else over[#over + 1] = member end
   end
   many('ZADD', step.keys.agenda, owed)
   many('ZREM', step.keys.agenda, over)
-  if is_used or #owed > 0 then
-    call('SET', step.keys.flow_mark, '1')
-    step.has_flow = '1'  -- for what this step does yet
+  return #owed > 0
+end
+-- What jobs have to do with others, and with time; a part of changes.commit.
+function continuations.write_flow(step, c)
+  step.first_of_agenda = nil
+  if #c.edges + #c.dropped + #c.groups_gone == 0 and
+     not (next(step.flow_changed) or next(step.keys_changed) or next(step.groups_changed) or next(c.owed)) then
+    return
   end
-  for _, name in ipairs(step.groups_gone) do
+  write_children(step, c)
+  local has_rows = write_rows(step.keys.flow, step.flow_changed, step.flow_rows, write_flow)
+  write_rows(step.keys.held_keys, step.keys_changed, step.key_rows, unique_keys.write_key)
+  local has_groups = write_rows(step.keys.group_counts, step.groups_changed, step.group_rows, groups.write_group)
+  local owes_some = write_agenda(step, c)
+  if has_rows or has_groups or owes_some then call('SET', step.keys.flow_mark, '1') end
+  for _, name in ipairs(c.groups_gone) do
     call('HDEL', step.keys.group_counts, name)
     continuations.forget_flow(step, {groups.node_of(name)})
   end
-  step.groups_gone = {}
-  -- None of them is given what another of them had.
-  for id, a in pairs(admissions.admissions_of(step, plan.forgotten)) do
-    if a.at ~= '' then waiting.remove_waiter(step, a.at, id) end
-  end
-  for _, id in ipairs(plan.forgotten) do waiting.forget_job(step, id) end
   if call('HLEN', step.keys.flow) == 0 and call('EXISTS', step.keys.agenda) == 0 then
     call('DEL', step.keys.flow_mark)
   end
@@ -495,5 +491,5 @@ function continuations.tell_of_parked(step, ids)
     local p = read_history(call('HGET', step.keys.history, id))
     continuations.plan_going_on(step, id, not p or p.attempt == 0, p and clocks.has_begun(p))
   end
-  continuations.carry_out_ends(step)
+  changes.commit(step)
 end

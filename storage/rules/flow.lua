@@ -1,5 +1,4 @@
--- What a job has to do with others and with time: its row of `flow`, and what a step is to change because of it. A step
--- plans all this before its first write (continuations.lua) and then carries it out.
+-- What a job has to do with others and with time: its row of `flow`, and what a step owes because of it.
 --
 -- A row of `flow`: "children", 1 when jobs may wait for this one, else 0; then whatever it has of these, in this order:
 --   " gCOUNTED", and its group as "length:bytes". How it counts there: - open, else s, f or d as it ended.
@@ -15,7 +14,6 @@
 -- Invariant: `flow_mark` is there when `flow` is not empty.
 -- Nothing of a row that cannot be read, or has something behind it.
 local longest = base.longest
-local grouped = lists.grouped
 local text, text_at = values.text, values.text_at
 function flow.read_flow(value)
   local f, at = {has_children = sub(value, 1, 1) == '1'}, 2
@@ -69,7 +67,7 @@ function flow.write_flow(f)
   return table.concat(parts)
 end
 
--- What this step changes; it is written by carry_out_ends.
+-- Rows that this step has met, and those of them that it changes.
 function fresh.flow_rows() return {} end     -- by id, as read or changed; false: none
 function fresh.flow_changed() return {} end  -- by id
 function flow.flow_of(step, id)
@@ -85,22 +83,7 @@ function flow.read_flows(step, ids)
     if step.flow_rows[ids[i]] == nil then step.flow_rows[ids[i]] = value and flow.read_flow(value) or false end
   end
 end
-function flow.change_flow(step, id, f)
-  step.flow_rows[id], step.flow_changed[id] = f, true
-end
-
--- What else it changes: lines, histories, and the agenda.
-function fresh.flow_plan()
-  return {leaving = grouped(), entering = grouped(), edges = grouped(), dropped = grouped(),
-          staying = grouped(),  -- who has another place in its line; before somebody leaves
-          histories = {},
-          runs = {},
-          due = {},        -- by queue: the earliest instant
-          refresh = {},    -- queues whose scheduled line somebody leaves
-          forgotten = {},  -- who leaves what it has of throttlers
-          owed = {}}       -- what stands in `agenda` -> the instant from which on it is to be done, or false: no more
-end
-function fresh.flow_moved() return {} end  -- by id: it leaves its line by what is planned
+function flow.change_flow(step, id, f) step.flow_rows[id], step.flow_changed[id] = f, true end
 
 -- The agenda: what is to be done from an instant on, worked off by promote. "edges HOW ID" when the job ended so and
 -- not all that wait for it were told, "again - ID" when it was requeued and not all were, "expire - ID" to look at its
@@ -115,14 +98,14 @@ function flow.look_at_agenda(step)
 end
 function flow.owes_at(step, member, instant)
   flow.look_at_agenda(step)
-  step.flow_plan.owed[member] = instant
+  step.changes.owed[member] = instant
   if not step.first_of_agenda or instant < step.first_of_agenda then hints.has_work(step, '@') end
 end
 -- Due, whatever becomes of the clock.
 function flow.owes(step, member) flow.owes_at(step, member, 0) end
 function flow.owes_no_more(step, member)
   flow.look_at_agenda(step)
-  if step.first_of_agenda or step.flow_plan.owed[member] then step.flow_plan.owed[member] = false end
+  if step.first_of_agenda or step.changes.owed[member] then step.changes.owed[member] = false end
 end
 flow.ways_to_end = {'s', 'f', 'd', 'e'}
 -- Of a final job or a finished group that goes on: what its end still owes is for its next end. That a member has

@@ -22,12 +22,13 @@ local function options_of(step, said)
   return o
 end
 function fresh.new_jobs()
-  return {records = {}, queues = {}, is_known = {}, mine = {}, named = {}, ends = {}, ended = {}, stored = {}}
+  return {mine = {}, named = {}, ends = {}, stored = {}}
 end
 
 -- Reads what there is of those that begin from `at` to `last`, all at once; answers the place behind them.
 function flow_jobs.read_new(step, at, last)
   local ids, named_keys = {}, {}
+  step.has_flow = '1'
   while at <= last do
     local key = step.args[at + 5]
     ids[#ids + 1] = step.args[at]
@@ -118,8 +119,7 @@ local function place_new(step, id, queue, f, unmet, letter_of_unmet)
   local where = continuations.place_child(step, id, queue, f, unmet, letter_of_unmet)
   if where == 'unmet' then return 'd' end
   if where == 'awaiting' then
-    lists.add_two(step.flow_plan.entering, base.sorted(step, places.line(step, 'awaiting', queue)),
-                  base.int_text(numbers.draw(step, 1)), id)
+    changes.enter(step, places.line(step, 'awaiting', queue), base.int_text(numbers.draw(step, 1)), id)
     clocks.watch_clock(step, id, f, false)
   end
 end
@@ -139,10 +139,9 @@ function flow_jobs.plan_new(step, at)
     if not its or its.group ~= o.group then return 'other_group', its and its.group or '', behind end
   end
   if there then return 'there', there, behind end
-  if #step.new_jobs.queues == 0 then call('SCARD', step.keys.queues) end
   local earlier = flow_of(step, id)  -- of a life that ended in quarantine
   if earlier then
-    continuations.let_go(step, id, earlier, 'f', step.new_jobs.ended)
+    continuations.let_go(step, id, earlier, 'f')
     flow.take_back_end(step, id)
     continuations.reduce_row(step, id, earlier)
   end
@@ -158,8 +157,7 @@ function flow_jobs.plan_new(step, at)
   local on, need, replaced, clock = o.on, o.need, '', clock_of(step, o)
   local has_key = key ~= ''
   if has_key then
-    local what, other = unique_keys.ask_for_key(step, id, key, o, delay, parents or {}, step.new_jobs.named,
-                                                step.new_jobs.ended)
+    local what, other = unique_keys.ask_for_key(step, id, key, o, delay, parents or {}, step.new_jobs.named)
     if what ~= 'stored' then return what, other, behind end
     replaced = other
     local k = unique_keys.key_of(step, key)
@@ -170,13 +168,7 @@ function flow_jobs.plan_new(step, at)
   end
 
   step.new_jobs.mine[id] = record
-  local records = step.new_jobs.records
-  records[#records + 1] = id
-  records[#records + 1] = record
-  if not step.new_jobs.is_known[queue] then
-    step.new_jobs.is_known[queue], step.new_jobs.queues[#step.new_jobs.queues + 1] = true, queue
-  end
-  totals.count_jobs(step, queue, 'enqueued', 1)
+  changes.store(step, id, queue, record)
   local f = {has_children = earlier and earlier.has_children, delay = delay, clock = clock, group = o.group,
              counted = o.group and '-', key = has_key and key or nil, point = has_key and o.point or nil}
   if o.group then groups.add_member(step, o.group, id) end
@@ -199,7 +191,7 @@ function flow_jobs.plan_new(step, at)
   if ended_as or step.new_jobs.ends[id] then step.new_jobs.ends[id] = ended_as or '' end
   if ended_as then
     unique_keys.free_key(step, id, f)  -- now, as when this step is asked for again
-    step.new_jobs.ended[#step.new_jobs.ended + 1] = {id, ended_as}
+    changes.end_for_good(step, id, ended_as)
   end
   return 'stored', replaced, behind
 end
@@ -219,15 +211,4 @@ function flow_jobs.plan_next(step, at, carrier)
   if what == 'stored' then return nil end
   return 'job ' .. step.args[at] .. ', which it carried, was not stored: ' .. why_not_stored[what] ..
          (what == 'there' and '' or whom)
-end
--- What follows of those that have ended in this step, by being stored or replaced.
-function flow_jobs.plan_new_ends(step)
-  if #step.new_jobs.ended > 0 then continuations.plan_ends(step, step.new_jobs.ended) end
-end
--- Before carry_out_ends, and behind keep_totals: each writes a part of what was planned.
-function flow_jobs.write_new(step)
-  if #step.new_jobs.records == 0 then return end
-  base.say_layout(step)
-  call('SADD', step.keys.queues, unpack(step.new_jobs.queues))
-  lists.many('HSET', step.keys.jobs, step.new_jobs.records)
 end

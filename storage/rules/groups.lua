@@ -11,7 +11,6 @@ local change_flow, flow_of, owes_at, owes_no_more = flow.change_flow, flow.flow_
 groups.group_kept = 86400000000  -- behind its end, and longer while members or those who wait for it are stored
 function fresh.group_rows() return {} end  -- by name; false: there is none
 function fresh.groups_changed() return {} end
-function fresh.groups_gone() return {} end
 function groups.node_of(group) return '@' .. group end
 function groups.group_in(node) return sub(node, 1, 1) == '@' and sub(node, 2) end
 function groups.group_of(step, name)
@@ -55,7 +54,7 @@ function groups.tell_group(step, name, answer)
 end
 groups.member_scores = {s = '1', f = '2', d = '3'}
 function groups.put_member(step, group, id, score)
-  lists.add_two(step.flow_plan.edges, base.sorted(step, members(step, group)), score, id)
+  lists.add_two(step.changes.edges, base.sorted(step, members(step, group)), score, id)
 end
 
 -- Why nobody may be added to it: no_group, cancelled or sealed; nothing when somebody may. Who runs as its member holds
@@ -77,15 +76,15 @@ function groups.add_member(step, name, id)
 end
 
 -- A group has come to its end, by its last member, its seal or its cancelling.
-function groups.finish_group(step, name, g, ended)
+function groups.finish_group(step, name, g)
   g.ended = step.now
   groups.change_group(step, name, g)
   owes_no_more(step, 'seal - ' .. groups.node_of(name))
   owes_at(step, 'forget - ' .. groups.node_of(name), math.min(step.now + groups.group_kept, longest))
-  ended[#ended + 1] = {groups.node_of(name), groups.end_of_group(g)}
+  changes.end_for_good(step, groups.node_of(name), groups.end_of_group(g))
 end
 -- A member has ended so.
-function groups.count_end(step, id, f, letter, ended)
+function groups.count_end(step, id, f, letter)
   local g = f.group and f.counted == '-' and groups.group_of(step, f.group)
   if not g then return end
   f.counted = letter
@@ -93,8 +92,8 @@ function groups.count_end(step, id, f, letter, ended)
   g.open, g[letter] = math.max(0, g.open - 1), g[letter] + 1
   groups.change_group(step, f.group, g)
   groups.put_member(step, f.group, id, groups.member_scores[letter])
-  if letter == 'f' and g.f == 1 then ended[#ended + 1] = {groups.node_of(f.group), 'e'} end
-  if groups.is_finished(g) then groups.finish_group(step, f.group, g, ended) end
+  if letter == 'f' and g.f == 1 then changes.end_for_good(step, groups.node_of(f.group), 'e') end
+  if groups.is_finished(g) then groups.finish_group(step, f.group, g) end
 end
 -- A member that had ended goes on. Groups that had finished and go on with it are added to `again`.
 function groups.count_again(step, id, f, again)
@@ -114,7 +113,7 @@ function groups.count_again(step, id, f, again)
   if its then groups.count_again(step, node, its, again) end
 end
 
-local function cancel_group(step, name, ended)
+local function cancel_group(step, name)
   local g = groups.group_of(step, name)
   owes_no_more(step, 'seal - ' .. groups.node_of(name))
   if not g or g.state == 'c' or groups.is_finished(g) then return false end
@@ -123,7 +122,7 @@ local function cancel_group(step, name, ended)
   if g.open > 0 then
     flow.owes(step, 'cancel - ' .. groups.node_of(name))
   else
-    groups.finish_group(step, name, g, ended)
+    groups.finish_group(step, name, g)
   end
   return true
 end
@@ -134,15 +133,14 @@ local function ask_to_end(step, id, reason)
   if not run or not p or values.is_asked_to_end(run) then return end
   values.remember(step, p, '0', 0, step.now_text, '', values.text('cancel_asked') .. values.text(reason) .. '0')
   p.reason, run.has = 'cancellation asked for: ' .. reason, values.has_when_asked[run.has]
-  local histories, its_runs = step.flow_plan.histories, step.flow_plan.runs
-  histories[#histories + 1], histories[#histories + 2] = id, values.write_history(p)
-  its_runs[#its_runs + 1], its_runs[#its_runs + 2] = id, values.write_run(run)
+  changes.set_history(step, id, p)
+  changes.set_run(step, id, run)
   hints.has_work(step, '!')
 end
-function groups.cancel_unsealed(step, name, ended)
+function groups.cancel_unsealed(step, name)
   local g = groups.group_of(step, name)
   if not g or g.state == 'o' then
-    cancel_group(step, name, ended)
+    cancel_group(step, name)
   else
     owes_no_more(step, 'seal - ' .. groups.node_of(name))
   end
@@ -150,7 +148,7 @@ end
 -- Some members of a cancelled group are ended, or asked to stop: so many in one step, of all groups together.
 local max_cancelled = 250
 fresh.cancelled_now = 0
-function groups.cancel_members(step, name, ended)
+function groups.cancel_members(step, name)
   local slice = max_cancelled - step.cancelled_now
   if slice <= 0 then return end
   owes_no_more(step, 'cancel - ' .. groups.node_of(name))
@@ -159,9 +157,8 @@ function groups.cancel_members(step, name, ended)
   for _, id in ipairs(ids) do
     local nested = groups.group_in(id)
     local has_ended = false
-    if nested then cancel_group(step, nested, ended)
-    else has_ended = early_ends.end_waiting(step, id, 'd', 'its group ' .. name .. ' was cancelled', 'cancelled',
-                                            ended) end
+    if nested then cancel_group(step, nested)
+    else has_ended = early_ends.end_waiting(step, id, 'd', 'its group ' .. name .. ' was cancelled', 'cancelled') end
     if not has_ended then
       groups.put_member(step, name, id, '4')
       if not nested then ask_to_end(step, id, 'its group ' .. name .. ' was cancelled') end
@@ -176,7 +173,7 @@ function groups.forget_group(step, name, may_go)
   owes_no_more(step, 'forget - ' .. groups.node_of(name))
   if not g or not groups.is_finished(g) then return end
   if may_go and call('EXISTS', members(step, name)) == 0 then
-    step.groups_gone[#step.groups_gone + 1] = name
+    table.insert(step.changes.groups_gone, name)
   else
     owes_at(step, 'forget - ' .. groups.node_of(name), math.min(step.now + groups.group_kept, longest))
   end
@@ -193,7 +190,7 @@ local function depth_of(step, name)
   return depth
 end
 -- What a person or a program says of a group; see change_group.lua. `parent` and `seal_within` are of create.
-function groups.plan_group_change(step, what, name, parent, seal_within, ended)
+function groups.plan_group_change(step, what, name, parent, seal_within)
   local g, node = groups.group_of(step, name), groups.node_of(name)
   if what == 'create' then
     local f = flow_of(step, node)
@@ -212,13 +209,13 @@ function groups.plan_group_change(step, what, name, parent, seal_within, ended)
   if not g then return 'not_found' end
   if what == 'cancel' then
     if g.state == 'c' then return 'already' end
-    return cancel_group(step, name, ended) and 'done' or 'is finished'
+    return cancel_group(step, name) and 'done' or 'is finished'
   end
   if g.state == 's' then return 'already' end
   if g.state == 'c' then return 'is cancelled' end
   g.state = 's'
   groups.change_group(step, name, g)
   owes_no_more(step, 'seal - ' .. node)
-  if g.open == 0 then groups.finish_group(step, name, g, ended) end
+  if g.open == 0 then groups.finish_group(step, name, g) end
   return 'done'
 end

@@ -1,37 +1,37 @@
 -- Lists, and commands that take one.
 
--- Lists by key, in the order the keys came, for one variadic command each.
-function lists.grouped() return {order = {}, of = {}, size = {}} end
-local function into(group, key)
-  local list = group.of[key]
+-- Lists by key, for one variadic command each: a table that is empty at first, then has the list of each key under it,
+-- and the keys in the order in which they came under 1, 2, 3. `n` of a list is its size.
+local function list_of(group, key)
+  local list = group[key]
   if not list then
-    list = {}
-    group.of[key], group.size[key] = list, 0
-    group.order[#group.order + 1] = key
+    list = {n = 0}
+    group[key], group[#group + 1] = list, key
   end
   return list
 end
 function lists.add_one(group, key, value)
-  local list = group.of[key] or into(group, key)
-  local size = group.size[key] + 1
-  list[size], group.size[key] = value, size
+  local list = group[key] or list_of(group, key)
+  local n = list.n + 1
+  list[n], list.n = value, n
 end
 function lists.add_two(group, key, first, second)
-  local list = group.of[key] or into(group, key)
-  local size = group.size[key]
-  list[size + 1], list[size + 2], group.size[key] = first, second, size + 2
+  local list = group[key] or list_of(group, key)
+  local n = list.n
+  list[n + 1], list[n + 2], list.n = first, second, n + 2
 end
 local max_at_once = 4000  -- arguments of one call; Lua's stack ends at 8000
 function lists.each_list(group, command)
-  for _, key in ipairs(group.order) do
-    local list = group.of[key]
+  for _, key in ipairs(group) do
+    local list = group[key]
     for from = 1, #list, max_at_once do
       call(command, key, unpack(list, from, math.min(from + max_at_once - 1, #list)))
     end
   end
 end
+local nothing = {}  -- is never written to
 function lists.many(command, key, list)
-  if #list == 0 then return {} end
+  if #list == 0 then return nothing end
   if #list <= max_at_once then return call(command, key, unpack(list)) end
   local all = {}
   for from = 1, #list, max_at_once do

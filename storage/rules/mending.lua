@@ -17,17 +17,11 @@ local function mendable(step, mend, ...)
   mending.wrong(step, ...)
   step.mends_for[#step.findings] = mend
 end
-function mending.is_final_kind(kind)
-  for _, final in ipairs(places.final_kinds) do
-    if kind == final then return true end
-  end
-  return false
-end
 -- Also of one that does not exist.
 function mending.is_gone_or_final(step, id)
   local record = call('HGET', step.keys.jobs, id)
   local at = record and places.place_at_home(step, id, record)
-  return not record or at and mending.is_final_kind(at.kind)
+  return not record or at and places.is_final(at.kind)
 end
 function mending.is_instant(score) return score >= 0 and score < 2 ^ 53 and score % 1 == 0 end
 

@@ -8,6 +8,7 @@ function places.line(step, kind, queue) return step.prefix .. ':' .. kind .. ':'
 function places.type_line(step, queue, type) return step.prefix .. ':type:' .. queue .. '/' .. type end
 function places.types_of(step, queue) return step.prefix .. ':types:' .. queue end
 places.final_kinds = {'failed', 'succeeded', 'deleted'}
+function places.is_final(kind) return kind == 'failed' or kind == 'succeeded' or kind == 'deleted' end
 
 function places.is_suspect(losses) return losses >= constants.suspect_after_losses end
 -- The line behind all others of a queue for a job with so many losses.
@@ -101,5 +102,16 @@ function places.place_of(step, id, record)
   for _, queue in ipairs(call('SMEMBERS', step.keys.queues)) do
     local found = place_in(id, queue, places.lines_of(step, queue))
     if found then return found end
+  end
+end
+-- In which queue's line of quarantine a job stands, and since when; nothing when it is in none. `bytes`: what is kept
+-- of it, whose record most often names the queue.
+function places.place_in_quarantine(step, id, bytes)
+  local home = values.queue_of(values.text_at(bytes, 1) or '') or constants.default_queue
+  local since = call('ZSCORE', places.line(step, 'quarantined', home), id)
+  if since then return home, since end
+  for _, queue in ipairs(call('SMEMBERS', step.keys.queues)) do
+    since = call('ZSCORE', places.line(step, 'quarantined', queue), id)
+    if since then return queue, since end
   end
 end

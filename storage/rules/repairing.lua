@@ -9,7 +9,6 @@ local key_of = unique_keys.key_of
 local group_kept, is_finished = groups.group_kept, groups.is_finished
 local after_parent, end_of = continuations.after_parent, continuations.end_of
 local stands_in_agenda = mending.stands_in_agenda
-function fresh.mended_ends() return {} end  -- in this step, as plan_ends has it
 function fresh.lost_jobs() return {} end   -- of whom nothing is to be left
 function fresh.last_writes() return {} end  -- writes that come last
 local mends = {}
@@ -24,7 +23,7 @@ function mends.owe(step, member)
   return 'the next look at what is due goes on with it'
 end
 function mends.owe_no_more(step, member)
-  step.flow_plan.owed[member] = false
+  step.changes.owed[member] = false
   return 'it was removed'
 end
 -- Who cannot be looked at too early is looked at in a day.
@@ -45,12 +44,12 @@ function mends.leases(step, queue, first)
 end
 
 -- Jobs that a step left without a place. Who was running is lost when his lease is over, which it is at once; whoever
--- else waited, and may have mended_ends, waits again.
+-- else waited, and may have ended, waits again.
 function mends.unplaced(step, id)
   local queue, f, a = values.queue_of(call('HGET', step.keys.jobs, id)), flow_of(step, id),
     admissions.admission_of(step, id)
   local p = values.read_history(call('HGET', step.keys.history, id))
-  local function enter(key, score) add_two(step.flow_plan.entering, sorted(step, key), score, id) end
+  local function enter(key, score) changes.enter(step, key, score, id) end
   step.last_writes[#step.last_writes + 1] = function() call('SADD', step.keys.queues, queue) end
   if call('HEXISTS', step.keys.runs, id) == 1 then
     enter(line(step, 'processing', queue), step.now_text)
@@ -99,7 +98,7 @@ function mends.row(step, id)
   return f and 'it was written anew' or 'it was made anew by what others say of it'
 end
 function mends.no_children(step, id)
-  if not step.flow_plan.edges.of[after(step, id)] then
+  if not step.changes.edges[after(step, id)] then
     local f = flow_of(step, id)
     f.has_children = false
     change_flow(step, id, f)
@@ -122,7 +121,7 @@ function mends.edge(step, id, parent_id)
   change_flow(step, parent_id, its)
   for _, parent in ipairs(f.parents) do
     if parent.id == parent_id then
-      add_two(step.flow_plan.edges, after_parent(step, parent_id), continuations.edge_score(f, parent), id)
+      add_two(step.changes.edges, after_parent(step, parent_id), continuations.edge_score(f, parent), id)
     end
   end
   return 'it is'
@@ -136,7 +135,7 @@ local function place(step, id, f)
     if parent.state == '4' then unmet, letter = parent.id, 'missing'
     elseif parent.state == '2' then unmet, letter = parent.id, end_of(step, parent.id, {}) end
   end
-  return where_it_is[continuations.place_awaiting(step, id, f, unmet, letter, step.mended_ends) or 'awaiting']
+  return where_it_is[continuations.place_awaiting(step, id, f, unmet, letter) or 'awaiting']
 end
 function mends.place(step, id)
   local f = row_of(step, id)
@@ -164,7 +163,7 @@ function mends.child(step, parent_id, id)
   local is_lost = queue and call('ZSCORE', line(step, 'awaiting', queue), id) and its_end ~= 'missing' and
                   (not f.parents or f.unless == 'u')
   if not is_lost then
-    lists.add_one(step.flow_plan.dropped, after_parent(step, parent_id), id)
+    lists.add_one(step.changes.dropped, after_parent(step, parent_id), id)
     return 'it was taken from them'
   end
   -- What it wanted of its parents is lost with its row, so it is kept unless all of them succeed. None of them releases
@@ -173,7 +172,7 @@ function mends.child(step, parent_id, id)
   f.parents[#f.parents + 1] = {id = parent_id, state = its_end == '' and '0' or its_end == 's' and '1' or '2'}
   f.need, f.delay, f.is_unmet, f.on, f.unless = #f.parents, 0, false, 's', 'u'
   change_flow(step, id, f)
-  add_two(step.flow_plan.edges, after_parent(step, parent_id), continuations.edge_score(f, f.parents[#f.parents]), id)
+  add_two(step.changes.edges, after_parent(step, parent_id), continuations.edge_score(f, f.parents[#f.parents]), id)
   return 'it awaits it again'
 end
 
@@ -210,8 +209,8 @@ function mends.group(step, name)
   g.open = count(0) + count(4)
   g.s, g.f, g.d = math.max(g.s, count(1)), math.max(g.f, count(2)), math.max(g.d, count(3))
   groups.change_group(step, name, g)
-  if g.f > 0 and not had_failed then step.mended_ends[#step.mended_ends + 1] = {node, 'e'} end
-  if is_finished(g) and g.ended == 0 then groups.finish_group(step, name, g, step.mended_ends)
+  if g.f > 0 and not had_failed then changes.end_for_good(step, node, 'e') end
+  if is_finished(g) and g.ended == 0 then groups.finish_group(step, name, g)
   elseif is_finished(g) and not stands_in_agenda(step, 'forget', node) then owes_at(step, 'forget - ' .. node,
                                                                                     step.now + group_kept)
   elseif not is_finished(g) and g.ended > 0 then
@@ -242,7 +241,7 @@ end
 function mends.membership(step, name, id)
   local f, letters = row_of(step, id), {['1'] = 's', ['2'] = 'f', ['3'] = 'd'}
   if end_of(step, id, {}) == 'missing' or f.group then
-    lists.add_one(step.flow_plan.dropped, sorted(step, members(step, name)), id)
+    lists.add_one(step.changes.dropped, sorted(step, members(step, name)), id)
     return 'it was taken from them'
   end
   f.group, f.counted = name, letters[call('ZSCORE', members(step, name), id)] or '-'
@@ -291,7 +290,7 @@ function mends.lost(step, id)
   local remade = remade_if_group(step, id)
   if remade then return remade end
   local f = flow_of(step, id)
-  continuations.let_go(step, id, f, 'f', step.mended_ends)
+  continuations.let_go(step, id, f, 'f')
   continuations.reduce_row(step, id, f)
   step.lost_jobs[#step.lost_jobs + 1] = id
   return 'it counts as failed, and what there was of it was removed'
@@ -317,9 +316,7 @@ local function mend_all(step)
     told[i] = done[which]
   end
   if #told == 0 then return told end
-  continuations.plan_ends(step, step.mended_ends)
-  totals.keep_totals(step, step.job_counts)
-  continuations.carry_out_ends(step)
+  changes.commit(step)
   continuations.forget_flow(step, step.lost_jobs)
   for _, write in ipairs(step.last_writes) do write() end
   if call('HLEN', step.keys.flow) > 0 or call('EXISTS', step.keys.agenda) == 1 then

@@ -70,7 +70,7 @@ end
 -- same of one that is not kept any more), extended or refused, and whose key it is; own_parent, and the open parent
 -- that it would replace. `o`: its options, as new_jobs has them. `named`: jobs of this step, which do not take the
 -- place of each other, also when it is asked again.
-function unique_keys.ask_for_key(step, id, key, o, delay, parents, named, ended)
+function unique_keys.ask_for_key(step, id, key, o, delay, parents, named)
   local k = unique_keys.key_of(step, key)
   local owner = k and k.owner
   local is_over = not k or k.point == 'p' and step.now >= k.until_
@@ -85,15 +85,15 @@ function unique_keys.ask_for_key(step, id, key, o, delay, parents, named, ended)
     local is_in_place = parent.state == '0' and (parent.id == owner or parent.id == k.next_one)
     if is_in_place and early_ends.waiting_at(step, owner) then return 'own_parent', parent.id end
   end
-  if may_replace and end_waiting(step, owner, 'd', 'replaced by ' .. id, 'replaced', ended) then
-    if k.next_one ~= '' then end_waiting(step, k.next_one, 'd', 'replaced by ' .. id, 'replaced', ended) end
+  if may_replace and end_waiting(step, owner, 'd', 'replaced by ' .. id, 'replaced') then
+    if k.next_one ~= '' then end_waiting(step, k.next_one, 'd', 'replaced by ' .. id, 'replaced') end
     take_key(step, key, id, o.point, o.period)
     return 'stored', owner
   end
   if o.rule == 'coalesce' and call('HEXISTS', step.keys.runs, owner) == 1 and k.point == 'e' then
     local before = k.next_one
     if before ~= '' and named[before] then return 'duplicate', before end
-    if before ~= '' then end_waiting(step, before, 'd', 'replaced by ' .. id, 'replaced', ended) end
+    if before ~= '' then end_waiting(step, before, 'd', 'replaced by ' .. id, 'replaced') end
     k.next_one = id
     unique_keys.change_key(step, key, k)
     return 'stored', before
@@ -102,17 +102,17 @@ function unique_keys.ask_for_key(step, id, key, o, delay, parents, named, ended)
     local record = call('HGET', step.keys.jobs, owner)
     local queue = record and values.queue_of(record)
     local scheduled = queue and call('ZSCORE', places.line(step, 'scheduled', queue), owner)
-    if scheduled and not step.flow_moved[owner] then
+    if scheduled and not step.changes.moved[owner] then
       local at = step.now + delay
       if o.at_most > 0 then at = math.min(at, k.since + o.at_most) end
       at = math.max(at, step.now)
       local f = flow.flow_of(step, owner)
       local finish_by = f and f.clock and f.clock.finish_by or 0
       if finish_by > 0 and at >= finish_by then return 'refused', owner end  -- it could never run
-      lists.add_two(step.flow_plan.staying, base.sorted(step, places.line(step, 'scheduled', queue)), int_text(at),
+      lists.add_two(step.changes.staying, base.sorted(step, places.line(step, 'scheduled', queue)), int_text(at),
                     owner)
       base.sorted(step, step.keys.due)
-      step.flow_plan.refresh[queue] = true
+      step.changes.refresh[queue] = true
       hints.has_work(step, '@')
       if f then clocks.start_clock(step, owner, f, at) end
       return 'extended', owner

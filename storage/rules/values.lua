@@ -90,9 +90,14 @@ function values.read_history(value)
   p.ended_runs = sub(value, at)
   return p
 end
-function values.write_history(p)
+-- `said`: its reason, result and report, where they come as these three texts.
+function values.write_history(p, said)
   return p.attempt .. ' ' .. p.losses .. ' ' .. p.settled .. ' ' .. p.failures .. ' ' .. p.n .. ' ' ..
-         values.text(p.reason) .. values.text(p.result) .. values.text(p.reported) .. p.ended_runs
+         (said or values.text(p.reason) .. values.text(p.result) .. values.text(p.reported)) .. p.ended_runs
+end
+-- The same of a job that has had one run and lost none.
+function values.history_of_one(attempt, settled, failures, said, ended)
+  return attempt .. ' 0 ' .. settled .. ' ' .. failures .. ' 1 ' .. said .. values.text(ended)
 end
 -- An ended run: "fence attempt claimed ended ", then as "length:bytes" its server, the cause and the error, and last
 -- how many microseconds it waited for its handler to begin.

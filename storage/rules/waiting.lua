@@ -1,7 +1,7 @@
 -- Jobs that wait for a permit or a slot: their lines, who is woken, and what comes free when runs end.
 local int_text, sorted = base.int_text, base.sorted
 local wait_line, waits = keys.wait_line, keys.waits
-local grouped, many, put = lists.grouped, lists.many, lists.put
+local many, put = lists.many, lists.put
 local draw = numbers.draw
 local line = places.line
 local add_entries, limit_of, permit_of, write_admission = admissions.add_entries, admissions.limit_of,
@@ -75,7 +75,7 @@ function waiting.wake_first(step, resource, count, give)
   if #found == 0 then return 0 end
   for i, w in ipairs(found) do ids[i] = w.id end
   local histories, had = many('HMGET', step.keys.history, ids), admissions.admissions_of(step, ids)
-  local leaving, entering, changed, from = grouped(), grouped(), {}, {}
+  local leaving, entering, changed, from = {}, {}, {}, {}
   local place = draw(step, #found)
   for i, w in ipairs(found) do
     -- Who claims one whose past cannot be read will see that.
@@ -197,24 +197,6 @@ function waiting.give_back(step, ids, had, inline_permits, is_final)
   end
 end
 
--- Ends runs of whom these stood in their rows, `ended` of each, and nothing else.
-function waiting.end_alike(step, alike)
-  local order, counts = {}, {}
-  for _, c in ipairs(alike) do
-    for _, resource in ipairs(admissions.permits_in(step, c.permits)) do
-      if not counts[resource] then order[#order + 1] = resource end
-      counts[resource] = (counts[resource] or 0) + c.ended
-    end
-  end
-  local is_free = {}
-  for _, name in ipairs(order) do
-    is_free[name] = admissions.count_claimed(step, name, -counts[name]) or permit_of(name) == name
-  end
-  for _, name in ipairs(order) do
-    if is_free[name] then waiting.pass_on(step, permit_of(name)) end
-  end
-end
-
 -- The rows of runs count what was taken, whatever was counted so far: one of them could not be read. Once is enough
 -- for all of a step, since such rows count for nothing.
 fresh.is_counted_anew = false
@@ -227,6 +209,11 @@ function waiting.count_anew(step)
   for name in pairs(counts) do waiting.pass_on(step, name) end
 end
 
+-- A job leaves the line in which it waits, if it does, and whatever else it has stays its own.
+function waiting.leave_line(step, id)
+  local a = admissions.admission_of(step, id)
+  if a and a.at ~= '' then waiting.remove_waiter(step, a.at, id) end
+end
 -- A job leaves for good, whatever it does now: running, waiting or woken. `row` is that of its run, if it has one,
 -- and is no more.
 function waiting.forget_job(step, id, row)
@@ -259,7 +246,7 @@ end
 
 -- Parks jobs of a queue that nothing is known of yet, for one resource each, in the order they come.
 function waiting.park_fresh(step, queue, parks)
-  local written, standing, lines, first = {}, {}, grouped(), draw(step, #parks)
+  local written, standing, lines, first = {}, {}, {}, draw(step, #parks)
   for i, p in ipairs(parks) do
     local n = int_text(first + i - 1)
     written[2 * i - 1] = p.id
@@ -270,8 +257,8 @@ function waiting.park_fresh(step, queue, parks)
   end
   put(step.keys.admission, written)
   many('ZADD', line(step, 'throttled', queue), standing)
-  for _, resource in ipairs(lines.order) do
-    many('ZADD', wait_line(step, queue, resource), lines.of[resource])
+  for _, resource in ipairs(lines) do
+    many('ZADD', wait_line(step, queue, resource), lines[resource])
     call('SADD', waits(step, resource), queue)
     call('ZADD', step.keys.waiting, 0, resource)
   end

@@ -35,9 +35,14 @@ TEST_CASE("report_pipeline: a report is built once of all its pages, whenever it
 TEST_CASE("report_pipeline: a program that is killed as it builds the report has built one all the same") {
   const auto store = GENERATE("SQLite", "Redis");
   CAPTURE(store);
-  killed_sample s(program_path("report_pipeline"), store);
-  s.kill_when("the report is built", [&] { return s.book.entries("built") > 0; });
-  CHECK(s.kills > 0);
+  // It ends right behind this moment: where it was faster than the signal, another one is killed.
+  std::unique_ptr<killed_sample> killed;
+  for (int tries = 0; tries < 20 && (!killed || killed->kills == 0); ++tries) {
+    killed = std::make_unique<killed_sample>(program_path("report_pipeline"), store);
+    killed->kill_when("the report is built", [&] { return killed->book.entries("built") > 0; });
+  }
+  REQUIRE(killed->kills > 0);
+  auto& s = *killed;
   const auto last = s.to_its_end();
   INFO(last.out << last.err);
   CHECK(last.exit_code == 0);

@@ -16,7 +16,7 @@ local function read_call(args)
   local p = {ids = {}, fences = {}, group_of = {}, rows = {},  -- by the place of the run
              limit = {}, room = {}, first_served = {},         -- by resource
              parked = {}, spilled = {}, marked = {},           -- by id
-             granted = lists.grouped(), changed = {}, changes = 0, moved_out = {}}  -- for write_grants
+             granted = {}, changed = {}, changes = 0, moved_out = {}}  -- for write_grants
   local n, at = 0, 3
   while args[at] do
     local count, first = tonumber(args[at]), at + 4
@@ -53,10 +53,10 @@ end
 
 -- Grants are written together, as late as others may look.
 local function write_grants(step, p)
-  for _, resource in ipairs(p.granted.order) do admissions.add_entries(step, resource, p.granted.of[resource]) end
+  for _, resource in ipairs(p.granted) do admissions.add_entries(step, resource, p.granted[resource]) end
   lists.put(step.keys.admission, p.changed)
   many('HSET', step.keys.runs, p.moved_out)
-  p.granted, p.changed, p.changes, p.moved_out = lists.grouped(), {}, 0, {}
+  p.granted, p.changed, p.changes, p.moved_out = {}, {}, 0, {}
 end
 local function admission_now(step, p, id)
   if p.had then return p.had[id] or no_admission end

@@ -8,12 +8,10 @@ function calls.change_group(step)
   local args = step.args
   call('HLEN', step.keys.flow)
   call('HLEN', step.keys.group_counts)
-  local ended = {}
-  local told = groups.plan_group_change(step, args[3], args[4], args[5], args[6], ended)
+  step.has_flow = '1'
+  local told = groups.plan_group_change(step, args[3], args[4], args[5], args[6])
   if told ~= 'done' then return {told, ''} end
-  continuations.plan_ends(step, ended)
-  totals.keep_totals(step, step.job_counts)
   base.say_layout(step)
-  continuations.carry_out_ends(step)
+  changes.commit(step)
   return {told, hints.finish(step)}
 end

@@ -6,7 +6,7 @@ function calls.drop_quarantined(step)
   local args = step.args
   local id = args[3]
   local bytes = call('HGET', step.keys.quarantine, id)
-  local queue, since = endings.place_in_quarantine(step, id, bytes or '')
+  local queue, since = places.place_in_quarantine(step, id, bytes or '')
   local is_there = bytes or queue
   if not is_there or args[4] ~= '' and args[4] ~= (since and base.int_text(tonumber(since)) or '0') then
     return 'none'

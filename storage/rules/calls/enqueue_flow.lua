@@ -24,10 +24,7 @@ function calls.enqueue_flow(step)
     answer[n + 1] = ''
     return answer
   end
-  flow_jobs.plan_new_ends(step)
-  totals.keep_totals(step, step.job_counts)
-  flow_jobs.write_new(step)
-  continuations.carry_out_ends(step)
+  changes.commit(step)
   answer[#answer + 1] = hints.finish(step)
   return answer
 end

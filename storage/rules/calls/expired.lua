@@ -40,12 +40,14 @@ function calls.expired(step)
     local first = call('ZRANGE', processing, 0, 0, 'WITHSCORES')
     ends[#ends + 1] = {queue, first[2]}
   end
-  for _, b in ipairs(broken) do endings.may_move_to_quarantine(step, b[2]) end
+  for _, b in ipairs(broken) do changes.put_aside(step, b[1], line(step, 'processing', b[2]), b[2]) end
   for _, e in ipairs(ends) do
     if e[2] then call('ZADD', step.keys.ending, e[2], e[1]) else call('ZREM', step.keys.ending, e[1]) end
   end
-  for _, b in ipairs(broken) do endings.move_to_quarantine(step, b[1], line(step, 'processing', b[2]), b[2]) end
-  if #broken > 0 then answer[2] = hints.finish(step) end
+  if #broken > 0 then
+    changes.commit(step)
+    answer[2] = hints.finish(step)
+  end
   if next_end then answer[1] = base.int_text(next_end - step.now) end
   return answer
 end

@@ -7,10 +7,8 @@ function calls.move_to_quarantine(step)
   local id = args[3]
   local record, before = call('HGET', step.keys.jobs, id) or '', call('HGET', step.keys.history, id) or ''
   if record == args[4] and (args[5] == '' or before == args[5]) then
-    local at = places.place_of(step, id, record)
-    if at and at.kind == 'scheduled' then base.sorted(step, step.keys.due) end
-    endings.move_to_quarantine(step, id, at and at.key, at and at.queue or values.queue_of(record) or 'default')
-    if at and at.kind == 'scheduled' then places.refresh_due(step, at.queue) end
+    changes.put_job_aside(step, id, record, places.place_of(step, id, record))
+    changes.commit(step)
   end
   return hints.finish(step)
 end

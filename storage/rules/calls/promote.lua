@@ -11,8 +11,7 @@ local max_owing = 250     -- of the agenda
 -- What stands in the agenda and is due. What was requeued comes first, in steps of its own: what they bring back has to
 -- be there before an end is told to it.
 local function go_on_with(step, owing)
-  local ended, over, unknown, any_again = {}, {}, {}, false
-  local words = {}
+  local words, over, unknown, any_again = {}, {}, {}, false
   for i, member in ipairs(owing) do
     local what, letter, id = match(member, '^(%l+) (.) (.*)$')
     words[i] = {what or '', letter, id}
@@ -25,21 +24,18 @@ local function go_on_with(step, owing)
     local what, letter, id = unpack(word)
     if what == 'edges' then
       flow.owes_no_more(step, owing[i])  -- nobody may wait for it any more
-      ended[#ended + 1] = {id, letter}
+      changes.end_for_good(step, id, letter)
     elseif what == 'expire' then over[#over + 1] = id
     elseif what == 'key' then unique_keys.sweep_key(step, id)
-    elseif what == 'seal' then groups.cancel_unsealed(step, sub(id, 2), ended)
-    elseif what == 'cancel' then groups.cancel_members(step, sub(id, 2), ended)
+    elseif what == 'seal' then groups.cancel_unsealed(step, sub(id, 2))
+    elseif what == 'cancel' then groups.cancel_members(step, sub(id, 2))
     elseif what == 'forget' then groups.forget_group(step, sub(id, 2), continuations.may_be_forgotten(step, id))
     else unknown[#unknown + 1] = owing[i] end
   end
-  if #over > 0 then clocks.plan_expiry(step, over, ended) end
-  if not any_again then
-    continuations.plan_ends(step, ended)
-    continuations.reduce_quarantined(step, ended)
-  end
-  totals.keep_totals(step, step.job_counts)
-  continuations.carry_out_ends(step)
+  if #over > 0 then clocks.plan_expiry(step, over) end
+  continuations.plan_ends(step)
+  continuations.reduce_quarantined(step)
+  changes.commit(step)
   many('ZREM', step.keys.agenda, unknown)
 end
 local function before(a, b) return a.at < b.at or (a.at == b.at and lists.by_bytes(a.id, b.id)) end
@@ -104,7 +100,7 @@ local function find_scheduled(step, due)
   due.moved = math.min(#found, due.limit)
 end
 local function move_scheduled(step, due)
-  local ids, leaving, entering = {}, lists.grouped(), lists.grouped()
+  local ids = {}
   for i = 1, due.moved do ids[i] = due.found[i].id end
   local histories = many('HMGET', step.keys.history, ids)
   local place = numbers.draw(step, due.moved)
@@ -112,11 +108,9 @@ local function move_scheduled(step, due)
     local f = due.found[i]
     local p = values.read_history(histories[i]) or {losses = 0}  -- who claims it will see that it cannot be read
     hints.has_work(step, f.queue)
-    lists.add_one(leaving, base.sorted(step, places.line(step, 'scheduled', f.queue)), f.id)
-    lists.add_two(entering, base.sorted(step, places.tail(step, f.queue, p.losses)), int_text(place + i - 1), f.id)
+    changes.leave(step, places.line(step, 'scheduled', f.queue), f.id)
+    changes.enter(step, places.tail(step, f.queue, p.losses), int_text(place + i - 1), f.id)
   end
-  lists.each_list(entering, 'ZADD')
-  lists.each_list(leaving, 'ZREM')
 end
 
 local function find_lapsed(step, due)
@@ -149,10 +143,7 @@ end
 local function go_on_with_agenda(step)
   local owing = step.has_flow and call('ZRANGE', step.keys.agenda, '-inf', step.now_text, 'BYSCORE', 'LIMIT', 0,
                                        max_owing) or {}
-  if #owing > 0 then
-    numbers.keep_number(step)  -- what is due was moved, whatever stands in the way of this
-    go_on_with(step, owing)
-  end
+  if #owing > 0 then go_on_with(step, owing) end
 end
 
 local function sooner(step, due, instant)
@@ -181,7 +172,8 @@ function calls.promote(step)
   find_lapsed(step, due)
   if due.moved + #due.lapsed > 0 then numbers.may_draw(step) end
   if due.moved > 0 then move_scheduled(step, due) end
-  for _, queue in ipairs(due.queues) do places.refresh_due(step, queue) end
+  for _, queue in ipairs(due.queues) do step.changes.refresh[queue] = true end
+  changes.commit(step)
   for _, member in ipairs(due.lapsed) do pass_on_lapsed(step, member) end
   many('ZREM', step.keys.next_checks, due.still)
   go_on_with_agenda(step)

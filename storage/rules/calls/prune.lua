@@ -166,7 +166,7 @@ local function find_gone(step, p, r)
   until not (has_more and can_grow and #r.gone < p.limit)
 end
 local function remove_gone(step, p, r)
-  local ids, leaving = {}, lists.grouped()
+  local ids, leaving = {}, {}
   for i, o in ipairs(r.gone) do
     local m = o.line
     ids[i] = o.id

@@ -5,6 +5,6 @@ function calls.quarantined_job(step)
   local args = step.args
   local bytes = call('HGET', step.keys.quarantine, args[3])
   if not bytes then return {} end
-  local queue, since = endings.place_in_quarantine(step, args[3], bytes)
+  local queue, since = places.place_in_quarantine(step, args[3], bytes)
   return {queue or '', since and base.int_text(tonumber(since)) or '0', bytes}
 end

@@ -8,64 +8,52 @@
 -- deleted; its permits go back and on. Passes when memory is out.
 local many = lists.many
 
+-- A run that is taken away: how its job ends, or nothing when it waits again.
+local function take_away(step, id, run, p)
+  local args = step.args
+  p.losses = p.losses + 1
+  local is_asked = values.is_asked_to_end(run)
+  local final = is_asked and 'deleted' or p.losses >= tonumber(args[3]) and 'failed' or nil
+  values.remember(step, p, run.fence, run.attempt, run.started, run.server,
+                  is_asked and values.with_first('cancelled', args[6]) or args[6])
+  p.reason = is_asked and values.reason_of_cancelled(p) or final and format(args[5], p.losses) or
+    format(args[4], run.attempt)
+  p.attempt = run.attempt - 1
+  changes.set_history(step, id, p)
+  changes.end_run(step, id, run.permits, not values.has_no_admission(run), final ~= nil)
+  changes.leave(step, places.line(step, 'processing', run.queue), id)
+  totals.count_jobs(step, run.queue, 'lost', 1)
+  if final then
+    totals.count_jobs(step, run.queue, final, 1)
+    changes.end_for_good(step, id, sub(final, 1, 1))
+    changes.enter(step, places.line(step, final, run.queue), step.now_text, id)
+  else
+    if step.has_flow then continuations.plan_going_on(step, id, p.attempt == 0, true) end
+    changes.enter(step, places.tail(step, run.queue, p.losses), base.int_text(numbers.draw(step, 1)), id)
+    hints.has_work(step, run.queue)
+  end
+  return final
+end
+
 function calls.reap(step)
   local args = step.args
-  local ids, codes = {}, {}
+  local ids, codes, done = {}, {}, {}
   for i = 7, #args, 3 do ids[#ids + 1] = args[i] end
   local rows, histories = many('HMGET', step.keys.runs, ids), many('HMGET', step.keys.history, ids)
-  local ended, changed, leaving, entering, broken = {}, {}, lists.grouped(), lists.grouped(), {}
-  local finals = step.has_flow and {}  -- jobs that end for good
-  local done, is_final, inline_permits = {}, {}, {}  -- inline_permits: see give_back
   for i, id in ipairs(ids) do
     local run = rows[i] and not done[id] and values.read_run(rows[i])
     codes[i] = '1'
     if run and run.fence == args[3 * i + 5] and run.renewals == args[3 * i + 6] then
-      codes[i] = '0'
-      done[id] = true
-      local processing = places.line(step, 'processing', run.queue)
       local p = values.read_history(histories[i])
+      codes[i], done[id] = '0', true
       if not p then
-        endings.may_move_to_quarantine(step, run.queue)
-        broken[#broken + 1] = {id = id, key = processing, queue = run.queue}
+        changes.put_aside(step, id, places.line(step, 'processing', run.queue), run.queue)
       else
-        p.losses = p.losses + 1
-        local is_asked = values.is_asked_to_end(run)
-        local final = is_asked and 'deleted' or p.losses >= tonumber(args[3]) and 'failed' or nil
-        values.remember(step, p, run.fence, run.attempt, run.started, run.server, is_asked and
-                        values.with_first('cancelled', args[6]) or args[6])
-        p.reason = is_asked and values.reason_of_cancelled(p) or final and format(args[5], p.losses) or
-          format(args[4], run.attempt)
-        p.attempt = run.attempt - 1
-        ended[#ended + 1] = id
-        totals.count_jobs(step, run.queue, 'lost', 1)
-        if final then
-          totals.count_jobs(step, run.queue, final, 1)
-          is_final[id] = true
-          codes[i] = is_asked and '3' or '2'
-          if finals then finals[#finals + 1] = {id, sub(final, 1, 1)} end
-        end
-        if not final and step.has_flow then continuations.plan_going_on(step, id, p.attempt == 0, true) end
-        if run.permits ~= '' then inline_permits[#ended] = run.permits end
-        changed[#changed + 1] = id
-        changed[#changed + 1] = values.write_history(p)
-        lists.add_one(leaving, base.sorted(step, processing), id)
-        if not final then hints.has_work(step, run.queue) end
-        local target = final and places.line(step, final, run.queue) or places.tail(step, run.queue, p.losses)
-        lists.add_two(entering, base.sorted(step, target), base.int_text(final and step.now or numbers.draw(step, 1)),
-                      id)
+        local final = take_away(step, id, run, p)
+        if final then codes[i] = final == 'deleted' and '3' or '2' end
       end
     end
   end
-  local had = endings.admissions_if_any(step, ended)
-  if next(inline_permits) or #broken > 0 then admissions.check_throttlers(step) end
-  if finals then continuations.plan_ends(step, finals) end
-  totals.keep_totals(step, step.job_counts)
-  lists.each_list(entering, 'ZADD')
-  lists.each_list(leaving, 'ZREM')
-  many('HDEL', step.keys.runs, ended)
-  many('HSET', step.keys.history, changed)
-  if finals then continuations.carry_out_ends(step) end
-  for _, b in ipairs(broken) do endings.move_to_quarantine(step, b.id, b.key, b.queue) end
-  endings.give_back_if_any(step, ended, had, inline_permits, is_final)
+  changes.commit(step)
   return {table.concat(codes), hints.finish(step)}
 end

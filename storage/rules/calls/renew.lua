@@ -4,7 +4,7 @@
 -- Invariant: only a lease's end, length and number of renewals change. Passes when memory is out.
 function calls.renew(step)
   local args = step.args
-  local ids, codes, rows, leases = {}, {}, {}, lists.grouped()
+  local ids, codes, rows, leases = {}, {}, {}, {}
   for i = 4, #args, 2 do ids[#ids + 1] = args[i] end
   local before, run_of = lists.many('HMGET', step.keys.runs, ids), {}
   local until_ = base.int_text(step.now + args[3])

@@ -11,7 +11,7 @@
 -- Who was asked to end and did not succeed is deleted, whatever his server says of what follows.
 -- Passes when memory is out, unless an end carries jobs.
 local int_text, sorted = base.int_text, base.sorted
-local many, grouped = lists.many, lists.grouped
+local add_one, add_two, many = lists.add_one, lists.add_two, lists.many
 local text, with_first = values.text, values.with_first
 local line = places.line
 
@@ -20,8 +20,7 @@ local goes_on = {given_back = true, retry = true, deferred = true}
 
 -- What a call is to end: `runs`, each with what is asked for it, and the place behind them in `args`.
 local function read_ends(args)
-  local s = {runs = {}, ids = {}, codes = {}, done = {}, ended = {}, changed = {}, by_start = {}, history_ids = {},
-             histories = {}, leaving = grouped(), entering = grouped(), earliest = {}}
+  local s = {runs = {}, ids = {}, codes = {}, done = {}, by_start = {}, history_ids = {}, histories = {}}
   local at, n = 4, 0
   for _ = 1, args[3] do
     local group = {how = args[at + 1], failure = args[at + 2], delay = tonumber(args[at + 3]),
@@ -39,9 +38,9 @@ local function read_ends(args)
 end
 -- Jobs that ends carry: where each begins in `args`.
 local function read_next_jobs(step, s, at)
-  s.carried = tonumber(step.args[at])
+  local carried = tonumber(step.args[at])
   at = at + 1
-  for _ = 1, s.carried do
+  for _ = 1, carried do
     local run = s.runs[tonumber(step.args[at])]
     run.next_jobs = run.next_jobs or {}
     table.insert(run.next_jobs, at + 1)
@@ -62,11 +61,11 @@ local function start_of(step, s, rest)
   c = false
   if permits then
     local server = sub(rest, place)
-    c = {claimed = claimed, queue = queue, permits = permits, server = server, ended = 0, ends = {}, lines = {},
+    c = {claimed = claimed, queue = queue, permits = permits, server = server, ends = {}, lines = {},
          chain_permit = permits ~= '' and match(permits, '^%d+:chain:%d+:(.*)$'),
          processing = sorted(step, line(step, 'processing', queue)),
          middle = ' ' .. claimed .. ' ' .. step.now_text .. ' ' .. text(server)}
-    s.has_permits = s.has_permits or permits ~= ''
+    if permits ~= '' then admissions.check_throttlers(step) end
   end
   s.by_start[rest] = c
   return c
@@ -81,39 +80,14 @@ local function look_at_runs(step, s)
       if attempt then run.attempt, has, run.start = attempt, flag, start_of(step, s, rest) end
     end
     if has ~= '0' and has ~= '2' then s.history_ids[#s.history_ids + 1] = run.id end
-    if has == '2' or has == '3' or has == '7' then
-      s.has_admission = s.has_admission or {}
-      s.has_admission[run.id] = true
-    end
+    run.may_have = has == '2' or has == '3' or has == '7'
     run.is_asked = has == '5' or has == '7'
   end
   if #s.history_ids == 0 then call('HLEN', step.keys.history) end
   for k, value in ipairs(many('HMGET', step.keys.history, s.history_ids)) do s.histories[s.history_ids[k]] = value end
-  if s.has_permits then admissions.check_throttlers(step) end
   if step.has_flow then flow.read_flows(step, s.ids) end
-  -- Jobs that end for good, where others may have to do with them.
-  if step.has_flow or s.carried > 0 then s.finals = {} end
-  if s.has_admission then s.is_final = {} end
 end
 
--- Where a job goes, and its score there.
-local function target_of(step, s, start, how, delay, losses)
-  if (how == 'retry' or how == 'deferred') and delay > 0 then
-    sorted(step, step.keys.due)
-    hints.has_work(step, '@')
-    s.earliest[start.queue] = math.min(s.earliest[start.queue] or step.now + delay, step.now + delay)
-    return line(step, 'scheduled', start.queue), int_text(step.now + delay)
-  end
-  if goes_on[how] then
-    hints.has_work(step, start.queue)
-    local first = how == 'given_back' and not places.is_suspect(losses)
-    return first and line(step, 'front', start.queue) or places.tail(step, start.queue, losses),
-           int_text(numbers.draw(step, 1))
-  end
-  local key = start.lines[how] or line(step, how, start.queue)
-  start.lines[how] = key
-  return key, step.now_text
-end
 -- How it ends, and what its history gets of it: who was asked to end does, and whose time is over has failed. A job
 -- that it carries is planned.
 local function decide_end(step, run, p)
@@ -136,36 +110,26 @@ local function decide_end(step, run, p)
   return how, ended_so
 end
 -- Leaves its lease, for a line or for the line of its chain's permit.
-local function plan_move(step, s, run, how, losses)
-  local start = run.start
-  lists.add_one(s.leaving, start.processing, run.id)
-  if start.chain_permit and how == 'given_back' and not places.is_suspect(losses) then
+local function plan_move(step, run, how, losses)
+  local start, delay = run.start, run.group.delay
+  local is_first = how == 'given_back' and not places.is_suspect(losses)
+  add_one(step.changes.leaving, start.processing, run.id)
+  if start.chain_permit and is_first then
     sorted(step, line(step, 'throttled', start.queue))
     sorted(step, keys.wait_line(step, start.queue, start.chain_permit))
     call('SCARD', keys.waits(step, start.chain_permit))
-    s.returned = s.returned or {}
-    table.insert(s.returned, {id = run.id, queue = start.queue, resource = start.chain_permit, fence = run.fence})
+    table.insert(step.changes.returned,
+                 {id = run.id, queue = start.queue, resource = start.chain_permit, fence = run.fence})
+  elseif (how == 'retry' or how == 'deferred') and delay > 0 then
+    changes.schedule(step, start.queue, step.now + delay, run.id)
+  elseif goes_on[how] then
+    local target = is_first and line(step, 'front', start.queue) or places.tail(step, start.queue, losses)
+    changes.enter(step, target, int_text(numbers.draw(step, 1)), run.id)
+    hints.has_work(step, start.queue)
   else
-    local target, score = target_of(step, s, start, how, run.group.delay, losses)
-    lists.add_two(s.entering, sorted(step, target), score, run.id)
+    start.lines[how] = start.lines[how] or sorted(step, line(step, how, start.queue))
+    add_two(step.changes.entering, start.lines[how], step.now_text, run.id)
   end
-end
--- What of its permits goes back: those of alike starts are counted together where nobody has more than his claim took.
-local function plan_permits(s, run, is_last)
-  local start = run.start
-  if not s.has_admission then
-    if s.has_permits and start.ended == 0 then
-      s.alike = s.alike or {}
-      table.insert(s.alike, start)
-    end
-    start.ended = start.ended + 1
-    return
-  end
-  if start.permits ~= '' then
-    s.inline_permits = s.inline_permits or {}
-    s.inline_permits[#s.ended] = start.permits
-  end
-  s.is_final[run.id] = is_last
 end
 local function settle_one(step, s, i, run)
   local id, fence, start, group = run.id, run.fence, run.start, run.group
@@ -181,71 +145,35 @@ local function settle_one(step, s, i, run)
   end
   s.codes[i], s.done[id] = '0', fence
   if before and not p then
-    endings.may_move_to_quarantine(step, start.queue)
-    s.broken = s.broken or {}
-    table.insert(s.broken, {id, start.processing, start.queue})
-    return
+    return changes.put_aside(step, id, start.processing, start.queue)
   end
   local losses, attempt = p and p.losses or 0, run.attempt
   local how, ended_so = decide_end(step, run, p)
   local is_uncounted = group.how == 'given_back' or group.how == 'deferred'
-  s.ended[#s.ended + 1] = id
-  plan_permits(s, run, not goes_on[how])
-  if s.finals and not goes_on[how] then s.finals[#s.finals + 1] = {id, sub(how, 1, 1)}
-  elseif s.finals then
+  changes.end_run(step, id, start.permits, run.may_have, not goes_on[how])
+  if not step.has_flow then  -- nobody has to do with it
+  elseif not goes_on[how] then changes.end_for_good(step, id, sub(how, 1, 1))
+  else
     continuations.plan_going_on(step, id, is_uncounted and tonumber(attempt) == 1,
                                 not is_uncounted or tonumber(attempt) > 1 or losses > 0)
   end
   start.ends[how] = (start.ends[how] or 0) + 1
-  plan_move(step, s, run, how, losses)
+  plan_move(step, run, how, losses)
 
   -- A run that was given back or deferred does not count as a run.
   local counted = is_uncounted and attempt - 1 or attempt
-  local changed, n = s.changed, #s.changed
-  changed[n + 1] = id
+  local histories = step.changes.histories
+  local n = #histories + 2
+  histories[n - 1] = id
   if p then
     values.remember(step, p, fence, attempt, start.claimed, start.server, ended_so)
-    changed[n + 2] = counted .. ' ' .. losses .. ' ' .. fence .. ' ' .. p.failures + group.failure .. ' ' ..
-                     p.n .. ' ' .. run.said .. (group.reports and '' or text(p.reported)) .. p.ended_runs
+    p.attempt, p.settled, p.failures = counted, fence, p.failures + group.failure
+    histories[n] = values.write_history(p, group.reports and run.said or run.said .. text(p.reported))
   else
-    changed[n + 2] = counted .. ' 0 ' .. fence .. ' ' .. group.failure .. ' 1 ' .. run.said ..
-                     (group.reports and '' or '0:') .. text(fence .. ' ' .. attempt .. start.middle .. ended_so)
+    histories[n] = values.history_of_one(counted, fence, group.failure,
+                                         group.reports and run.said or run.said .. '0:',
+                                         fence .. ' ' .. attempt .. start.middle .. ended_so)
   end
-end
-
--- Of those that have ended.
-local function admissions_of_ended(step, s)
-  if not s.has_admission then return {} end
-  local admitted = {}
-  for _, id in ipairs(s.ended) do
-    if s.has_admission[id] then admitted[#admitted + 1] = id end
-  end
-  return endings.admissions_if_any(step, admitted)
-end
-local function give_permits_back(step, s, had)
-  for _, r in ipairs(s.returned or {}) do
-    chaining.return_to_line(step, r.id, r.queue, r.resource, r.fence, had[r.id])
-    had[r.id] = nil
-  end
-  if s.alike then waiting.end_alike(step, s.alike) end
-  if s.has_admission then endings.give_back_if_any(step, s.ended, had, s.inline_permits or {}, s.is_final) end
-  for _, r in ipairs(s.returned or {}) do waiting.pass_on(step, r.resource) end  -- another permit may be free
-end
-local function write(step, s, had)
-  for _, start in pairs(s.by_start) do
-    for how, n in pairs(start and start.ends or {}) do totals.count_jobs(step, start.queue, how, n) end
-  end
-  totals.keep_totals(step, step.job_counts)
-  -- Places first, and runs last but one: what Redis stops in its middle leaves nobody without a place.
-  lists.each_list(s.entering, 'ZADD')
-  lists.each_list(s.leaving, 'ZREM')
-  many('HDEL', step.keys.runs, s.ended)
-  many('HSET', step.keys.history, s.changed)
-  for queue, instant in pairs(s.earliest) do call('ZADD', step.keys.due, 'LT', int_text(instant), queue) end
-  if s.carried > 0 then flow_jobs.write_new(step) end
-  if s.finals then continuations.carry_out_ends(step) end
-  for _, b in ipairs(s.broken or {}) do endings.move_to_quarantine(step, b[1], b[2], b[3]) end
-  if s.has_permits or s.has_admission then give_permits_back(step, s, had) end
 end
 
 function calls.settle(step)
@@ -255,15 +183,14 @@ function calls.settle(step)
   if #s.runs > 0 then
     look_at_runs(step, s)
     for i, run in ipairs(s.runs) do settle_one(step, s, i, run) end
-    local had = admissions_of_ended(step, s)
+    for _, start in pairs(s.by_start) do
+      for how, n in pairs(start and start.ends or {}) do totals.count_jobs(step, start.queue, how, n) end
+    end
     if args[at] then numbers.may_draw(step) end  -- for the claim
-    if s.carried > 0 then flow_jobs.plan_new_ends(step) end
-    if s.finals then continuations.plan_ends(step, s.finals) end
-    write(step, s, had)
+    changes.commit(step)  -- the ends are stored, whatever becomes of the claim
   end
   local answer = {table.concat(s.codes), ''}
   if args[at] then
-    numbers.keep_number(step)  -- the ends are stored, whatever becomes of the claim
     local got = claiming.claim(step, at)
     for i = 1, #got do answer[i + 1] = got[i] end
   end

@@ -91,14 +91,7 @@ local function plan_jobs(step, s)
 end
 
 local function write_jobs(step, s)
-  if s.is_flow then
-    flow_jobs.plan_new_ends(step)
-    totals.keep_totals(step, step.job_counts)
-    flow_jobs.write_new(step)
-    continuations.carry_out_ends(step)
-  else
-    new_jobs.store_new(step, s.at)
-  end
+  if s.is_flow then changes.commit(step) else new_jobs.store_new(step, s.at) end
 end
 local function write_schedule(step, s)
   call('HSET', step.keys.schedules, s.name, int_text(numbers.draw(step, 1)) .. ' ' .. int_text(s.made) .. ' ' ..
