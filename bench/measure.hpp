@@ -140,12 +140,23 @@ inline double enqueue_one_by_one(const std::string& url, double seconds) {
   return n / seconds_since(begin);
 }
 
-// The other process of the pick-up test: a job every 5 ms that carries the instant before its enqueue.
-inline int produce(const std::string& url, int jobs) {
+// Jobs that come one by one, and how long the handler of each takes.
+struct arrivals {
+  int jobs = 0;
+  int a_second = 200;
+  sluice::duration body{0};
+};
+
+// The other process of the pick-up test, started as "--produce URL JOBS A_SECOND": each job carries the instant before
+// its enqueue.
+inline int produce(char** words) {
+  const std::string url = words[2];
+  const int jobs = std::stoi(words[3]);
+  const auto every = std::chrono::nanoseconds(1s) / std::stoi(words[4]);
   auto client = open_client(url);
   auto next = steady::now();
   for (int i = 0; i < jobs; ++i) {
-    std::this_thread::sleep_until(next += 5ms);
+    std::this_thread::sleep_until(next += every);
     auto job = noop();
     job.args = std::to_string(monotonic_us());
     must(client.enqueue(std::move(job)));
@@ -154,7 +165,7 @@ inline int produce(const std::string& url, int jobs) {
 }
 
 inline pick_up measure_pick_up(const std::string& self, const std::string& url, unsigned workers, unsigned prefetch,
-                               int jobs) {
+                               const arrivals& coming) {
   std::mutex mutex;
   std::vector<double> ms;
   std::atomic<int> ran{0};
@@ -166,6 +177,7 @@ inline pick_up measure_pick_up(const std::string& self, const std::string& url, 
       std::lock_guard hold(mutex);
       ms.push_back(waited);
     }
+    if (coming.body > 0us) std::this_thread::sleep_for(coming.body);
     ran.fetch_add(1);
     ran.notify_one();
   });
@@ -173,14 +185,14 @@ inline pick_up measure_pick_up(const std::string& self, const std::string& url, 
   if (const auto started = server.start(); !started) die(sluice::to_string(started.error()));
   const pid_t child = ::fork();
   if (child == 0) {
-    const auto n = std::to_string(jobs);
-    ::execl(self.c_str(), self.c_str(), "--produce", url.c_str(), n.c_str(), nullptr);
+    const auto jobs = std::to_string(coming.jobs), a_second = std::to_string(coming.a_second);
+    ::execl(self.c_str(), self.c_str(), "--produce", url.c_str(), jobs.c_str(), a_second.c_str(), nullptr);
     ::_exit(127);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
   if (status != 0) die("the producing process failed");
-  for (int seen = 0; (seen = ran.load()) < jobs;)
+  for (int seen = 0; (seen = ran.load()) < coming.jobs;)
     ran.wait(seen);
   server.stop();
   return summarize(std::move(ms));

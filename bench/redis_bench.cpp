@@ -253,7 +253,7 @@ int main(int argc, char** argv) {
   bench::help(argc, argv, "redis_bench [--jobs N] [--seconds S] [--appendonly no|everysec|always] [--curve 1000000]");
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024 * 1024);  // as `sluice work` does
   sluice::set_log_level(sluice::log_level::warn);
-  if (argc == 4 && std::strcmp(argv[1], "--produce") == 0) return produce(argv[2], std::stoi(argv[3]));
+  if (argc == 5 && std::strcmp(argv[1], "--produce") == 0) return produce(argv);
   int jobs = 200'000;
   long most = 0;
   double seconds = 5;
@@ -305,8 +305,14 @@ int main(int argc, char** argv) {
   }
   for (const auto& [workers, what] : {std::pair(64u, "64 workers"), std::pair(0u, "default workers")}) {
     clear(redis);
-    const auto p = measure_pick_up(self, redis.url(), workers, 256, static_cast<int>(seconds * 200));
+    const auto p = measure_pick_up(self, redis.url(), workers, 256, {static_cast<int>(seconds * 200)});
     show((std::string("pick-up p50 / p99 / max, 200 jobs/s, ") + what).substr(0, 44).c_str(), p);
   }
+  // Half of what the workers can.
+  const arrivals lone{static_cast<int>(seconds * 4000), 4000, 1ms};
+  clear(redis);
+  const auto before_lone = redis.cpu_seconds();
+  show("lone jobs: p50 / p99 / max, 4,000 a second", measure_pick_up(self, redis.url(), 8, 256, lone));
+  row("lone jobs: processor time a job, Redis", (redis.cpu_seconds() - before_lone) * 1e6 / lone.jobs, "us");
   return 0;
 }

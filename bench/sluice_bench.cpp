@@ -157,7 +157,7 @@ double idle_wakeups(const std::string& url, double seconds) {
 int main(int argc, char** argv) {
   bench::help(argc, argv, "sluice_bench [--jobs N] [--seconds S] [--dir FOLDER]");
   ::mallopt(M_TRIM_THRESHOLD, 256 * 1024 * 1024);  // as `sluice work` does
-  if (argc == 4 && std::strcmp(argv[1], "--produce") == 0) return produce(argv[2], std::stoi(argv[3]));
+  if (argc == 5 && std::strcmp(argv[1], "--produce") == 0) return produce(argv);
   int jobs = 100'000;
   double seconds = 5;
   fs::path dir = "bench-data";
@@ -198,7 +198,7 @@ int main(int argc, char** argv) {
 
   const int picked = static_cast<int>(seconds * 200);
   for (const auto& [workers, what] : {std::pair(64u, "64 workers"), std::pair(0u, "default workers")}) {
-    const auto p = measure_pick_up(self, "sqlite:" + fresh(dir, "pickup.db"), workers, 256, picked);
+    const auto p = measure_pick_up(self, "sqlite:" + fresh(dir, "pickup.db"), workers, 256, {picked});
     show((std::string("pick-up p50 / p99 / max, 200 jobs/s, ") + what).substr(0, 44).c_str(), p);
   }
   row("idle wake-ups, 64 workers", idle_wakeups("sqlite:" + fresh(dir, "idle.db"), seconds), "a second");

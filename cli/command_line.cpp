@@ -600,7 +600,9 @@ std::unique_ptr<CLI::App> make_app(command& c) {
 
   store_command("upgrade",
                 "Upgrades a store that an older version made (docs/upgrading.md), once no server works on it.\n"
-                "Does nothing to one that is of this version already");
+                "Does nothing to one that is of this version already. Names the libraries of rules that other\n"
+                "versions have left in a Redis")
+      ->add_flag("--yes", c.yes, "Deletes these libraries; a program that still uses one loads it again");
 
   app.add_subcommand("completion", completion_help)
       ->add_option("SHELL", c.shell, "The shell")

@@ -125,6 +125,13 @@ result<raising> raise_layout(const std::string& url, const clock* time, const ma
   return sqlite::raise_layout(std::move(*parsed), time ? *time : wall(), rules);
 }
 
+result<std::vector<std::string>> other_libraries(const std::string& url, bool remove, const machine::library* known) {
+  if (!is_redis(url)) return std::vector<std::string>();
+  const auto where = redis::parse_url(url);
+  if (!where) return where.error();
+  return redis::other_libraries(*where, remove, known ? *known : machine::current_library());
+}
+
 error waits_for_servers(const std::string& url, const raising& said) {
   std::string names;
   for (const auto& one : said.waits_for)

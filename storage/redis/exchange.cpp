@@ -5,6 +5,7 @@
 #include "core/log.hpp"
 #include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
+#include "storage/redis/libraries.hpp"
 
 namespace sluice::storage::redis {
 namespace {
@@ -61,44 +62,7 @@ refusal read_refusal(std::string_view text) {
   return {errc::storage_damaged, false, false};
 }
 
-// What stands between the name of the library and that of the call, of a library that FUNCTION LIST names; nothing when
-// it names none.
-std::string read_loaded_as(const machine::item& said, const machine::library& known) {
-  const auto its = said[0];
-  for (std::size_t i = 0; i + 1 < its.size(); i += 2) {
-    if (its[i].text() != "functions") continue;
-    const auto function = its[i + 1][0];
-    for (std::size_t k = 0; k + 1 < function.size(); k += 2)
-      if (function[k].text() == "name" && function[k + 1].text().starts_with(known.name())) {
-        const auto behind = function[k + 1].text().substr(known.name().size() + 1);
-        return std::string(behind.substr(0, behind.find('_')));
-      }
-  }
-  return {};
-}
-
 }  // namespace
-
-result<std::string> find_library(connection& c, const machine::library& known, steady_point deadline) {
-  const command look{"FUNCTION", "LIST", "LIBRARYNAME", known.name()};
-  auto said = ask(c, look, deadline);
-  if (said)
-    if (auto as = read_loaded_as(said->root(), known); !as.empty()) return as;
-  const auto ours = random_token();
-  const auto loaded = ask(c, {"FUNCTION", "LOAD", known.for_redis(ours)}, deadline);
-  if (loaded) return ours;
-  // Somebody else may have loaded it meanwhile.
-  if (said) said = ask(c, look, deadline);
-  if (said)
-    if (auto as = read_loaded_as(said->root(), known); !as.empty()) return as;
-  const auto& why = said ? loaded.error().message : said.error().message;
-  return error{
-      read_refusal(why).code == errc::storage_busy ? errc::storage_busy : errc::storage_unavailable,
-      cat("the library of Sluice's rules is not there, and cannot be loaded: ", printable(why, 300),
-          why.starts_with("NOPERM") ? "; the user needs the rights function|list and function|load, or function|list "
-                                      "alone where somebody else has loaded it"
-                                    : "")};
-}
 
 std::string exchange::encoded(const machine::call& c) const {
   command all{"FCALL", known_.name_of(c.what(), loaded_as_), "1", prefix_, instant_, token_};

@@ -13,10 +13,6 @@ namespace sluice::storage::redis {
 // How long so many bytes may take: 1 MiB a second is the slowest link of use.
 inline duration time_for(std::uint64_t bytes) { return duration(static_cast<std::int64_t>(bytes)); }
 
-// As what Redis has the library, loaded if it is not there: see machine::library::for_redis. Not there, and not to be
-// loaded: storage_unavailable, or storage_busy.
-result<std::string> find_library(connection& c, const machine::library& known, steady_point deadline);
-
 class exchange final : public machine::steps {
 public:
   // `loaded_as`: as what Redis has the library; it is changed when Redis has lost it and it is loaded again. `instant`

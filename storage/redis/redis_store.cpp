@@ -7,6 +7,7 @@
 #include "storage/machine/audit.hpp"
 #include "storage/machine/transitions.hpp"
 #include "storage/redis/exchange.hpp"
+#include "storage/redis/libraries.hpp"
 #include "storage/redis/link.hpp"
 #include "storage/redis/listener.hpp"
 
@@ -283,6 +284,22 @@ result<std::unique_ptr<store>> open(location where, const clock* time, open_mode
   auto made = std::make_unique<redis_store>(std::move(where), time, mode, known, random_token());
   if (auto opened = made->open(); !opened) return opened.error();
   return std::unique_ptr<store>(std::move(made));
+}
+
+result<std::vector<std::string>> other_libraries(const location& where, bool remove, const machine::library& known) {
+  const auto deadline = steady_clock::now() + connect_timeout;
+  const stop_signal stop(last_words);
+  auto opened = open_link(where, deadline, stop);
+  if (!opened) return opened.error();
+  const auto of_this = [&](const error& why) {
+    return error{why.code, cat("Redis at ", to_string(opened->server), ": ", why.message)};
+  };
+  auto names = other_libraries(*opened->at, known, deadline);
+  if (!names) return of_this(names.error());
+  for (const auto& name : *names)
+    if (remove)
+      if (auto gone = remove_library(*opened->at, name, deadline); !gone) return of_this(gone.error());
+  return names;
 }
 
 result<raising> raise_layout(location where, const clock* time, const machine::library& known) {

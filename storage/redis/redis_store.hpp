@@ -11,6 +11,9 @@ namespace sluice::storage::redis {
 // `mode`: a store is there when its layout stands under the prefix.
 result<std::unique_ptr<store>> open(location where, const clock* time, open_mode mode, const machine::library& known);
 
+// As storage::other_libraries.
+result<std::vector<std::string>> other_libraries(const location& where, bool remove, const machine::library& known);
+
 // As storage::raise_layout.
 result<raising> raise_layout(location where, const clock* time, const machine::library& known);
 

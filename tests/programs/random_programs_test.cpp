@@ -11,7 +11,7 @@
 
 #include "storage/flow_words.hpp"
 #include "storage/programs.hpp"
-#include "storage/versions.hpp"
+#include "storage/watched_rules.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -432,6 +432,43 @@ void stays_sound(world& w, const program& p) {
   expect_sound(w);
 }
 
+struct watched_world : world {
+  watched_world() : watched_world(next_seed()) {}
+  explicit watched_world(unsigned seed) : watched_world(std::make_unique<version>(watched_rules(seed))) {}
+  explicit watched_world(std::unique_ptr<version> rules)
+      : world("sqlite::memory:", false, &rules->known), kept_(std::move(rules)) {}
+  static unsigned next_seed() {
+    static unsigned seed = 0;
+    return ++seed;
+  }
+
+private:
+  std::unique_ptr<version> kept_;
+};
+
+int failed_calls = 0;
+void leaves_nothing_behind(world& w, const program& p) {
+  const auto is_over = [&](const std::string& why) {
+    if (why.find(left_behind) != std::string::npos) throw std::runtime_error(why);
+    ++failed_calls;
+  };
+  std::optional<crowd> people;
+  for (const auto& c : p.steps) {
+    try {
+      if (!people) people.emplace(w);
+      people->pass_time(c);
+      if (!crowd::asks(c)) continue;
+      for (const auto& r : people->requests(c)) {
+        const auto told = w.store().apply({&r, 1}).at(0);
+        if (const auto* e = std::get_if<error>(&told)) is_over(e->message);
+        else people->remember(r, told);
+      }
+    } catch (const std::runtime_error& e) {
+      is_over(e.what());
+    }
+  }
+}
+
 constexpr int programs = 200;
 // Laws that a store holds whatever it answers, by one of so many programs.
 constexpr int fewer = 5;
@@ -526,4 +563,9 @@ TEMPLATE_TEST_CASE("From wherever a program has led, one healthy server ends eve
 
 TEST_CASE("Random programs leave a store sound whose steps tell few of those that wait", "[contract]") {
   holds<small_steps_world>("small steps", stays_sound);
+}
+
+TEST_CASE("No call leaves anything behind in the rules for the next, however it ends", "[contract]") {
+  holds<watched_world>("left behind", leaves_nothing_behind, 1, fewer);
+  CHECK(failed_calls > 0);
 }

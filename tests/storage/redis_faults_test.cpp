@@ -354,6 +354,19 @@ TEST_CASE("A full Redis refuses new jobs at once and lets go on what is there", 
   audit(w);
 }
 
+TEST_CASE("A full Redis refuses each call that needs room and no other", "[redis]") {
+  const redis_server redis;
+  const auto& known = storage::machine::current_library();
+  REQUIRE_FALSE(redis.command({"FUNCTION", "LOAD", known.for_redis("tried")}).is_error());
+  REQUIRE_FALSE(redis.command({"CONFIG", "SET", "maxmemory", "1"}).is_error());
+  for (std::size_t i = 0; i < storage::machine::verb_count; ++i) {
+    const auto verb = static_cast<storage::machine::verb>(i);
+    const auto said = redis.command({"FCALL", known.name_of(verb, "tried"), "1", "{full}", "", ""}).text;
+    CAPTURE(storage::machine::about(verb).name, said);
+    CHECK(said.starts_with("OOM") == storage::machine::needs_room(verb));
+  }
+}
+
 TEST_CASE("Hints that come while one is worked on become one", "[redis]") {
   redis_server redis;
   std::atomic<int> called{0};

@@ -1,5 +1,6 @@
 // Two versions of Sluice on one store: of one layout they work side by side, of two layouts each leaves the other's
 // store alone.
+#include <algorithm>
 #include <fstream>
 
 #include "storage/contract.hpp"
@@ -279,6 +280,26 @@ ON_STORES_OF_VERSIONS("Versions of one layout go on with what the other began") 
   const auto found = one.store().audit();
   REQUIRE(found.ok());
   CHECK(found->empty());
+}
+
+TEST_CASE("Libraries of other versions are named and deleted when asked and who still uses one loads it again",
+          "[redis]") {
+  versions_of<harmed_redis_world> v;
+  world released(v.w.url(), true, &v.released.known);
+  REQUIRE(put(released, {.id = "a"}) == errc::none);
+  const auto others = [&](bool remove) {
+    const auto named = storage::other_libraries(v.w.url(), remove);
+    REQUIRE(named.ok());
+    return names(named->begin(), named->end());
+  };
+  const auto named = others(false);
+  CHECK(std::count(named.begin(), named.end(), v.released.known.name()) == 1);
+  CHECK(std::count(named.begin(), named.end(), machine::current_library().name()) == 0);
+  CHECK(others(true) == named);
+  CHECK(others(false).empty());
+  CHECK(put(released, {.id = "b"}) == errc::none);
+  CHECK(others(false) == names{v.released.known.name()});
+  CHECK(claim(v.w, {.free = 2}).jobs.size() == 2);
 }
 
 TEST_CASE("The rules of this layout are kept for the tests of later ones", "[.freeze]") {

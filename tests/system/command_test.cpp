@@ -623,7 +623,7 @@ TEST_CASE("upgrade tells which layout a store has and leaves one alone that it c
   const auto fine = w.sluice({"upgrade"});
   CHECK(fine.exit_code == 0);
   CHECK(fine.out == "the store has layout 4 already\n");
-  CHECK(w.sluice({"upgrade", "--json"}).out == "{\"from\":4,\"to\":4}\n");
+  CHECK(w.sluice({"upgrade", "--json"}).out == "{\"from\":4,\"to\":4,\"other_libraries\":[],\"deleted\":false}\n");
   raise_by_hand(w.folder.file("jobs.db"), 3);
   const auto older = w.sluice({"upgrade"});
   CHECK(older.exit_code == 1);

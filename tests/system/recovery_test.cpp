@@ -148,6 +148,21 @@ TEST_CASE("two jobs that kill their server are failed as lost and twenty others 
     CHECK(w.get("job" + std::to_string(i)).losses <= 2);
 }
 
+TEST_CASE("jobs are enqueued and run once each while their Redis loses its functions again and again") {
+  recovery_world own("Redis", {{"queues", {{"default", {{"workers", 4}}}}}});
+  auto& w = own.w;
+  auto first = w.work(), second = w.work();
+  constexpr int jobs = 400;
+  for (int i = 0; i < jobs; ++i) {
+    if (i % 20 == 0) REQUIRE_FALSE(own.redis->command({"FUNCTION", "FLUSH"}).is_error());
+    w.enqueue({noop("n" + std::to_string(i))});
+  }
+  REQUIRE(eventually([&] { return w.counts().succeeded == jobs; }, 30s));
+  for (int i = 0; i < jobs; ++i)
+    CHECK(w.get("n" + std::to_string(i)).history.size() == 1);
+  CHECK(w.sluice({"audit"}).exit_code == 0);
+}
+
 TEST_CASE("a running server stores its throttlers and schedules again when its Redis came back empty") {
   recovery_world own("Redis", {{"queues", {{"default", {{"workers", 2}}}}},
                                {"throttlers", {{"api", {{"kind", "semaphore"}, {"limit", 2}}}}},
