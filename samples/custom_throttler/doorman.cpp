@@ -14,7 +14,7 @@ using sluice::throttle_verdict;
 using doorman_actor = sluice::throttler_actor::extend<caf::replies_to<count_atom>::with<std::uint64_t, std::uint64_t>>;
 
 constexpr sluice::duration ask_again = 25ms;
-constexpr auto nobody_at_the_door = 300ms;  // so that one sees the jobs wait
+constexpr auto nobody_at_the_door = 700ms;  // so that one sees the jobs wait
 
 // As TCP does: a little more with each success, half at a failure.
 struct doorman_state {

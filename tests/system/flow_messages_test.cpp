@@ -90,9 +90,11 @@ TEST_CASE(
   for (const auto& [id, state] : in_the_middle)
     middle[id] = state;
   process first({program_path("flow_host"), w.url}, w.folder.file("first.log"));
-  eventually([&] { return !first.alive() || told_by_the_command(w) == middle; }, 60s);
+  states told;
+  const auto is_in_the_middle = [&] { return (told = told_by_the_command(w)) == middle; };
+  eventually([&] { return is_in_the_middle() || !first.alive(); }, 60s);
   CHECK(complaint_in(first.log()).empty());
-  REQUIRE(told_by_the_command(w) == middle);
+  REQUIRE(told == middle);
   first.signal(SIGKILL);
   REQUIRE(first.exit_code(20s) == -SIGKILL);
 
