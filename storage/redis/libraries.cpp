@@ -23,6 +23,13 @@ std::string read_loaded_as(const machine::item& said, const machine::library& kn
   return {};
 }
 
+// Whether it is a name as machine::library::name() makes it: others may have a library whose name begins so, too.
+bool is_ours(std::string_view name) {
+  constexpr std::string_view begins = "sluice_";
+  return name.starts_with(begins) && name.size() == begins.size() + 16 &&
+         name.find_first_not_of("0123456789abcdef", begins.size()) == std::string_view::npos;
+}
+
 // Of one that FUNCTION LIST tells.
 std::string name_of(const machine::item& its) {
   for (std::size_t i = 0; i + 1 < its.size(); i += 2)
@@ -58,7 +65,7 @@ result<std::vector<std::string>> other_libraries(connection& c, const machine::l
   if (!said) return said.error();
   std::vector<std::string> names;
   for (std::size_t i = 0; i < said->root().size(); ++i)
-    if (auto name = name_of(said->root()[i]); !name.empty() && name != known.name()) names.push_back(std::move(name));
+    if (auto name = name_of(said->root()[i]); is_ours(name) && name != known.name()) names.push_back(std::move(name));
   std::sort(names.begin(), names.end());
   return names;
 }

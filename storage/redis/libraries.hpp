@@ -15,7 +15,7 @@ result<std::string> find_library(connection& c, const machine::library& known, s
 
 // Those of other versions of Sluice, by name.
 result<std::vector<std::string>> other_libraries(connection& c, const machine::library& known, steady_point deadline);
-// Who still uses it loads it again at his next call. Nothing when it is not there.
+// Who still uses it loads it again at his next call, where he may and Redis has room. Nothing when it is not there.
 result<void> remove_library(connection& c, const std::string& name, steady_point deadline);
 
 }  // namespace sluice::storage::redis

@@ -197,7 +197,8 @@ end
 function fresh.counted_by_rows() return {} end
 -- Of those whose rows name it. The rows have changed already. Whether it has no runs any more.
 function admissions.count_claimed(step, name, by)
-  local said = not step.counted_by_rows[name] and admissions.said_count(step, name) or nil
+  local is_by_rows = step.is_counted_anew or step.counted_by_rows[name]
+  local said = not is_by_rows and admissions.said_count(step, name) or nil
   step.counted_by_rows[name] = not said
   local n = said and said + by or admissions.claims_of(step, name)
   if n > 0 and said and said > 0 then call('HSET', step.keys.claim_permits, name,

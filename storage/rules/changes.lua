@@ -19,6 +19,7 @@ local empty = {
   admitted = nothing, is_final = nothing,  -- who of these may have more of throttlers; and by id, who is final
   returned = nothing,                      -- runs that wait again in the line of their chain's permit
   forgotten = nothing,                     -- who leaves all that it has of throttlers: id, and row of its run, if any
+  ending = nothing,                        -- by queue: the first end of the leases of those that begin to run
   aside = nothing,                         -- who cannot be read, see put_aside
   ended = nothing,                         -- jobs and groups that end: id, and how; `next_end`: the first untold
   edges = nothing, dropped = nothing,      -- children and members who come, or change, and who go, by key
@@ -26,6 +27,7 @@ local empty = {
   owed = nothing,                          -- by what stands in `agenda`: when it is to be done, or false: no more
 }
 local deciding = {__index = function(c, name)
+  if not empty[name] then error('a step changes no ' .. name) end
   c[name] = {}
   return c[name]
 end}
@@ -106,19 +108,21 @@ function changes.put_aside(step, id, key, queue)
   sorted(step, places.line(step, 'quarantined', queue))
   admissions.check_throttlers(step)
   aside[#aside + 1] = {id = id, key = key and sorted(step, key), queue = queue}
-  -- it has failed, unless it had ended and owes that still
-  if not (step.has_flow and call('HEXISTS', step.keys.flow, id) == 1) then return end
-  local agenda = step.keys.agenda
-  local owes_it = call('ZSCORE', agenda, 'edges s ' .. id) or call('ZSCORE', agenda, 'edges d ' .. id)
-  if not owes_it then flow.owes(step, 'edges f ' .. id) end
 end
-
 -- The same of a job that is not in the middle of a call. `at`: its place, if it has one.
 function changes.put_job_aside(step, id, record, at)
   if at then changes.leave_place(step, at, id) end
   changes.put_aside(step, id, nil, at and at.queue or values.queue_of(record) or constants.default_queue)
 end
 
+-- Who is put aside has failed for those that have to do with it, also by this step; unless it had ended and owes that
+-- still.
+local function plan_end_of_aside(step, id)
+  if not flow.flow_of(step, id) and call('HEXISTS', step.keys.flow, id) == 0 then return end
+  local agenda = step.keys.agenda
+  local owes_it = call('ZSCORE', agenda, 'edges s ' .. id) or call('ZSCORE', agenda, 'edges d ' .. id)
+  if not owes_it then flow.owes(step, 'edges f ' .. id) end
+end
 local function write_aside(step, one)
   local id, queue = one.id, one.queue
   local row = call('HGET', step.keys.runs, id)
@@ -133,8 +137,6 @@ local function write_aside(step, one)
 end
 -- What comes free goes to who waits for it. `had`: what those of `admitted` have.
 local function give_permits_back(step, c, had)
-  -- None of them is given what another of them had.
-  for _, one in ipairs(c.forgotten) do waiting.leave_line(step, one.id) end
   for _, r in ipairs(c.returned) do
     chaining.return_to_line(step, r.id, r.queue, r.resource, r.fence, had[r.id])
     had[r.id] = nil
@@ -144,11 +146,14 @@ local function give_permits_back(step, c, had)
   for _, one in ipairs(c.forgotten) do waiting.forget_job(step, one.id, one.row) end
 end
 
--- Once nothing is left to look at.
+-- Plans what follows of the ends, and writes all. Whoever calls it has looked at all else that he touches.
 function changes.commit(step)
   local c = step.changes
-  if step.has_flow then continuations.plan_ends(step) end
-  local had = #c.admitted > 0 and admissions.admissions_of(step, c.admitted) or nothing
+  if step.has_flow then
+    continuations.plan_ends(step)
+    for _, one in ipairs(c.aside) do plan_end_of_aside(step, one.id) end
+  end
+  local had = #c.admitted > 0 and admissions.admissions_of(step, c.admitted) or {}
   if next(c.took) then admissions.check_throttlers(step) end
   setmetatable(c, decided)
   step.changes = nil  -- a step may decide again
@@ -156,17 +161,22 @@ function changes.commit(step)
   if #c.records > 0 then base.say_layout(step) end
   each_list(c.named, 'SADD')
   many('HSET', step.keys.jobs, c.records)
-  -- What Redis stops in its middle leaves nobody without a place, and nobody among those that run without a run.
+  -- A step that Redis stops in its middle leaves no job that moves without a place, none among those that run without a
+  -- run, and no line that nobody looks at.
+  numbers.keep_number(step)
   many('HSET', step.keys.runs, c.runs)
+  for queue, instant in pairs(c.ending) do call('ZADD', step.keys.ending, 'LT', instant, queue) end
   each_list(c.staying, 'ZADD')
   each_list(c.entering, 'ZADD')
   each_list(c.leaving, 'ZREM')
+  for queue, instant in pairs(c.earliest) do call('ZADD', step.keys.due, 'LT', base.int_text(instant), queue) end
+  for queue in pairs(c.refresh) do places.refresh_due(step, queue) end
   many('HDEL', step.keys.runs, c.runs_over)
   many('HSET', step.keys.history, c.histories)
   if step.has_flow then continuations.write_flow(step, c) end
+  -- Before anything is given back: none of them is given what another of them had.
+  for _, one in ipairs(c.forgotten) do waiting.leave_line(step, one.id) end
   for _, one in ipairs(c.aside) do write_aside(step, one) end
-  for queue, instant in pairs(c.earliest) do call('ZADD', step.keys.due, 'LT', base.int_text(instant), queue) end
-  for queue in pairs(c.refresh) do places.refresh_due(step, queue) end
   give_permits_back(step, c, had)
-  numbers.keep_number(step)  -- this is stored, whatever becomes of what the call does yet
+  numbers.keep_number(step)  -- of who was woken
 end

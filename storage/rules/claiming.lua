@@ -86,7 +86,7 @@ local function begin_claim(args, at, plans_at)
              ids = {}, records = {}, histories = {}, attempts = {}, permits = {}, has = {}, bytes = 0,
              used = 0,  -- of `most`: who follows in a chain needs no worker of its own
              just_woken = 0,
-             aside = none, strays = none, parks = none,
+             unknown = none, strays = none, parks = none,
              misplaced = 0,   -- how many stood in a line of their own, too
              had = none,      -- by id: what it has of throttlers
              rooms = none,    -- by resource
@@ -158,7 +158,7 @@ local function is_passed_by(step, c, id, kind, attempt, losses, from)
     return true
   end
   if c.known[kind] then return false end
-  if not from.of_type then append(c, 'aside', {id, kind, from.key}) end
+  if not from.of_type then append(c, 'unknown', {id, kind, from.key}) end
   return true
 end
 -- It waits for a resource.
@@ -306,8 +306,8 @@ local function choose(step, c)
   if not c.is_full and c.used < c.most then drain(step, c, other_lines(step, c)) end
 end
 
--- Looks at all that will be written, and answers whose types nobody knows: where they go, and the types.
-local function look_before_writing(step, c)
+-- Looks at what the claim itself writes, and moves those whose types nobody knows, and suspects in a main line.
+local function move_others(step, c)
   for _, a in pairs(c.had) do
     -- admit_claimed writes there
     for _, resource in ipairs(a.held) do call('HLEN', keys.holders(step, resource)) end
@@ -315,10 +315,9 @@ local function look_before_writing(step, c)
   if next(c.plans) then chaining.check_turns(step) end
   -- More may stand behind those that end in place of their start.
   if #step.changes.ended > 0 and c.looked - #c.ids >= max_moved then hints.has_work(step, c.queue) end
-  sorted(step, step.keys.ending)
   if #c.parks > 0 then sorted(step, line(step, 'throttled', c.queue)) end
-  if #c.aside > 0 then hints.has_work(step, c.queue) end  -- for who knows their types
-  for _, a in ipairs(c.aside) do
+  if #c.unknown > 0 then hints.has_work(step, c.queue) end  -- for who knows their types
+  for _, a in ipairs(c.unknown) do
     changes.enter(step, places.type_line(step, c.queue, a[2]), int_text(tonumber(call('ZSCORE', a[3], a[1]))), a[1])
     changes.leave(step, a[3], a[1])
     changes.name(step, types_of(step, c.queue), a[2])
@@ -334,6 +333,8 @@ local function plan_runs(step, c, fence)
   local rows, processing = step.changes.runs, sorted(step, line(step, 'processing', c.queue))
   chaining.name_chains(c, fence)
   c.until_ = int_text(step.now + c.lease)
+  sorted(step, step.keys.ending)
+  step.changes.ending[c.queue] = c.until_
   local rest = ' ' .. step.now_text .. ' ' .. c.lease .. ' 0 ' .. c.op .. ' ' .. text(c.queue)
   for i, id in ipairs(c.ids) do
     rows[2 * i - 1], rows[2 * i] = id, int_text(fence + i - 1) .. ' ' .. values.digits(c.attempts[i]) .. ' ' ..
@@ -351,7 +352,6 @@ local function finish_starts(step, c, fence, mark, answer)
     answer[answered + 4], answer[answered + 5] = c.histories[i], c.rows[2 * i]
     answered = answered + 5
   end
-  call('ZADD', step.keys.ending, 'LT', c.until_, c.queue)
   call('HSET', step.keys.claims, mark, c.op)
   for _, plan in pairs(c.plans) do
     if plan.let_in > 0 then
@@ -402,11 +402,11 @@ function claiming.claim(step, at)
   end
   local c = begin_claim(args, at, plans_at)
   choose(step, c)
-  if #c.ids + #c.aside + #c.strays + #c.parks + c.misplaced + #step.changes.aside + #step.changes.ended == 0 then
+  if #c.ids + #c.unknown + #c.strays + #c.parks + c.misplaced + #step.changes.aside + #step.changes.ended == 0 then
     chaining.change_turns(step, c)
     return answer_of(step, c)
   end
-  look_before_writing(step, c)
+  move_others(step, c)
   -- The first of theirs, before whoever is parked: a chain may come back to the line.
   local fence = #c.ids > 0 and numbers.draw(step, #c.ids)
   if fence then plan_runs(step, c, fence) end
@@ -416,11 +416,11 @@ function claiming.claim(step, at)
     step.woken = step.woken - c.just_woken
     step.woken_in[queue] = (step.woken_in[queue] or 0) - c.just_woken
   end
+  local answer = answer_of(step, c)
+  if fence then finish_starts(step, c, fence, mark, answer) end
   if #c.parks > 0 then waiting.park_fresh(step, queue, c.parks) end
   chaining.change_turns(step, c)
   for resource in pairs(c.skipped) do waiting.close_empty_line(step, resource, queue) end
-  local answer = answer_of(step, c)
-  if fence then finish_starts(step, c, fence, mark, answer) end
   pass_on_to_overtaken(step, c)
   return answer
 end

@@ -1,6 +1,6 @@
 -- Jobs that end without a run: nobody wants them any more, or their time is over.
 
--- Enters its final line: `letter` d or f. `before`: its history, as read. Nothing when that cannot be read.
+-- Enters its final line: `letter` d or f. False when its history cannot be read.
 function early_ends.enter_final(step, id, queue, letter, reason, cause)
   local p = values.read_history(call('HGET', step.keys.history, id))
   if not p then return false end

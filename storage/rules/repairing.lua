@@ -310,6 +310,7 @@ end
 -- Does what each finding is mended by, once; answers what was done for each.
 local function mend_all(step)
   local done, told = {}, {}
+  step.has_flow = '1'  -- also where the mark of it was lost
   for i, mend in ipairs(step.mends_for) do
     local which = table.concat(mend, '\n')
     done[which] = done[which] or mends[mend[1]](step, mend[2], mend[3])

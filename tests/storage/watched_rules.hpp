@@ -26,7 +26,7 @@ local function watched_call(...)
 end
 )lua";
 
-// Behind them. Functions and texts are what they are; two caches of what never changes are not looked at.
+// Behind them. Functions and texts are what they are; the keys of a prefix, which never change, are not looked at.
 inline constexpr const char* looking = R"lua(
 local function shown(value, depth)
   if type(value) ~= 'table' then return tostring(value) end

@@ -53,9 +53,9 @@ end
 
 -- Grants are written together, as late as others may look.
 local function write_grants(step, p)
+  many('HSET', step.keys.runs, p.moved_out)  -- first: whoever ends a run looks for admissions by what it says
   for _, resource in ipairs(p.granted) do admissions.add_entries(step, resource, p.granted[resource]) end
   lists.put(step.keys.admission, p.changed)
-  many('HSET', step.keys.runs, p.moved_out)
   p.granted, p.changed, p.changes, p.moved_out = {}, {}, 0, {}
 end
 local function admission_now(step, p, id)
