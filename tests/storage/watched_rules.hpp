@@ -3,6 +3,7 @@
 #pragma once
 
 #include <regex>
+#include <sstream>
 
 #include "storage/versions.hpp"
 

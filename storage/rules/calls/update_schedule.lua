@@ -45,9 +45,7 @@ end
 
 -- A job of the schedule stands in a line of this kind.
 local function occupy(s, kind)
-  for _, final in ipairs(places.final_kinds) do
-    if kind == final then return end
-  end
+  if places.is_final(kind) then return end
   s.going_on, s.waits_now = true, s.waits_now or kind ~= 'processing'
 end
 local function look_at_runs(step, s)
