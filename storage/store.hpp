@@ -544,9 +544,9 @@ struct raising {
 result<raising> raise_layout(const std::string& url, const clock* time = nullptr,
                              const machine::library* known = nullptr);
 
-// The names of libraries of rules that other versions of Sluice have left in a Redis; none of a file. `remove`: they are
-// deleted; a program that still uses one loads it again at its next call, if it may (function|load) and Redis has room:
-// else it waits. storage_unavailable, or as `open_store`.
+// The names of libraries of rules that other versions of Sluice have left in a Redis; none of a file. `remove`: they
+// are deleted; a program that still uses one loads it again at its next call, if it may (function|load) and Redis has
+// room: else it waits. storage_unavailable, or as `open_store`.
 result<std::vector<std::string>> other_libraries(const std::string& url, bool remove,
                                                  const machine::library* known = nullptr);
 
