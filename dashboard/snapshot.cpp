@@ -195,11 +195,11 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
   made->servers = std::move(servers->servers);
   for (auto& server : made->servers)
     server.store = store_->durability();
-  has_throttlers_ |= add_page(throttlers_, std::move(throttlers), std::move(rows->next), made->throttlers);
+  has_throttlers_ |= add_page(throttlers_, std::move(throttlers), rows->next, made->throttlers);
   std::vector<recurring_status> some;
   for (const auto& row : schedules->rows)
     some.push_back(scheduler::status_of(row));
-  has_schedules_ |= add_page(schedules_, std::move(some), std::move(schedules->next), made->schedules);
+  has_schedules_ |= add_page(schedules_, std::move(some), schedules->next, made->schedules);
   return made;
 }
 

@@ -34,6 +34,8 @@
 #include <sluice/throttler_status.hpp>
 #include <sluice/throttling.hpp>
 
+#include "core/describe.hpp"
+
 namespace sluice::storage {
 
 // One run, named so that an old one cannot be taken for a new one.
@@ -133,17 +135,23 @@ struct define_request {
   std::optional<std::uint64_t> permits;  // of a semaphore; a mutex has one without a definition. Unlimited: see below.
   std::string config;
 };
+void describe(auto& v, described<define_request> auto& r) {
+  v("resource", r.resource)("text", r.text)("permits", r.permits)("config", r.config);
+}
 inline constexpr std::uint64_t unlimited_permits = std::uint64_t{1} << 52;
 // As the store knows it. What the definition says is checked before, by throttling/definition.hpp.
 define_request to_define(const throttler& definition);
 struct define_answer {
   enum class how : std::uint8_t { unchanged, added, changed } what = how::unchanged;
 };
+constexpr std::array<std::string_view, 3> words_of(define_answer::how) { return {"unchanged", "added", "changed"}; }
+void describe(auto& v, described<define_answer> auto& a) { v("what", a.what); }
 
 // none (also when there is none), illegal_transition when it is held or waited for.
 struct undefine_request {
   std::string resource;
 };
+void describe(auto& v, described<undefine_request> auto& r) { v("resource", r.resource); }
 
 // What is defined, held or waited for, by name.
 struct throttlers_request {
@@ -151,6 +159,9 @@ struct throttlers_request {
   std::string after;  // resources behind this one
   bool only_defined = false;
 };
+void describe(auto& v, described<throttlers_request> auto& r) {
+  v("limit", r.limit)("after", r.after)("only_defined", r.only_defined);
+}
 struct throttler_row {
   std::string resource;
   std::string definition;  // empty: a mutex, or one that was removed
@@ -158,28 +169,31 @@ struct throttler_row {
   std::uint64_t waiting = 0;
   std::optional<time_point> next_at;  // the next check of its line
 };
+void describe(auto& v, described<throttler_row> auto& r) {
+  v("resource", r.resource)("definition", r.definition)("held", r.held)("waiting", r.waiting)("next_at", r.next_at);
+}
 struct throttlers_answer {
   std::vector<throttler_row> throttlers;
   std::string next;  // empty: that was all
 };
+void describe(auto& v, described<throttlers_answer> auto& a) { v("throttlers", a.throttlers)("next", a.next); }
 
 // One resource with the first of its holders and waiters.
 struct throttler_request {
   std::string resource;
   std::uint32_t limit = 20;
 };
+void describe(auto& v, described<throttler_request> auto& r) { v("resource", r.resource)("limit", r.limit); }
 struct throttler_answer {
   throttler_row about;
-  struct holder {
-    job_id id;
-    sluice::fence fence;  // 0: the job does not run
-    bool reserved = false;
-    time_point since{};
-  };
+  using holder = throttler_holder;
   std::vector<holder> holders;  // the oldest first
   std::vector<job_id> waiters;  // in line
   std::string state;            // of its limiter
 };
+void describe(auto& v, described<throttler_answer> auto& a) {
+  v("about", a.about)("holders", a.holders)("waiters", a.waiters)("state", a.state);
+}
 
 // All of its holders, the oldest first. They are gathered as a whole for each page.
 struct holders_request {
@@ -187,18 +201,26 @@ struct holders_request {
   std::uint32_t limit = 200;  // 1 to 200
   std::string after{};
 };
+void describe(auto& v, described<holders_request> auto& r) {
+  v("resource", r.resource)("limit", r.limit)("after", r.after);
+}
 struct holders_answer {
   holder_page page;
 };
+void describe(auto& v, described<holders_answer> auto& a) { v("page", a.page); }
 // All of its waiters, in line.
 struct waiters_request {
   std::string resource;
   std::uint32_t limit = 200;  // 1 to 200
   std::string after{};
 };
+void describe(auto& v, described<waiters_request> auto& r) {
+  v("resource", r.resource)("limit", r.limit)("after", r.after);
+}
 struct waiters_answer {
   waiter_page page;
 };
+void describe(auto& v, described<waiters_answer> auto& a) { v("page", a.page); }
 
 // Wakes whoever fits and was not woken, and opens lines of limiters that have no next check: a queue runs again, or its
 // server came back. `after`: resources behind this one.
@@ -206,10 +228,12 @@ struct reconcile_request {
   std::uint32_t limit = 1000;
   std::string after;
 };
+void describe(auto& v, described<reconcile_request> auto& r) { v("limit", r.limit)("after", r.after); }
 struct reconcile_answer {
   std::uint64_t woken = 0;
   std::string next;  // empty: that was all
 };
+void describe(auto& v, described<reconcile_answer> auto& a) { v("woken", a.woken)("next", a.next); }
 
 inline constexpr std::uint64_t max_counted = 10000;  // jobs that go before one
 
@@ -217,6 +241,7 @@ inline constexpr std::uint64_t max_counted = 10000;  // jobs that go before one
 struct explain_request {
   job_id id;
 };
+void describe(auto& v, described<explain_request> auto& r) { v("id", r.id); }
 struct explain_answer {
   std::optional<job> found;
   errc code = errc::none;      // not_found, damaged_record
@@ -234,5 +259,10 @@ struct explain_answer {
   std::vector<group_status> open_groups{};  // of open_parents
   group_name cancelled_group{};             // whose member it is; it will not run
 };
+void describe(auto& v, described<explain_answer> auto& a) {
+  v("paused", a.paused)("served", a.served)("before", a.before)("running", a.running)("waits_for", a.waits_for);
+  v("open_parents", a.open_parents)("start_by", a.start_by)("finish_by", a.finish_by)("parents", a.parents);
+  v("need", a.need)("met", a.met)("open_groups", a.open_groups)("cancelled_group", a.cancelled_group);
+}
 
 }  // namespace sluice::storage

@@ -12,6 +12,8 @@
 #include <sluice/error.hpp>
 #include <sluice/lock.hpp>
 
+#include "core/describe.hpp"
+
 namespace sluice::storage {
 
 struct lock_request {
@@ -22,20 +24,27 @@ struct lock_request {
   sluice::fence fence{};  // renew, release
   duration lease{0};      // take, renew
 };
+constexpr std::array<std::string_view, 4> words_of(lock_request::verb) { return {"take", "renew", "release", "read"}; }
+void describe(auto& v, described<lock_request> auto& r) {
+  v("what", r.what)("resource", r.resource)("holder", r.holder)("token", r.token)("fence", r.fence)("lease", r.lease);
+}
 // none: it is yours; or you do not hold it any more, when you release it, also when you did not before. lock_held:
 // take. stale_fence: renew, and release when another holds it; nothing was changed.
 struct lock_answer {
   errc code = errc::none;
   std::optional<lock_holder> now;  // who has it afterwards
 };
+void describe(auto& v, described<lock_answer> auto& a) { v("code", a.code)("now", a.now); }
 
 // Those that are held, by the end of their leases.
 struct locks_request {
   std::uint32_t limit = 200;  // 1 to 200
   std::string after{};
 };
+void describe(auto& v, described<locks_request> auto& r) { v("limit", r.limit)("after", r.after); }
 struct locks_answer {
   lock_page page;
 };
+void describe(auto& v, described<locks_answer> auto& a) { v("page", a.page); }
 
 }  // namespace sluice::storage

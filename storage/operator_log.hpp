@@ -7,6 +7,8 @@
 
 #include <sluice/operator_log.hpp>
 
+#include "core/describe.hpp"
+
 namespace sluice::storage {
 
 // So many are kept, the newest; and of each so many of what it was done to, and of each text so many bytes. An act is
@@ -26,14 +28,19 @@ struct log_action_request {
   std::vector<std::string> about;  // the first of them
   std::uint64_t count = 1;
 };
+void describe(auto& v, described<log_action_request> auto& r) {
+  v("by", r.by)("what", r.what)("about", r.about)("count", r.count);
+}
 
 // The newest first.
 struct operator_log_request {
   std::uint32_t limit = 200;  // 1 to 200
   std::string after{};
 };
+void describe(auto& v, described<operator_log_request> auto& r) { v("limit", r.limit)("after", r.after); }
 struct operator_log_answer {
   operator_log_page page;
 };
+void describe(auto& v, described<operator_log_answer> auto& a) { v("page", a.page); }
 
 }  // namespace sluice::storage

@@ -13,6 +13,7 @@
 #include <sluice/error.hpp>
 #include <sluice/recurring.hpp>
 
+#include "core/describe.hpp"
 #include "core/pipeline.hpp"
 
 namespace sluice::storage {
@@ -32,6 +33,7 @@ struct schedule_place {
     return span >= shortest && span <= longest && offset >= duration::zero() && offset < span;
   }
 };
+void describe(auto& v, described<schedule_place> auto& p) { v("offset", p.offset)("span", p.span)("number", p.number); }
 
 struct schedule_row {
   struct run {
@@ -45,37 +47,47 @@ struct schedule_row {
   std::optional<schedule_place> place;
   std::vector<run> runs;  // its last jobs, oldest first
 };
+void describe(auto& v, described<schedule_row::run> auto& r) { v("id", r.id)("at", r.at); }
+void describe(auto& v, described<schedule_row> auto& r) {
+  v("name", r.name)("version", r.version)("record", r.record)("next_at", r.next_at)("place", r.place)("runs", r.runs);
+}
 
 // By name.
 struct schedules_request {
   std::uint32_t limit = 200;
   std::string after;  // names behind this one
 };
+void describe(auto& v, described<schedules_request> auto& r) { v("limit", r.limit)("after", r.after); }
 struct schedules_answer {
   time_point now{};  // the store's clock, here and below
   std::vector<schedule_row> rows;
   std::string next;  // empty: that was all
 };
+void describe(auto& v, described<schedules_answer> auto& a) { v("now", a.now)("rows", a.rows)("next", a.next); }
 
 // One schedule, and the places of all.
 struct schedule_request {
   std::string name;
 };
+void describe(auto& v, described<schedule_request> auto& r) { v("name", r.name); }
 struct schedule_answer {
   time_point now{};
   std::optional<schedule_row> row;
   std::vector<schedule_place> places;
 };
+void describe(auto& v, described<schedule_answer> auto& a) { v("now", a.now)("row", a.row)("places", a.places); }
 
 // Those that are due, the longest first.
 struct due_request {
   std::uint32_t limit = 100;
 };
+void describe(auto& v, described<due_request> auto& r) { v("limit", r.limit); }
 struct due_answer {
   time_point now{};
   std::vector<schedule_row> rows;
   std::optional<duration> next_in;  // until the next of the others is due; 0 when more are due now
 };
+void describe(auto& v, described<due_answer> auto& a) { v("now", a.now)("rows", a.rows)("next_in", a.next_in); }
 
 struct update_schedule_request {
   struct occurrence {
@@ -94,6 +106,12 @@ struct update_schedule_request {
   std::vector<occurrence> enqueue;  // an id that is there already is left as it is
   bool by_hand = false;             // these are no occurrences: a person wanted them now
 };
+// Its job travels behind, packed.
+void describe(auto& v, described<update_schedule_request::occurrence> auto& o) { v("at", o.at); }
+void describe(auto& v, described<update_schedule_request> auto& r) {
+  v("name", r.name)("version", r.version)("record", r.record)("next_at", r.next_at)("place", r.place);
+  v("expected_last_place", r.expected_last_place)("overlap", r.overlap)("enqueue", r.enqueue);
+}
 struct update_schedule_answer {
   enum class how : std::uint8_t { enqueued, there, overlaps };
   bool updated = false;  // false: nothing was changed
@@ -101,5 +119,11 @@ struct update_schedule_answer {
   std::optional<schedule_row> row;  // afterwards
   std::vector<how> each;            // of `enqueue`
 };
+constexpr std::array<std::string_view, 3> words_of(update_schedule_answer::how) {
+  return {"enqueued", "there", "overlaps"};
+}
+void describe(auto& v, described<update_schedule_answer> auto& a) {
+  v("updated", a.updated)("now", a.now)("row", a.row)("each", a.each);
+}
 
 }  // namespace sluice::storage

@@ -22,6 +22,7 @@
 #include <sluice/options.hpp>
 
 #include "core/clock.hpp"
+#include "core/describe.hpp"
 #include "core/pipeline.hpp"
 #include "storage/admission.hpp"
 #include "storage/hint.hpp"
@@ -79,28 +80,37 @@ struct change_group_request {
   what change = what::create;
   new_group group;  // of the others, its name
 };
+constexpr std::array<std::string_view, 3> words_of(change_group_request::what) { return {"create", "seal", "cancel"}; }
+void describe(auto& v, described<change_group_request> auto& r) { v("change", r.change)("group", r.group); }
 struct groups_request {
   group_name only{};  // empty: a page
   std::uint32_t limit = 50;
   std::string after{};
 };
+void describe(auto& v, described<groups_request> auto& r) { v("only", r.only)("limit", r.limit)("after", r.after); }
 struct groups_answer {
   group_page page;
 };
+void describe(auto& v, described<groups_answer> auto& a) { v("page", a.page); }
 // Members of a group that have failed, those groups that are members left out.
 struct failed_members_request {
   group_name group;
   std::uint64_t skip = 0;
   std::uint32_t limit = largest_page;
 };
+void describe(auto& v, described<failed_members_request> auto& r) {
+  v("group", r.group)("skip", r.skip)("limit", r.limit);
+}
 
 // The parents of a job that has not ended, in the order in which they were named.
 struct parents_request {
   job_id id;
 };
+void describe(auto& v, described<parents_request> auto& r) { v("id", r.id); }
 struct parents_answer {
   std::vector<parent_state> parents;
 };
+void describe(auto& v, described<parents_answer> auto& a) { v("parents", a.parents); }
 
 // A job whose run was lost may have killed its server, or was only there when it died. With its second loss it
 // becomes a suspect: a server runs one of them at a time, so that the one that kills takes few along.
@@ -322,12 +332,16 @@ struct change_answer {
   bool changed = true;  // false: it was so already; nothing of a refusal
   bool asked = false;   // by a cancel: it runs, and is to end
 };
+void describe(auto& v, described<change_answer> auto& a) {
+  v("code", a.code)("message", a.message)("changed", a.changed)("asked", a.asked);
+}
 
 // Answered by a change_answer.
 struct pause_request {
   queue_name queue;
   bool paused = true;
 };
+void describe(auto& v, described<pause_request> auto& r) { v("queue", r.queue)("paused", r.paused); }
 
 // A server says that it lives, or leaves.
 struct heartbeat_request {
@@ -336,13 +350,16 @@ struct heartbeat_request {
 struct heartbeat_answer {
   bool known = false;  // it was in the store before
 };
+void describe(auto& v, described<heartbeat_answer> auto& a) { v("known", a.known); }
 struct deregister_request {
   server_id server;
 };
+void describe(auto& v, described<deregister_request> auto& r) { v("server", r.server); }
 
 struct get_request {
   job_id id;
 };
+void describe(auto& v, described<get_request> auto& r) { v("id", r.id); }
 struct get_answer {
   std::optional<job> found;
   errc code = errc::none;  // not_found, damaged_record
@@ -359,13 +376,18 @@ struct quarantine_request {
   std::uint32_t limit = largest_page;
   std::string after{};
 };
+void describe(auto& v, described<quarantine_request> auto& r) {
+  v("queue", r.queue)("limit", r.limit)("after", r.after);
+}
 struct quarantine_answer {
   quarantine_page page;
 };
+void describe(auto& v, described<quarantine_answer> auto& a) { v("page", a.page); }
 // One of them.
 struct quarantined_job_request {
   job_id id;
 };
+void describe(auto& v, described<quarantined_job_request> auto& r) { v("id", r.id); }
 struct quarantined_job_answer {
   std::optional<quarantined_record> found;
 };
@@ -375,6 +397,7 @@ struct drop_quarantined_request {
   job_id id;
   std::optional<time_point> since{};
 };
+void describe(auto& v, described<drop_quarantined_request> auto& r) { v("id", r.id)("since", r.since); }
 struct queues_request {};
 // Jobs of a queue that wait for a server which knows their types: those of which one that claimed did not know them.
 struct queue_unknown {
@@ -383,23 +406,30 @@ struct queue_unknown {
   std::uint64_t types = 0;
   std::vector<std::pair<job_type, std::uint64_t>> most{};  // the types with the most of them, and how many
 };
+void describe(auto& v, described<queue_unknown> auto& q) {
+  v("queue", q.queue)("jobs", q.jobs)("types", q.types)("most", q.most);
+}
 inline constexpr std::size_t max_unknown_named = 3;  // types, of a queue
 struct queues_answer {
   std::vector<queue_counts> queues;
   std::vector<queue_unknown> unknown{};  // only queues with such jobs
 };
+void describe(auto& v, described<queues_answer> auto& a) { v("queues", a.queues)("unknown", a.unknown); }
 struct queue_names_request {};
 // Which of these queues have jobs that wait to be claimed, by whoever knows their types.
 struct ready_request {
   std::vector<std::string> queues;
 };
+void describe(auto& v, described<ready_request> auto& r) { v("queues", r.queues); }
 struct names_answer {
   std::vector<std::string> names;
 };
+void describe(auto& v, described<names_answer> auto& a) { v("names", a.names); }
 struct servers_request {};
 struct servers_answer {
   std::vector<server_info> servers;
 };
+void describe(auto& v, described<servers_answer> auto& a) { v("servers", a.servers); }
 
 // What a look at all that is stored found, and what was done about it; empty: nothing, it is as it was.
 struct repaired_finding {
@@ -432,6 +462,7 @@ public:
 
 // Nothing to say but that it happened.
 struct done_answer {};
+void describe(auto&, described<done_answer> auto&) {}
 
 // An error means that the request as a whole was not carried out (unknown_outcome: may have been).
 class answer : public std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer,

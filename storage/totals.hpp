@@ -5,6 +5,8 @@
 
 #include <sluice/totals.hpp>
 
+#include "core/describe.hpp"
+
 namespace sluice::storage {
 
 // For so long the store keeps lists by minute, and by hour; and all of them together in so many bytes.
@@ -15,8 +17,10 @@ inline constexpr std::int64_t max_total_bytes = 67108864;
 struct totals_request {
   totals_query query;
 };
+void describe(auto& v, described<totals_request> auto& r) { v("query", r.query); }
 struct totals_answer {
   totals_report report;
 };
+void describe(auto& v, described<totals_answer> auto& a) { v("report", a.report); }
 
 }  // namespace sluice::storage

@@ -1,6 +1,4 @@
-// What a person says about one job or queue: requeue, remove, cancel, pause; and the note of what was done.
-#include <algorithm>
-
+// What a person says about one job: requeue, remove, cancel.
 #include "core/no_job.hpp"
 #include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
@@ -71,46 +69,6 @@ void ask(steps& x, const cancel_request& r, answer& into) {
   c.add(asked).add(write_ended("cancel_asked", asked, duration::zero()));
   c.add(r.hints ? "1" : "0");
   send(x, std::move(c), r.id, into);
-}
-
-void ask(steps& x, const pause_request& r, answer& into) {
-  into = change_answer{};
-  call c(verb::pause);
-  c.add(r.queue.value).add(r.paused ? "1" : "0");
-  x.send(
-      std::move(c),
-      [&x, &into](const item& reply) {
-        if (auto* filled = filling<change_answer>(into)) filled->changed = reply[0].number() != 0;
-        x.made_work.add_encoded(reply[1].text());
-      },
-      fails(into));
-}
-
-void ask(steps& x, const drop_quarantined_request& r, answer& into) {
-  into = change_answer{};
-  call c(verb::drop_quarantined);
-  c.add(r.id.value).add(r.since ? std::to_string(micros(*r.since)) : "");
-  x.send(
-      std::move(c),
-      [&](const item& reply) {
-        auto* filled = filling<change_answer>(into);
-        if (!filled) return;
-        filled->changed = reply.text() == "gone";
-        if (reply.text() == "awaited") *filled = {errc::illegal_transition, messages::is_awaited(r.id)};
-      },
-      fails(into));
-}
-
-void ask(steps& x, const log_action_request& r, answer& into) {
-  into = done_answer{};
-  call c(verb::log_action);
-  for (const auto& text : {r.by.name, r.by.through, r.what})
-    c.add(first_bytes(text, max_author_bytes));
-  c.add(r.count);
-  for (std::size_t i = 0; i < std::min<std::size_t>(r.about.size(), max_about); ++i)
-    c.add(first_bytes(r.about[i], max_about_bytes));
-  x.send(
-      std::move(c), [](const item&) {}, fails(into));
 }
 
 }  // namespace sluice::storage::machine

@@ -43,7 +43,7 @@ constexpr std::array<known_verb, verb_count> verbs{{
     {"change_group", promises, refused},
     {"cancel_group", promises, when_full::goes_on, "change_group"},
     {"groups", reads},
-    {"members", reads},
+    {"failed_members", reads},
     {"list", reads},
     {"queues", reads},
     {"queue_names", reads},
@@ -136,7 +136,7 @@ std::string current_text() {
   std::string all = constants(layout);
   for (const auto& file : rule_files)
     if (!file.name.starts_with("calls/") && file.name != prelude) all += cat("local ", file.name, " = {}\n");
-  all += "local fresh, calls = {}, {}\n";
+  all += "local fresh, calls, named = {}, {}, {}\n";
   for (const auto& file : rule_files) {
     const bool is_block = file.name != prelude;  // whose locals are everybody's
     all += cat(is_block ? begin_of_file : begin_of_prelude, file.name, ".lua\n");

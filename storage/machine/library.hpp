@@ -34,7 +34,7 @@ enum class verb : std::uint8_t {
   change_group,
   cancel_group,
   groups,
-  members,
+  failed_members,
   list,
   queues,
   queue_names,
@@ -98,7 +98,7 @@ inline bool is_promise(verb v) { return about(v).does == effect::promises; }
 inline bool needs_room(verb v) { return about(v).full == when_full::refused; }
 
 // Of what is stored: the keys and the values (docs/store_layout.md). Every call begins with a look at it.
-inline constexpr std::uint64_t layout = 4;
+inline constexpr std::uint64_t layout = 5;
 // The first that was released: those before it are not raised.
 inline constexpr std::uint64_t first_layout = 4;
 

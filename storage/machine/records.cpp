@@ -264,22 +264,6 @@ std::map<std::size_t, std::vector<std::string>> read_admitted(std::string_view t
   return all;
 }
 
-std::optional<server_info> read_server(std::string_view id, std::string_view said) {
-  reader in(said);
-  server_info info;
-  info.id.value = id;
-  info.heartbeat_at = from_micros(in.number<std::int64_t>());
-  info.started_at = from_micros(in.number<std::int64_t>());
-  info.pid = in.number<std::int64_t>();
-  info.running = in.number<std::uint32_t>();
-  info.name = in.text();
-  info.host = in.text();
-  while (in.good() && !in.finished())
-    if (const auto one = in.text(); one == filters_mark) info.has_filters = true;
-    else info.queues.emplace_back(one);
-  return in.good() ? std::optional(std::move(info)) : std::nullopt;
-}
-
 std::vector<std::string> permits_of(const stored_job& known, std::string_view admission) {
   auto all = known.inline_permits;
   reader in(admission);
@@ -294,21 +278,6 @@ std::vector<std::string> permits_of(const stored_job& known, std::string_view ad
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
-}
-
-std::optional<operator_action> read_action(std::string_view value) {
-  reader in(value);
-  operator_action a;
-  in.number();  // by which it stands among the others
-  a.at = from_micros(in.number<std::int64_t>());
-  a.until = from_micros(in.number<std::int64_t>());
-  a.count = in.number();
-  a.by.name = in.text();
-  a.by.through = in.text();
-  a.what = in.text();
-  while (in.good() && !in.finished())
-    a.about.emplace_back(in.text());
-  return in.good() ? std::optional(std::move(a)) : std::nullopt;
 }
 
 namespace {

@@ -68,10 +68,4 @@ std::optional<stored_run> read_run(std::string_view row);
 // What claimed jobs have of throttlers already, by place in the answer, from 1.
 std::map<std::size_t, std::vector<std::string>> read_admitted(std::string_view told);
 
-// In the row of a server among its queues, which have ":workers" behind their names.
-inline constexpr std::string_view filters_mark = "filters";
-std::optional<server_info> read_server(std::string_view id, std::string_view said);
-
-std::optional<operator_action> read_action(std::string_view value);
-
 }  // namespace sluice::storage::machine

@@ -31,47 +31,47 @@ void ask(steps& x, const prune_request& r, answer& into);        // prune.cpp
 void ask(steps& x, const requeue_request& r, answer& into);      // change.cpp
 void ask(steps& x, const remove_request& r, answer& into);       // change.cpp
 void ask(steps& x, const cancel_request& r, answer& into);       // change.cpp
-void ask(steps& x, const pause_request& r, answer& into);        // change.cpp
-void ask(steps& x, const heartbeat_request& r, answer& into);    // servers.cpp
-void ask(steps& x, const deregister_request& r, answer& into);   // servers.cpp
-void ask(steps& x, const servers_request& r, answer& into);      // servers.cpp
-void ask(steps& x, const get_request& r, answer& into);          // read.cpp
+void ask(steps& x, const pause_request& r, answer& into);        // by_name.cpp
+void ask(steps& x, const heartbeat_request& r, answer& into);    // by_name.cpp
+void ask(steps& x, const deregister_request& r, answer& into);   // by_name.cpp
+void ask(steps& x, const servers_request& r, answer& into);      // by_name.cpp
+void ask(steps& x, const get_request& r, answer& into);          // by_name.cpp
 void ask(steps& x, const list_request& r, answer& into);         // read.cpp
-void ask(steps& x, const quarantine_request& r, answer& into);   // read.cpp
-void ask(steps& x, const queues_request& r, answer& into);       // read.cpp
-void ask(steps& x, const queue_names_request& r, answer& into);  // read.cpp
-void ask(steps& x, const ready_request& r, answer& into);        // read.cpp
-void ask(steps& x, const parents_request& r, answer& into);      // read.cpp
+void ask(steps& x, const quarantine_request& r, answer& into);   // by_name.cpp
+void ask(steps& x, const queues_request& r, answer& into);       // by_name.cpp
+void ask(steps& x, const queue_names_request& r, answer& into);  // by_name.cpp
+void ask(steps& x, const ready_request& r, answer& into);        // by_name.cpp
+void ask(steps& x, const parents_request& r, answer& into);      // by_name.cpp
 
-void ask(steps& x, const quarantined_job_request& r, answer& into);   // read.cpp
-void ask(steps& x, const drop_quarantined_request& r, answer& into);  // change.cpp
+void ask(steps& x, const quarantined_job_request& r, answer& into);   // by_name.cpp
+void ask(steps& x, const drop_quarantined_request& r, answer& into);  // by_name.cpp
 
-void ask(steps& x, const change_group_request& r, answer& into);    // groups.cpp
-void ask(steps& x, const groups_request& r, answer& into);          // groups.cpp
-void ask(steps& x, const failed_members_request& r, answer& into);  // groups.cpp
+void ask(steps& x, const change_group_request& r, answer& into);    // by_name.cpp
+void ask(steps& x, const groups_request& r, answer& into);          // by_name.cpp
+void ask(steps& x, const failed_members_request& r, answer& into);  // by_name.cpp
 
 void ask(steps& x, const acquire_permits_request& r, answer& into);  // acquire_permits.cpp
 void ask(steps& x, const read_limiter_request& r, answer& into);     // limiters.cpp
 void ask(steps& x, const update_limiter_request& r, answer& into);   // limiters.cpp
-void ask(steps& x, const define_request& r, answer& into);           // throttlers.cpp
-void ask(steps& x, const undefine_request& r, answer& into);         // throttlers.cpp
-void ask(steps& x, const throttlers_request& r, answer& into);       // throttlers.cpp
-void ask(steps& x, const throttler_request& r, answer& into);        // throttlers.cpp
-void ask(steps& x, const holders_request& r, answer& into);          // read.cpp
-void ask(steps& x, const waiters_request& r, answer& into);          // read.cpp
-void ask(steps& x, const reconcile_request& r, answer& into);        // throttlers.cpp
-void ask(steps& x, const explain_request& r, answer& into);          // throttlers.cpp
-void ask(steps& x, const lock_request& r, answer& into);             // lock.cpp
-void ask(steps& x, const locks_request& r, answer& into);            // read.cpp
+void ask(steps& x, const define_request& r, answer& into);           // by_name.cpp
+void ask(steps& x, const undefine_request& r, answer& into);         // by_name.cpp
+void ask(steps& x, const throttlers_request& r, answer& into);       // by_name.cpp
+void ask(steps& x, const throttler_request& r, answer& into);        // by_name.cpp
+void ask(steps& x, const holders_request& r, answer& into);          // by_name.cpp
+void ask(steps& x, const waiters_request& r, answer& into);          // by_name.cpp
+void ask(steps& x, const reconcile_request& r, answer& into);        // by_name.cpp
+void ask(steps& x, const explain_request& r, answer& into);          // by_name.cpp
+void ask(steps& x, const lock_request& r, answer& into);             // by_name.cpp
+void ask(steps& x, const locks_request& r, answer& into);            // by_name.cpp
 
-void ask(steps& x, const totals_request& r, answer& into);        // totals.cpp
-void ask(steps& x, const log_action_request& r, answer& into);    // change.cpp
-void ask(steps& x, const operator_log_request& r, answer& into);  // read.cpp
+void ask(steps& x, const totals_request& r, answer& into);        // by_name.cpp
+void ask(steps& x, const log_action_request& r, answer& into);    // by_name.cpp
+void ask(steps& x, const operator_log_request& r, answer& into);  // by_name.cpp
 
-void ask(steps& x, const schedules_request& r, answer& into);        // schedules.cpp
-void ask(steps& x, const schedule_request& r, answer& into);         // schedules.cpp
-void ask(steps& x, const due_request& r, answer& into);              // schedules.cpp
-void ask(steps& x, const update_schedule_request& r, answer& into);  // schedules.cpp
+void ask(steps& x, const schedules_request& r, answer& into);        // by_name.cpp
+void ask(steps& x, const schedule_request& r, answer& into);         // by_name.cpp
+void ask(steps& x, const due_request& r, answer& into);              // by_name.cpp
+void ask(steps& x, const update_schedule_request& r, answer& into);  // by_name.cpp
 
 // Asks all of a batch, in order; neighbours that enqueue are asked as one. Answers those that were.
 std::vector<enqueue_part> ask_all(steps& x, std::span<const request> batch, std::span<answer> answers);  // batch.cpp
@@ -102,11 +102,13 @@ std::optional<error> unknown_layout(std::string_view said, std::string_view stor
 call raise_from(std::uint64_t by_tables);                      // raise.cpp
 raising read_raising(const item& reply, std::uint64_t known);  // raise.cpp
 
-// Reads what calls tell of one job, as `get` does. not_found, damaged_record.
-errc read_one(steps& x, const item& reply, std::optional<stored_job>& into);  // read.cpp
-
-// Groups as rules/groups.lua tells them.
-std::vector<group_status> read_groups(const item& reply);  // groups.cpp
+// Where a page of sorted sets ended: "SCORE-MEMBER". Any score: a page that began anew at one that nobody wrote would
+// never end.
+struct place {
+  std::string score, id;
+};
+std::optional<place> parse_place(std::string_view text);  // read.cpp
+error not_an_end(std::string_view after);                 // read.cpp
 
 // Writes a new job as rules/flow_jobs.lua has it.
 void add_flow_job(call& c, const prepared_job& job);  // enqueue.cpp

@@ -33,7 +33,7 @@ function base.int_text(n) return format('%d', n) end
 function base.fetch_prelude()
   if call then return end
   call, pcall, may_run, string, match, sub, byte, format, table, math, tonumber, ipairs, pairs, next, unpack, type,
-    setmetatable, error = fetch()
+    setmetatable, error, pack_value, unpack_value = fetch()
 end
 
 -- The step of a call. KEYS[1] is the prefix, as {sluice}: its braces keep all keys in one slot. ARGV[1] is the instant

@@ -62,12 +62,11 @@ function continuations.put_edges(step, id, f)
   end
   step.resolved.n = step.resolved.n + #f.parents - 1
 end
-continuations.words_of_ends = {s = 'succeeded', f = 'failed', d = 'deleted'}
 -- It ends as deleted since a parent of it did not end as it wants.
 local function enter_as_unmet(step, id, queue, f, parent, letter)
   local group = group_in(parent)
   local reason = (group and 'its group ' .. group or 'its parent ' .. parent) ..
-                 (continuations.words_of_ends[letter] and ' ended as ' .. continuations.words_of_ends[letter] or
+                 (groups.words_of_ends[letter] and ' ended as ' .. groups.words_of_ends[letter] or
                   ' is not there')
   if not early_ends.enter_final(step, id, queue, 'd', reason, 'unmet') then return false end
   f.is_unmet = true

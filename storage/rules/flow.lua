@@ -83,6 +83,13 @@ function flow.read_flows(step, ids)
     if step.flow_rows[ids[i]] == nil then step.flow_rows[ids[i]] = value and flow.read_flow(value) or false end
   end
 end
+-- One of its parents, as a parent_state (include/sluice/job.hpp).
+function flow.parent(parent)
+  local group = match(parent.id, '^@(.*)$')
+  local its = {id = not group and parent.id or nil, group = group}
+  if parent.state ~= '0' then its.met = parent.state == '1' or parent.state == '3' end
+  return its
+end
 function flow.change_flow(step, id, f) step.flow_rows[id], step.flow_changed[id] = f, true end
 
 -- The agenda: what is to be done from an instant on, worked off by promote. "edges HOW ID" when the job ended so and

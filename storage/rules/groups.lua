@@ -41,16 +41,20 @@ function groups.is_cancelled(step, name)
   local f = flow_of(step, groups.node_of(name))
   return f and f.group and groups.is_cancelled(step, f.group) or false
 end
--- Adds four values to an answer: its name, the group that it is in or empty, its row, and the instant at which it is
--- cancelled unless it was sealed, 0 when it was. Nothing of a group that is not there.
-function groups.tell_group(step, name, answer)
-  local g, n = groups.group_of(step, name), #answer
-  if not g then return end
+-- As what a member or a group has ended, by its letter.
+groups.words_of_ends = {s = 'succeeded', f = 'failed', d = 'deleted'}
+-- Of a group, as a group_status (include/sluice/job.hpp); nothing of one that is not there.
+function groups.status(step, name)
+  local g = groups.group_of(step, name)
+  if not g then return nil end
   local f = flow_of(step, groups.node_of(name))
-  local seal_by = g.state == 'o' and tonumber(call('ZSCORE', step.keys.agenda, 'seal - ' ..
-                                                         groups.node_of(name)) or '0') or 0
-  answer[n + 1], answer[n + 2] = name, f and f.group or ''
-  answer[n + 3], answer[n + 4] = groups.write_group(g), int_text(seal_by)
+  local seal_by = g.state == 'o' and call('ZSCORE', step.keys.agenda, 'seal - ' .. groups.node_of(name))
+  local ended = g.ended > 0
+  return {name = name, ['in'] = f and f.group or nil, sealed = g.state ~= 'o', cancelled = g.state == 'c',
+          open = g.open, succeeded = g.s, failed = g.f, deleted = g.d, created_at = g.created,
+          finished_at = ended and g.ended or nil,
+          ended_as = ended and groups.words_of_ends[groups.end_of_group(g)] or nil,
+          seal_by = seal_by and int_text(tonumber(seal_by)) or nil}
 end
 groups.member_scores = {s = '1', f = '2', d = '3'}
 function groups.put_member(step, group, id, score)

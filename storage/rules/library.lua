@@ -1,7 +1,18 @@
--- What a store is asked, by name: the functions of the library as Redis and the embedded store call them.
+-- What a store is asked, by name: the functions of the library as Redis and the embedded store call them. Those in
+-- `calls` take their arguments from the step and answer a list; those in `named` are asked by one value in ARGV[3] and
+-- answer one, whose members the structs of the same names have (core/describe.hpp), besides the `hint` that others were
+-- given.
+
+local function by_name(its)
+  return function(step)
+    local answer = its(step, unpack_value(step.args[3]))
+    answer.hint = hints.finish(step)
+    return pack_value(answer)
+  end
+end
 
 function library.entry(name)
-  local carry_out = calls[name]
+  local carry_out = calls[name] or named[name] and by_name(named[name])
   return carry_out and function(KEYS, ARGV)
     base.fetch_prelude()
     local refused = name == 'open' and rights.refusal(KEYS[1])

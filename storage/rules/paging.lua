@@ -70,3 +70,23 @@ function paging.go_on(pages)
   end
   sink(pages, 1)
 end
+
+-- Where a page ended, and behind where one begins; nothing for the first page.
+function paging.place(score, id) return paging.exact(score) .. '-' .. id end
+function paging.behind(asked)
+  local after = asked.after or {}
+  return tonumber(after.score), after.id
+end
+-- Answers at most as many rows as are asked for, and where they ended when there are more. `row` makes one of the first
+-- of these pages, or nothing of it, and may say another id for its place.
+function paging.rows(pages, asked, row)
+  local rows, last = {}, nil
+  pages = paging.merged(pages)
+  while #pages > 0 do
+    local one, id = row(pages[1])
+    if one and #rows == asked.limit then return rows, last end
+    if one then rows[#rows + 1], last = one, paging.place(pages[1].score, id or pages[1].id) end
+    paging.go_on(pages)
+  end
+  return rows
+end

@@ -115,3 +115,15 @@ function places.place_in_quarantine(step, id, bytes)
     if since then return queue, since end
   end
 end
+
+-- A job as it is stored, and its place. Its id alone when it is in quarantine, nothing of one that is not there.
+function places.stored_job(step, id)
+  local record = call('HGET', step.keys.jobs, id)
+  if not record then return {id = call('HEXISTS', step.keys.quarantine, id) == 1 and id or nil} end
+  local at = places.place_of(step, id, record) or {kind = 'lost', score = '0', queue = values.queue_of(record) or ''}
+  return {id = id, kind = at.kind, score = at.score, record = record,
+          history = call('HGET', step.keys.history, id) or nil, run = places.run_told(step, id, at.kind),
+          admission = call('HGET', step.keys.admission, id) or nil}, at
+end
+-- The state of a job that stands in a line of this kind.
+function places.state_of(kind) return places.is_enqueued(kind) and 'enqueued' or kind end

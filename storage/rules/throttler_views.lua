@@ -1,4 +1,4 @@
--- What stands about a resource: resource, definition, how many hold it and wait for it, its next check or empty.
+-- What stands about a resource, as a throttler_row (storage/admission.hpp).
 local int_text = base.int_text
 function throttler_views.about(step, resource)
   local n = 0
@@ -6,8 +6,9 @@ function throttler_views.about(step, resource)
     n = n + call('ZCARD', keys.wait_line(step, queue, resource))
   end
   local next_check = call('ZSCORE', step.keys.next_checks, resource)
-  return {resource, call('HGET', step.keys.definitions, resource) or '', admissions.held_of(step, resource), n,
-          next_check and int_text(tonumber(next_check)) or ''}
+  return {resource = resource, definition = call('HGET', step.keys.definitions, resource) or '',
+          held = admissions.held_of(step, resource), waiting = n,
+          next_at = next_check and int_text(tonumber(next_check)) or nil}
 end
 
 -- All who have a permit of a resource, the oldest first, those of one instant by their runs. A hash has no order, so
@@ -15,7 +16,7 @@ end
 function throttler_views.all_holders(step, resource)
   local held = {}
   local function add(id, kind, fence, since)
-    held[#held + 1] = {id = id, is_reserved = kind == 'reserved' and '1' or '0', fence = tonumber(fence or '0'),
+    held[#held + 1] = {id = id, is_reserved = kind == 'reserved', fence = tonumber(fence or '0'),
                        since = tonumber(since or '0')}
   end
   local rows = call('HGETALL', keys.holders(step, resource))
@@ -43,33 +44,30 @@ function throttler_views.all_holders(step, resource)
   return held
 end
 
--- Those who wait for a resource, in the order in which they go, behind a number and an id, if there is such a number.
+function throttler_views.holder(h)
+  return {id = h.id, fence = int_text(h.fence), reserved = h.is_reserved, since = int_text(h.since)}
+end
+
+-- The pages of those who wait for a resource, in the order in which they go, behind a number and an id, if there is
+-- such a number.
 -- The cost grows with what is asked for and with queues, not with the line.
 function throttler_views.line_behind(step, resource, most, number, id)
-  local in_queues, pages, found = call('SMEMBERS', keys.waits(step, resource)), {}, {}
+  local in_queues, pages = call('SMEMBERS', keys.waits(step, resource)), {}
   for _, queue in ipairs(in_queues) do
     pages[#pages + 1] = paging.page(keys.wait_line(step, queue, resource), false, '-inf', '+inf', number, id, most,
                                     #in_queues)
   end
-  pages = paging.merged(pages)
-  while #pages > 0 and #found < most do
-    found[#found + 1] = {id = pages[1].id, number = paging.exact(pages[1].score)}
-    paging.go_on(pages)
-  end
-  return found
+  return pages
 end
 
--- One resource: what stands about it; its first holders, each as id, fence, 1 when reserved, since; its first waiters;
--- the state of its limiter.
+-- One resource, with the first of its holders and waiters, as a throttler_answer.
 function throttler_views.throttler_view(step, resource, limit)
-  local first, waiters = {}, {}
-  for i, h in ipairs(throttler_views.all_holders(step, resource)) do
-    if i > limit then break end
-    local n = #first
-    first[n + 1], first[n + 2], first[n + 3], first[n + 4] = h.id, int_text(h.fence), h.is_reserved, int_text(h.since)
-  end
-  for i, w in ipairs(throttler_views.line_behind(step, resource, limit)) do waiters[i] = w.id end
+  local holders = throttler_views.all_holders(step, resource)
+  for i = 1, #holders do holders[i] = i <= limit and throttler_views.holder(holders[i]) or nil end
+  local waiters = paging.rows(throttler_views.line_behind(step, resource, limit), {limit = limit},
+                              function(p) return p.id end)
   local stored = call('HGET', step.keys.limiters, admissions.limiter_of(resource)) or ''
   local from = match(stored, '^%d+ ()')
-  return {throttler_views.about(step, resource), first, waiters, from and values.text_at(stored, from) or ''}
+  return {about = throttler_views.about(step, resource), holders = holders, waiters = waiters,
+          state = from and values.text_at(stored, from) or nil}
 end

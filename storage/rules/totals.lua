@@ -27,9 +27,9 @@ end
 
 -- Minutes that end, while they are written: `changing` are the lists, by their names ("KIND:SLOT"), and `before` what
 -- `totals_before` is to say.
-local no_totals = {0, 0, 0, 0, 0, 0}  -- never written to
+totals.none = {0, 0, 0, 0, 0, 0}  -- never written to
 local largest_rows = 8192  -- sixty rows of a busy queue are a third of it
-local function growth(t, before)
+function totals.growth(t, before)
   local grown = {}
   for i = 1, 6 do grown[i] = math.max(0, t[i] - before[i]) end
   return grown
@@ -63,14 +63,14 @@ end
 local function end_minute(step, m, o, now_minute)
   local value, hour = call('HGET', step.keys.totals_before, o.name), math.floor(o.minute / 60)
   -- Nothing is known of when it began; of what cannot be read nothing is said to have been brought.
-  local otherwise = value and o.totals or no_totals
+  local otherwise = value and o.totals or totals.none
   local of_minute, at = totals.read_totals(value or '', 1)
   local of_hour = at and totals.read_totals(value, at + 1) or otherwise
-  local grown = growth(o.totals, of_minute or otherwise)
+  local grown = totals.growth(o.totals, of_minute or otherwise)
   add_row(step, m, 'minutes', hour, o.name, o.minute % 60, grown)
   add_row(step, m, 'minutes', hour, '', o.minute % 60, grown)
   if hour ~= math.floor(now_minute / 60) then
-    grown, of_hour = growth(o.totals, of_hour), o.totals
+    grown, of_hour = totals.growth(o.totals, of_hour), o.totals
     add_row(step, m, 'hours', math.floor(hour / 24), o.name, hour % 24, grown)
     add_row(step, m, 'hours', math.floor(hour / 24), '', hour % 24, grown)
   end

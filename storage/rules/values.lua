@@ -158,23 +158,28 @@ function values.read_lock(value)
   return token and {fence = fence, lease = lease, token = token, holder = sub(value, behind)}
 end
 
--- What a person did: "number at until count ", then as "length:bytes" each who it was, through what and what was done,
--- and behind these the first of what it was done to. Nothing when it cannot be read.
-function values.read_action(value)
-  local number, at, until_, count, place = match(value, '^(%d+) (%d+) (%d+) (%d+) ()')
-  if not number then return nil end
-  local a = {number = tonumber(number), at = tonumber(at), until_ = tonumber(until_), count = tonumber(count),
-             named = {}}
-  if math.max(a.number, a.at, a.until_, a.count) > base.longest then return nil end
-  a.name, place = values.text_at(value, place)
-  if place then a.through, place = values.text_at(value, place) end
-  if place then a.what, place = values.text_at(value, place) end
-  while place and place <= #value do a.named[#a.named + 1], place = values.text_at(value, place) end
-  return place and a
+-- A value that is stored by names, as core/describe.hpp has them: nothing when it has not those of `types`, each of its
+-- type.
+function values.unpacked(bytes, types)
+  local its = unpack_value(bytes)
+  if type(its) ~= 'table' then return nil end
+  for name, its_type in pairs(types) do
+    if type(its[name]) ~= its_type then return nil end
+  end
+  return its
 end
-function values.write_action(a)
-  local parts = {int_text(a.number) .. ' ' .. int_text(a.at) .. ' ' .. int_text(a.until_) .. ' ' .. int_text(a.count) ..
-                 ' ' .. values.text(a.name) .. values.text(a.through) .. values.text(a.what)}
-  for _, one in ipairs(a.named) do parts[#parts + 1] = values.text(one) end
-  return table.concat(parts)
+
+-- What a person did, as an operator_action, with the `number` that is its score.
+local types_of_action = {number = 'number', at = 'number', ['until'] = 'number', count = 'number', by = 'table',
+                         what = 'string', about = 'table'}
+function values.read_action(bytes)
+  local a = values.unpacked(bytes, types_of_action)
+  return a and math.max(a.number, a.at, a['until'], a.count) <= base.longest and a or nil
+end
+-- What a server says of itself, as a server_info.
+function values.read_server(row)
+  local beat, first, at = match(row, '^(%d+) (%d+) ()')
+  local its = at and values.unpacked(sub(row, at), {name = 'string'})
+  if its then its.heartbeat_at, its.started_at = beat, first end
+  return its
 end

@@ -3,6 +3,7 @@
 #include <lua.hpp>
 
 #include "core/text.hpp"
+#include "storage/sqlite/message_pack.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
@@ -53,6 +54,7 @@ script_engine::script_engine(keyspace& keys, std::string_view prefix, bounds mos
     lua_setfield(state_, -2, name);
   }
   lua_setglobal(state_, "redis");
+  open_message_pack(state_);
   lua_createtable(state_, 1, 0);
   push(state_, prefix);
   lua_rawseti(state_, -2, 1);

@@ -22,7 +22,7 @@ TEST_CASE("a server that meets a newer layout calls on_fatal and puts nothing as
   });
 
   raw_store raw(w.folder.file("jobs.db"));
-  raw.command({"SET", "schema", "5"});
+  raw.command({"SET", "schema", "6"});
   CHECK(eventually([&] {
     std::lock_guard hold(mutex);
     return !told.empty();
@@ -32,10 +32,10 @@ TEST_CASE("a server that meets a newer layout calls on_fatal and puts nothing as
   CHECK(std::chrono::steady_clock::now() - asked < 20s);  // nothing runs, so there is nothing to wait for
   REQUIRE(told.size() == 1);
   CHECK(told[0].code == errc::storage_newer);
-  CHECK(told[0].message.find("has layout 5") != std::string::npos);
-  CHECK(told[0].message.find("knows layout 4") != std::string::npos);
+  CHECK(told[0].message.find("has layout 6") != std::string::npos);
+  CHECK(told[0].message.find("knows layout 5") != std::string::npos);
 
-  raw.command({"SET", "schema", "4"});
+  raw.command({"SET", "schema", "5"});
   CHECK(w.get(waits).state == job_state::scheduled);
   CHECK(w.counts().quarantined == 0);
 }
@@ -74,7 +74,7 @@ TEST_CASE("a server that cannot raise an older layout does not start and may be 
   const auto refused = server.start();
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == errc::storage_older);
-  raw.command({"SET", "schema", "4"});
+  raw.command({"SET", "schema", "5"});
   CHECK(server.start().ok());
 }
 

@@ -1,5 +1,6 @@
 // Whatever stands in a store, a step over it comes to an end: bytes that nobody of us wrote make no loop without one.
 #include "storage/contract.hpp"
+#include "storage/named_value.hpp"
 #include "storage/raw_store.hpp"
 #include "support/measure.hpp"
 
@@ -101,7 +102,7 @@ ON_HARMED_STORES("Scores that are no instants are waited for no longer than any"
   w.command({"ZADD", "scheduled:default", score, "later"});
   w.command({"ZADD", "due", score, "default"});
   w.command({"ZADD", "processing:default", score, "runs"});
-  w.command({"HSET", "schedules", "s", "1 0 0:"});
+  w.command({"HSET", "schedules", "s", schedule_value(1)});
   w.command({"ZADD", "firing", score, "s"});
   const auto promoted = promote(w);
   CHECK(promoted.next_in == longest);
@@ -112,10 +113,10 @@ ON_HARMED_STORES("Scores that are no instants are waited for no longer than any"
 
 ON_HARMED_STORES("A schedule with runs without number is changed at once") {
   TestType w;
-  std::string runs;
+  auto runs = nlohmann::json::array();
   for (int i = 0; i < 50'000; ++i)
-    runs += "12:no such job 1 ";
-  w.command({"HSET", "schedules", "s", "7 1000000000 0:" + runs});
+    runs.push_back({{"id", "no such job"}, {"at", 1}});
+  w.command({"HSET", "schedules", "s", schedule_value(7, runs)});
   storage::update_schedule_request r;
   r.name = "s";
   r.version = 7;

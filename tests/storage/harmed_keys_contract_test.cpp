@@ -3,6 +3,7 @@
 #include <random>
 
 #include "storage/contract.hpp"
+#include "storage/named_value.hpp"
 #include "storage/raw_store.hpp"
 #include "support/measure.hpp"
 
@@ -144,7 +145,7 @@ const std::vector<kind_of_key>& all_keys() {
     add("ZADD", {"firing", "schedule_names"}, {"nightly"});
     add("SADD", {"queues", "paused", "waits:mutex:n", "waits:" + window}, {"default"});
     add("SADD", {"types:default"}, {"work"});
-    add("ZADD", {"operator_log"}, {"1 1 1 1 4:anna9:dashboard5:pause4:idle", "1 1 1 1 4:anna"});
+    add("ZADD", {"operator_log"}, {act_value(1), "1 1 1 1 4:anna"});
     return found;
   }();
   return all;

@@ -1,5 +1,6 @@
 // What people did: what sluice/operator_log.hpp promises.
 #include "storage/contract.hpp"
+#include "storage/named_value.hpp"
 #include "storage/raw_store.hpp"
 
 using namespace sluice;
@@ -212,7 +213,9 @@ ON_EACH_STORE("The reason of a job says who changed it, when they said who they 
 ON_HARMED_STORES("An act that cannot be read is left out, and nothing is added to it") {
   TestType w;
   note(w, anna, "pause", {"q"});
-  for (const auto* harm : {"x", "1 1 1 1 4:anna", "1 1 1 1 4:anna9:dashboard5:pause99:q", ""})
+  for (const auto& harm :
+       {std::string("x"), std::string("1 1 1 1 4:anna9:dashboard5:pause4:idle"), std::string(),
+        packed({{"number", 1}, {"by", "anna"}}), act_value(1).substr(0, 40), std::string(9000, '\x91')})
     w.command({"ZADD", "operator_log", "1780000000000001", harm});
   w.command({"ZADD", "operator_log", "inf", "y"});
   note(w, bob, "pause", {"r"});

@@ -445,7 +445,7 @@ TEST_CASE("A Redis that cannot be used is refused with the reason in bounded tim
     CHECK(refused_open(w.server.url()).code == errc::storage_newer);
     w.server.command({"CLIENT", "KILL", "TYPE", "normal"});
     CHECK(refusal(w, enqueue_of("a")) == errc::storage_newer);
-    w.server.command({"SET", "{sluice}:schema", "4"});
+    w.server.command({"SET", "{sluice}:schema", "5"});
     CHECK(eventually([&] { return refusal(w, enqueue_of("a")) == errc::none; }));
   }
   SECTION("another layout, which comes while servers are connected") {
@@ -458,7 +458,7 @@ TEST_CASE("A Redis that cannot be used is refused with the reason in bounded tim
     CHECK(refusal(w, storage::queues_request{}) == errc::storage_older);
     w.server.command({"SET", "{sluice}:schema", "what is this"});
     CHECK(refusal(w, storage::queues_request{}) == errc::storage_damaged);
-    w.server.command({"SET", "{sluice}:schema", "4"});
+    w.server.command({"SET", "{sluice}:schema", "5"});
     CHECK(ids(claim(w)) == names{"a"});
   }
   SECTION("a port where something else speaks") {

@@ -269,6 +269,13 @@ std::vector<harm> mended_harms() {
        {"P:flow_mark is not there, and jobs wait for others"},
        runs_behind_a},
 
+      {"a child that its parent does not know of, and no mark",
+       with_child,
+       {{"DEL", "flow_mark"}, {"ZREM", "after:a", "b"}},
+       {"P:flow_mark is not there, and jobs wait for others", "job a is said to have children and has none",
+        "job b is not among the children of a as it should be"},
+       runs_behind_a},
+
       {"a group that cannot be read",
        in_group,
        {{"HSET", "groups", "g", "x"}},

@@ -5,6 +5,7 @@
 #include "storage/contract.hpp"
 #include "storage/keyspace_world.hpp"
 #include "storage/sqlite/script_engine.hpp"
+#include "support/redis_server.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -81,6 +82,53 @@ std::string all_bytes() {
 }
 
 }  // namespace
+
+TEST_CASE("What a call packs is what Redis packs, and it unpacks what Redis does", "[sqlite]") {
+  context_world w;
+  redis_server redis;
+  const auto on_redis = [&](const std::string& script, const std::string& argument = {}) {
+    return redis.command({"EVAL", script, "0", "", "", argument});
+  };
+  const std::string deep = "local v = 1 for i = 1, 16 do v = {v} end return ";
+  for (const std::string value : {"{}",
+                                  "{1, 2, 3}",
+                                  "{a = 1}",
+                                  "{a = {b = {}}}",
+                                  "''",
+                                  "'\\0\\255'",
+                                  "('x'):rep(31)",
+                                  "('x'):rep(32)",
+                                  "('x'):rep(300)",
+                                  "('x'):rep(70000)",
+                                  "0",
+                                  "-1",
+                                  "127",
+                                  "128",
+                                  "-128",
+                                  "65536",
+                                  "2 ^ 52",
+                                  "-2 ^ 52",
+                                  "1.5",
+                                  "true",
+                                  "{true, false, 'x', {1}}"}) {
+    CAPTURE(value);
+    const auto packed = w.text("return cmsgpack.pack(" + value + ")");
+    CHECK(packed == on_redis("return cmsgpack.pack(" + value + ")").text);
+    CHECK(w.text("return cmsgpack.pack(cmsgpack.unpack(ARGV[3]))", {packed}) == packed);
+    CHECK(on_redis("return cmsgpack.pack(cmsgpack.unpack(ARGV[3]))", packed).text == packed);
+  }
+  CHECK(w.text(deep + "cmsgpack.pack(v)") == on_redis(deep + "cmsgpack.pack(v)").text);
+}
+
+TEST_CASE("What is no MessagePack, or nested too deep, is nothing when it is unpacked", "[sqlite]") {
+  context_world w;
+  for (const auto& bytes :
+       {std::string(), std::string("\xc1"), std::string("\x92\x01"), std::string("\xdb\xff\xff\xff\xff"),
+        std::string("\xdd\xff\xff\xff\xff"), std::string(100'000, '\x91')})
+    CHECK(w.number("return cmsgpack.unpack(ARGV[3]) == nil and 7 or 8", {bytes}) == 7);
+  CHECK(says(w.wrong("return cmsgpack.pack({[{}] = 1})"), "neither a list nor a map"));
+  CHECK(says(w.wrong("local v = {} for i = 1, 100 do v = {v} end return cmsgpack.pack(v)"), "nested too deep"));
+}
 
 TEST_CASE("A call that would never end is ended, and named", "[sqlite]") {
   context_world w;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <fstream>
 
+#include "core/recurring.hpp"
+#include "core/text.hpp"
 #include "storage/contract.hpp"
+#include "storage/flow_words.hpp"
 #include "storage/raw_store.hpp"
 #include "storage/shared_store.hpp"
 #include "storage/sqlite/script_engine.hpp"
@@ -71,7 +74,7 @@ std::string stored_in(harmed_redis_world& w) {
 template <class World>
 struct versions_of {
   World w;  // of this version
-  version later = later_layout_5(), released = released_layout_4();
+  version later = later_layout(), released = released_layout_4(), other = sibling();
 
   result<storage::raising> raise() { return storage::raise_layout(w.url(), &w.clock, &later.known); }
   std::shared_ptr<const sluice::clock> time() { return {std::shared_ptr<void>(), &w.clock}; }
@@ -98,7 +101,7 @@ ON_STORES_OF_VERSIONS("Every released call refuses a store of a later layout and
     CAPTURE(machine::about(verb).name);
     const auto said = said_to(v.w, v.released.known, verb);
     CAPTURE(said);
-    CHECK(said.find("LAYOUT 5 4") != std::string::npos);
+    CHECK(said.find("LAYOUT 6 4") != std::string::npos);
   }
   const bool untouched = stored_in(v.w) == before;
   CHECK(untouched);
@@ -112,7 +115,7 @@ ON_STORES_OF_VERSIONS("Every call of a later layout but the one that raises refu
   const auto before = stored_in(v.w);
   for (const auto verb : v.later.verbs) {
     CAPTURE(machine::about(verb).name);
-    if (verb != machine::verb::raise) CHECK(said_to(v.w, v.later.known, verb).find("LAYOUT 4 5") != std::string::npos);
+    if (verb != machine::verb::raise) CHECK(said_to(v.w, v.later.known, verb).find("LAYOUT 5 6") != std::string::npos);
   }
   for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::read_only}) {
     const auto opened = storage::open_store(v.w.url(), &v.w.clock, mode, &v.later.known);
@@ -130,8 +133,8 @@ ON_STORES_OF_VERSIONS("Who is connected while the layout is raised is refused an
   const auto a = claim_one(v.w);
   const auto raised = v.raise();
   REQUIRE(raised.ok());
-  CHECK(raised->from == 4);
-  CHECK(raised->to == 5);
+  CHECK(raised->from == 5);
+  CHECK(raised->to == 6);
   CHECK(raised->waits_for.empty());
 
   storage::settle_request settles;
@@ -146,8 +149,8 @@ ON_STORES_OF_VERSIONS("Who is connected while the layout is raised is refused an
   for (const auto& step : steps) {
     const auto refused = why(v.w, step);
     CHECK(refused.code == errc::storage_newer);
-    CHECK(refused.message.find("has layout 5") != std::string::npos);
-    CHECK(refused.message.find("knows layout 4") != std::string::npos);
+    CHECK(refused.message.find("has layout 6") != std::string::npos);
+    CHECK(refused.message.find("knows layout 5") != std::string::npos);
   }
   for (const auto mode : {open_mode::may_make, open_mode::must_exist, open_mode::read_only}) {
     const auto again = storage::open_store(v.w.url(), &v.w.clock, mode);
@@ -183,9 +186,76 @@ ON_STORES_OF_VERSIONS("A layout is raised only when no server is alive and once"
   CHECK(v.raise()->waits_for.empty());
   const auto again = v.raise();
   REQUIRE(again.ok());
-  CHECK(again->from == 5);
-  CHECK(again->to == 5);
+  CHECK(again->from == 6);
+  CHECK(again->to == 6);
   CHECK(storage::raise_layout(v.w.url(), &v.w.clock).error().code == errc::storage_newer);
+}
+
+ON_STORES_OF_VERSIONS("A store that the release of layout 4 made is raised with all that it holds, and goes on") {
+  TestType w;
+  auto made = store_of_layout_4();
+  const time_point then{duration(std::stoll(made.front().at(1)))};
+  made.erase(made.begin());
+  for (const auto& command : made)
+    w.command(command);
+  w.clock.advance(then - w.clock.now());
+  const auto raise = [&] { return storage::raise_layout(w.url(), &w.clock); };
+  CHECK(refusal(w, storage::queues_request{}) == errc::storage_older);
+  CHECK(raise()->waits_for == names{"shop-1-28624"});
+  w.clock.advance(61s);
+  const auto raised = raise();
+  REQUIRE(raised.ok());
+  CHECK(raised->from == 4);
+  CHECK(raised->to == 5);
+  CHECK(raised->waits_for.empty());
+  CHECK(w.store().audit().value() == names{});
+
+  const auto has = counts(w);
+  CHECK(has.enqueued == 4);
+  CHECK(has.processing == 2);
+  CHECK(has.scheduled == 1);
+  CHECK(has.awaiting == 2);
+  CHECK(has.throttled == 1);
+  CHECK(has.succeeded == 2);
+  CHECK(has.deleted == 1);
+  CHECK(w.template ask<storage::servers_answer>(storage::servers_request{}).servers.empty());
+
+  names acts;
+  for (const auto& a : w.template ask<storage::operator_log_answer>(storage::operator_log_request{}).page.actions)
+    acts.push_back(cat(a.by.name, " ", a.what, " ", a.about.at(0), " ", a.count));
+  CHECK(acts == names{"root@shop-1 delete done 1", "root@shop-1 requeue failed 1", "root@shop-1 pause idle 1",
+                      "root@shop-1 make group g 1"});
+  const auto schedule = [&](const char* name) {
+    return w.template ask<storage::schedule_answer>(storage::schedule_request{name});
+  };
+  const auto pulse = schedule("pulse"), nightly = schedule("nightly");
+  REQUIRE(pulse.row);
+  CHECK(pulse.row->version > 0);
+  CHECK(decode_schedule("pulse", pulse.row->record));
+  REQUIRE(pulse.row->runs.size() == 2);
+  CHECK(state(w, pulse.row->runs.back().id.value) == job_state::succeeded);
+  CHECK(pulse.row->next_at > pulse.row->runs.back().at);
+  REQUIRE(nightly.row);
+  CHECK(nightly.row->place);
+  CHECK(nightly.places.size() == 1);
+  const auto limits = w.template ask<storage::throttlers_answer>(storage::throttlers_request{}).throttlers;
+  REQUIRE(limits.size() == 2);
+  CHECK(limits[1].resource == "semaphore:s");
+  CHECK(limits[1].held == 2);
+  CHECK(limits[1].waiting == 1);
+
+  // What ran is lost with its server, and hands its permit on; a child and a group go on.
+  beat(w, serving("s1", {"default:1"}));
+  for (const auto code : reap(w, expired(w).leases).each)
+    CHECK(code == errc::none);
+  CHECK(state(w, "parked") == job_state::enqueued);
+  for (const auto& j : claim(w, {.free = 20, .types = "exec noop"}).jobs)
+    CHECK(settle(w, j.job) == errc::none);
+  CHECK(state(w, "child") == job_state::enqueued);
+  CHECK(seal(w, "g").code == errc::none);
+  work_off(w);
+  CHECK(state(w, "behind") == job_state::enqueued);
+  CHECK(w.store().audit().value() == names{});
 }
 
 ON_STORES_OF_VERSIONS("The first server alone raises a store and names whom it waits for until then") {
@@ -196,7 +266,7 @@ ON_STORES_OF_VERSIONS("The first server alone raises a store and names whom it w
   const auto waits = open();
   REQUIRE_FALSE(waits.ok());
   CHECK(waits.error().code == errc::storage_older);
-  CHECK(waits.error().message.ends_with("servers that run with layout 4: s1"));
+  CHECK(waits.error().message.ends_with("servers that run with layout 5: s1"));
   CHECK(refusal(v.w, storage::queues_request{}) == errc::none);
 
   leave(v.w, server_id("s1"));
@@ -211,7 +281,7 @@ ON_STORES_OF_VERSIONS("The first server alone raises a store and names whom it w
 ON_STORES_OF_VERSIONS("A layout that nobody knows how to raise is refused and left as it is") {
   versions_of<TestType> v;
   put_all(v.w, {"a"});
-  CHECK(storage::raise_layout(v.w.url(), &v.w.clock)->to == 4);
+  CHECK(storage::raise_layout(v.w.url(), &v.w.clock)->to == 5);
   v.w.command({"SET", "schema", "3"});
   const auto before = stored_in(v.w);
   CHECK(refusal(v.w, storage::queues_request{}) == errc::storage_older);
@@ -239,20 +309,20 @@ ON_STORES_OF_VERSIONS("Whoever puts something into a store that says no layout s
   SECTION("a delayed job") { CHECK(put(w, {.id = "a", .delay = 5s}) == errc::none); }
   SECTION("a queue that is paused") { pause(w, "default"); }
   SECTION("a beat") { beat(w, serving("s1", {"default:1"})); }
-  CHECK(w.command({"GET", "schema"}) == "4");
+  CHECK(w.command({"GET", "schema"}) == "5");
 }
 
 ON_STORES_OF_VERSIONS("Versions of one layout go on with what the other began") {
   versions_of<TestType> v;
-  world released(v.w.url(), true, &v.released.known);
+  world sibling_of(v.w.url(), true, &v.other.known);
   const auto pass = [&](duration d) {
     v.w.clock.advance(d);
-    released.clock.advance(d);
+    sibling_of.clock.advance(d);
   };
-  const bool released_first = GENERATE(true, false);
-  CAPTURE(released_first);
-  world& one = released_first ? released : v.w;
-  world& other = released_first ? v.w : released;
+  const bool others_first = GENERATE(true, false);
+  CAPTURE(others_first);
+  world& one = others_first ? sibling_of : v.w;
+  world& other = others_first ? v.w : sibling_of;
 
   beat(one, serving("s1", {"default:1"}));
   CHECK(beat(other, serving("s1", {"default:1"})));
@@ -285,20 +355,20 @@ ON_STORES_OF_VERSIONS("Versions of one layout go on with what the other began") 
 TEST_CASE("Libraries of other versions are named and deleted when asked and who still uses one loads it again",
           "[redis]") {
   versions_of<harmed_redis_world> v;
-  world released(v.w.url(), true, &v.released.known);
-  REQUIRE(put(released, {.id = "a"}) == errc::none);
+  world sibling_of(v.w.url(), true, &v.other.known);
+  REQUIRE(put(sibling_of, {.id = "a"}) == errc::none);
   const auto others = [&](bool remove) {
     const auto named = storage::other_libraries(v.w.url(), remove);
     REQUIRE(named.ok());
     return names(named->begin(), named->end());
   };
   const auto named = others(false);
-  CHECK(std::count(named.begin(), named.end(), v.released.known.name()) == 1);
+  CHECK(std::count(named.begin(), named.end(), v.other.known.name()) == 1);
   CHECK(std::count(named.begin(), named.end(), machine::current_library().name()) == 0);
   CHECK(others(true) == named);
   CHECK(others(false).empty());
-  CHECK(put(released, {.id = "b"}) == errc::none);
-  CHECK(others(false) == names{v.released.known.name()});
+  CHECK(put(sibling_of, {.id = "b"}) == errc::none);
+  CHECK(others(false) == names{v.other.known.name()});
   CHECK(claim(v.w, {.free = 2}).jobs.size() == 2);
 }
 

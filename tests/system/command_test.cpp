@@ -611,10 +611,10 @@ TEST_CASE("a server whose file turns out to be damaged says so and ends with exi
 TEST_CASE("a server whose store is raised by a newer version says so and ends with exit 1") {
   work_world w(nlohmann::json{{"sweep_interval", "200ms"}, {"grace", "0s"}});
   auto p = w.work();
-  raise_by_hand(w.folder.file("jobs.db"), 5);
+  raise_by_hand(w.folder.file("jobs.db"), 6);
   CHECK(p.exit_code(20s) == 1);
   CHECK(p.log().find("storage_newer") != std::string::npos);
-  CHECK(p.log().find("has layout 5") != std::string::npos);
+  CHECK(p.log().find("has layout 6") != std::string::npos);
 }
 
 TEST_CASE("upgrade tells which layout a store has and leaves one alone that it cannot raise") {
@@ -622,13 +622,13 @@ TEST_CASE("upgrade tells which layout a store has and leaves one alone that it c
   w.enqueue({work_world::exec("exit 0", "a")});
   const auto fine = w.sluice({"upgrade"});
   CHECK(fine.exit_code == 0);
-  CHECK(fine.out == "the store has layout 4 already\n");
-  CHECK(w.sluice({"upgrade", "--json"}).out == "{\"from\":4,\"to\":4,\"other_libraries\":[],\"deleted\":false}\n");
+  CHECK(fine.out == "the store has layout 5 already\n");
+  CHECK(w.sluice({"upgrade", "--json"}).out == "{\"from\":5,\"to\":5,\"other_libraries\":[],\"deleted\":false}\n");
   raise_by_hand(w.folder.file("jobs.db"), 3);
   const auto older = w.sluice({"upgrade"});
   CHECK(older.exit_code == 1);
   CHECK(older.err.find("storage_older") != std::string::npos);
-  raise_by_hand(w.folder.file("jobs.db"), 5);
+  raise_by_hand(w.folder.file("jobs.db"), 6);
   for (const auto& words : {std::vector<std::string>{"upgrade"}, {"jobs"}, {"enqueue", "default", "noop", "{}"}}) {
     const auto newer = w.sluice(words);
     CHECK(newer.exit_code == 1);

@@ -1,18 +1,15 @@
--- Adds or changes a definition.
--- ARGV[3]: resource; [4]: text; [5]: permits, or empty; [6]: the configuration that says so, or empty.
--- Answer: unchanged, added or changed; the hint.
--- Invariants: who fits under a higher limit is woken; what waits in lines of a limiter is looked at again; a changed
--- definition makes a new version of the limiter.
-function calls.define(step)
-  local args = step.args
+-- Adds or changes a definition. Who fits under a higher limit is woken; what waits in lines of a limiter is looked at
+-- again; a changed definition makes a new version of the limiter.
+function named.define(step, asked)
   admissions.check_throttlers(step)
-  local resource, said, permits, config = args[3], args[4], args[5], args[6]
-  if config ~= '' and call('HGET', step.keys.configs, resource) == config then return {'unchanged', ''} end
+  local resource, said, config = asked.resource, asked.text, asked.config
+  local permits = asked.permits and base.int_text(asked.permits) or ''
+  if config ~= '' and call('HGET', step.keys.configs, resource) == config then return {what = 'unchanged'} end
   local before, limit_before = call('HGET', step.keys.definitions, resource),
     call('HGET', step.keys.limits, resource) or ''
   base.say_layout(step)
   if config ~= '' then call('HSET', step.keys.configs, resource, config) end
-  if before == said and limit_before == permits then return {'unchanged', ''} end
+  if before == said and limit_before == permits then return {what = 'unchanged'} end
   call('HSET', step.keys.definitions, resource, said)
   if permits == '' then
     call('HDEL', step.keys.limits, resource)
@@ -35,5 +32,5 @@ function calls.define(step)
     local of_keys = call('ZRANGE', step.keys.waiting, '[' .. resource .. '/', '(' .. resource .. '0', 'BYLEX')
     for _, line_of_key in ipairs(of_keys) do open(line_of_key) end
   end
-  return {before and 'changed' or 'added', hints.finish(step)}
+  return {what = before and 'changed' or 'added'}
 end

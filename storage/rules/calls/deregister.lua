@@ -1,7 +1,6 @@
--- A server has left. ARGV[3]: its id.
-function calls.deregister(step)
-  local args = step.args
-  gone_servers.forget_claims(step, {[args[3]] = true})
-  call('HDEL', step.keys.servers, args[3])
-  return 'OK'
+-- A server has left.
+function named.deregister(step, asked)
+  gone_servers.forget_claims(step, {[asked.server] = true})
+  call('HDEL', step.keys.servers, asked.server)
+  return {}
 end

@@ -1,21 +1,10 @@
--- What a job waits for. ARGV[3]: id; ARGV[4]: at most so many holders and waiters.
--- Answer: the job as get tells it; then 1 when its queue is paused, 1 when it is served, how many go first (one more
--- than max_counted: or more), how many of the queue run, and of a throttled job the resource it waits for, see
--- throttler_views.lua, of an awaiting one the parents that have not ended, and the instants by which one that waits
--- must have begun and ended, 0 for none. Of an awaiting one then: how many parents it has, how many it needs, how many
--- ended as it wants, and those open parents that are groups, see tell_group. Last, the group of one that waits, when
--- that was cancelled, or empty.
+-- What a job waits for, as an explain_answer, beside the job as it is stored.
 local is_enqueued = places.is_enqueued
 
-function calls.explain(step)
-  local args = step.args
-  local id = args[3]
-  local record = call('HGET', step.keys.jobs, id)
-  if not record then
-    if call('HEXISTS', step.keys.quarantine, id) == 1 then return {{id}} end
-    return {{}}
-  end
-  local at = places.place_of(step, id, record) or {kind = 'lost', score = '0', queue = values.queue_of(record) or ''}
+function named.explain(step, asked)
+  local id = asked.id
+  local its, at = places.stored_job(step, id)
+  if not at then return {job = its} end
   local a = at.kind == 'throttled' and admissions.admission_of(step, id) or admissions.no_admission
   local first = 0
   -- A file counts one by one.
@@ -42,21 +31,22 @@ function calls.explain(step)
   for _, parent in ipairs(parents) do
     if parent.state == '0' then
       open[#open + 1] = parent.id
-      if groups.group_in(parent.id) then groups.tell_group(step, groups.group_in(parent.id), groups_open) end
+      local group = groups.group_in(parent.id)
+      if group then groups_open[#groups_open + 1] = groups.status(step, group) end
     elseif parent.state == '1' or parent.state == '3' then met = met + 1 end
   end
-  local p = values.read_history(call('HGET', step.keys.history, id))
+  local p = values.read_history(its.history)
   local waits = f and (is_enqueued(at.kind) or a.at ~= '' or at.kind == 'scheduled' or at.kind == 'awaiting')
   local is_timed = waits and f.clock
   local leaves = waits and f.group and groups.group_of(step, f.group) and groups.is_cancelled(step, f.group)
   local until_ = tonumber(call('ZSCORE', step.keys.served, at.queue) or '0')
-  return {{id, at.kind, at.score, record, call('HGET', step.keys.history, id) or '',
-           places.run_told(step, id, at.kind)},
-          call('SISMEMBER', step.keys.paused, at.queue), until_ > step.now and 1 or 0,
-            math.min(first, constants.max_counted + 1),
-          call('ZCARD', places.line(step, 'processing', at.queue)),
-          a.at ~= '' and throttler_views.throttler_view(step, a.at, tonumber(args[4])) or {}, open,
-          base.int_text(is_timed and not (p and clocks.has_begun(p)) and f.clock.start_by or 0),
-          base.int_text(is_timed and f.clock.finish_by or 0), #parents, #parents > 0 and f.need or 0, met, groups_open,
-          leaves and f.group or ''}
+  return {job = its, paused = call('SISMEMBER', step.keys.paused, at.queue), served = until_ > step.now,
+          before = math.min(first, constants.max_counted + 1),
+          running = call('ZCARD', places.line(step, 'processing', at.queue)),
+          waits_for = a.at ~= '' and throttler_views.throttler_view(step, a.at, asked.limit) or nil,
+          open_parents = open,
+          start_by = is_timed and not (p and clocks.has_begun(p)) and clocks.told(f.clock.start_by) or nil,
+          finish_by = is_timed and clocks.told(f.clock.finish_by) or nil,
+          parents = #parents, need = #parents > 0 and f.need or 0, met = met, open_groups = groups_open,
+          cancelled_group = leaves and f.group or nil}
 end

@@ -1,25 +1,24 @@
--- ARGV[3]: queue. ARGV[4]: 1 to pause, 0 to resume: then, of the first resources that are waited for, those of its
+-- Pauses a queue, or resumes it: then, of the first resources that are waited for, those of its
 -- waiters that fit are woken and windows looked at again; a reconcile finds the others. Passes when memory is out.
--- Answer: 1 when it was otherwise before, else 0; the hint.
-function calls.pause(step)
-  local args = step.args
+function named.pause(step, asked)
+  local queue = asked.queue
   -- Nothing is made of a queue that nobody knows by resuming it.
-  local known = call('SISMEMBER', step.keys.queues, args[3]) + call('SISMEMBER', step.keys.paused, args[3])
-  if args[4] == '0' and known == 0 then return {0, ''} end
+  local known = call('SISMEMBER', step.keys.queues, queue) + call('SISMEMBER', step.keys.paused, queue)
+  if not asked.paused and known == 0 then return {changed = false} end
   base.say_layout(step)
-  call('SADD', step.keys.queues, args[3])
+  call('SADD', step.keys.queues, queue)
   local changed
-  if args[4] == '1' then
-    changed = call('SADD', step.keys.paused, args[3])
+  if asked.paused then
+    changed = call('SADD', step.keys.paused, queue)
   else
-    changed = call('SREM', step.keys.paused, args[3])
+    changed = call('SREM', step.keys.paused, queue)
     for _, resource in ipairs(call('ZRANGE', step.keys.waiting, 0, 99)) do
-      if call('SISMEMBER', keys.waits(step, resource), args[3]) == 1 then
+      if call('SISMEMBER', keys.waits(step, resource), queue) == 1 then
         waiting.reconcile_line(step, resource)
       end
     end
-    hints.has_work(step, args[3])
+    hints.has_work(step, queue)
     hints.has_work(step, '@')  -- lines of windows that stood still
   end
-  return {changed, hints.finish(step)}
+  return {changed = changed}
 end

@@ -232,9 +232,9 @@ local function look_at_names(step, p)
   end
   -- A schedule may name it; read as bytes, which may keep a name that is only a part of another.
   if #p.unused > 0 and call('HLEN', step.keys.schedules) > 0 then
-    local named, others = table.concat(call('HVALS', step.keys.schedules), ' '), {}
+    local stored, others = table.concat(call('HVALS', step.keys.schedules), ' '), {}
     for _, u in ipairs(p.unused) do
-      if not string.find(named, u.name, 1, true) then others[#others + 1] = u end
+      if not string.find(stored, u.name, 1, true) then others[#others + 1] = u end
     end
     p.unused = others
   end

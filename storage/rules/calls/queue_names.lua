@@ -1,4 +1,1 @@
--- Answer: the names of all queues.
-function calls.queue_names(step)
-  return call('SMEMBERS', step.keys.queues)
-end
+function named.queue_names(step) return {names = call('SMEMBERS', step.keys.queues)} end

@@ -1,12 +1,12 @@
--- Answer, for each queue: its name, 1 when paused, and how many jobs are enqueued, scheduled, throttled, processing,
--- succeeded, failed, deleted, in quarantine and awaiting; when the first that waits became ready, 0 when none does; and
--- a list of how many wait for a server that knows their types, of how many types, and of the types with the most their
--- names and how many, at most so many as ARGV[3] says.
-function calls.queues(step)
-  local args = step.args
-  local answer, max_named = {}, tonumber(args[3])
-  for _, queue in ipairs(call('SMEMBERS', step.keys.queues)) do
-    local n, ready, oldest = #answer, 0, nil
+-- All queues, by name. `named`: how many of the types that no server knows are named, those with the most jobs.
+local counted = {'scheduled', 'throttled', 'processing', 'succeeded', 'failed', 'deleted', 'quarantined', 'awaiting'}
+
+function named.queues(step, asked)
+  local told, unknown = {}, {}
+  local names = call('SMEMBERS', step.keys.queues)
+  table.sort(names, lists.by_bytes)
+  for _, queue in ipairs(names) do
+    local ready, oldest = 0, nil
     local function look(key)
       local first = tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
       if not first then return 0 end
@@ -24,17 +24,15 @@ function calls.queues(step)
       if a.count ~= b.count then return a.count > b.count end
       return lists.by_bytes(a.name, b.name)
     end)
-    local unknown = {ready - others, #types}
-    for i = 1, math.min(#types, max_named) do
-      unknown[#unknown + 1], unknown[#unknown + 2] = types[i].name, types[i].count
+    if #types > 0 then
+      local most = {}
+      for i = 1, math.min(#types, asked.named) do most[i] = {types[i].name, types[i].count} end
+      unknown[#unknown + 1] = {queue = queue, jobs = ready - others, types = #types, most = most}
     end
-    answer[n + 1], answer[n + 2], answer[n + 3] = queue, call('SISMEMBER', step.keys.paused, queue), ready
-    for i, kind in ipairs({'scheduled', 'throttled', 'processing', 'succeeded', 'failed', 'deleted', 'quarantined',
-                           'awaiting'}) do
-      answer[n + 3 + i] = call('ZCARD', places.line(step, kind, queue))
-    end
-    answer[n + 12] = oldest and oldest > 0 and oldest < base.longest and math.floor(oldest) or 0
-    answer[n + 13] = unknown
+    local its = {queue = queue, paused = call('SISMEMBER', step.keys.paused, queue), enqueued = ready,
+                 oldest_ready = oldest and oldest > 0 and oldest < base.longest and math.floor(oldest) or nil}
+    for _, kind in ipairs(counted) do its[kind] = call('ZCARD', places.line(step, kind, queue)) end
+    told[#told + 1] = its
   end
-  return answer
+  return {queues = told, unknown = unknown}
 end

@@ -1,7 +1,8 @@
--- One schedule, and the places of all. ARGV[3]: its name.
--- Answer: now; 1 when it is there; see schedule_views.lua; the places.
-function calls.schedule(step)
-  local args = step.args
-  return {step.now_text, call('HEXISTS', step.keys.schedules, args[3]),
-          schedule_views.schedule_view(step, args[3]), call('HVALS', step.keys.even_places)}
+-- One schedule, and the places of all.
+function named.schedule(step, asked)
+  local places_of_all = {}
+  for _, text in ipairs(call('HVALS', step.keys.even_places)) do
+    places_of_all[#places_of_all + 1] = schedule_views.place_of(text)
+  end
+  return {now = step.now_text, row = schedule_views.found(step, asked.name), places = places_of_all}
 end

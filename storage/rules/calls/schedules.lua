@@ -1,10 +1,8 @@
--- Schedules by name. ARGV[3]: at most so many; ARGV[4]: those behind this one.
--- Answer: now; the last name when there are more, else empty; then each, see schedule_views.lua.
+-- Schedules, by name.
 local by_bytes = lists.by_bytes
 
-function calls.schedules(step)
-  local args = step.args
-  local limit, after = math.max(1, tonumber(args[3])), args[4]
+function named.schedules(step, asked)
+  local limit, after = math.max(1, asked.limit), asked.after
 
   -- Of a set whose scores were harmed, and which is in no order by name any more.
   local function sorted_behind()
@@ -22,11 +20,7 @@ function calls.schedules(step)
     if not by_bytes(last, name) then names = sorted_behind() break end
     last = name
   end
-  local answer = {step.now_text, #names > limit and names[limit] or ''}
-  for i = 1, math.min(#names, limit) do
-    if call('HEXISTS', step.keys.schedules, names[i]) == 1 then
-      answer[#answer + 1] = schedule_views.schedule_view(step, names[i])
-    end
-  end
-  return answer
+  local rows = {}
+  for i = 1, math.min(#names, limit) do rows[#rows + 1] = schedule_views.found(step, names[i]) end
+  return {now = step.now_text, rows = rows, next = #names > limit and names[limit] or nil}
 end

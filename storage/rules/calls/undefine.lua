@@ -1,10 +1,8 @@
--- Removes a definition that nobody needs.
--- ARGV[3]: resource. Answer: empty, or by how many it is held and for how many it is waited.
--- Invariant: what is held or waited for stays defined, and so does a limiter of which a key is waited for.
-function calls.undefine(step)
-  local args = step.args
+-- Removes a definition that nobody needs, or answers how many do: what is held or waited for stays defined, and so does
+-- a limiter of which a key is waited for.
+function named.undefine(step, asked)
   admissions.check_throttlers(step)
-  local resource = args[3]
+  local resource = asked.resource
   local held, waits_for_it = admissions.held_of(step, resource), 0
   local function count(line_of_it)
     for _, queue in ipairs(call('SMEMBERS', keys.waits(step, line_of_it))) do
@@ -16,7 +14,7 @@ function calls.undefine(step)
                                   'BYLEX')) do
     count(key)
   end
-  if held + waits_for_it > 0 then return {held, waits_for_it} end
+  if held + waits_for_it > 0 then return {held = held, waiting = waits_for_it} end
   -- Its limiter keeps the number: what was decided before is not carried out on one of that name that is defined anew.
   local version, rest = match(call('HGET', step.keys.limiters, resource) or '0 0:', '^(%d+) (.*)$')
   local is_window = call('HEXISTS', step.keys.definitions, resource) == 1 and
