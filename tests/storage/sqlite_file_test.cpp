@@ -124,7 +124,7 @@ TEST_CASE("A file of another layout is refused and left as it is", "[sqlite]") {
   CHECK(open_refusal(w.url()) == errc::storage_newer);
   raw_store(w.folder.file("jobs.db")).run("PRAGMA user_version=2");
   CHECK(open_refusal(w.url()) == errc::storage_older);  // of before the first release
-  raw_store(w.folder.file("jobs.db")).run("PRAGMA user_version=4");
+  raw_store(w.folder.file("jobs.db")).run("PRAGMA user_version=5");
   w.reopen();
   CHECK(ids(claim(w)) == names{"a"});
 }

@@ -634,7 +634,7 @@ TEST_CASE("upgrade tells which layout a store has and leaves one alone that it c
     CHECK(newer.exit_code == 1);
     CHECK(newer.err.find("storage_newer") != std::string::npos);
   }
-  raise_by_hand(w.folder.file("jobs.db"), 4);
+  raise_by_hand(w.folder.file("jobs.db"), 5);
   CHECK(w.get("a").state == job_state::enqueued);
 }
 
