@@ -52,12 +52,12 @@ result<void> check_queue(const std::string& name, const queue_options& q) {
 
 result<void> check_type(const std::string& type, const type_options& t) {
   const auto where = cat("jobs.", type, ".");
-  std::vector<result<void>> checks{
-      check(t.retry, where + "retry"), check_timeout(t.timeout, where + "timeout"), check_times(t, where),
-      within(ranges::throttlers_of_type, t.throttle.size(), where + "throttle: their number"),
-      within(ranges::throttle_delay, t.throttle_delay, where + "throttle_delay")};
+  const auto are_few = within(ranges::throttlers_of_type, t.throttle.size(), where + "throttle: their number");
+  std::vector<result<void>> checks{check(t.retry, where + "retry"), check_timeout(t.timeout, where + "timeout"),
+                                   check_times(t, where), are_few,
+                                   within(ranges::throttle_delay, t.throttle_delay, where + "throttle_delay")};
   throttle_list list;
-  for (std::size_t i = 0; checks[2] && i < t.throttle.size(); ++i)
+  for (std::size_t i = 0; are_few && i < t.throttle.size(); ++i)
     if (const auto known = list.add(t.throttle[i]); !known)
       checks.emplace_back(bad(cat(where, "throttle[", i, "] ", known.error().message)));
   if (t.without_overlap)

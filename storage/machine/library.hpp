@@ -99,7 +99,7 @@ inline bool needs_room(verb v) { return about(v).full == when_full::refused; }
 
 // Of what is stored: the keys and the values (docs/store_layout.md). Every call begins with a look at it.
 inline constexpr std::uint64_t layout = 5;
-// The first that was released: those before it are not raised.
+// The first that is raised; stores of those before it are refused.
 inline constexpr std::uint64_t first_layout = 4;
 
 // The rules of one version of Sluice. There is one, but in tests of how two get on.

@@ -48,6 +48,11 @@ TEST_CASE("an option that is out of its range is named, wherever it stands") {
          o.jobs["mail"].throttle = {"mutex:a", "mutex:A"};
        }},
       {"jobs.mail.throttle[0] must begin with", [](auto& o) { o.jobs["mail"].throttle = {"banana:a"}; }},
+      {"jobs.mail.throttle[0] must begin with",  // also beside another fault
+       [](auto& o) {
+         o.jobs["mail"].start_within = -1s;
+         o.jobs["mail"].throttle = {"banana:a"};
+       }},
       {"jobs.mail.throttle[0] only a mutex", [](auto& o) { o.jobs["mail"].throttle = {"semaphore:{a}"}; }},
       {"throttler '' must have a name",
        [](auto& o) {
