@@ -17,7 +17,6 @@ inline constexpr std::int64_t max_total_bytes = 67108864;
 struct totals_request {
   totals_query query;
 };
-void describe(auto& v, described<totals_request> auto& r) { v("query", r.query); }
 struct totals_answer {
   totals_report report;
 };

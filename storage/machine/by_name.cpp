@@ -11,19 +11,26 @@
 namespace sluice::storage::machine {
 namespace {
 
-// Asks, and has the answer read into an `Answer` of its own before `then` is given it.
+// Asks, and has the answer read into an `Answer` of its own before `then` is given it. What is no answer has perhaps
+// changed something, and is never taken for one.
 template <class Answer>
 void send(steps& x, call c, answer& into, auto then) {
   x.send(
       std::move(c),
-      [&x, then](const item& reply) {
+      [&x, &into, then](const item& reply) {
         const auto told = unpacked(reply.text());
-        std::string hint;
-        reader_by_name members(told);
-        members("hint", hint);
-        x.made_work.add_encoded(hint);
         Answer its;
-        read_value(told, its);
+        std::string hint;
+        try {
+          if (!told.is_object()) throw std::invalid_argument("it is no value by names");
+          reader_by_name members(told);
+          members("hint", hint);
+          read_value(told, its);
+        } catch (const std::invalid_argument& e) {
+          fails(into)(error{errc::storage_damaged, cat("the answer of the rules cannot be read: ", e.what())});
+          return;
+        }
+        x.made_work.add_encoded(hint);
         then(std::move(its));
       },
       fails(into));
@@ -274,7 +281,7 @@ void ask(steps& x, const pause_request& r, answer& into) {
   ask_by_name<change_answer>(x, verb::pause, written(r), into);
 }
 void ask(steps& x, const queues_request&, answer& into) {
-  ask_by_name<queues_answer>(x, verb::queues, {{"named", max_unknown_named}}, into);
+  ask_by_name<queues_answer>(x, verb::queues, {{"most_types", max_unknown_named}}, into);
 }
 
 void ask(steps& x, const queue_names_request&, answer& into) {

@@ -136,7 +136,7 @@ std::string current_text() {
   std::string all = constants(layout);
   for (const auto& file : rule_files)
     if (!file.name.starts_with("calls/") && file.name != prelude) all += cat("local ", file.name, " = {}\n");
-  all += "local fresh, calls, named = {}, {}, {}\n";
+  all += "local fresh, calls, by_name = {}, {}, {}\n";
   for (const auto& file : rule_files) {
     const bool is_block = file.name != prelude;  // whose locals are everybody's
     all += cat(is_block ? begin_of_file : begin_of_prelude, file.name, ".lua\n");

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "core/clock.hpp"
 #include "core/describe.hpp"
 #include "core/job_state.hpp"
+#include "core/text.hpp"
 
 namespace sluice::storage::machine {
 
@@ -57,6 +59,7 @@ std::string_view word_of(E value) {
   if constexpr (requires { words_of(value); }) return words_of(value)[static_cast<std::size_t>(value)];
   else return name_of(value);
 }
+// Throws when there is no such word: nothing is guessed.
 template <class E>
 void read_word(std::string_view word, E& into) {
   if constexpr (std::same_as<E, job_state>) {
@@ -69,6 +72,7 @@ void read_word(std::string_view word, E& into) {
     for (std::size_t i = 0; i < words.size(); ++i)
       if (words[i] == word) into = static_cast<E>(i);
   }
+  if (word_of(into) != word) throw std::invalid_argument(cat("no value is called '", printable(word, 60), "'"));
 }
 
 template <class T>

@@ -1,4 +1,5 @@
-// The transitions, one file each; the rules are in storage/rules. Each sends its calls and fills in `into` when they
+// The transitions: those that are asked for each job have a file each, most others stand in by_name.cpp; the rules are
+// in storage/rules. Each sends its calls and fills in `into` when they
 // answer; `into` and the request must stay where they are until then.
 #pragma once
 

@@ -284,6 +284,7 @@ function look.schedules(step, name, value)
     wrong(step, 'schedule ', name, ' is not listed by its name')
   end
   if not s then return wrong(step, 'schedule ', name, ' cannot be read') end
+  if s.lost_runs > 0 then wrong(step, 'schedule ', name, ' has runs that cannot be read') end
   if not was_drawn(step, s.version) then wrong(step, 'schedule ', name, ' has a version that was never drawn') end
 end
 local function look_for_schedule(step, name)

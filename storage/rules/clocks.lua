@@ -3,8 +3,8 @@
 -- given back or kept out by a throttler, does not end it, a lost one does. The time to finish counts from its enqueue.
 local owes_no_more = flow.owes_no_more
 
--- As it is told: nothing for none.
-function clocks.told(instant) return instant > 0 and base.int_text(instant) or nil end
+-- As it is told: nothing for none, or for what no clock said.
+function clocks.told(instant) return instant > 0 and instant <= base.longest and base.int_text(instant) or nil end
 -- The next instant at which something of its times is over; nothing when there is none.
 function clocks.next_over(clock, is_begun)
   local start_by = not is_begun and clock.start_by or 0

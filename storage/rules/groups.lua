@@ -48,13 +48,13 @@ function groups.status(step, name)
   local g = groups.group_of(step, name)
   if not g then return nil end
   local f = flow_of(step, groups.node_of(name))
-  local seal_by = g.state == 'o' and call('ZSCORE', step.keys.agenda, 'seal - ' .. groups.node_of(name))
+  local seal_by = g.state == 'o' and call('ZSCORE', step.keys.agenda, 'seal - ' .. groups.node_of(name)) or '0'
   local ended = g.ended > 0
   return {name = name, ['in'] = f and f.group or nil, sealed = g.state ~= 'o', cancelled = g.state == 'c',
           open = g.open, succeeded = g.s, failed = g.f, deleted = g.d, created_at = g.created,
           finished_at = ended and g.ended or nil,
           ended_as = ended and groups.words_of_ends[groups.end_of_group(g)] or nil,
-          seal_by = seal_by and int_text(tonumber(seal_by)) or nil}
+          seal_by = clocks.told(tonumber(seal_by))}
 end
 groups.member_scores = {s = '1', f = '2', d = '3'}
 function groups.put_member(step, group, id, score)

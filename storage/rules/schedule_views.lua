@@ -1,13 +1,16 @@
 -- How schedules are read.
 -- Each is stored by its names, as a schedule_row has them: its version, its record, and the jobs that it made last.
+-- Runs that cannot be read are left out, and their number is `lost_runs`.
 function schedule_views.read_schedule(bytes)
   local s = values.unpacked(bytes, {version = 'number', record = 'string', runs = 'table'})
-  local beyond = s and #s.runs - constants.runs_remembered or 0
-  if beyond > 0 then s.runs = {unpack(s.runs, beyond + 1)} end
-  for _, run in ipairs(s and s.runs or {}) do
-    if type(run) ~= 'table' or type(run.id) ~= 'string' or type(run.at) ~= 'number' then return nil end
+  if not s then return nil end
+  local runs, lost = {}, 0
+  for i = math.max(1, #s.runs - constants.runs_remembered + 1), #s.runs do
+    local run = s.runs[i]
+    local is_sound = type(run) == 'table' and type(run.id) == 'string' and type(run.at) == 'number'
+    if is_sound then runs[#runs + 1] = {id = run.id, at = run.at} else lost = lost + 1 end
   end
-  return s
+  return {version = s.version, record = s.record, runs = runs, lost_runs = lost}
 end
 -- What stands under a name, or nothing. What cannot be read has version 0, and its bytes for a record.
 function schedule_views.schedule_of(step, name)

@@ -1,6 +1,4 @@
 -- How stored values are read and written.
-local int_text = base.int_text
-
 -- "length:bytes" at a position: the bytes, and the position behind them. Nothing when it is not that.
 function values.text_at(s, at)
   local length, from = match(s, '^(%d+):()', at)
@@ -159,12 +157,14 @@ function values.read_lock(value)
 end
 
 -- A value that is stored by names, as core/describe.hpp has them: nothing when it has not those of `types`, each of its
--- type.
+-- type. A number is whole, and one that may be drawn, or an instant.
 function values.unpacked(bytes, types)
   local its = unpack_value(bytes)
   if type(its) ~= 'table' then return nil end
   for name, its_type in pairs(types) do
-    if type(its[name]) ~= its_type then return nil end
+    local value = its[name]
+    if type(value) ~= its_type then return nil end
+    if its_type == 'number' and not (value % 1 == 0 and value >= 0 and value <= base.longest) then return nil end
   end
   return its
 end
@@ -173,8 +173,7 @@ end
 local types_of_action = {number = 'number', at = 'number', ['until'] = 'number', count = 'number', by = 'table',
                          what = 'string', about = 'table'}
 function values.read_action(bytes)
-  local a = values.unpacked(bytes, types_of_action)
-  return a and math.max(a.number, a.at, a['until'], a.count) <= base.longest and a or nil
+  return values.unpacked(bytes, types_of_action)
 end
 -- What a server says of itself, as a server_info.
 function values.read_server(row)

@@ -13,7 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t max_depth = 16;  // as cmsgpack has it
+constexpr std::size_t max_depth = 16;          // cmsgpack packs nothing of a table below that
+constexpr std::size_t max_values = 1'000'000;  // of what is stored: each may cost much more than its byte
 
 std::string bytes_at(lua_State* state, int index) {
   std::size_t size = 0;
@@ -23,7 +24,7 @@ std::string bytes_at(lua_State* state, int index) {
 
 // The value on top. A table is a list when it has a 1, and when it is empty.
 json value_on_top(lua_State* state, std::size_t depth) {
-  if (depth > max_depth || lua_checkstack(state, 3) == 0) throw std::length_error("a value is nested too deep");
+  if (lua_checkstack(state, 3) == 0) throw std::length_error("there is no memory for a value");
   switch (lua_type(state, -1)) {
     case LUA_TSTRING: return bytes_at(state, -1);
     case LUA_TBOOLEAN: return lua_toboolean(state, -1) != 0;
@@ -35,6 +36,7 @@ json value_on_top(lua_State* state, std::size_t depth) {
     case LUA_TTABLE: break;
     default: return nullptr;
   }
+  if (depth == max_depth) return nullptr;
   if (const auto size = lua_objlen(state, -1); size > 0) {
     auto list = json::array();
     for (std::size_t i = 1; i <= size; ++i) {
@@ -67,7 +69,9 @@ public:
   bool number_unsigned(number_unsigned_t n) override { return number(static_cast<double>(n)); }
   bool number_float(number_float_t n, const string_t& /*text*/) override { return number(n); }
   bool string(string_t& text) override { return bytes(text); }
-  bool binary(binary_t& /*bytes*/) override { return false; }
+  bool binary(binary_t& bytes) override {
+    return put([&] { lua_pushlstring(state_, reinterpret_cast<const char*>(bytes.data()), bytes.size()); });
+  }
   bool key(string_t& name) override { return lua_checkstack(state_, 3) != 0 && bytes(name, false); }
   bool start_object(std::size_t /*size*/) override { return begin(); }
   bool start_array(std::size_t /*size*/) override { return begin(1); }
@@ -99,7 +103,7 @@ private:
   }
   // What is pushed is a value: of the list or map that is open, if one is.
   bool put(auto push) {
-    if (lua_checkstack(state_, 3) == 0) return false;
+    if (++count_ > max_values || lua_checkstack(state_, 3) == 0) return false;
     push();
     if (places_.empty()) return true;
     if (places_.back() == 0) lua_rawset(state_, -3);
@@ -108,11 +112,12 @@ private:
   }
 
   lua_State* state_;
+  std::size_t count_ = 0;
   std::vector<int> places_;  // of what is open: the next of a list, 0 of a map
 };
 
-// Whether `act` threw nothing; else what it threw is on top. Nothing that has a destructor is left behind when its
-// caller raises.
+// Whether `act` threw nothing; else what it threw is on top, and its caller raises that when nothing of C++ is open any
+// more. Inside `act` Lua itself raises only when there is no memory.
 bool tried(lua_State* state, auto act) try {
   act();
   return true;

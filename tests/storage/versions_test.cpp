@@ -80,6 +80,15 @@ struct versions_of {
   std::shared_ptr<const sluice::clock> time() { return {std::shared_ptr<void>(), &w.clock}; }
 };
 
+template <class World>
+void put_store_of_layout_4(World& w) {
+  const auto made = store_of_layout_4();
+  for (std::size_t i = 1; i < made.size(); ++i)
+    w.command(made[i]);
+  const time_point then{duration(std::stoll(made.front().at(1)))};
+  w.clock.advance(then - w.clock.now());
+}
+
 error why(world& w, const storage::request& r) {
   const auto told = w.store().apply({&r, 1}).at(0);
   const auto* refused = std::get_if<error>(&told);
@@ -193,12 +202,7 @@ ON_STORES_OF_VERSIONS("A layout is raised only when no server is alive and once"
 
 ON_STORES_OF_VERSIONS("A store that the release of layout 4 made is raised with all that it holds, and goes on") {
   TestType w;
-  auto made = store_of_layout_4();
-  const time_point then{duration(std::stoll(made.front().at(1)))};
-  made.erase(made.begin());
-  for (const auto& command : made)
-    w.command(command);
-  w.clock.advance(then - w.clock.now());
+  put_store_of_layout_4(w);
   const auto raise = [&] { return storage::raise_layout(w.url(), &w.clock); };
   CHECK(refusal(w, storage::queues_request{}) == errc::storage_older);
   CHECK(raise()->waits_for == names{"shop-1-28624"});
@@ -256,6 +260,52 @@ ON_STORES_OF_VERSIONS("A store that the release of layout 4 made is raised with 
   work_off(w);
   CHECK(state(w, "behind") == job_state::enqueued);
   CHECK(w.store().audit().value() == names{});
+}
+
+ON_STORES_OF_VERSIONS("Of a store of layout 4 what cannot be read stays as it is, and its jobs go on") {
+  TestType w;
+  put_store_of_layout_4(w);
+  w.command({"HSET", "schedules", "bad", "no schedule"});
+  w.command({"HSET", "schedules", "half", "7 2 3:rec1:a5 x"});
+  w.command({"ZADD", "operator_log", "5", "5 5 5"});
+  w.clock.advance(61s);
+  REQUIRE(storage::raise_layout(w.url(), &w.clock)->to == 5);
+  const auto schedule = [&](const char* name) {
+    return w.template ask<storage::schedule_answer>(storage::schedule_request{name}).row.value();
+  };
+  CHECK(schedule("bad").version == 0);
+  CHECK(schedule("bad").record == "no schedule");
+  CHECK(schedule("half").version == 7);
+  CHECK(schedule("half").record == "rec");
+  CHECK(schedule("half").runs.size() == 1);
+  CHECK(w.template ask<storage::operator_log_answer>(storage::operator_log_request{}).page.actions.size() == 4);
+  CHECK(counts(w).enqueued == 4);
+}
+
+ON_STORES_OF_VERSIONS("A store of layout 4 with a key of another type is not raised, and nothing of it is changed") {
+  TestType w;
+  put_store_of_layout_4(w);
+  const std::string key = GENERATE("schedules", "places", "operator_log", "servers", "claims");
+  CAPTURE(key);
+  w.command({"DEL", key});
+  w.command({"SET", key, "x"});
+  w.clock.advance(61s);
+  const auto before = stored_in(w);
+  CHECK(storage::raise_layout(w.url(), &w.clock).error().code == errc::storage_damaged);
+  const bool untouched = stored_in(w) == before;
+  CHECK(untouched);
+}
+
+ON_STORES_OF_VERSIONS("A word of the rules that nobody knows is damage, and not taken for another") {
+  TestType w;
+  auto text = machine::current_text();
+  replace(text, "return answer('none')", "return answer('mine')");
+  const machine::library known(machine::layout, text);
+  world other(w.url(), true, &known);
+  const storage::lock_request take{storage::lock_request::verb::take, "r", "me", "token", {}, 30s};
+  const auto told = why(other, take);
+  CHECK(told.code == errc::storage_damaged);
+  CHECK(told.message.find("'mine'") != std::string::npos);
 }
 
 ON_STORES_OF_VERSIONS("The first server alone raises a store and names whom it waits for until then") {

@@ -44,7 +44,7 @@ lines names_in(const std::string& list) {
 // What lives on behind a call: the modules, and what a file declares outside of functions.
 std::set<std::string> kept_by(const lines& file) {
   static const std::regex declared("^local (?:function )?([a-z_0-9, ]+)");
-  std::set<std::string> names{"calls", "fresh", "constants"};
+  std::set<std::string> names{"calls", "by_name", "fresh", "constants"};
   for (const auto& one : rule_files())
     if (one.parent_path().filename() != "calls") names.insert(one.stem().string());
   for (const auto& text : {read(test::source_path("storage/rules/prelude.lua")), file})

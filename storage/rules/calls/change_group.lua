@@ -3,7 +3,7 @@
 -- it is `about`, or in none), no_group, too_deep, sealed or cancelled of the one that it is to be in, or is, and about
 -- it cancelled or finished.
 -- Invariants: see groups.lua. No group is in itself, since the one that it is in is there before it.
-function named.change_group(step, asked)
+function by_name.change_group(step, asked)
   local group = asked.group
   call('HLEN', step.keys.flow)
   call('HLEN', step.keys.group_counts)

@@ -1,6 +1,6 @@
 -- Adds or changes a definition. Who fits under a higher limit is woken; what waits in lines of a limiter is looked at
 -- again; a changed definition makes a new version of the limiter.
-function named.define(step, asked)
+function by_name.define(step, asked)
   admissions.check_throttlers(step)
   local resource, said, config = asked.resource, asked.text, asked.config
   local permits = asked.permits and base.int_text(asked.permits) or ''

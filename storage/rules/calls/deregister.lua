@@ -1,5 +1,5 @@
 -- A server has left.
-function named.deregister(step, asked)
+function by_name.deregister(step, asked)
   gone_servers.forget_claims(step, {[asked.server] = true})
   call('HDEL', step.keys.servers, asked.server)
   return {}

@@ -2,12 +2,13 @@
 -- `since`, as `quarantined_job` told it: what was put aside at another time stays.
 -- Answers what is `said`: gone; none, when it was not there; or awaited, and nothing was changed: others have yet to be
 -- told of its end, or may still ask how it ended. Passes when memory is out.
-function named.drop_quarantined(step, asked)
+function by_name.drop_quarantined(step, asked)
   local id = asked.id
   local bytes = call('HGET', step.keys.quarantine, id)
   local queue, since = places.place_in_quarantine(step, id, bytes or '')
   local is_there = bytes or queue
-  if not is_there or asked.since and asked.since ~= (since and math.floor(tonumber(since)) or 0) then
+  local told = since and tonumber(since) or 0
+  if not is_there or asked.since and base.int_text(asked.since) ~= base.int_text(told) then
     return {said = 'none'}
   end
   -- Unless another has its id by now, what it has to do with others goes with it.

@@ -1,5 +1,5 @@
 -- Schedules that are due, the longest first, and in how many microseconds the next of the others is (0: more are due).
-function named.due_schedules(step, asked)
+function by_name.due_schedules(step, asked)
   local rows, next_in = {}, nil
   local names = call('ZRANGE', step.keys.firing, '-inf', step.now_text, 'BYSCORE', 'LIMIT', 0, asked.limit)
   for i, name in ipairs(names) do rows[i] = schedule_views.schedule_view(step, name) end

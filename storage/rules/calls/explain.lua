@@ -1,7 +1,7 @@
 -- What a job waits for, as an explain_answer, beside the job as it is stored.
 local is_enqueued = places.is_enqueued
 
-function named.explain(step, asked)
+function by_name.explain(step, asked)
   local id = asked.id
   local its, at = places.stored_job(step, id)
   if not at then return {job = its} end

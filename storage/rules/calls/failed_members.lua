@@ -1,5 +1,5 @@
 -- Members of a group that have failed, a group as @NAME.
-function named.failed_members(step, asked)
+function by_name.failed_members(step, asked)
   local failed = groups.member_scores.f
   return {names = call('ZRANGE', keys.members(step, asked.group), failed, failed, 'BYSCORE', 'LIMIT', asked.skip,
                        asked.limit)}

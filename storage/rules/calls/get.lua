@@ -1,6 +1,6 @@
 -- One job: as it is stored, and what it has to do with others and with time. Only its id when it is in quarantine;
 -- nothing when there is no such job.
-function named.get(step, asked)
+function by_name.get(step, asked)
   local id = asked.id
   local its = places.stored_job(step, id)
   local f = its.record and step.has_flow and flow.flow_of(step, id)

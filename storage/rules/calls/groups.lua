@@ -1,5 +1,5 @@
 -- Groups, by name: one alone, or a page.
-function named.groups(step, asked)
+function by_name.groups(step, asked)
   local names = {asked.only}
   if asked.only == '' then
     names = call('HKEYS', step.keys.group_counts)

@@ -1,5 +1,6 @@
--- A server lives. What it says of itself is kept behind "last beat, first beat", which every layout has.
-function named.heartbeat(step, asked)
+-- A server lives. What it says of itself is kept behind "last beat, first beat"; the last beat stands there in every
+-- layout.
+function by_name.heartbeat(step, asked)
   base.say_layout(step)
   local before = call('HGET', step.keys.servers, asked.id)
   local first = before and match(before, '^%d+ (%d+) ') or step.now_text

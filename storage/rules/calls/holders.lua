@@ -1,5 +1,5 @@
 -- A page of those who have a permit of a resource, the oldest first; all are gathered for each.
-function named.holders(step, asked)
+function by_name.holders(step, asked)
   local score, id = paging.behind(asked)
   local told, last = {}, nil
   for _, h in ipairs(throttler_views.all_holders(step, asked.resource)) do

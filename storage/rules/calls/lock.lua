@@ -2,7 +2,7 @@
 -- until its end. Freeing and holding pass when memory is out; taking does not.
 local int_text = base.int_text
 
-function named.lock(step, asked)
+function by_name.lock(step, asked)
   local what, resource, fence = asked.what, asked.resource, int_text(asked.fence)
   base.sorted(step, step.keys.lock_ends)
   local until_ = tonumber(call('ZSCORE', step.keys.lock_ends, resource) or '0')

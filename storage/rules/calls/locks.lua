@@ -1,7 +1,7 @@
 -- A page of the locks that are held, those first whose leases end first.
 local int_text = base.int_text
 
-function named.locks(step, asked)
+function by_name.locks(step, asked)
   local score, id = paging.behind(asked)
   if score and score <= step.now then score = nil end  -- all up to there have ended, and there may be many
   local held = paging.page(step.keys.lock_ends, false, '(' .. step.now_text, '+inf', score, id, asked.limit + 1, 1)

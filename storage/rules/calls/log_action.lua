@@ -4,7 +4,7 @@
 -- or went back; it names the first `max_about` that it was done to; at most `max_actions` are kept.
 local newest = 10
 
-function named.log_action(step, asked)
+function by_name.log_action(step, asked)
   local by = asked.by
   local last = call('ZRANGE', step.keys.operator_log, '(' .. base.int_text(base.longest), '-inf', 'BYSCORE',
                           'REV', 'LIMIT', 0, newest, 'WITHSCORES')

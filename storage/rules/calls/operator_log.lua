@@ -1,5 +1,5 @@
 -- A page of what people did, the newest first. What cannot be read is left out.
-function named.operator_log(step, asked)
+function by_name.operator_log(step, asked)
   local score = paging.behind(asked)
   local all = paging.page(step.keys.operator_log, true, '-inf', '+inf', score, '', asked.limit + 1, 1)
   local found, ended_at = paging.rows({all}, asked, function(p)

@@ -1,5 +1,5 @@
 -- The parents of a job that has not ended. Results are told until they have max_answer_bytes together.
-function named.parents(step, asked)
+function by_name.parents(step, asked)
   local told, bytes = {}, 0
   local f = flow.flow_of(step, asked.id)
   for i, parent in ipairs(f and f.parents or {}) do

@@ -1,6 +1,6 @@
 -- Pauses a queue, or resumes it: then, of the first resources that are waited for, those of its
 -- waiters that fit are woken and windows looked at again; a reconcile finds the others. Passes when memory is out.
-function named.pause(step, asked)
+function by_name.pause(step, asked)
   local queue = asked.queue
   -- Nothing is made of a queue that nobody knows by resuming it.
   local known = call('SISMEMBER', step.keys.queues, queue) + call('SISMEMBER', step.keys.paused, queue)

@@ -230,7 +230,8 @@ local function look_at_names(step, p)
       p.unused[#p.unused + 1] = {name = queue, minute = minute, totals = t}
     end
   end
-  -- A schedule may name it; read as bytes, which may keep a name that is only a part of another.
+  -- A schedule may name it; read as bytes, which may keep a name that is only a part of another, or of a word that
+  -- schedules are stored by.
   if #p.unused > 0 and call('HLEN', step.keys.schedules) > 0 then
     local stored, others = table.concat(call('HVALS', step.keys.schedules), ' '), {}
     for _, u in ipairs(p.unused) do

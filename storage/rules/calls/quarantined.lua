@@ -1,5 +1,5 @@
 -- A page of what was put aside since it could not be read, the newest first.
-function named.quarantined(step, asked)
+function by_name.quarantined(step, asked)
   local score, id = paging.behind(asked)
   local all, pages = asked.queue ~= '' and {asked.queue} or call('SMEMBERS', step.keys.queues), {}
   for i, queue in ipairs(all) do

@@ -1,1 +1,1 @@
-function named.queue_names(step) return {names = call('SMEMBERS', step.keys.queues)} end
+function by_name.queue_names(step) return {names = call('SMEMBERS', step.keys.queues)} end

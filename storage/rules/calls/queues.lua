@@ -1,7 +1,7 @@
--- All queues, by name. `named`: how many of the types that no server knows are named, those with the most jobs.
+-- All queues, by name. `most_types`: how many of the types that no server knows are named, those with the most jobs.
 local counted = {'scheduled', 'throttled', 'processing', 'succeeded', 'failed', 'deleted', 'quarantined', 'awaiting'}
 
-function named.queues(step, asked)
+function by_name.queues(step, asked)
   local told, unknown = {}, {}
   local names = call('SMEMBERS', step.keys.queues)
   table.sort(names, lists.by_bytes)
@@ -26,7 +26,7 @@ function named.queues(step, asked)
     end)
     if #types > 0 then
       local most = {}
-      for i = 1, math.min(#types, asked.named) do most[i] = {types[i].name, types[i].count} end
+      for i = 1, math.min(#types, asked.most_types) do most[i] = {types[i].name, types[i].count} end
       unknown[#unknown + 1] = {queue = queue, jobs = ready - others, types = #types, most = most}
     end
     local its = {queue = queue, paused = call('SISMEMBER', step.keys.paused, queue), enqueued = ready,

@@ -1,5 +1,5 @@
 -- Raises the layout of a store that an older Sluice made to ours, in this one step. No other call runs at another
--- layout than its own; `servers` and `schema` are the same in all.
+-- layout than its own; `schema`, and the last beat in front of each of `servers`, are the same in all.
 -- ARGV[3]: the layout that a file has by its tables, else empty.
 -- Nothing is done while a server lives: with the next step it would have to end. Who was silent for a minute does not
 -- live; the fences of its runs are refused like its steps.
@@ -19,9 +19,9 @@ local function action_of_4(value)
   return place and a
 end
 -- A schedule: "version n ", its record as "length:bytes", and for each of the n jobs that it made last the id as
--- "length:bytes" and "instant ".
+-- "length:bytes" and "instant ". Jobs that cannot be read are left out, and those behind them.
 local function schedule_of_4(value)
-  local version, n, at = match(value, '^(%d+) (%d+) ()')
+  local version, at = match(value, '^(%d+) %d+ ()')
   local s, id, occurred = {version = tonumber(version), runs = {}}, nil, nil
   if at then s.record, at = values.text_at(value, at) end
   while at and at <= #value do
@@ -29,26 +29,32 @@ local function schedule_of_4(value)
     if at then occurred, at = match(value, '^(%d+) ()', at) end
     if at then s.runs[#s.runs + 1] = {id = id, at = tonumber(occurred)} end
   end
-  return at and #s.runs == tonumber(n) and s
+  return s.record and s
 end
 -- And its place: "offset span number".
 local function place_of_4(value)
   local offset, span, number = match(value, '^(%d+) (%d+) (%d+)$')
   return offset and {offset = tonumber(offset), span = tonumber(span), number = tonumber(number)}
 end
-local function raise_fields(key, read)
-  local rows = call('HGETALL', key)
+local function fields_of_4(key, read)
+  local fields, rows = {}, call('HGETALL', key)
   for i = 1, #rows, 2 do
     local its = read(rows[i + 1])
-    if its then call('HSET', key, rows[i], pack_value(its)) end
+    if its then fields[#fields + 1], fields[#fields + 2] = rows[i], pack_value(its) end
   end
+  return fields
 end
 
--- How a layout becomes the next one, by its number. What cannot be read stays as it is, and is told by the audit.
+-- How a layout becomes the next one, by its number: looks at all that it will touch before its first write. What cannot
+-- be read stays as it is, and is told by the audit.
 local raises = {}
 -- What people did, schedules and their places are stored by their names. Servers, none of which lives, are forgotten.
 raises[4] = function(step)
-  local acts = call('ZRANGE', step.keys.operator_log, 0, -1, 'WITHSCORES')
+  local schedules, places_of_all = fields_of_4(step.keys.schedules, schedule_of_4),
+    fields_of_4(step.keys.even_places, place_of_4)
+  local acts, gone = call('ZRANGE', step.keys.operator_log, 0, -1, 'WITHSCORES'), {}
+  for _, id in ipairs(call('HKEYS', step.keys.servers)) do gone[id] = true end
+  call('HLEN', step.keys.claims)
   for i = 1, #acts, 2 do
     local a = action_of_4(acts[i])
     if a then
@@ -56,10 +62,8 @@ raises[4] = function(step)
       call('ZREM', step.keys.operator_log, acts[i])
     end
   end
-  raise_fields(step.keys.schedules, schedule_of_4)
-  raise_fields(step.keys.even_places, place_of_4)
-  local gone = {}
-  for _, id in ipairs(call('HKEYS', step.keys.servers)) do gone[id] = true end
+  lists.many('HSET', step.keys.schedules, schedules)
+  lists.many('HSET', step.keys.even_places, places_of_all)
   gone_servers.forget_claims(step, gone)
   call('DEL', step.keys.servers)
 end

@@ -1,7 +1,7 @@
 -- Those of some queues with jobs that wait to be claimed, by whoever knows their types.
 local line = places.line
 
-function named.ready(step, asked)
+function by_name.ready(step, asked)
   local names = {}
   for _, queue in ipairs(asked.queues) do
     for _, key in ipairs({line(step, 'ready', queue), line(step, 'front', queue), line(step, 'suspect', queue),

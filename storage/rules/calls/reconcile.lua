@@ -1,7 +1,7 @@
 -- Wakes whoever fits and was not woken, and has lines of limiters looked at again that nobody looks at although
 -- somebody waits there whose queue runs.
 -- `limit`: look at so many resources at most.
-function named.reconcile(step, asked)
+function by_name.reconcile(step, asked)
   admissions.check_throttlers(step)
   local limit = math.max(1, asked.limit)
   local from = asked.after == '' and '-' or '(' .. asked.after

@@ -1,5 +1,5 @@
 -- One schedule, and the places of all.
-function named.schedule(step, asked)
+function by_name.schedule(step, asked)
   local places_of_all = {}
   for _, text in ipairs(call('HVALS', step.keys.even_places)) do
     places_of_all[#places_of_all + 1] = schedule_views.place_of(text)

@@ -1,7 +1,7 @@
 -- Schedules, by name.
 local by_bytes = lists.by_bytes
 
-function named.schedules(step, asked)
+function by_name.schedules(step, asked)
   local limit, after = math.max(1, asked.limit), asked.after
 
   -- Of a set whose scores were harmed, and which is in no order by name any more.

@@ -1,5 +1,5 @@
--- Those that live, by name. What cannot be read is left out.
-function named.servers(step)
+-- All that are stored, by name. What cannot be read is left out.
+function by_name.servers(step)
   local all, rows = {}, call('HGETALL', step.keys.servers)
   for i = 1, #rows, 2 do
     local its = values.read_server(rows[i + 1])

@@ -1,7 +1,7 @@
 -- What is defined, held or waited for, by name.
 local by_bytes = lists.by_bytes
 
-function named.throttlers(step, asked)
+function by_name.throttlers(step, asked)
   local limit, after = math.max(1, asked.limit), asked.after
   local all, seen = {}, {}
   local function add(resource)

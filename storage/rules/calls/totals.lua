@@ -9,13 +9,13 @@ local shapes = {
 local function add(sum, more)
   for i = 1, 6 do sum[i] = sum[i] + more[i] end
 end
-local function by_name(t)
+local function with_names(t)
   local its = {}
   for i, name in ipairs(names) do its[name] = t[i] end
   return its
 end
 
-function named.totals(step, asked)
+function by_name.totals(step, asked)
   local shape, name = shapes[asked.step], asked.queue or ''
   local ever, rows = {0, 0, 0, 0, 0, 0}, {}
   -- Of several queues, or of a minute that is in a list and goes on.
@@ -58,7 +58,7 @@ function named.totals(step, asked)
   end
 
   local told = {}
-  for begins, t in pairs(rows) do told[#told + 1] = {begins = begins, in_it = by_name(t)} end
+  for begins, t in pairs(rows) do told[#told + 1] = {begins = begins, in_it = with_names(t)} end
   table.sort(told, function(a, b) return a.begins < b.begins end)
-  return {report = {ever = by_name(ever), rows = told}}
+  return {report = {ever = with_names(ever), rows = told}}
 end

@@ -1,6 +1,6 @@
 -- Removes a definition that nobody needs, or answers how many do: what is held or waited for stays defined, and so does
 -- a limiter of which a key is waited for.
-function named.undefine(step, asked)
+function by_name.undefine(step, asked)
   admissions.check_throttlers(step)
   local resource = asked.resource
   local held, waits_for_it = admissions.held_of(step, resource), 0

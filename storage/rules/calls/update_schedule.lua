@@ -98,7 +98,7 @@ local function write_schedule(step, s)
   if s.next_at and (#s.at > 0 or #s.jobs == 0) then hints.has_work(step, '@') end
 end
 
-function named.update_schedule(step, asked)
+function by_name.update_schedule(step, asked)
   local s = new_change(asked)
   call('ZCARD', step.keys.firing)
   call('ZCARD', step.keys.schedule_names)
