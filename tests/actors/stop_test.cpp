@@ -101,7 +101,7 @@ TEST_CASE("a stop waits for an on_fatal that is under way") {
     called = true;
     go.wait(false);
   });
-  raw_store(w.folder.file("jobs.db")).command({"SET", "schema", "5"});
+  raw_store(w.folder.file("jobs.db")).command({"SET", "schema", "99"});
   REQUIRE(eventually([&] { return called.load(); }));
   auto stopping = std::async(std::launch::async, [&] { w.server->stop(); });
   CHECK(stopping.wait_for(2s) == std::future_status::timeout);  // without grace a stop takes less
