@@ -1,6 +1,6 @@
 // The names of what a value holds: one description of each kind of value, beside its struct or, for those of the public
-// headers, here. What travels to the rules and back, and what is stored by names, goes by it (storage/machine/by_name.cpp): a
-// member that has a name there is carried; one that has none is left out.
+// headers, here. What travels to the rules and back, and what is stored by names, goes by it
+// (storage/machine/by_name.cpp): a member that has a name there is carried; one that has none is left out.
 #pragma once
 
 #include <array>

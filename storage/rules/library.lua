@@ -1,7 +1,7 @@
 -- What a store is asked, by name: the functions of the library as Redis and the embedded store call them. Those in
 -- `calls` take their arguments from the step and answer a list; those in `by_name` are asked by one value in ARGV[3]
--- and answer one, whose members the structs of the same names have (core/describe.hpp), besides the `hint` that others were
--- given.
+-- and answer one, whose members the structs of the same names have (core/describe.hpp), besides the `hint` that others
+-- were given.
 
 local function asked_by_name(its)
   return function(step)

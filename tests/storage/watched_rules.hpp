@@ -93,7 +93,8 @@ inline version watched_rules(unsigned seed) {
   end_file();
   replace(all, "return redis.call,", "return watched_call,");
   return {{storage::machine::layout,
-           all + "kept['module calls'] = calls\nkept['module by_name'] = by_name\nkept['module fresh'] = fresh\n" + modules + looking},
+           all + "kept['module calls'] = calls\nkept['module by_name'] = by_name\nkept['module fresh'] = fresh\n" +
+               modules + looking},
           {}};
 }
 
