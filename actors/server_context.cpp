@@ -29,8 +29,6 @@ bool is_for_good(errc code, const storage::shared_store& of) {
   return (code == errc::storage_lost || code == errc::storage_damaged) && of.has_failed_for_good();
 }
 
-error bad(std::string what) { return {errc::invalid_argument, std::move(what)}; }
-
 }  // namespace
 
 void server_context::use_store(std::shared_ptr<storage::shared_store> opened) {
@@ -64,10 +62,11 @@ result<server_context_ptr> open_server_context(const server_options& options, co
   auto opened = storage::open_shared_store_for_server(options.storage);
   if (!opened) return opened.error();
   if ((*opened)->durability() < options.require_durability)
-    return bad(cat("the store ", log::redact(options.storage), " is ", name_of((*opened)->durability()), " (",
-                   (*opened)->settings(),
-                   "), which is weaker than require_durability asks; use sqlite:FILE, or Redis with appendonly yes and "
-                   "appendfsync always (power_safe) or everysec (crash_safe)"));
+    return invalid(
+        cat("the store ", log::redact(options.storage), " is ", name_of((*opened)->durability()), " (",
+            (*opened)->settings(),
+            "), which is weaker than require_durability asks; use sqlite:FILE, or Redis with appendonly yes and "
+            "appendfsync always (power_safe) or everysec (crash_safe)"));
 
   auto e = std::make_shared<server_context>();
   e->hints = std::make_shared<hint_router>(e);

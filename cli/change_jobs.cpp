@@ -9,8 +9,8 @@
 #include "cli/pages.hpp"
 #include "cli/words.hpp"
 #include "core/text.hpp"
-#include "dashboard/json.hpp"
 #include "storage/job_filter.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -60,14 +60,14 @@ int change_some(client& store, const command& c, const change& how) {
       else all.failed.emplace_back(ids[i], each[i].error());
       if (!each[i]) failed(each[i].error());  // in full, which the API's words are not
     }
-    print_line(web::json_of(all, all.failed.size()));
+    print_line(wire::json_of(wire::told_changes{all, all.failed.size()}));
     return all.failed.empty() ? 0 : 1;
   }
   int code = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!each[i]) code = failed(each[i].error());
     else if (!c.json) print_line(cat(printable(ids[i].value), " ", *each[i]));
-    else print_line(web::json_done("id", ids[i].value, *each[i]));
+    else print_line(wire::json_done("id", ids[i].value, *each[i]));
   }
   return code;
 }
@@ -144,7 +144,7 @@ int change_all(client& store, const command& c, const change& how) {
   const bool is_all = settled() >= agreed;
   const bool whole = !broke && (query.after.empty() || is_all);
   if (!whole) all.next = query.after;
-  print_line(c.json ? web::json_of(all, refused) : cat(all.done, " ", how.done));
+  print_line(c.json ? wire::json_of(wire::told_changes{all, refused}) : cat(all.done, " ", how.done));
   if (broke) return failed(*broke);
   if (is_all && !query.after.empty()) note("there may be more since: run the command again");
   if (!whole) note("stopped before its end; the same command goes on with the rest");

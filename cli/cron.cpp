@@ -6,7 +6,7 @@
 #include "core/clock.hpp"
 #include "core/instant.hpp"
 #include "core/text.hpp"
-#include "dashboard/json.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -25,7 +25,7 @@ int show_cron(const command& c) {
   table shown({"UTC", "LOCAL"});
   auto at = when->next(*from, *zone);
   for (unsigned n = 0; n < c.count.value_or(10) && at; ++n, at = when->next(*at, *zone)) {
-    const auto local = web::local_text(*at, zone->offset_at(*at), 19);
+    const auto local = wire::local_text(*at, zone->offset_at(*at), 19);
     if (c.json) print_line(cat("{\"utc\":", json_quoted(utc_text(*at)), ",\"local\":", json_quoted(local), "}"));
     else shown.add({utc_text(*at), local});
   }

@@ -10,10 +10,10 @@
 #include "core/enqueue_words.hpp"
 #include "core/instant.hpp"
 #include "core/text.hpp"
-#include "dashboard/json.hpp"
-#include "dashboard/new_job.hpp"
-#include "dashboard/overview.hpp"
-#include "dashboard/query_words.hpp"
+#include "wire/json.hpp"
+#include "wire/new_job.hpp"
+#include "wire/overview.hpp"
+#include "wire/query_words.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -63,7 +63,7 @@ result<std::optional<unique_rule>> unique_of(const command& c) {
   rule.per_queue = c.unique_per_queue;
   read_word(enqueue_words::then, c.when_taken, rule.then);
   if (!c.unique_until.empty() && !enqueue_words::read_until(c.unique_until, rule))
-    return web::bad_word("--until", "end, start, or a time of 1ms to 3650d with its unit, as 10m", c.unique_until);
+    return wire::bad_word("--until", "end, start, or a time of 1ms to 3650d with its unit, as 10m", c.unique_until);
   std::optional<duration> at_most;
   if (auto fine = read_time_of("--at-most", c.at_most, ranges::enqueue_delay, at_most); !fine) return fine.error();
   rule.at_most = at_most.value_or(duration(0));
@@ -130,7 +130,7 @@ int told(const result<enqueue_report>& stored, const command& c) {
              " has its unique key and stands for it: that one was given this delay, from now on, and none was stored"));
   if (stored->what == enqueue_result::replaced)
     note(cat("job ", printable(stored->replaced.value, 200), " was deleted: this one takes its place"));
-  print_line(c.json ? web::json_of(*stored) : stored->id.value);
+  print_line(c.json ? wire::json_of(*stored) : stored->id.value);
   return 0;
 }
 
@@ -201,7 +201,7 @@ int enqueue(client& store, const command& c) {
 void note_uncalled_filters(client& store) {
   const auto servers = store.servers();
   if (!servers) return;  // what was enqueued is stored nevertheless
-  const auto lives = system_clock().now() - web::silent_after;
+  const auto lives = system_clock().now() - wire::silent_after;
   std::string first;
   std::size_t others = 0;
   for (const auto& s : *servers) {
@@ -224,8 +224,8 @@ int enqueue_all(client& store, const command& c) {
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.empty()) continue;
-    web::body_reader body(std::move(line));
-    jobs.push_back(web::read_new_job(body));
+    wire::body_reader body(std::move(line));
+    jobs.push_back(wire::read_new_job(body));
     for (const auto& fault : body.faults()) {
       note(cat("line ", number, ": ", fault.pointer, fault.pointer.empty() ? "" : ": ", fault.problem));
       is_fine = false;
@@ -235,7 +235,7 @@ int enqueue_all(client& store, const command& c) {
   const auto ids = store.enqueue_all(std::move(jobs));
   if (!ids) return failed(ids.error());
   for (const auto& id : *ids)
-    print_line(c.json ? web::json_of(id) : id.value);
+    print_line(c.json ? wire::json_of(id) : id.value);
   note_uncalled_filters(store);
   return 0;
 }

@@ -7,14 +7,14 @@
 #include "cli/words.hpp"
 #include "core/instant.hpp"
 #include "core/text.hpp"
-#include "dashboard/json.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::cli {
 namespace {
 
 int done(const command& c, const result<void>& changed, const char* what) {
   if (!changed) return failed(changed.error());
-  print_line(c.json ? web::json_done("group", c.group, what) : cat(printable(c.group), " ", what));
+  print_line(c.json ? wire::json_done("group", c.group, what) : cat(printable(c.group), " ", what));
   return 0;
 }
 
@@ -31,7 +31,7 @@ int create(client& store, const command& c) {
 int show(client& store, const command& c) {
   const auto found = store.group(group_name(c.group));
   if (!found) return failed(found.error());
-  if (c.json) print_line(web::json_of(*found));
+  if (c.json) print_line(wire::json_of(*found));
   else print(groups_table({*found}));
   return 0;
 }

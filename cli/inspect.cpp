@@ -6,9 +6,9 @@
 #include "cli/words.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
-#include "dashboard/error_groups.hpp"
-#include "dashboard/json.hpp"
 #include "storage/job_filter.hpp"
+#include "wire/error_groups.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -22,7 +22,7 @@ int show_all(const command& c, const result<std::vector<Item>>& got,
   if (!c.json) print(as_table(*got));
   else
     for (const auto& item : *got)
-      print_line(web::json_of(item));
+      print_line(wire::json_of(item));
   return 0;
 }
 
@@ -75,7 +75,7 @@ int show_errors(client& store, const command& c) {
   query->with_args = false;
   query->limit = 200;
   auto list_next = giving_way(true, [&] { return store.list(*query); });
-  web::error_groups groups;
+  wire::error_groups groups;
   std::optional<error> broke;
   do {
     const auto page = list_next();
@@ -92,7 +92,7 @@ int show_errors(client& store, const command& c) {
     if (const auto known = check_queue(store, c.queue); !known) return failed(known.error());
   if (!c.json && !(broke && all.empty())) print(errors_table(all));
   for (const auto& group : all)
-    if (c.json) print_line(web::json_of(group));
+    if (c.json) print_line(wire::json_of(group));
   return broke ? failed(*broke) : 0;
 }
 
@@ -108,7 +108,7 @@ int show_totals(client& store, const command& c) {
     if (const auto known = check_queue(store, c.queue); !known) return failed(known.error());
   if (!c.json) print(totals_table(*got));
   else
-    for (const auto& line : web::json_lines(c.queue, *got))
+    for (const auto& line : wire::json_lines(c.queue, *got))
       print_line(line);
   return 0;
 }
@@ -126,7 +126,7 @@ result<std::vector<queue_counts>> queues(client& store, const command& c) {
 int show(client& store, const command& c) {
   const auto found = store.get(job_id(c.id));
   if (!found) return failed(found.error());
-  if (c.json) print_line(web::json_page(*found));
+  if (c.json) print_line(wire::json_page(*found));
   else print(job_page_text(*found));
   return 0;
 }
@@ -134,7 +134,7 @@ int show(client& store, const command& c) {
 int change(const command& c, const result<void>& changed, const char* done) {
   if (!changed) return failed(changed.error());
   if (!c.json) print_line(cat(printable(c.queue), " ", done));
-  else print_line(web::json_done("queue", c.queue, done));
+  else print_line(wire::json_done("queue", c.queue, done));
   return 0;
 }
 

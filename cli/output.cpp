@@ -11,7 +11,7 @@
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
 #include "core/watching.hpp"
-#include "dashboard/json.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -96,7 +96,7 @@ std::string jobs_table(const std::vector<job>& jobs) {
   return t.text();
 }
 
-std::string errors_table(const std::vector<web::error_group>& errors) {
+std::string errors_table(const std::vector<wire::error_group>& errors) {
   table t({"COUNT", "TYPE", "ERROR", "FIRST", "LAST", "LAST ID"});
   for (const auto& e : errors)
     t.add({std::to_string(e.count), printable(e.type.value, 40), printable(e.error, 100), format_time(e.first_at),
@@ -287,8 +287,8 @@ std::string recurring_page_text(const recurring_outlook& o) {
   line("last job", s.last_job.value);
   line("problem", s.problem);
   table next({s.paused ? "NEXT, IF RESUMED NOW" : "NEXT", "LOCAL"});
-  for (const auto& [utc, local] : web::next_runs(o))
-    next.add({utc, local});
+  for (const auto& [utc, local] : wire::next_runs(o))
+    next.add({utc, local.value_or("")});
   return o.next.empty() ? out : out + '\n' + next.text();
 }
 
@@ -321,7 +321,7 @@ std::string job_page_text(const job& j) {
   line("server", j.server);
   for (const auto& resource : j.permits)
     line("permit", resource);
-  if (const auto p = web::progress_of(j)) line("progress", cat(static_cast<int>(p->done * 100), " % ", p->text));
+  if (const auto p = wire::progress_of(j)) line("progress", cat(static_cast<int>(p->done * 100), " % ", p->text));
   if (j.finished_at) line("finished", format_time(*j.finished_at));
   line("args", j.args);
   for (const auto& [name, value] : j.headers)

@@ -14,7 +14,7 @@
 #include <sluice/throttler_status.hpp>
 #include <sluice/totals.hpp>
 
-#include "dashboard/error_groups.hpp"
+#include "wire/error_groups.hpp"
 
 namespace sluice::cli {
 
@@ -30,7 +30,7 @@ private:
 };
 
 std::string jobs_table(const std::vector<job>& jobs);
-std::string errors_table(const std::vector<web::error_group>& errors);
+std::string errors_table(const std::vector<wire::error_group>& errors);
 std::string locks_table(const std::vector<lock_status>& locks);
 std::string quarantine_table(const std::vector<quarantined_job>& jobs);
 std::string groups_table(const std::vector<group_status>& groups);

@@ -16,7 +16,7 @@
 #include "cli/output.hpp"
 #include "cli/words.hpp"
 #include "core/text.hpp"
-#include "dashboard/json.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::cli {
 
@@ -72,7 +72,7 @@ int show_pages(const command& c, Ask ask, Items items, std::string (*as_table)(c
       break;
     }
     for (auto& item : items(*page)) {
-      if (c.json) print_line(web::json_of(item));
+      if (c.json) print_line(wire::json_of(item));
       all.push_back(std::move(item));
     }
     if constexpr (requires { page->records_read; }) records_read = records_read.value_or(0) + page->records_read;

@@ -3,7 +3,7 @@
 #include "cli/output.hpp"
 #include "cli/pages.hpp"
 #include "core/text.hpp"
-#include "dashboard/json.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -42,7 +42,7 @@ int change_each(client& store, const command& c, const std::vector<job_id>& ids,
       if (!each[i]) {
         ++refused;
         failed(each[i].error());
-      } else if (c.json) print_line(web::json_done("id", some[i].value, how.done));
+      } else if (c.json) print_line(wire::json_done("id", some[i].value, how.done));
       else if (!c.all) print_line(cat(printable(some[i].value), " ", how.done));
     }
   }
@@ -70,7 +70,7 @@ int change_some(client& store, const command& c, const change& how) {
 int show(client& store, const command& c) {
   const auto found = store.quarantined(job_id(c.id));
   if (!found) return failed(found.error());
-  if (c.json) print_line(web::json_page(*found));
+  if (c.json) print_line(wire::json_page(*found));
   else print(quarantined_page_text(*found));
   return 0;
 }

@@ -11,9 +11,9 @@
 #include "config/load.hpp"
 #include "core/no_job.hpp"
 #include "core/text.hpp"
-#include "dashboard/json.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -32,7 +32,7 @@ int list(client& store, const command& c) {
   if (!c.json) print(recurring_table(page->schedules));
   else
     for (const auto& one : page->schedules)
-      print_line(web::json_of(one));
+      print_line(wire::json_of(one));
   tell_next(c, page->next);
   return 0;
 }
@@ -40,14 +40,14 @@ int list(client& store, const command& c) {
 int show(client& store, const command& c) {
   const auto found = store.recurring_job(c.schedule, c.count.value_or(5));
   if (!found) return failed(found.error());
-  if (c.json) print_line(web::json_page(*found));
+  if (c.json) print_line(wire::json_page(*found));
   else print(recurring_page_text(*found));
   return 0;
 }
 
 int done(const command& c, const result<void>& changed, const char* what) {
   if (!changed) return failed(changed.error());
-  print_line(c.json ? web::json_done("name", c.schedule, what) : cat(printable(c.schedule), " ", what));
+  print_line(c.json ? wire::json_done("name", c.schedule, what) : cat(printable(c.schedule), " ", what));
   return 0;
 }
 
@@ -68,7 +68,7 @@ int remove(client& store, const command& c) {
 int trigger(client& store, const command& c) {
   const auto id = store.trigger_recurring(c.schedule, job_id(c.id));
   if (!id) return failed(id.error());
-  print_line(c.json ? web::json_triggered(c.schedule, *id) : id->value);
+  print_line(c.json ? wire::json_triggered(c.schedule, *id) : id->value);
   note_uncalled_filters(store);
   return 0;
 }
@@ -85,7 +85,7 @@ result<void> sign(recurring& definition, const command& c) {
 int recurring_jobs(const command& c) {
   config::loaded_recurring said;
   if (c.name == "recurring set") {
-    said = config::load_recurring(c.schedule, c.words, {storage::check_url, {}, scheduler::check});
+    said = config::load_recurring(c.schedule, c.words, {storage::check_url, scheduler::check});
     for (const auto& f : said.faults)
       usage_error(cat(c.schedule, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));
     if (!said.faults.empty()) return usage_error("`sluice recurring set --help` has examples");

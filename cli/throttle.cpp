@@ -8,9 +8,8 @@
 #include "config/load.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
-#include "dashboard/json.hpp"
 #include "storage/store.hpp"
-#include "throttling/definition.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -46,7 +45,7 @@ int tell_faults(const std::string& where, const std::vector<config::fault>& faul
 int done(const command& c, const named_throttler& which, const result<void>& changed, const char* what) {
   if (!changed) return failed(changed.error());
   const auto resource = resource_of(which.kind, which.name);
-  print_line(c.json ? web::json_done("resource", resource, what) : cat(printable(resource), " ", what));
+  print_line(c.json ? wire::json_done("resource", resource, what) : cat(printable(resource), " ", what));
   return 0;
 }
 
@@ -56,7 +55,7 @@ int list(client& store, const command& c) {
   if (!c.json) print(throttlers_table(*all));
   else
     for (const auto& t : *all)
-      print_line(web::json_of(t));
+      print_line(wire::json_of(t));
   return 0;
 }
 
@@ -72,7 +71,7 @@ int remove(client& store, const command& c, const named_throttler& which) {
 int show(client& store, const command& c, const named_throttler& which) {
   const auto found = store.throttler(which.kind, which.name);
   if (!found) return failed(found.error());
-  if (c.json) print_line(web::json_page(*found));
+  if (c.json) print_line(wire::json_page(*found));
   else print(throttler_page_text(*found));
   return 0;
 }
@@ -92,7 +91,7 @@ int show_waiters(client& store, const command& c, const named_throttler& which) 
 int explain(client& store, const command& c) {
   const auto why = store.explain(job_id(c.id));
   if (!why) return failed(why.error());
-  print_line(c.json ? web::json_of(job_id(c.id), *why) : printable(why->text));
+  print_line(c.json ? wire::json_of(wire::explained_job{job_id(c.id), *why}) : printable(why->text));
   return 0;
 }
 
@@ -107,7 +106,7 @@ int throttle(const command& c) {
     which = std::move(*read);
   }
   if (c.name == "throttler set") {
-    said = config::load_throttler(which.kind, which.name, c.words, {storage::check_url, throttling::check});
+    said = config::load_throttler(which.kind, which.name, c.words);
     if (!said.faults.empty()) return tell_faults(c.throttler, said.faults);
   }
   auto store = client::open(options_of(c));

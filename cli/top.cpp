@@ -14,11 +14,12 @@
 #include "cli/output.hpp"
 #include "cli/words.hpp"
 #include "client/asking.hpp"
+#include "client/snapshot.hpp"
 #include "core/clock.hpp"
 #include "core/log.hpp"
 #include "core/text.hpp"
-#include "dashboard/json.hpp"
-#include "dashboard/overview.hpp"
+#include "wire/json.hpp"
+#include "wire/overview.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -39,7 +40,7 @@ struct ends_seen {
 };
 
 // Those with the most to do first.
-std::vector<queue_counts> busiest(const web::known_store& known) {
+std::vector<queue_counts> busiest(const wire::known_store& known) {
   auto queues = known.queues;
   const auto work = [](const queue_counts& q) { return q.processing + q.enqueued + q.throttled; };
   std::stable_sort(queues.begin(), queues.end(), [&](const auto& a, const auto& b) { return work(a) > work(b); });
@@ -78,26 +79,37 @@ std::optional<std::uint64_t> rate_of(const std::string& queue, const std::option
 }
 
 // The overview of the API, and its objects of each queue and throttler; of a queue with what this program knows beside.
-std::string json_of(const web::known_store& known, const std::optional<ends_seen>& now,
+struct queue_line {
+  queue_counts queue;
+  std::uint64_t workers = 0;
+  std::optional<double> ended_a_second{};
+};
+struct whole_page {
+  wire::overview overview;
+  std::vector<queue_line> queues;
+  std::vector<throttler_status> throttlers;
+};
+void show(auto& v, const queue_line& q) {
+  describe(v, q.queue);
+  v("workers", q.workers)("ended_a_second", q.ended_a_second);
+}
+void show(auto& v, const whole_page& p) { v("overview", p.overview)("queues", p.queues)("throttlers", p.throttlers); }
+
+std::string json_of(const wire::known_store& known, const std::optional<ends_seen>& now,
                     const std::optional<ends_seen>& before) {
-  const auto workers = web::workers_of(known);
-  std::vector<std::string> queues, throttlers;
+  const auto workers = wire::workers_of(known);
+  whole_page page{wire::overview_of(known), {}, known.throttlers};
   for (const auto& q : known.queues) {
-    auto one = web::json_of(q);
-    one.pop_back();
     const auto of_it = workers.find(q.queue.value);
-    const auto rate = rate_of(q.queue.value, now, before);
-    queues.push_back(cat(one, ",\"workers\":", of_it == workers.end() ? 0 : of_it->second,
-                         ",\"ended_a_second\":", rate ? cat(*rate / 10, '.', *rate % 10) : "null", "}"));
+    const auto tenths = rate_of(q.queue.value, now, before);
+    page.queues.push_back({q, of_it == workers.end() ? 0 : of_it->second,
+                           tenths ? std::optional(static_cast<double>(*tenths) / 10) : std::nullopt});
   }
-  for (const auto& t : known.throttlers)
-    throttlers.push_back(web::json_of(t));
-  return cat("{\"overview\":", web::json_of(known), ",\"queues\":[", joined(queues, ","), "],\"throttlers\":[",
-             joined(throttlers, ","), "]}");
+  return wire::json_of(page);
 }
 
 // A line that says what to type next, where that is not plain; else nothing.
-std::string command_for(const web::trouble& t, const web::known_store& known, const command& c) {
+std::string command_for(const wire::trouble& t, const wire::known_store& known, const command& c) {
   const auto unknown = std::find_if(known.unknown.begin(), known.unknown.end(),
                                     [&](const auto& one) { return one.queue.value == t.about; });
   if (t.kind != "unknown_type" || unknown == known.unknown.end() || unknown->most.empty()) return {};
@@ -111,19 +123,19 @@ std::string command_for(const web::trouble& t, const web::known_store& known, co
   return cat("  ", printable(log::redact(shell_line(words))), "  (lists those of type ", printable(type, 200), ")\n");
 }
 
-std::string page_of(const command& c, const web::known_store& known, const std::vector<queue_counts>& busy,
+std::string page_of(const command& c, const wire::known_store& known, const std::vector<queue_counts>& busy,
                     const std::optional<ends_seen>& now, const std::optional<ends_seen>& before) {
   const auto number_of = [](std::size_t n, std::string_view what) { return cat(n, ' ', what, n == 1 ? "" : "s"); };
   std::string out =
       cat(known.at ? format_time(*known.at) : "", "  ", number_of(known.queues.size(), "queue"), ", ",
           number_of(known.servers.size(), "server"), ", ", number_of(known.schedules.size(), "schedule"), '\n');
-  const auto troubles = web::troubles_of(known);
+  const auto troubles = wire::troubles_of(known);
   for (std::size_t i = 0; i < std::min(troubles.size(), max_troubles); ++i)
     out += cat("! ", printable(troubles[i].text, 300), '\n', command_for(troubles[i], known, c));
   if (troubles.size() > max_troubles) out += cat("! and ", troubles.size() - max_troubles, " more\n");
   if (troubles.empty()) out += "all is well\n";
 
-  const auto workers = web::workers_of(known);
+  const auto workers = wire::workers_of(known);
   table queues({"QUEUE", "READY", "SCHEDULED", "THROTTLED", "RUNNING", "WORKERS", "FAILED", "ENDED/S"});
   for (const auto& q : busy) {
     const auto of_it = workers.find(q.queue.value);
@@ -165,14 +177,14 @@ void draw(const std::string& page) {
 int show_top(const command& c) {
   auto shared_store = storage::open_shared_store(c.store, nullptr, mode_of(c));
   if (!shared_store) return failed(shared_store.error());
-  web::snapshot snapshot(*shared_store);
+  snapshot looks(*shared_store);
   const bool is_live = ::isatty(STDOUT_FILENO) && !c.json && !c.once;
   struct sigaction stop {};
   stop.sa_handler = [](int) { ::_exit(0); };  // it has only looked, and may be waiting for a store that is away
   if (is_live) ::sigaction(SIGINT, &stop, nullptr);
   std::optional<ends_seen> before;
   for (bool is_first = true;; is_first = false) {
-    const auto known = snapshot.look();
+    const auto known = looks.look();
     if (!known->at && !c.json)
       return failed(known->away.value_or(error{errc::storage_unavailable, "the store does not answer"}));
     const auto busy = busiest(*known);

@@ -17,7 +17,7 @@
 #include "core/log.hpp"
 #include "core/no_job.hpp"
 #include "core/text.hpp"
-#include "dashboard/query_words.hpp"
+#include "wire/query_words.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -86,12 +86,12 @@ result<std::string> read_file(const std::string& path) {
   return text;
 }
 
-result<std::map<std::string, std::string>> headers_of(const command& c) { return web::headers_of(c.headers, "--"); }
+result<std::map<std::string, std::string>> headers_of(const command& c) { return wire::headers_of(c.headers, "--"); }
 
 result<void> read_time(const command& c, std::optional<time_point>& from, std::optional<time_point>& to) {
   for (const auto& [option, text, into] :
        {std::tuple("--since", &c.since, &from), std::tuple("--until", &c.until, &to)})
-    if (!text->empty() && !(*into = web::parse_since(*text))) return web::bad_since(option, *text);
+    if (!text->empty() && !(*into = wire::parse_since(*text))) return wire::bad_since(option, *text);
   return {};
 }
 
@@ -126,9 +126,9 @@ void note_missing_type(client& store, const command& c) {
 }
 
 result<job_query> query_of(const command& c) {
-  web::query_words words{c.state, c.queue, c.type,  c.id_begins, c.server,
-                         c.since, c.until, c.match, c.error,     c.headers};
-  auto query = web::query_of(words, "--");
+  wire::query_words words{c.state, c.queue, c.type,  c.id_begins, c.server,
+                          c.since, c.until, c.match, c.error,     c.headers};
+  auto query = wire::query_of(words, "--");
   if (query) query->with_args = c.json;
   return query;
 }

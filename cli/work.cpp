@@ -22,12 +22,10 @@
 #include "config/load.hpp"
 #include "core/log.hpp"
 #include "core/unresolved.hpp"
-#include "dashboard/access.hpp"
-#include "dashboard/json.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/shared_store.hpp"
-#include "throttling/definition.hpp"
 #include "throttling/managing.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -43,7 +41,7 @@ constexpr auto between_start_tries = 1s;
 constexpr int done_signal = SIGUSR2;  // our own word to the waiting main thread
 
 std::optional<config::fault> fault_of_dashboard(const dashboard_options& options) {
-  const auto wrong = web::fault_of(options);
+  const auto wrong = dashboard::fault_of(options);
   if (!wrong) return std::nullopt;
   return config::fault{wrong->key, wrong->problem};
 }
@@ -55,12 +53,12 @@ std::optional<config::loaded> read(const command& c) {
     return std::nullopt;
   }
   return config::load({*text, config::environment(), c.sets},
-                      {storage::check_url, throttling::check, scheduler::check, fault_of_dashboard});
+                      {storage::check_url, scheduler::check, fault_of_dashboard});
 }
 
 void tell_faults(const command& c, const config::loaded& got) {
   for (const auto& f : got.faults) {
-    if (c.json) std::printf("%s\n", web::json_fault(f.pointer, log::redact(f.problem)).c_str());
+    if (c.json) std::printf("%s\n", wire::json_fault(f.pointer, log::redact(f.problem)).c_str());
     const auto where = f.pointer.empty() ? std::string("(the file)") : printable(f.pointer);
     std::fprintf(stderr, "%s: %s: %s\n", c.config.c_str(), where.c_str(), printable(log::redact(f.problem)).c_str());
   }
@@ -289,7 +287,7 @@ int work(const command& c) {
   }
   // Before any job is claimed: a dashboard that cannot be had fails the start.
   if (const auto& asked = got->options.dashboard)
-    if (const auto fine = web::can_start(*asked); !fine) return cannot(c, "start the dashboard", fine.error()), 1;
+    if (const auto fine = dashboard::can_start(*asked); !fine) return cannot(c, "start the dashboard", fine.error()), 1;
   std::atomic<bool> fatal{false};
   server s(got->options, std::move(handlers));
   s.on_fatal([&](const error& why) {

@@ -4,6 +4,7 @@
 #include "client/parts.hpp"
 #include "core/codec.hpp"
 #include "core/no_job.hpp"
+#include "core/ranges.hpp"
 #include "storage/all_or_none.hpp"
 #include "storage/messages.hpp"
 
@@ -204,8 +205,8 @@ result<void> client::parts::requeue_quarantined(const job_id& id) {
 }
 
 result<totals_report> client::totals(const totals_query& query) {
-  if (query.queue && !valid_name(query.queue->value))
-    return error{errc::invalid_argument, cat("'", printable(query.queue->value, 60), "' is no queue name")};
+  if (query.queue)
+    if (auto fine = check_name("queue", query.queue->value); !fine) return fine.error();
   auto got = parts_->ask_for<storage::totals_answer>(storage::totals_request{query});
   if (!got) return got.error();
   return std::move(got->report);
@@ -276,14 +277,12 @@ result<void> client::parts::pause(const queue_name& queue, bool paused) {
 }
 
 result<void> client::pause(const queue_name& queue) {
-  if (!valid_name(queue.value))
-    return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
+  if (auto fine = check_name("queue", queue.value); !fine) return fine;
   return parts_->pause(queue, true);
 }
 
 result<void> client::resume(const queue_name& queue) {
-  if (!valid_name(queue.value))
-    return error{errc::invalid_argument, cat("'", printable(queue.value, 60), "' is no queue name")};
+  if (auto fine = check_name("queue", queue.value); !fine) return fine;
   const auto known = queues();
   if (!known) return known.error();
   std::vector<std::string> names;

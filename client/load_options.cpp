@@ -11,7 +11,6 @@
 #include "core/text.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
-#include "throttling/definition.hpp"
 
 namespace sluice {
 
@@ -25,8 +24,7 @@ result<server_options> load_options(const std::string& path, const std::vector<s
   }
   if (!file.is_open() || file.bad())
     return error{errc::io_error, cat("cannot read ", printable(path, 300), ": ", std::strerror(errno))};
-  auto loaded =
-      config::load({text, config::environment(), sets}, {storage::check_url, throttling::check, scheduler::check});
+  auto loaded = config::load({text, config::environment(), sets}, {storage::check_url, scheduler::check});
   for (const auto& warning : loaded.warnings)
     log::warn(path, ": ", warning);
   if (loaded.faults.empty()) return std::move(loaded.options);

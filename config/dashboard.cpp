@@ -15,9 +15,8 @@ void read_users(reader& from, dashboard_options& options) {
                          "must be an object by name, as {\"anna\": {\"role\": \"admin\", "
                          "\"secret_file\": \"/etc/sluice/anna\"}}");
   for (const auto& [name, value] : at->items()) {
-    const auto pointer = from.pointer("users") + "/" + escaped(name);
-    if (!valid_name(name))
-      from.faults().push_back({pointer, "must be a name of 1 to 200 characters of A-Z a-z 0-9 _ . : -"});
+    const auto pointer = from.pointer("users") + "/" + pointer_part(name);
+    if (!valid_name(name)) from.faults().push_back({pointer, std::string(name_rule)});
     reader r(value, pointer, from.faults());
     dashboard_user user;
     user.name = name;

@@ -28,7 +28,8 @@ public:
   bool key(string_t& k) override {
     auto& here = stack_.back();
     here.key = k;
-    if (!here.keys.insert(k).second) faults_.push_back({here.pointer + "/" + escaped(k), "is given twice; keep one"});
+    if (!here.keys.insert(k).second)
+      faults_.push_back({here.pointer + "/" + pointer_part(k), "is given twice; keep one"});
     return true;
   }
   bool start_object(std::size_t) override { return open(json::object()); }
@@ -62,7 +63,8 @@ private:
     std::string pointer;
     if (!stack_.empty()) {
       const auto& here = stack_.back();
-      pointer = here.pointer + "/" + (here.value->is_object() ? escaped(here.key) : std::to_string(here.value->size()));
+      pointer =
+          here.pointer + "/" + (here.value->is_object() ? pointer_part(here.key) : std::to_string(here.value->size()));
     }
     json& at = place();
     at = std::move(empty);
@@ -135,7 +137,7 @@ private:
   }
   bool open(bool list, std::string_view mark) {
     put(mark);
-    open_.push_back({list, open_.empty() ? "" : cat(open_.back().pointer, "/", escaped(open_.back().key))});
+    open_.push_back({list, open_.empty() ? "" : cat(open_.back().pointer, "/", pointer_part(open_.back().key))});
     return true;
   }
   bool close(std::string_view mark) {
@@ -151,16 +153,6 @@ private:
 };
 
 }  // namespace
-
-std::string escaped(const std::string& key) {
-  std::string out;
-  for (const char c : key) {
-    if (c == '~') out += "~0";
-    else if (c == '/') out += "~1";
-    else out += c;
-  }
-  return out;
-}
 
 json parse_document(const std::string& text, std::vector<fault>& faults) {
   if (text.find('\0') != std::string::npos) {  // the parser would stop there and call it the end

@@ -12,9 +12,6 @@ namespace sluice::config {
 
 using json = nlohmann::json;
 
-// A key as it stands in a JSON pointer.
-std::string escaped(const std::string& key);
-
 // The tree; null with a fault when the text is no JSON.
 json parse_document(const std::string& text, std::vector<fault>& faults);
 

@@ -45,9 +45,7 @@ bool check_queue_name(const std::string& name, bool pattern_allowed, const std::
   std::string plain = name;
   if (pattern_allowed) std::replace(plain.begin(), plain.end(), '*', 'x');
   if (valid_name(plain)) return true;
-  faults.push_back({pointer, name.empty() ? std::string("must not be an empty name")
-                                          : cat("must be a name of 1 to 200 characters of A-Z a-z 0-9 _ . : -",
-                                                pattern_allowed ? ", or a pattern with *" : "")});
+  faults.push_back({pointer, cat(name_rule, pattern_allowed ? ", or a pattern with *" : "")});
   return false;
 }
 
@@ -60,7 +58,7 @@ void read_queues(reader& from, server_options& options) {
   }
   options.queues.clear();
   for (const auto& [name, value] : at->items()) {
-    const auto pointer = from.pointer("queues") + "/" + escaped(name);
+    const auto pointer = from.pointer("queues") + "/" + pointer_part(name);
     check_queue_name(name, true, pointer, from.faults());
     reader r(value, pointer, from.faults());
     queue_options queue;
@@ -102,11 +100,8 @@ void read_jobs(reader& from, server_options& options) {
   if (!at) return;
   if (!at->is_object()) return from.fault_at("jobs", "must be an object of job types");
   for (const auto& [type, value] : at->items()) {
-    const auto pointer = from.pointer("jobs") + "/" + escaped(type);
-    if (!valid_name(type))
-      from.faults().push_back(
-          {pointer, type.empty() ? "must not be an empty name"
-                                 : "must be a job type's name of 1 to 200 characters of A-Z a-z 0-9 _ . : -"});
+    const auto pointer = from.pointer("jobs") + "/" + pointer_part(type);
+    if (!valid_name(type)) from.faults().push_back({pointer, std::string(name_rule)});
     reader r(value, pointer, from.faults());
     type_options job;
     if (const auto queue = r.text("queue"); queue && check_queue_name(*queue, false, r.pointer("queue"), from.faults()))
@@ -155,7 +150,7 @@ std::vector<std::string> read_all(const json& tree, const checks& by, const std:
   }
   if (const auto name = r.text("server_name")) {
     o.server_name = *name;
-    if (!valid_name(*name)) r.fault_at("server_name", "must be 1 to 200 characters of A-Z a-z 0-9 _ . : -");
+    if (!valid_name(*name)) r.fault_at("server_name", std::string(name_rule));
   }
   keep(o.lease, r.time("lease", ranges::lease));
   keep(o.renew_every, r.time("renew_every", ranges::renew_every));
@@ -190,7 +185,7 @@ std::vector<std::string> read_all(const json& tree, const checks& by, const std:
     q.workers = default_workers(name, o.special_queue_workers);
   read_queues(r, o);
   read_jobs(r, o);
-  read_throttlers(r, by, o);
+  read_throttlers(r, o);
   read_recurring(r, by, text, o);
   read_dashboard(r, by, o);
   if (o.dashboard) warn_of(*o.dashboard, o, into.warnings);

@@ -29,9 +29,7 @@ struct source {
 // Checks that other rooms own; the composition root hands them in.
 struct checks {
   std::function<result<void>(const std::string&)> store_url;
-  // Of a definition whose values are each in their range: whether they make sense together.
-  std::function<result<void>(const sluice::throttler&)> throttler{};
-  // The same of a schedule of recurring jobs.
+  // Of a schedule whose values are each in their range: whether they make sense together.
   std::function<result<void>(const sluice::recurring&)> recurring{};
   // Of what is answered over HTTP: its fault, if any, with a pointer inside of it.
   std::function<std::optional<fault>(const dashboard_options&)> dashboard{};
@@ -55,9 +53,8 @@ struct loaded_throttler {
   sluice::throttler definition;
   std::vector<fault> faults;
 };
-loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
-                                const checks& by);
-loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const json_text& text, const checks& by);
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words);
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const json_text& text);
 
 // One schedule in words as cron=*/10 * * * * and zone=Europe/London, in the same way.
 struct loaded_recurring {

@@ -127,7 +127,7 @@ json value_of_words(const std::vector<std::string>& words, const char* example, 
     const auto key = word.substr(0, sign);
     if (sign == std::string::npos || key.empty())
       faults.push_back({"", cat("'", printable(word, 100), "' must look like ", example)});
-    else if (value.contains(key)) faults.push_back({"/" + escaped(key), "is given twice; keep one"});
+    else if (value.contains(key)) faults.push_back({"/" + pointer_part(key), "is given twice; keep one"});
     else value[key] = value_of(word.substr(sign + 1));
   }
   return value;
@@ -146,7 +146,7 @@ void name_variables(const source& from, const json& file, const json& tree, std:
   for (const auto& [name, value] : from.environment) {
     std::string pointer;
     for (const auto& key : path_of(tree, name))
-      pointer += "/" + escaped(key);
+      pointer += "/" + pointer_part(key);
     // A place that the variable names, or one around it that it has made.
     const auto has_set = [&](const std::string& place) {
       return place == pointer ||

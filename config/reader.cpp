@@ -31,12 +31,12 @@ reader::~reader() {
     for (const auto& name : asked_)
       allowed += (allowed.empty() ? "" : ", ") + name;
     faults_.push_back(
-        {pointer_ + "/" + escaped(printable(key, 100)),
+        {pointer_ + "/" + pointer_part(printable(key, 100)),
          meant ? cat("is not known; did you mean '", *meant, "'?") : cat("is not known; known here: ", allowed)});
   }
 }
 
-std::string reader::pointer(std::string_view key) const { return pointer_ + "/" + escaped(std::string(key)); }
+std::string reader::pointer(std::string_view key) const { return pointer_ + "/" + pointer_part(key); }
 
 void reader::fault_at(std::string_view key, std::string problem) {
   faults_.push_back({pointer(key), std::move(problem)});

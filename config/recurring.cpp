@@ -26,7 +26,7 @@ void read_headers(reader& r, std::map<std::string, std::string>& into) {
   if (!at->is_object()) return r.fault_at("headers", "must be an object of texts by name");
   for (const auto& [name, value] : at->items()) {
     if (value.is_string()) into[name] = value.get<std::string>();
-    else r.faults().push_back({r.pointer("headers") + "/" + escaped(name), "must be a text"});
+    else r.faults().push_back({r.pointer("headers") + "/" + pointer_part(name), "must be a text"});
   }
 }
 
@@ -69,7 +69,7 @@ void read_recurring(reader& from, const checks& by, const std::string& text, ser
   if (!at->is_object()) return from.fault_at("recurring", "must be an object by name");
   const auto written = read_args_texts(text);
   for (const auto& [name, value] : at->items()) {
-    const auto pointer = from.pointer("recurring") + "/" + escaped(name);
+    const auto pointer = from.pointer("recurring") + "/" + pointer_part(name);
     auto& faults = from.faults();
     const auto before = faults.size();
     auto made = read_definition(name, value, pointer, written, faults);

@@ -1,6 +1,5 @@
 #include "config/throttlers.hpp"
 
-#include <array>
 #include <map>
 
 #include "core/text.hpp"
@@ -8,8 +7,6 @@
 
 namespace sluice::config {
 namespace {
-
-constexpr std::array fields{"limit", "interval", "buckets", "compatible", "key", "capacity", "min_limit", "max_limit"};
 
 // The kind of a definition; nothing after a fault.
 std::optional<throttler_kind> read_kind(reader& r, const json& value) {
@@ -53,9 +50,8 @@ definition read_definition(const std::string& name, const json& value, const std
   keep(t.max_limit, r.number("max_limit", ranges::throttle_limit));
   keep(t.mode, r.choice("mode", {"acquire_and_release", "release"}));
   if (kind && value.is_object())
-    for (const auto* field : fields)
-      if (value.contains(field) && !uses(*kind, field))
-        r.fault_at(field, cat("is nothing that a ", name_of(*kind), " has; remove it"));
+    for (const auto& field : throttler_fields())
+      if (value.contains(field.name) && !uses(*kind, field.name)) r.fault_at(field.name, not_of(*kind));
   return made;
 }
 
@@ -87,18 +83,18 @@ void read_overlap(reader& from, const std::string& type, std::optional<std::stri
 
 }  // namespace
 
-void read_throttlers(reader& from, const checks& by, server_options& options) {
+void read_throttlers(reader& from, server_options& options) {
   const auto* at = from.any("throttlers");
   if (!at) return;
   if (!at->is_object()) return from.fault_at("throttlers", "must be an object by name");
   std::map<std::string, std::string> known;  // the names by their resources
   for (const auto& [name, value] : at->items()) {
-    const auto pointer = from.pointer("throttlers") + "/" + escaped(name);
+    const auto pointer = from.pointer("throttlers") + "/" + pointer_part(name);
     auto& faults = from.faults();
     const auto before = faults.size();
     auto made = read_definition(name, value, pointer, faults);
-    if (faults.size() == before && by.throttler)
-      if (const auto sound = by.throttler(made.content); !sound) faults.push_back({pointer, sound.error().message});
+    if (faults.size() == before)
+      if (const auto sound = check(made.content); !sound) faults.push_back({pointer, sound.error().message});
     if (made.has_kind) {
       const auto [first, is_new] = known.emplace(resource_of(made.content.kind, name), name);
       if (!is_new)
@@ -111,8 +107,7 @@ void read_throttlers(reader& from, const checks& by, server_options& options) {
 
 namespace {
 
-loaded_throttler read_alone(throttler_kind kind, const std::string& name, json value, loaded_throttler got,
-                            const checks& by) {
+loaded_throttler read_alone(throttler_kind kind, const std::string& name, json value, loaded_throttler got) {
   if (!value.is_object()) {
     got.faults.push_back({"", "must be a JSON object, as {\"limit\": 4}"});
     return got;
@@ -121,28 +116,27 @@ loaded_throttler read_alone(throttler_kind kind, const std::string& name, json v
   if (value.contains("kind")) got.faults.push_back({"/kind", "is said before the name already; remove it"});
   value["kind"] = std::string(name_of(kind));
   got.definition = read_definition(name, value, "", got.faults).content;
-  if (got.faults.empty() && by.throttler)
-    if (const auto sound = by.throttler(got.definition); !sound) got.faults.push_back({"", sound.error().message});
+  if (got.faults.empty())
+    if (const auto sound = check(got.definition); !sound) got.faults.push_back({"", sound.error().message});
   return got;
 }
 
 }  // namespace
 
-loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
-                                const checks& by) {
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words) {
   loaded_throttler got;
   auto value = value_of_words(words, "limit=4", got.faults);
-  return read_alone(kind, name, std::move(value), std::move(got), by);
+  return read_alone(kind, name, std::move(value), std::move(got));
 }
 
-loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const json_text& text, const checks& by) {
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const json_text& text) {
   loaded_throttler got;
   auto value = parse_document(text.value, got.faults);
   if (!got.faults.empty()) return got;
   // A definition as it is shown may be said again: there these are among its words.
   if (value.is_object() && value.value("kind", json()) == std::string(name_of(kind))) value.erase("kind");
   if (value.is_object() && value.value("name", json()) == name) value.erase("name");
-  return read_alone(kind, name, std::move(value), std::move(got), by);
+  return read_alone(kind, name, std::move(value), std::move(got));
 }
 
 void read_throttling(reader& from, const std::string& type, type_options& job) {

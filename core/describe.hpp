@@ -1,12 +1,15 @@
 // The names of what a value holds: one description of each kind of value, beside its struct or, for those of the public
 // headers, here. What travels to the rules and back, and what is stored by names, goes by it
-// (storage/machine/by_name.cpp): a member that has a name there is carried; one that has none is left out.
+// (storage/machine/by_name.cpp): a member that has a name there is carried; one that has none is left out. So does what
+// is shown, unless wire/shown.hpp has it otherwise.
 #pragma once
 
 #include <array>
 #include <concepts>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <sluice/job.hpp>
 #include <sluice/lock.hpp>
@@ -14,10 +17,12 @@
 #include <sluice/throttler_status.hpp>
 #include <sluice/totals.hpp>
 
+#include "core/field.hpp"
+
 namespace sluice {
 
-// A `described<S>` is an S that is written to, or a const one that is read. A visitor takes a name and a member, and
-// answers itself.
+// A `described<S>` is an S that is written to, or a const one that is read. A visitor takes a name, a member and what
+// else is said of it, and answers itself.
 template <class T, class S>
 concept described = std::same_as<std::remove_const_t<T>, S>;
 
@@ -53,20 +58,23 @@ void describe(auto& v, described<job_flow> auto& f) {
 
 // The store that it works on is the one that tells of it.
 void describe(auto& v, described<server_info> auto& s) {
-  v("id", s.id)("name", s.name)("host", s.host)("pid", s.pid)("queues", s.queues)("running", s.running);
-  v("started_at", s.started_at)("heartbeat_at", s.heartbeat_at)("has_filters", s.has_filters);
+  v("id", s.id)("name", s.name)("host", s.host)("pid", s.pid);
+  v("queues", s.queues, {"Each as NAME:WORKERS."})("running", s.running);
+  v("has_filters", s.has_filters, {"Whether its program has filters, whose on_enqueue other processes cannot call."});
+  v("started_at", s.started_at)("heartbeat_at", s.heartbeat_at);
 }
 void describe(auto& v, described<queue_counts> auto& q) {
   v("queue", q.queue)("paused", q.paused);
-  v("enqueued", q.enqueued)("scheduled", q.scheduled)("awaiting", q.awaiting)("throttled", q.throttled);
-  v("processing", q.processing)("succeeded", q.succeeded)("failed", q.failed)("deleted", q.deleted);
-  v("quarantined", q.quarantined)("oldest_ready", q.oldest_ready);
+  v("enqueued", q.enqueued)("scheduled", q.scheduled)("throttled", q.throttled)("processing", q.processing);
+  v("succeeded", q.succeeded)("failed", q.failed)("deleted", q.deleted)("awaiting", q.awaiting);
+  v("quarantined", q.quarantined)("oldest_ready_at", q.oldest_ready);
 }
 void describe(auto& v, described<quarantined_job> auto& j) { v("id", j.id)("queue", j.queue)("since", j.since); }
 void describe(auto& v, described<quarantine_page> auto& p) { v("jobs", p.jobs)("next", p.next); }
 
 void describe(auto& v, described<throttler_holder> auto& h) {
-  v("id", h.id)("fence", h.fence)("reserved", h.reserved)("since", h.since);
+  v("id", h.id)("fence", h.fence);
+  v("reserved", h.reserved, {"Promised to a job that has not begun yet."})("since", h.since);
 }
 void describe(auto& v, described<holder_page> auto& p) { v("holders", p.holders)("next", p.next); }
 void describe(auto& v, described<waiter_page> auto& p) { v("waiters", p.waiters)("next", p.next); }
@@ -80,5 +88,25 @@ void describe(auto& v, described<totals_query> auto& q) {
 }
 void describe(auto& v, described<totals_row> auto& r) { v("begins", r.begins)("in_it", r.in_it); }
 void describe(auto& v, described<totals_report> auto& r) { v("ever", r.ever)("rows", r.rows); }
+
+// Calls `f(name, count)` for each of the counts that a queue has.
+template <class F>
+struct each_count {
+  F f;
+  template <class T>
+  each_count& operator()(std::string_view name, T& member, const field& = {}) {
+    if constexpr (std::same_as<std::remove_const_t<T>, std::uint64_t>) f(name, member);
+    return *this;
+  }
+};
+void for_each_count(described<queue_counts> auto& q, auto f) {
+  each_count<decltype(f)> v{std::move(f)};
+  describe(v, q);
+}
+inline void add_counts(queue_counts& to, const queue_counts& q) {
+  std::vector<std::uint64_t> counts;
+  for_each_count(q, [&](std::string_view, std::uint64_t n) { counts.push_back(n); });
+  for_each_count(to, [&, i = std::size_t{0}](std::string_view, std::uint64_t& n) mutable { n += counts[i++]; });
+}
 
 }  // namespace sluice

@@ -27,66 +27,62 @@ std::string hashed(std::string_view text) {
   return all.data();
 }
 
-error bad(std::string text) { return {errc::invalid_argument, std::move(text)}; }
-
-result<void> check_name(std::string_view what, const std::string& name) {
-  if (valid_name(name)) return {};
-  return bad(cat(what, " '", printable(name, 60), "' must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
-}
-
 result<void> check_limits(const new_job& job) {
-  for (auto checked : {job.type.empty() ? bad("the job type is missing") : check_name("job type", job.type.value),
+  for (auto checked : {job.type.empty() ? invalid("the job type is missing") : check_name("job type", job.type.value),
                        check_name("queue", job.queue.value), check_name("job id", job.id.value),
                        check(job.retry, "retry"), check_timeout(job.timeout, "timeout")})
     if (!checked) return checked;
-  if (!ranges::enqueue_delay.contains(job.delay)) return bad("delay must be 0 to 10 years");
+  if (!ranges::enqueue_delay.contains(job.delay)) return invalid("delay must be 0 to 10 years");
   if (job.args.size() > max_args_bytes)
     return error{errc::too_large,
                  cat("args have ", job.args.size(), " bytes; at most ", max_args_bytes, " are stored")};
-  if (auto json = check_json(job.args, max_json_depth); !json) return bad("args: " + json.error().message);
+  if (auto json = check_json(job.args, max_json_depth); !json) return invalid("args: " + json.error().message);
   return check_headers(job.headers);
 }
 
 result<void> check_parents(const new_job& job) {
   const auto& after = job.after;
   const auto all = after.parents.size() + after.groups.size();
-  if (all > max_parents) return bad(cat("a job runs after at most ", max_parents, " others, and ", all, " are named"));
+  if (all > max_parents)
+    return invalid(cat("a job runs after at most ", max_parents, " others, and ", all, " are named"));
   std::set<std::string_view> seen;
   for (const auto& parent : after.parents) {
-    if (parent.empty()) return bad("the id of a parent is missing");
+    if (parent.empty()) return invalid("the id of a parent is missing");
     if (auto named = check_name("parent", parent.value); !named) return named;
-    if (parent == job.id) return bad(cat("job ", job.id.value, " cannot run after itself"));
-    if (!seen.insert(parent.value).second) return bad(cat("parent ", parent.value, " is named twice"));
+    if (parent == job.id) return invalid(cat("job ", job.id.value, " cannot run after itself"));
+    if (!seen.insert(parent.value).second) return invalid(cat("parent ", parent.value, " is named twice"));
   }
   for (const auto& group : after.groups) {
-    if (group.empty()) return bad("the name of a group to run after is missing");
+    if (group.empty()) return invalid("the name of a group to run after is missing");
     if (auto named = check_name("group", group.value); !named) return named;
-    if (group == job.group) return bad(cat("a job of group ", group.value, " cannot run after that group"));
+    if (group == job.group) return invalid(cat("a job of group ", group.value, " cannot run after that group"));
     if (!seen.insert(group.value).second && std::count(after.groups.begin(), after.groups.end(), group) > 1)
-      return bad(cat("group ", group.value, " is named twice"));
+      return invalid(cat("group ", group.value, " is named twice"));
   }
-  if (after.need > all) return bad(cat("need is ", after.need, ", and there are ", all, " parents"));
+  if (after.need > all) return invalid(cat("need is ", after.need, ", and there are ", all, " parents"));
   if (after.on == parent_end::first_failure)
-    return after.parents.empty() && all > 0 ? result<void>()
-                                            : bad("first_failure is of groups: name groups, and no jobs, to run after");
+    return after.parents.empty() && all > 0
+               ? result<void>()
+               : invalid("first_failure is of groups: name groups, and no jobs, to run after");
   const auto on = static_cast<unsigned>(after.on);
   if (on == 0 || on > static_cast<unsigned>(parent_end::finished))
-    return bad("on must be succeeded, failed, deleted, or several of them, or first_failure alone");
+    return invalid("on must be succeeded, failed, deleted, or several of them, or first_failure alone");
   return {};
 }
 
 result<void> check_group(const new_job& job) {
-  if (job.group.empty()) return job.added_by.id.empty() ? result<void>() : bad("added_by is said without a group");
+  if (job.group.empty()) return job.added_by.id.empty() ? result<void>() : invalid("added_by is said without a group");
   if (auto named = check_name("group", job.group.value); !named) return named;
   return job.added_by.id.empty() ? result<void>() : check_name("added_by", job.added_by.id.value);
 }
 
 result<void> check_times(const new_job& job) {
   for (const auto& [name, time] : {std::pair("start_within", job.start_within), {"finish_within", job.finish_within}})
-    if (time && !ranges::start_within.contains(*time)) return bad(cat(name, " must be 0 to 10 years"));
+    if (time && !ranges::start_within.contains(*time)) return invalid(cat(name, " must be 0 to 10 years"));
   if (job.delay > duration(0) && job.finish_within && *job.finish_within <= job.delay)
-    return bad(cat("it would never run: it is due after ", format_duration(job.delay), ", and finish_within is over ",
-                   format_duration(*job.finish_within), " after its enqueue; make that longer, or the delay shorter"));
+    return invalid(cat("it would never run: it is due after ", format_duration(job.delay),
+                       ", and finish_within is over ", format_duration(*job.finish_within),
+                       " after its enqueue; make that longer, or the delay shorter"));
   return {};
 }
 
@@ -95,20 +91,20 @@ result<std::string> key_of(const new_job& job) {
   if (!job.unique) return std::string();
   const auto& rule = *job.unique;
   if (rule.until == unique_until::period && !ranges::unique_period.contains(rule.period))
-    return bad("unique: the period must be 1 ms to 10 years");
-  if (rule.at_most < duration(0)) return bad("unique: at_most must not be negative");
+    return invalid("unique: the period must be 1 ms to 10 years");
+  if (rule.at_most < duration(0)) return invalid("unique: at_most must not be negative");
   if (rule.at_most > duration(0) && rule.then != when_taken::extend)
-    return bad("unique: at_most is of extend: say then = extend, or leave it out");
+    return invalid("unique: at_most is of extend: say then = extend, or leave it out");
   if (rule.then == when_taken::coalesce &&
       (rule.until != unique_until::end || !job.after.parents.empty() || !job.after.groups.empty()))
-    return bad("unique: coalesce needs a key that is held until the end, and a job that runs after no others");
+    return invalid("unique: coalesce needs a key that is held until the end, and a job that runs after no others");
   auto key = job.type.value + "/";
   if (rule.per_queue) key += job.queue.value + "/";
   if (rule.by.empty() || rule.by == "*") return key + hashed(job.args);
   const auto parsed = parse_args_template(rule.by);
-  if (!parsed) return bad(cat("unique.by ", parsed.error().message));
+  if (!parsed) return invalid(cat("unique.by ", parsed.error().message));
   const auto filled = parsed->fill_exactly(job.args);
-  if (!filled) return bad(cat("unique.by '", printable(rule.by, 60), "': ", filled.error().message));
+  if (!filled) return invalid(cat("unique.by '", printable(rule.by, 60), "': ", filled.error().message));
   return key + (filled->size() <= longest_key ? *filled : hashed(*filled));
 }
 

@@ -1,7 +1,6 @@
 #include "core/ranges.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 #include <vector>
@@ -13,16 +12,14 @@
 namespace sluice {
 namespace {
 
-error bad(std::string what) { return {errc::invalid_argument, std::move(what)}; }
-
 result<void> within(const ranges::range<duration>& allowed, duration value, const std::string& what) {
   if (allowed.contains(value)) return {};
-  return bad(cat(what, " must be ", with_days(allowed.least), " to ", with_days(allowed.most)));
+  return invalid(cat(what, " must be ", with_days(allowed.least), " to ", with_days(allowed.most)));
 }
 
 result<void> within(const ranges::range<std::uint64_t>& allowed, std::uint64_t value, const std::string& what) {
   if (allowed.contains(value)) return {};
-  return bad(cat(what, " must be ", allowed.least, " to ", allowed.most));
+  return invalid(cat(what, " must be ", allowed.least, " to ", allowed.most));
 }
 
 // All that is wrong, a line each.
@@ -30,7 +27,7 @@ result<void> all_of(const std::vector<result<void>>& checks) {
   std::string wrong;
   for (const auto& one : checks)
     if (!one) wrong += cat(wrong.empty() ? "" : "\n", one.error().message);
-  return wrong.empty() ? result<void>() : bad(std::move(wrong));
+  return wrong.empty() ? result<void>() : invalid(std::move(wrong));
 }
 
 // start_within and finish_within, of a queue or a type.
@@ -43,7 +40,7 @@ result<void> check_times(const Options& o, const std::string& where) {
 result<void> check_queue(const std::string& name, const queue_options& q) {
   std::string plain = name;
   std::replace(plain.begin(), plain.end(), '*', 'x');
-  if (!valid_name(plain)) return bad(cat("queue '", printable(name, 60), "' is no queue name or pattern"));
+  if (!valid_name(plain)) return invalid(cat("queue '", printable(name, 60), "' ", name_rule, ", or a pattern with *"));
   const auto where = cat("queue ", name, ": ");
   return all_of({q.workers == 0 ? result<void>() : within(ranges::workers, q.workers, where + "workers"),
                  within(ranges::prefetch, q.prefetch, where + "prefetch"), check(q.retry, where + "retry"),
@@ -59,79 +56,40 @@ result<void> check_type(const std::string& type, const type_options& t) {
   throttle_list list;
   for (std::size_t i = 0; are_few && i < t.throttle.size(); ++i)
     if (const auto known = list.add(t.throttle[i]); !known)
-      checks.emplace_back(bad(cat(where, "throttle[", i, "] ", known.error().message)));
+      checks.emplace_back(invalid(cat(where, "throttle[", i, "] ", known.error().message)));
   if (t.without_overlap)
     if (const auto sound = overlap_template(type, *t.without_overlap); !sound)
-      checks.emplace_back(bad(cat(where, "without_overlap ", sound.error().message)));
+      checks.emplace_back(invalid(cat(where, "without_overlap ", sound.error().message)));
   return all_of(checks);
-}
-
-// A field that is given and that the kind does not use; nobody would obey it.
-const char* strange_field(const throttler& t) {
-  const std::array<std::pair<const char*, bool>, 8> given{{{"limit", t.limit != 0},
-                                                           {"interval", t.interval != 0s},
-                                                           {"buckets", t.buckets != 0},
-                                                           {"compatible", t.compatible},
-                                                           {"key", !t.key.empty()},
-                                                           {"capacity", t.capacity != 0},
-                                                           {"min_limit", t.min_limit != 0},
-                                                           {"max_limit", t.max_limit != 0}}};
-  const auto* found =
-      std::find_if(given.begin(), given.end(), [&](const auto& f) { return f.second && !uses(t.kind, f.first); });
-  return found == given.end() ? nullptr : found->first;
-}
-
-result<void> check_key(const std::string& key, const std::string& where) {
-  const auto sound = parse_args_template(key);
-  return sound ? result<void>() : bad(cat(where, "key ", sound.error().message));
-}
-
-// Each value by itself; 0 is one that was not given.
-result<void> check_throttler(const throttler& t) {
-  if (!valid_throttler_name(t.name))
-    return bad(cat("throttler '", printable(t.name, 60), "' must have a name of 1 to 100 printable characters"));
-  const auto where = cat("throttler ", t.name, ": ");
-  const auto number = [&](const ranges::range<std::uint64_t>& allowed, std::uint64_t value, const char* what) {
-    return value == 0 ? result<void>() : within(allowed, value, where + what);
-  };
-  if (const auto* field = strange_field(t))
-    return bad(cat(where, field, " is nothing that a ", name_of(t.kind), " has"));
-  const auto key = t.key.empty() ? result<void>() : check_key(t.key, where);
-  return all_of({key, number(ranges::throttle_limit, t.limit, "limit"),
-                 t.interval == 0s ? result<void>() : within(ranges::throttle_interval, t.interval, where + "interval"),
-                 number(ranges::throttle_buckets, t.buckets, "buckets"),
-                 number(ranges::throttle_limit, t.capacity, "capacity"),
-                 number(ranges::throttle_limit, t.min_limit, "min_limit"),
-                 number(ranges::throttle_limit, t.max_limit, "max_limit")});
 }
 
 result<void> check_throttlers(const std::vector<throttler>& all) {
   std::set<std::string> known;
   std::vector<result<void>> checks;
   for (const auto& t : all) {
-    checks.push_back(check_throttler(t));
+    checks.push_back(check(t));
     if (checks.back() && !known.insert(resource_of(t.kind, t.name)).second)
-      checks.emplace_back(bad(
+      checks.emplace_back(invalid(
           cat("throttler ", t.name, ": another ", name_of(t.kind), " has this name, in which case does not count")));
   }
   return all_of(checks);
 }
 
-result<void> check_server_name(const std::string& name) {
-  if (name.empty() || valid_name(name)) return {};
-  return bad(cat("server_name '", printable(name, 60), "' must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
-}
-
 result<void> check_renewal(const server_options& o) {
   if (o.renew_every == 0s) return {};
   if (!ranges::renew_every.contains(o.renew_every)) return within(ranges::renew_every, o.renew_every, "renew_every");
-  return o.renew_every > o.lease / 2 ? bad("renew_every must be at most half of the lease") : result<void>();
+  return o.renew_every > o.lease / 2 ? invalid("renew_every must be at most half of the lease") : result<void>();
 }
 
 }  // namespace
 
+result<void> check_name(std::string_view what, std::string_view name) {
+  if (valid_name(name)) return {};
+  return invalid(cat(what, " '", printable(name, 60), "' ", name_rule));
+}
+
 result<void> check(const retry_policy& retry, const std::string& where) {
-  if (retry.jitter && !(*retry.jitter >= 0 && *retry.jitter <= 1)) return bad(where + ".jitter must be 0 to 1");
+  if (retry.jitter && !(*retry.jitter >= 0 && *retry.jitter <= 1)) return invalid(where + ".jitter must be 0 to 1");
   return all_of({within(ranges::attempts, retry.attempts.value_or(0), where + ".attempts"),
                  within(ranges::retry_delay, retry.delay.value_or(0s), where + ".delay"),
                  within(ranges::retry_delay, retry.max_delay.value_or(0s), where + ".max_delay")});
@@ -142,16 +100,15 @@ result<void> check_timeout(const std::optional<duration>& timeout, const std::st
 }
 
 result<void> check(const new_group& group) {
-  for (const auto* name : {&group.name, &group.in})
-    if (!(name == &group.in && name->empty()) && !valid_name(name->value))
-      return bad(cat("'", printable(name->value, 60),
-                     "' is no name of a group: it must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
+  if (auto fine = check_name("group", group.name.value); !fine) return fine;
+  if (!group.in.empty())
+    if (auto fine = check_name("group", group.in.value); !fine) return fine;
   return within(ranges::seal_within, group.seal_within, "seal_within");
 }
 
 result<void> check(const server_options& o) {
-  std::vector<result<void>> checks{o.queues.empty() ? bad("queues: name at least one") : result<void>(),
-                                   check_server_name(o.server_name),
+  std::vector<result<void>> checks{o.queues.empty() ? invalid("queues: name at least one") : result<void>(),
+                                   o.server_name.empty() ? result<void>() : check_name("server_name", o.server_name),
                                    check_renewal(o),
                                    within(ranges::lease, o.lease, "lease"),
                                    within(ranges::grace, o.grace, "grace"),

@@ -4,6 +4,7 @@
 #include <sluice/error.hpp>
 #include <sluice/job.hpp>
 #include <sluice/options.hpp>
+#include <sluice/throttling.hpp>
 
 namespace sluice::ranges {
 
@@ -48,10 +49,17 @@ inline constexpr range<std::uint64_t> catch_up_max{1, 1000};
 
 namespace sluice {
 
+// What a name of a queue, type, job, group, server or user must be (`valid_name`).
+inline constexpr std::string_view name_rule = "must be 1 to 200 characters of A-Z a-z 0-9 _ . : -";
+// invalid_argument: "queue 'a b' must be ...".
+result<void> check_name(std::string_view what, std::string_view name);
+
 // invalid_argument names what is out of its range, as `where` calls it.
 result<void> check(const retry_policy& retry, const std::string& where);
 result<void> check_timeout(const std::optional<duration>& timeout, const std::string& where);
 result<void> check(const new_group& group);
+// Names the first field that is out of its range, missing, or not of this kind, and what to do.
+result<void> check(const throttler& definition);
 result<void> check(const server_options& options);
 
 }  // namespace sluice

@@ -91,30 +91,7 @@ job_id occurrence_id(const std::string& name, time_point at) { return job_id(cat
 
 job_id triggered_id(const std::string& name, time_point now) { return job_id(cat(name, ":", make_job_id(now).value)); }
 
-std::string write_recurring(const recurring& definition) {
-  const recurring plain;
-  std::string out = "{\"name\":" + json_quoted(definition.name) + ",\"job\":" + json_quoted(definition.job.value);
-  const auto text = [&](const char* key, std::string_view value, std::string_view by_default) {
-    if (value != by_default) out.append(",\"").append(key).append("\":").append(json_quoted(value));
-  };
-  text("args", definition.args, plain.args);  // as a text: it is enqueued as it was said
-  text("cron", definition.cron, plain.cron);
-  text("every", definition.every == plain.every ? "" : format_duration(definition.every), "");
-  text("zone", definition.zone, plain.zone);
-  text("queue", definition.queue.value, "");
-  text("stagger", name_of(definition.stagger), name_of(plain.stagger));
-  text("catch_up", name_of(definition.catch_up), name_of(plain.catch_up));
-  if (definition.catch_up_max != plain.catch_up_max)
-    out.append(",\"catch_up_max\":").append(std::to_string(definition.catch_up_max));
-  text("overlap", name_of(definition.overlap), name_of(plain.overlap));
-  if (!definition.headers.empty()) {
-    out += ",\"headers\":{";
-    for (const auto& [name, value] : definition.headers)
-      out.append(out.back() == '{' ? "" : ",").append(json_quoted(name)).append(":").append(json_quoted(value));
-    out += "}";
-  }
-  return out + "}";
-}
+std::string write_recurring(const recurring& definition) { return json_for({.is_store = true}, definition); }
 
 recurring without_content(recurring definition) {
   definition.args = recurring().args;

@@ -9,6 +9,9 @@
 #include <sluice/error.hpp>
 #include <sluice/recurring.hpp>
 
+#include "core/json_object.hpp"
+#include "core/text.hpp"
+
 namespace sluice {
 
 inline constexpr std::size_t max_recurring_args_bytes = 32 * 1024;
@@ -27,7 +30,22 @@ job_id occurrence_id(const std::string& name, time_point at);
 // "NAME:ID", where the ID is new: of a job that is triggered by hand. So each job of a schedule has its name.
 job_id triggered_id(const std::string& name, time_point now);
 
-// The stored form: JSON of all that is not as it is by default. Equal definitions give equal texts, for ever.
+// A definition as it is stored and shown: all that is not as it is by default.
+void show(auto& v, const recurring& d) {
+  const recurring plain;
+  v("name", d.name)("job", d.job);
+  v("args", given_json{d.args}, {.is_content = true, .is_given = d.args != plain.args});
+  v("cron", d.cron, {.is_given = d.cron != plain.cron});
+  v("every", format_duration(d.every), {.is_given = d.every != plain.every});
+  v("zone", d.zone, {.is_given = d.zone != plain.zone})("queue", d.queue, {.is_given = d.queue != plain.queue});
+  v("stagger", d.stagger, {.is_given = d.stagger != plain.stagger});
+  v("catch_up", d.catch_up, {.is_given = d.catch_up != plain.catch_up});
+  v("catch_up_max", d.catch_up_max, {.is_given = d.catch_up_max != plain.catch_up_max});
+  v("overlap", d.overlap, {.is_given = d.overlap != plain.overlap});
+  v("headers", d.headers, {.is_content = true, .is_given = !d.headers.empty()});
+}
+
+// The stored form: JSON. Equal definitions give equal texts, for ever.
 std::string write_recurring(const recurring& definition);
 // damaged_record for whatever was not written so. The values may make no sense together.
 result<recurring> read_recurring(std::string_view text);

@@ -225,6 +225,50 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   return best;
 }
 
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (auto& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+namespace {
+
+constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+}  // namespace
+
+std::string to_base64(std::string_view bytes) {
+  std::string out;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const auto byte = [&](std::size_t i) {
+      return at + i < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[at + i])) : 0U;
+    };
+    const auto three = byte(0) << 16 | byte(1) << 8 | byte(2);
+    for (std::size_t i = 0; i < 4; ++i)
+      out += at + i <= bytes.size() ? base64_digits[three >> (18 - 6 * i) & 63] : '=';
+  }
+  return out;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  while (text.ends_with('='))
+    text.remove_suffix(1);
+  std::string out;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const auto at = base64_digits.find(c);
+    if (at == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(at);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out += static_cast<char>(bits >> count & 0xff);
+  }
+  return out;
+}
+
 bool matches(std::string_view pattern, std::string_view name) {
   std::size_t p = 0, n = 0, star = std::string_view::npos, retry = 0;
   while (n < name.size()) {
@@ -277,8 +321,27 @@ std::string plain_json(std::string dumped) {
   return out.append(dumped, copied);
 }
 
+void append_json(std::string& to, std::string_view text) {
+  const auto stands_as_it_is = [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; };
+  if (std::all_of(text.begin(), text.end(), stands_as_it_is)) to.append("\"").append(text).append("\"");
+  else to += plain_json(nlohmann::json(bounded_utf8(text, text.size())).dump());
+}
+void append_json(std::string& to, double number) { to += nlohmann::json(number).dump(); }
+
 std::string json_quoted(std::string_view text) {
-  return plain_json(nlohmann::json(bounded_utf8(text, text.size())).dump());
+  std::string quoted;
+  append_json(quoted, text);
+  return quoted;
+}
+
+std::string pointer_part(std::string_view key) {
+  std::string out;
+  for (const char c : key) {
+    if (c == '~') out += "~0";
+    else if (c == '/') out += "~1";
+    else out += c;
+  }
+  return out;
 }
 
 namespace {

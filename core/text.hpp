@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <sluice/error.hpp>
@@ -33,6 +34,9 @@ std::string cat(const Ts&... parts) {
   (append(all, parts), ...);
   return all;
 }
+
+// invalid_argument, in these words.
+inline error invalid(std::string why) { return {errc::invalid_argument, std::move(why)}; }
 
 // "250ms", "30s", "5m", "24h", "30d", also "1.5s". A bare number is no duration.
 std::optional<duration> parse_duration(std::string_view text);
@@ -66,14 +70,26 @@ std::string listed(const std::vector<std::string>& names);
 // The candidate with the smallest edit distance, when that is near enough to be a slip.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+// ASCII letters in lower case.
+std::string lowered(std::string_view text);
+
+// As RFC 4648 has it, with padding; read without it, too. Nothing for what is none.
+std::string to_base64(std::string_view bytes);
+std::optional<std::string> from_base64(std::string_view text);
+
 // True when `name` matches `pattern`, in which '*' stands for any run of characters.
 bool matches(std::string_view pattern, std::string_view name);
 
 // Well-formed JSON of at most `max_depth` levels; an error names the position.
 result<void> check_json(std::string_view text, int max_depth);
 
-// `text` as a JSON string literal with its quotes.
+// Adds `text` as a JSON string literal with its quotes, and a number in its shortest exact form.
+void append_json(std::string& to, std::string_view text);
+void append_json(std::string& to, double number);
+// The same of a text, by itself.
 std::string json_quoted(std::string_view text);
+// A key as a part of a JSON pointer.
+std::string pointer_part(std::string_view key);
 // The same JSON without characters that a terminal would act upon, or that turn the direction of writing.
 std::string plain_json(std::string dumped);
 

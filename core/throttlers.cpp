@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -15,6 +16,7 @@ namespace sluice {
 namespace {
 
 using nlohmann::json;
+using namespace std::chrono_literals;
 using enum throttler_kind;
 
 constexpr std::array<std::string_view, 6> kind_names{"mutex",          "semaphore",      "fixed_window",
@@ -22,44 +24,30 @@ constexpr std::array<std::string_view, 6> kind_names{"mutex",          "semaphor
 constexpr std::array<std::string_view, 2> mode_names{"acquire_and_release", "release"};
 constexpr std::array<std::string_view, 3> action_names{"wait", "retry", "delete"};
 
-constexpr std::size_t longest_name = 100;
+constexpr unsigned of(std::same_as<throttler_kind> auto... kinds) {
+  return (0U | ... | (1U << static_cast<int>(kinds)));
+}
+
+constexpr std::array<throttler_field, 8> fields{{
+    {"limit", of(semaphore, fixed_window, sliding_window, dynamic_window), [](const auto& t) { return t.limit != 0; }},
+    {"interval", of(fixed_window, sliding_window, dynamic_window), [](const auto& t) { return t.interval != 0s; }},
+    {"buckets", of(sliding_window, dynamic_window), [](const auto& t) { return t.buckets != 0; }},
+    {"compatible", of(sliding_window, dynamic_window), [](const auto& t) { return t.compatible; }},
+    {"key", of(dynamic_window), [](const auto& t) { return !t.key.empty(); }},
+    {"capacity", of(dynamic_window), [](const auto& t) { return t.capacity != 0; }},
+    {"min_limit", of(dynamic_window), [](const auto& t) { return t.min_limit != 0; }},
+    {"max_limit", of(dynamic_window), [](const auto& t) { return t.max_limit != 0; }},
+}};
+
 constexpr std::size_t longest_template = 200;
 constexpr std::size_t longest_definition = 4096;
 constexpr std::size_t kept_of_long = 60;
 
-error bad(std::string what) { return {errc::invalid_argument, std::move(what)}; }
 error damaged(const std::string& what) { return {errc::damaged_record, "the definition of a throttler " + what}; }
-
-std::string lowered(std::string text) {
-  for (auto& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
 
 bool is_printable(std::string_view text) { return printable(text, text.size()) == text; }
 
 std::string in_quotes(std::string_view text) { return cat("'", printable(text, longest_template), "'"); }
-
-// The JSON of a definition, key by key. Numbers go by std::to_string, which knows no locale.
-class definition_writer {
-public:
-  explicit definition_writer(const throttler& t) : kind_(t.kind) {}
-
-  void text(std::string_view key, std::string_view value, bool given = true) { raw(key, json_quoted(value), given); }
-  void number(std::string_view key, std::uint64_t value) { raw(key, std::to_string(value), value != 0); }
-  void flag(std::string_view key, bool value) { raw(key, "true", value); }
-
-  std::string take() && { return std::move(out_) + "}"; }
-
-private:
-  void raw(std::string_view key, const std::string& value, bool given) {
-    if (!given || !uses(kind_, key)) return;
-    out_.append(out_.empty() ? "{\"" : ",\"").append(key).append("\":").append(value);
-  }
-
-  throttler_kind kind_;
-  std::string out_;
-};
 
 template <class T>
 bool take_number(const json& value, T& into) {
@@ -109,11 +97,11 @@ bool take_field(throttler& t, const std::string& key, const json& value) {
 
 // A filled template as the name of a throttler.
 result<std::string> as_name(std::string whole) {
-  if (whole.empty()) return bad("a throttler's template came out empty");
+  if (whole.empty()) return invalid("a throttler's template came out empty");
   if (!is_printable(whole))
-    return bad(cat("a throttler's template came out as ", in_quotes(whole), ", which holds control characters"));
-  whole = lowered(std::move(whole));
-  if (whole.size() <= longest_name) return whole;
+    return invalid(cat("a throttler's template came out as ", in_quotes(whole), ", which holds control characters"));
+  whole = lowered(whole);
+  if (whole.size() <= longest_throttler_name) return whole;
   std::array<char, 17> hash{};
   std::snprintf(hash.data(), hash.size(), "%016llx", static_cast<unsigned long long>(fnv1a(whole)));
   auto kept = kept_of_long;
@@ -143,24 +131,24 @@ result<parsed_ref> parse_ref(std::string_view text) {
     kinds += (kinds.empty() ? "" : ", ") + name;
   const auto colon = text.find(':');
   if (colon == std::string_view::npos)
-    return bad(cat("must be KIND:NAME as \"semaphore:provider-api\", where KIND is one of ", kinds, ", not ",
-                   in_quotes(text)));
+    return invalid(cat("must be KIND:NAME as \"semaphore:provider-api\", where KIND is one of ", kinds, ", not ",
+                       in_quotes(text)));
   const auto kind = parse_throttler_kind(text.substr(0, colon));
   if (!kind) {
     const auto meant = nearest(text.substr(0, colon), throttler_kinds());
-    return bad(cat("must begin with one of ", kinds, ", not ", in_quotes(text.substr(0, colon)),
-                   meant ? cat("; did you mean '", *meant, "'?") : std::string()));
+    return invalid(cat("must begin with one of ", kinds, ", not ", in_quotes(text.substr(0, colon)),
+                       meant ? cat("; did you mean '", *meant, "'?") : std::string()));
   }
   const auto name = text.substr(colon + 1);
   auto parsed = parse_args_template(name);
-  if (!parsed) return bad(cat("the name: ", parsed.error().message));
+  if (!parsed) return invalid(cat("the name: ", parsed.error().message));
   if (parsed->has_placeholders() && *kind != mutex)
-    return bad(cat("only a mutex may have {placeholders} in its name, not a ", name_of(*kind),
-                   "; a brace itself is written {{ or }}"));
+    return invalid(cat("only a mutex may have {placeholders} in its name, not a ", name_of(*kind),
+                       "; a brace itself is written {{ or }}"));
   if (!parsed->has_placeholders() && !valid_throttler_name(parsed->pieces().front().text))
-    return bad(cat("the name must have at most ", longest_name, " bytes"));
+    return invalid(cat("the name must have at most ", longest_throttler_name, " bytes"));
   if (*kind != mutex && *kind != semaphore && name.find('/') != std::string_view::npos)
-    return bad(cat("the name of a ", name_of(*kind), " must not hold a '/'; use '-' or '.'"));
+    return invalid(cat("the name of a ", name_of(*kind), " must not hold a '/'; use '-' or '.'"));
   return parsed_ref{*kind, name, *std::move(parsed)};
 }
 
@@ -182,6 +170,11 @@ const std::vector<std::string>& throttler_kinds() {
   return all;
 }
 
+std::string_view name_of(throttler_mode mode) noexcept {
+  const auto at = static_cast<std::size_t>(mode);
+  return at < mode_names.size() ? mode_names[at] : "";
+}
+
 std::string_view name_of(throttle_action action) noexcept {
   const auto at = static_cast<std::size_t>(action);
   return at < action_names.size() ? action_names[at] : "";
@@ -199,7 +192,7 @@ const std::vector<std::string>& throttle_actions() {
 }
 
 std::string resource_of(throttler_kind kind, std::string_view name) {
-  return std::string(name_of(kind)).append(":").append(lowered(std::string(name)));
+  return std::string(name_of(kind)).append(":").append(lowered(name));
 }
 
 std::optional<throttler_kind> kind_of(std::string_view resource) noexcept {
@@ -208,34 +201,19 @@ std::optional<throttler_kind> kind_of(std::string_view resource) noexcept {
 }
 
 bool valid_throttler_name(std::string_view name) {
-  return !name.empty() && name.size() <= longest_name && is_printable(name);
+  return !name.empty() && name.size() <= longest_throttler_name && is_printable(name);
 }
+
+std::span<const throttler_field> throttler_fields() noexcept { return fields; }
 
 bool uses(throttler_kind kind, std::string_view field) {
-  if (field == "kind" || field == "name" || field == "mode") return true;
-  const bool sums = kind == sliding_window || kind == dynamic_window;
-  if (field == "limit") return kind == semaphore || kind == fixed_window || sums;
-  if (field == "interval") return kind == fixed_window || sums;
-  if (field == "buckets" || field == "compatible") return sums;
-  return kind == dynamic_window &&
-         (field == "key" || field == "capacity" || field == "min_limit" || field == "max_limit");
+  const auto* const found = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == field; });
+  return found == fields.end() ? field == "kind" || field == "name" || field == "mode" : (found->kinds & of(kind)) != 0;
 }
 
-std::string write_throttler(const throttler& t) {
-  definition_writer out(t);
-  out.text("kind", name_of(t.kind));
-  out.text("name", t.name);
-  out.number("limit", t.limit);
-  out.text("interval", format_duration(t.interval), t.interval != duration{0});
-  out.number("buckets", t.buckets);
-  out.flag("compatible", t.compatible);
-  out.text("key", t.key, !t.key.empty());
-  out.number("capacity", t.capacity);
-  out.number("min_limit", t.min_limit);
-  out.number("max_limit", t.max_limit);
-  out.text("mode", mode_names[1], t.mode == throttler_mode::release);
-  return std::move(out).take();
-}
+std::string not_of(throttler_kind kind) { return cat("is nothing that a ", name_of(kind), " has; remove it"); }
+
+std::string write_throttler(const throttler& t) { return json_for({.is_store = true}, t); }
 
 result<throttler> read_throttler(std::string_view text) {
   if (text.size() > longest_definition) return damaged(cat("has ", text.size(), " bytes"));
@@ -264,7 +242,7 @@ result<throttle_ref> parse_throttle_ref(std::string_view text) {
 result<void> throttle_list::add(std::string_view ref) {
   const auto parsed = parse_ref(ref);
   if (!parsed) return parsed.error();
-  if (!known_.insert(parsed->identity()).second) return bad(cat(in_quotes(ref), " is named twice; keep one"));
+  if (!known_.insert(parsed->identity()).second) return invalid(cat(in_quotes(ref), " is named twice; keep one"));
   return {};
 }
 
@@ -296,19 +274,19 @@ result<std::string> args_template::fill_exactly(const std::string& args_json) co
     }
     const auto& got = values[place++];
     if (!got.instead.empty())
-      return bad(cat("the placeholder {", p.text, "} ", got.instead,
-                     " the args; it must be a text, a whole number, true or false"));
+      return invalid(cat("the placeholder {", p.text, "} ", got.instead,
+                         " the args; it must be a text, a whole number, true or false"));
     whole += got.text;
   }
   return whole;
 }
 
 result<args_template> parse_args_template(std::string_view text) {
-  if (text.empty()) return bad("must not be empty");
-  if (text.size() > longest_template) return bad(cat("must have at most ", longest_template, " bytes"));
-  if (!is_printable(text)) return bad(cat(in_quotes(text), " holds control characters"));
+  if (text.empty()) return invalid("must not be empty");
+  if (text.size() > longest_template) return invalid(cat("must have at most ", longest_template, " bytes"));
+  if (!is_printable(text)) return invalid(cat(in_quotes(text), " holds control characters"));
   const auto wrong = [&](std::size_t at, std::string_view what) {
-    return bad(cat("the brace at byte ", at + 1, " of ", in_quotes(text), " ", what));
+    return invalid(cat("the brace at byte ", at + 1, " of ", in_quotes(text), " ", what));
   };
   args_template made;
   std::string literal;

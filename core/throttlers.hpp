@@ -3,11 +3,17 @@
 #pragma once
 
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <sluice/error.hpp>
 #include <sluice/throttling.hpp>
 
 #include "core/args_values.hpp"
+#include "core/json_object.hpp"
+#include "core/text.hpp"
 
 namespace sluice {
 
@@ -21,14 +27,43 @@ std::string resource_of(throttler_kind kind, std::string_view name);
 // The kind that such an id names.
 std::optional<throttler_kind> kind_of(std::string_view resource) noexcept;
 
-// 1 to 100 bytes of valid UTF-8 without control characters.
+inline constexpr std::size_t longest_throttler_name = 100;
+// 1 to so many bytes of valid UTF-8 without control characters.
 bool valid_throttler_name(std::string_view name);
 
+// What a definition may say besides its kind, name and mode, and whether it does.
+struct throttler_field {
+  std::string_view name;
+  unsigned kinds;  // those that have it, a bit each
+  bool (*is_set)(const throttler&);
+};
+std::span<const throttler_field> throttler_fields() noexcept;
 // Whether a kind uses this field of `throttler`, by its name; nothing of a definition but these is stored.
 bool uses(throttler_kind kind, std::string_view field);
+// What is told of a field that the kind does not use: nobody would obey it.
+std::string not_of(throttler_kind kind);
 
-// The stored form: JSON of the kind, the name, and of what else the kind uses and is not as it is by default. Equal
-// definitions give equal texts, for ever.
+std::string_view name_of(throttler_mode mode) noexcept;
+
+// A definition as it is stored and shown: the kind, the name, and what else the kind uses and is not as it is by
+// default.
+void show(auto& v, const throttler& t) {
+  const auto add = [&](std::string_view name, const auto& value, bool is_set) {
+    v(name, value, {.is_given = is_set && uses(t.kind, name)});
+  };
+  v("kind", t.kind)("name", t.name);
+  add("limit", t.limit, t.limit != 0);
+  add("interval", format_duration(t.interval), t.interval != duration{0});
+  add("buckets", t.buckets, t.buckets != 0);
+  add("compatible", t.compatible, t.compatible);
+  add("key", t.key, !t.key.empty());
+  add("capacity", t.capacity, t.capacity != 0);
+  add("min_limit", t.min_limit, t.min_limit != 0);
+  add("max_limit", t.max_limit, t.max_limit != 0);
+  add("mode", t.mode, t.mode == throttler_mode::release);
+}
+
+// The stored form: JSON. Equal definitions give equal texts, for ever.
 std::string write_throttler(const throttler& definition);
 // damaged_record for whatever was not written so. The values may make no sense together.
 result<throttler> read_throttler(std::string_view text);

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <thread>
 
+#include <sluice/dashboard.hpp>
+
 #include "core/text.hpp"
 #include "dashboard/listening.hpp"
 
@@ -20,33 +22,6 @@ constexpr auto failures_count_for = 1min;
 constexpr std::size_t max_failures = 10;
 constexpr std::size_t max_peers = 1000;  // of whom failures are remembered
 constexpr std::size_t shortest_secret = 8;
-constexpr std::uint32_t max_reads_a_second = 1000;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (auto& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
-std::optional<std::string> from_base64(std::string_view text) {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  while (text.ends_with('='))
-    text.remove_suffix(1);
-  std::string out;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const auto at = letters.find(c);
-    if (at == std::string_view::npos) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(at);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out += static_cast<char>(bits >> count & 0xff);
-  }
-  return out;
-}
 
 // The first line of a file, or a variable.
 result<std::string> read_secret(const std::string& option, const std::string& file, const std::string& variable) {
@@ -67,7 +42,7 @@ result<std::string> read_secret(const std::string& option, const std::string& fi
 }
 
 std::string_view after_word(std::string_view text, std::string_view word) {
-  return lower(text.substr(0, word.size())) == word ? text.substr(word.size()) : std::string_view();
+  return lowered(text.substr(0, word.size())) == word ? text.substr(word.size()) : std::string_view();
 }
 
 bool changes(access_need need) { return need == access_need::operate || need == access_need::administer; }
@@ -81,54 +56,10 @@ bool same_secret(std::string_view given, std::string_view secret) {
   return differs == 0;
 }
 
-std::optional<option_fault> fault_of(const dashboard_options& options) {
-  const auto where = parse_listen(options.listen);
-  if (!where) return option_fault{"listen", where.error().message};
-  if (options.reads_a_second < 1 || options.reads_a_second > max_reads_a_second)
-    return option_fault{"reads_a_second", cat("must be 1 to ", max_reads_a_second)};
-  bool has_secret = !options.metrics_token_file.empty();
-  for (const auto& user : options.users) {
-    const bool has_own = !user.secret_file.empty() || !user.secret_variable.empty();
-    has_secret = has_secret || has_own;
-    if (user.name.empty() || user.name.find(':') != std::string::npos)
-      return option_fault{cat("users/", user.name), "a user has a name without a colon, which Basic puts after it"};
-    if (!has_own && options.user_header.empty())
-      return option_fault{cat("users/", user.name),
-                          "needs a secret_file or a secret_variable, or a user_header by which a proxy names the user"};
-  }
-  if (!options.user_header.empty() && options.proxies.empty())
-    return option_fault{"user_header", "needs proxies: the addresses whose word is taken for it"};
-  if (!options.proxy_secret_file.empty() && options.user_header.empty())
-    return option_fault{"proxy_secret_file", "needs user_header, in which the proxy names the user"};
-  if (options.allow_exec && options.users.empty())
-    return option_fault{"allow_exec", "needs users: whoever reaches the dashboard could run commands as the server"};
-  if (options.allow_exec && !options.allow_changes)
-    return option_fault{"allow_exec", "needs allow_changes: a dashboard that only looks enqueues nothing"};
-  if (where->is_loopback) return std::nullopt;
-  if (options.users.empty())
-    return option_fault{"listen", cat("the dashboard would be open to whoever reaches ", options.listen,
-                                      ": name users, or listen on localhost")};
-  if (has_secret && !options.behind_tls_proxy)
-    return option_fault{
-        "listen", cat("secrets would cross the network to ", options.listen,
-                      " in plain text: listen on localhost behind a proxy that speaks TLS, and set behind_tls_proxy")};
-  return std::nullopt;
-}
-
 result<void> check(const dashboard_options& options) {
-  const auto wrong = fault_of(options);
+  const auto wrong = dashboard::fault_of(options);
   if (!wrong) return {};
   return error{errc::invalid_argument, cat("dashboard/", wrong->key, ": ", wrong->problem)};
-}
-
-result<void> can_start(const dashboard_options& options) {
-  if (const auto made = access_rules::make(options, 0); !made) return made.error();
-  const auto where = parse_listen(options.listen);
-  if (!where) return where.error();
-  const auto at = listen_at(*where);
-  if (!at) return at.error();
-  close_all(*at);
-  return {};
 }
 
 result<std::unique_ptr<access_rules>> access_rules::make(const dashboard_options& options, unsigned port) {
@@ -137,8 +68,8 @@ result<std::unique_ptr<access_rules>> access_rules::make(const dashboard_options
   made->options_ = options;
   const auto add_host = [&](const std::string& host) {
     const bool has_port = host.find(':', host.find(']') == std::string::npos ? 0 : host.find(']')) != std::string::npos;
-    made->hosts_.insert(lower(has_port ? host : cat(host, ":", port)));
-    if (!has_port && (port == 80 || options.behind_tls_proxy)) made->hosts_.insert(lower(host));
+    made->hosts_.insert(lowered(has_port ? host : cat(host, ":", port)));
+    if (!has_port && (port == 80 || options.behind_tls_proxy)) made->hosts_.insert(lowered(host));
   };
   for (const auto* host : {"localhost", "127.0.0.1", "[::1]"})
     add_host(host);
@@ -192,7 +123,7 @@ std::optional<access_refusal> access_rules::check(const http_request& request, a
 }
 
 std::optional<access_refusal> access_rules::check_host(const http_request& request) const {
-  if (hosts_.contains(lower(request.header("host")))) return std::nullopt;
+  if (hosts_.contains(lowered(request.header("host")))) return std::nullopt;
   return access_refusal{421, "this dashboard has no such host name; its operator may add it to hosts"};
 }
 
@@ -201,9 +132,9 @@ std::optional<access_refusal> access_rules::check_origin(const http_request& req
     if (site == "same-origin") return std::nullopt;
     return access_refusal{403, "another site asked for this change"};
   }
-  const auto origin = lower(request.header("origin"));
+  const auto origin = lowered(request.header("origin"));
   if (origin.empty()) return std::nullopt;
-  const auto host = lower(request.header("host"));
+  const auto host = lowered(request.header("host"));
   if (origin == "http://" + host || origin == "https://" + host) return std::nullopt;
   return access_refusal{403, "another site asked for this change"};
 }
@@ -260,7 +191,7 @@ std::optional<access_refusal> access_rules::check_login(const http_request& requ
     return std::nullopt;
   }
   if (!options_.user_header.empty() && comes_from_proxy(request)) {
-    const auto name = request.header(lower(options_.user_header));
+    const auto name = request.header(lowered(options_.user_header));
     const auto known =
         std::find_if(users_.begin(), users_.end(), [&](const auto& user) { return user.who.name == name; });
     if (name.empty()) return access_refusal{401, "the proxy names no user"};
@@ -276,3 +207,56 @@ std::optional<access_refusal> access_rules::check_login(const http_request& requ
 }
 
 }  // namespace sluice::web
+
+namespace sluice {
+namespace {
+
+constexpr std::uint32_t max_reads_a_second = 1000;
+
+}  // namespace
+
+std::optional<dashboard::option_fault> dashboard::fault_of(const dashboard_options& options) {
+  const auto where = web::parse_listen(options.listen);
+  if (!where) return option_fault{"listen", where.error().message};
+  if (options.reads_a_second < 1 || options.reads_a_second > max_reads_a_second)
+    return option_fault{"reads_a_second", cat("must be 1 to ", max_reads_a_second)};
+  bool has_secret = !options.metrics_token_file.empty();
+  for (const auto& user : options.users) {
+    const bool has_own = !user.secret_file.empty() || !user.secret_variable.empty();
+    has_secret = has_secret || has_own;
+    if (user.name.empty() || user.name.find(':') != std::string::npos)
+      return option_fault{cat("users/", user.name), "a user has a name without a colon, which Basic puts after it"};
+    if (!has_own && options.user_header.empty())
+      return option_fault{cat("users/", user.name),
+                          "needs a secret_file or a secret_variable, or a user_header by which a proxy names the user"};
+  }
+  if (!options.user_header.empty() && options.proxies.empty())
+    return option_fault{"user_header", "needs proxies: the addresses whose word is taken for it"};
+  if (!options.proxy_secret_file.empty() && options.user_header.empty())
+    return option_fault{"proxy_secret_file", "needs user_header, in which the proxy names the user"};
+  if (options.allow_exec && options.users.empty())
+    return option_fault{"allow_exec", "needs users: whoever reaches the dashboard could run commands as the server"};
+  if (options.allow_exec && !options.allow_changes)
+    return option_fault{"allow_exec", "needs allow_changes: a dashboard that only looks enqueues nothing"};
+  if (where->is_loopback) return std::nullopt;
+  if (options.users.empty())
+    return option_fault{"listen", cat("the dashboard would be open to whoever reaches ", options.listen,
+                                      ": name users, or listen on localhost")};
+  if (has_secret && !options.behind_tls_proxy)
+    return option_fault{
+        "listen", cat("secrets would cross the network to ", options.listen,
+                      " in plain text: listen on localhost behind a proxy that speaks TLS, and set behind_tls_proxy")};
+  return std::nullopt;
+}
+
+result<void> dashboard::can_start(const dashboard_options& options) {
+  if (const auto made = web::access_rules::make(options, 0); !made) return made.error();
+  const auto where = web::parse_listen(options.listen);
+  if (!where) return where.error();
+  const auto at = web::listen_at(*where);
+  if (!at) return at.error();
+  web::close_all(*at);
+  return {};
+}
+
+}  // namespace sluice

@@ -40,16 +40,8 @@ struct access_refusal {
   std::string detail;
 };
 
-// What is wrong with options by themselves, before any secret is read or any address taken; `key` is the option's, as
-// "listen".
-struct option_fault {
-  std::string key;
-  std::string problem;
-};
-std::optional<option_fault> fault_of(const dashboard_options& options);
-result<void> check(const dashboard_options& options);  // the same as invalid_argument
-// Whether a dashboard could start now: takes its address, reads its secrets, and lets go of both.
-result<void> can_start(const dashboard_options& options);
+// What is wrong with options by themselves, as invalid_argument.
+result<void> check(const dashboard_options& options);
 
 class access_rules {
 public:

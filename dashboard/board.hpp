@@ -9,11 +9,11 @@
 
 #include <sluice/client.hpp>
 
+#include "client/snapshot.hpp"
 #include "dashboard/access.hpp"
 #include "dashboard/http_numbers.hpp"
 #include "dashboard/http_server.hpp"
 #include "dashboard/shared_reads.hpp"
-#include "dashboard/snapshot.hpp"
 
 namespace sluice::web {
 

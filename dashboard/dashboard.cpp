@@ -38,7 +38,7 @@ result<dashboard> dashboard::start(client_options store, dashboard_options optio
     web::close_all(*at);
     return access.error();
   }
-  auto known = std::make_unique<web::snapshot>(*shared_store);
+  auto known = std::make_unique<sluice::snapshot>(*shared_store);
   std::unique_ptr<parts> p(new parts{{std::move(*opened), std::move(options), std::move(*access), *shared_store,
                                       std::move(known), std::move(is_ready), std::move(backend)}});
   const bool in_brackets = where->host.find(':') != std::string::npos;

@@ -38,13 +38,6 @@ constexpr std::size_t small_answer = 64 * 1024;  // goes whatever is under way
 // Headers that decide what a request is: twice is once too often, since a proxy before us may have taken the other.
 constexpr std::string_view told_once[] = {"host", "content-length", "content-type", "origin", "authorization"};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (auto& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 // One socket, as the sweeper sees it.
 struct connection {
   int fd = -1;
@@ -195,7 +188,7 @@ struct http_server::parts {
         [](void* self, MHD_ValueKind, const char* key, std::size_t key_size, const char* value,
            std::size_t value_size) {
           auto& to = *static_cast<walk*>(self);
-          const auto name = lower({key, key_size});
+          const auto name = lowered({key, key_size});
           const std::string_view text(value ? value : "", value ? value_size : 0);
           // What a lenient parser has taken for a name or a value.
           if (name.empty() || name.find_first_of(" \t\r\n") != std::string::npos ||

@@ -14,9 +14,9 @@
 #include <sluice/version.hpp>
 
 #include "core/text.hpp"
-#include "dashboard/overview.hpp"
 #include "dashboard/routes.hpp"
 #include "storage/numbers.hpp"
+#include "wire/overview.hpp"
 
 namespace sluice::web {
 namespace {
@@ -145,29 +145,15 @@ void add_queues(std::string& to, const known_store& known, std::map<std::string,
   capped names{"sluice_jobs", overflow};
   for (const auto& q : known.queues) {
     auto& sum = queues[names.name(q.queue.value)];
-    sum.counts.enqueued += q.enqueued;
-    sum.counts.scheduled += q.scheduled;
-    sum.counts.awaiting += q.awaiting;
-    sum.counts.throttled += q.throttled;
-    sum.counts.processing += q.processing;
-    sum.counts.succeeded += q.succeeded;
-    sum.counts.failed += q.failed;
-    sum.counts.deleted += q.deleted;
-    sum.counts.quarantined += q.quarantined;
+    add_counts(sum.counts, q);
     sum.paused = sum.paused || q.paused;
     if (q.oldest_ready && (!sum.oldest || *q.oldest_ready < *sum.oldest)) sum.oldest = q.oldest_ready;
   }
   family jobs(to, "sluice_jobs", "gauge", "Jobs that are kept now; final ones go when their retention is over.");
   for (const auto& [name, sum] : queues)
-    for (const auto& [state, n] : {std::pair("enqueued", sum.counts.enqueued),
-                                   {"scheduled", sum.counts.scheduled},
-                                   {"awaiting", sum.counts.awaiting},
-                                   {"throttled", sum.counts.throttled},
-                                   {"processing", sum.counts.processing},
-                                   {"succeeded", sum.counts.succeeded},
-                                   {"failed", sum.counts.failed},
-                                   {"deleted", sum.counts.deleted}})
-      jobs.add({{"queue", name}, {"state", state}}, n);
+    for_each_count(sum.counts, [&](std::string_view state, std::uint64_t n) {
+      if (state != "quarantined") jobs.add({{"queue", name}, {"state", std::string(state)}}, n);
+    });
   family aside(to, "sluice_jobs_quarantined", "gauge", "Records that cannot be read and were put aside.");
   for (const auto& [name, sum] : queues)
     aside.add({{"queue", name}}, sum.counts.quarantined);
@@ -181,7 +167,7 @@ void add_queues(std::string& to, const known_store& known, std::map<std::string,
   family workers(to, "sluice_queue_workers", "gauge", "Workers of the servers that are alive.");
   std::map<std::string, std::uint64_t> by_name;
   capped worker_names{"sluice_queue_workers", overflow};
-  for (const auto& [name, n] : workers_of(known))
+  for (const auto& [name, n] : wire::workers_of(known))
     by_name[queues.contains(name) ? name : queues.contains("other") ? "other" : worker_names.name(name)] += n;
   for (const auto& [name, n] : by_name)
     workers.add({{"queue", name}}, n);
@@ -195,7 +181,7 @@ void add_store(std::string& to, const board& on, const known_store& known,
   add_queues(to, known, overflow);
   std::uint64_t silent = 0;
   for (const auto& server : known.servers)
-    silent += is_silent(server, known) ? 1 : 0;
+    silent += wire::is_silent(server, known) ? 1 : 0;
   family servers(to, "sluice_servers", "gauge", "Servers by whether they have told of late that they live.");
   servers.add({{"state", "alive"}}, known.servers.size() - silent);
   servers.add({{"state", "silent"}}, silent);

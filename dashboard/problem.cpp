@@ -6,9 +6,14 @@
 #include "core/text.hpp"
 
 namespace sluice::web {
-namespace {
 
-constexpr std::size_t max_of_a_detail = 1000;
+using wire::body_fault;
+using wire::is_for_clients;
+using wire::max_faults_told;
+using wire::max_of_a_detail;
+using wire::told_of;
+
+namespace {
 
 std::string_view title_of(unsigned status) {
   switch (status) {
@@ -30,27 +35,6 @@ std::string_view title_of(unsigned status) {
     case 504: return "Gateway Timeout";
     case 507: return "Insufficient Storage";
     default: return "Internal Server Error";
-  }
-}
-
-// What failed in the store or the system may name files, SQL or addresses, which are not for clients.
-bool is_for_clients(errc code) {
-  switch (code) {
-    case errc::invalid_argument:
-    case errc::not_served:
-    case errc::too_large:
-    case errc::refused:
-    case errc::id_conflict:
-    case errc::not_found:
-    case errc::illegal_transition:
-    case errc::stale_fence:
-    case errc::lock_held:
-    case errc::unique_conflict:
-    case errc::group_closed:
-    case errc::damaged_record:
-    case errc::overloaded:
-    case errc::timed_out: return true;
-    default: return false;
   }
 }
 
@@ -95,11 +79,6 @@ unsigned status_of(errc code) {
     case errc::storage_full: return 507;
     default: return 500;
   }
-}
-
-std::string told_of(const error& why) {
-  if (!is_for_clients(why.code)) return std::string(describe(why.code));
-  return bounded_utf8(log::redact(why.message), max_of_a_detail);
 }
 
 http_response problem(const error& why) {

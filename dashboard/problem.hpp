@@ -2,16 +2,14 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include <sluice/error.hpp>
 
 #include "dashboard/http.hpp"
+#include "wire/faults.hpp"
 
 namespace sluice::web {
-
-// What clients are told of an error. What failed in the store or the system may name files, SQL or addresses: of that
-// it is the sentence of its code alone.
-std::string told_of(const error& why);
 
 http_response problem(const error& why);
 http_response problem(errc code, std::string_view detail);
@@ -20,13 +18,8 @@ http_response problem(unsigned status, std::string_view detail);
 // A body that is wrong at one place, as "/limit".
 http_response wrong_body(std::string_view pointer, std::string_view detail);
 
-// The same of the first of several places; more would help nobody.
-inline constexpr std::size_t max_faults_told = 20;
-struct body_fault {
-  std::string pointer;
-  std::string problem;
-};
-http_response wrong_body(const std::vector<body_fault>& faults);
+// The same of the first of several places.
+http_response wrong_body(const std::vector<wire::body_fault>& faults);
 
 unsigned status_of(errc code);
 

@@ -169,6 +169,11 @@ std::optional<http_response> refused_command(const visit& v, const job_type& typ
                  "jobs of type exec run commands: this dashboard takes them only with users and \"allow_exec\": true");
 }
 
+std::optional<http_response> wrong_with(body_reader& body) {
+  if (body.faults().empty()) return std::nullopt;
+  return wrong_body(body.faults());
+}
+
 http_response json_answer(std::string body, unsigned status) {
   http_response said;
   said.status = status;

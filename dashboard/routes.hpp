@@ -9,10 +9,16 @@
 #include <vector>
 
 #include "dashboard/board.hpp"
-#include "dashboard/json.hpp"
 #include "dashboard/problem.hpp"
+#include "wire/body.hpp"
+#include "wire/json.hpp"
 
 namespace sluice::web {
+
+using wire::body_reader;
+using wire::json_done;
+using wire::json_of;
+using wire::json_page;
 
 // A request on its way through a route.
 struct visit {
@@ -58,6 +64,9 @@ found_route find_route(const http_request& request);
 
 // The refusal of a job that would run a command, where nobody may ask for one here.
 std::optional<http_response> refused_command(const visit& v, const job_type& type);
+
+// What is wrong with a body of which all keys have been asked for; nothing when all is right.
+std::optional<http_response> wrong_with(body_reader& body);
 
 http_response json_answer(std::string body, unsigned status = 200);
 // {"NAME":[...],"next":"..."} and what else is said, which begins with a comma.
@@ -113,6 +122,7 @@ http_response trigger_schedule(visit& v);
 
 http_response show_api(visit& v);
 http_response show_openapi(visit& v);
+const std::string& openapi();
 http_response show_overview(visit& v);
 http_response list_servers(visit& v);
 http_response list_locks(visit& v);

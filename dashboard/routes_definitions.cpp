@@ -7,14 +7,13 @@
 #include "core/recurring.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
-#include "dashboard/body.hpp"
-#include "dashboard/json.hpp"
-#include "dashboard/query_words.hpp"
 #include "dashboard/routes.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
-#include "throttling/definition.hpp"
 #include "throttling/status.hpp"
+#include "wire/body.hpp"
+#include "wire/json.hpp"
+#include "wire/query_words.hpp"
 
 namespace sluice::web {
 namespace {
@@ -39,7 +38,7 @@ http_response no_kind(const visit& v) {
 }
 
 http_response faults_of(const std::vector<config::fault>& all) {
-  std::vector<body_fault> faults;
+  std::vector<wire::body_fault> faults;
   faults.reserve(all.size());
   for (const auto& f : all)
     faults.push_back({f.pointer, f.problem});
@@ -111,7 +110,7 @@ result<std::vector<throttler_status>> statuses_of(visit& v, const std::vector<st
   return all;
 }
 
-config::checks checks() { return {storage::check_url, throttling::check, scheduler::check}; }
+config::checks checks() { return {storage::check_url, scheduler::check}; }
 
 }  // namespace
 
@@ -149,7 +148,7 @@ http_response set_throttler(visit& v) {
   if (!kind) return no_kind(v);
   std::lock_guard one_at_a_time(v.on.defining);
   if (auto stale = changed_meanwhile(v, show_throttler)) return *stale;
-  const auto said = config::load_throttler(*kind, v.names[1], config::json_text{v.request.body}, checks());
+  const auto said = config::load_throttler(*kind, v.names[1], config::json_text{v.request.body});
   if (!said.faults.empty()) return faults_of(said.faults);
   return changed(v, "resource", resource_of(*kind, v.names[1]), v.changing().set_throttler(said.definition), "set");
 }
@@ -185,8 +184,8 @@ http_response list_schedules(visit& v) {
   const auto limit = v.limit();
   if (!limit) return problem(limit.error());
   const auto paused = v.parameter("paused"), sort = v.parameter("sort");
-  if (!paused.empty() && paused != "true") return problem(bad_word("paused", "true", paused));
-  if (!sort.empty() && sort != "name" && sort != "next") return problem(bad_word("sort", "name or next", sort));
+  if (!paused.empty() && paused != "true") return problem(wire::bad_word("paused", "true", paused));
+  if (!sort.empty() && sort != "name" && sort != "next") return problem(wire::bad_word("sort", "name or next", sort));
   recurring_query query;
   query.name_part = v.parameter("name");
   query.queue = queue_name(v.parameter("queue"));
@@ -217,8 +216,8 @@ http_response show_schedule(visit& v) {
 http_response set_schedule(visit& v) {
   std::lock_guard one_at_a_time(v.on.defining);
   if (auto stale = changed_meanwhile(v, show_schedule)) return *stale;
-  const auto body = with_exact_args(v.request.body);
-  if (body.wrong) return *body.wrong;
+  const auto body = wire::with_exact_args(v.request.body);
+  if (!body.faults.empty()) return wrong_body(body.faults);
   auto said = config::load_recurring(v.names[0], config::json_text{body.text}, checks());
   if (!said.faults.empty()) return faults_of(said.faults);
   if (auto refused = refused_command(v, said.definition.job)) return *refused;
@@ -253,7 +252,7 @@ http_response trigger_schedule(visit& v) {
   if (!v.request.body.empty()) {
     body_reader body(v.request.body);
     wanted = job_id(body.text("id").value_or(""));
-    if (auto wrong = body.wrong()) return *wrong;
+    if (auto wrong = wrong_with(body)) return *wrong;
   }
   bool was_there = false;
   if (!wanted.empty()) {
@@ -263,7 +262,7 @@ http_response trigger_schedule(visit& v) {
   }
   const auto id = v.changing().trigger_recurring(v.names[0], wanted);
   if (!id) return problem(id.error());
-  return json_answer(json_triggered(v.names[0], *id), was_there ? 200 : 201);
+  return json_answer(wire::json_triggered(v.names[0], *id), was_there ? 200 : 201);
 }
 
 }  // namespace sluice::web

@@ -8,18 +8,19 @@
 #include "core/log.hpp"
 #include "core/pipeline.hpp"
 #include "core/text.hpp"
-#include "dashboard/body.hpp"
-#include "dashboard/json.hpp"
-#include "dashboard/new_job.hpp"
-#include "dashboard/query_words.hpp"
 #include "dashboard/routes.hpp"
 #include "storage/job_filter.hpp"
+#include "wire/body.hpp"
+#include "wire/json.hpp"
+#include "wire/new_job.hpp"
+#include "wire/query_words.hpp"
 
 namespace sluice::web {
 namespace {
 
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
+using wire::query_words;
 
 // A list goes on by itself for so long while it finds too few; then the caller goes on with `next`. What looks inside
 // of jobs costs servers as much as it takes the store, so where these are busy it gets little of the time.
@@ -107,11 +108,11 @@ constexpr action actions[] = {
 http_response changes_answer(const changed_page& all) {
   // What is not told in full stands in the log, of many alike once.
   for (const auto& [id, why] : all.failed)
-    if (told_of(why) != why.message) {
+    if (wire::told_of(why) != why.message) {
       log::warn("a change of job ", printable(id.value, 200), " failed: ", to_string(why));
       break;
     }
-  return json_answer(json_of(all, all.failed.size()));
+  return json_answer(json_of(wire::told_changes{all, all.failed.size()}));
 }
 
 http_response change_some(visit& v, const action& how, const std::vector<std::string>& words) {
@@ -179,14 +180,14 @@ std::size_t fitting(const std::vector<std::string>& told, std::size_t bytes) {
 }  // namespace
 
 http_response list_jobs(visit& v) {
-  auto query = query_of(words_of(v), "");
+  auto query = wire::query_of(words_of(v), "");
   if (!query) return problem(query.error());
   if (asks_for_hidden(v, *query)) return hidden();
   const auto limit = v.limit();
   if (!limit) return problem(limit.error());
   const auto with_args = v.parameter("with_args");
   if (!with_args.empty() && with_args != "true" && with_args != "false")
-    return problem(bad_word("with_args", "true or false", with_args));
+    return problem(wire::bad_word("with_args", "true or false", with_args));
   query->with_args = with_args != "false" && !v.on.options.hide_args;
   query->after = v.parameter("after");
   const auto until = end_of_slice(v, storage::reads_records(*query));
@@ -220,14 +221,14 @@ http_response list_jobs(visit& v) {
 
 http_response list_errors(visit& v) {
   if (v.on.options.hide_args) return hidden();
-  auto query = query_of(words_of(v), "");
+  auto query = wire::query_of(words_of(v), "");
   if (!query) return problem(query.error());
   query->state = job_state::failed;
   query->with_args = false;
   query->limit = storage::largest_page;
   query->after = v.parameter("after");
   const auto until = end_of_slice(v, true);
-  error_groups groups;
+  wire::error_groups groups;
   std::uint64_t records_read = 0;
   do {
     const auto page = v.on.store.list(*query);
@@ -246,8 +247,8 @@ http_response list_errors(visit& v) {
 
 http_response enqueue_job(visit& v) {
   body_reader body(v.request.body);
-  auto job = read_new_job(body);
-  if (auto wrong = body.wrong()) return *wrong;
+  auto job = wire::read_new_job(body);
+  if (auto wrong = wrong_with(body)) return *wrong;
   if (auto refused = refused_command(v, job.type)) return *refused;
   std::vector<new_job> one;
   one.push_back(std::move(job));
@@ -264,12 +265,12 @@ http_response enqueue_all(visit& v) {
   body_reader body(v.request.body);
   const auto texts = body.values("jobs", storage::max_all_jobs);
   if (!texts) body.fault("jobs", "must be given");
-  if (auto wrong = body.wrong()) return *wrong;
+  if (auto wrong = wrong_with(body)) return *wrong;
   std::vector<new_job> jobs;
   for (const auto& text : *texts) {
     body_reader one(text, cat("/jobs/", jobs.size()));
-    jobs.push_back(read_new_job(one));
-    if (auto wrong = one.wrong()) return *wrong;
+    jobs.push_back(wire::read_new_job(one));
+    if (auto wrong = wrong_with(one)) return *wrong;
     if (auto refused = refused_command(v, jobs.back().type)) return *refused;
   }
   const auto ids = v.changing().enqueue_all(std::move(jobs));
@@ -294,14 +295,14 @@ http_response change_jobs(visit& v) {
   const auto after = body.text("after");
   if (!ids == !filter) body.fault("ids", "or a filter must be given, and not both");
   if (filter && !expected) body.fault("expected_count", "must say how many a person has agreed to change");
-  if (auto wrong = body.wrong()) return *wrong;
+  if (auto wrong = wrong_with(body)) return *wrong;
   if (ids) return change_some(v, *how, *ids);
   body_reader words(*filter, "/filter");
-  auto query = query_of(words_of(words), "/filter/");
-  if (auto wrong = words.wrong()) return *wrong;
+  auto query = wire::query_of(words_of(words), "/filter/");
+  if (auto wrong = wrong_with(words)) return *wrong;
   if (!query) return problem(query.error());
   if (asks_for_hidden(v, *query)) return hidden();
-  if (*expected == 0) return json_answer(json_of(changed_page{}, 0));
+  if (*expected == 0) return json_answer(json_of(wire::told_changes{}));
   query->after = after.value_or("");
   return change_slice(v, *how, std::move(*query), *expected);
 }
@@ -332,9 +333,10 @@ http_response requeue_quarantined(visit& v) {
 }
 
 http_response explain_job(visit& v) {
-  const auto why = v.on.store.explain(id_of(v));
+  auto why = v.on.store.explain(id_of(v));
   if (!why) return problem(why.error());
-  return json_answer(json_of(id_of(v), *why, !v.on.options.hide_args));
+  if (v.on.options.hide_args) why->text = why->without_content;
+  return json_answer(json_of(wire::explained_job{id_of(v), std::move(*why)}));
 }
 
 http_response show_args(visit& v) { return part_of_job(v, &job::args, "args.json"); }

@@ -1,5 +1,6 @@
 // Queues, servers, and what stands beside them.
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 
@@ -8,16 +9,34 @@
 #include "core/clock.hpp"
 #include "core/no_job.hpp"
 #include "core/text.hpp"
-#include "dashboard/json.hpp"
 #include "dashboard/openapi_text.hpp"
-#include "dashboard/overview.hpp"
-#include "dashboard/query_words.hpp"
 #include "dashboard/routes.hpp"
+#include "wire/json.hpp"
+#include "wire/overview.hpp"
+#include "wire/query_words.hpp"
+#include "wire/schemas.hpp"
 
 namespace sluice::web {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr std::array<std::string_view, 3> roles{"viewer", "operator", "admin"};
+
+// What a program may count on here.
+struct api {
+  std::optional<std::string> user;
+  dashboard_role role;
+  bool changes_allowed;
+  std::string backend;
+  sluice::durability durability;
+  bool hides_args;
+};
+void show(auto& v, const api& a) {
+  v("version", std::string_view(SLUICE_VERSION))("user", a.user)("role", roles[static_cast<std::size_t>(a.role)]);
+  v("changes_allowed", a.changes_allowed)("backend", a.backend)("durability", a.durability);
+  v("hides_args", a.hides_args)("largest_page", storage::largest_page);
+}
 
 // What is known of the store, when it ever answered.
 result<snapshot::known> known_of(visit& v) {
@@ -52,16 +71,25 @@ http_response changed(visit& v, const result<void>& how, std::string_view done) 
 
 http_response show_api(visit& v) {
   const auto& options = v.on.options;
-  constexpr std::string_view roles[] = {"viewer", "operator", "admin"};
-  return json_answer(cat(
-      "{\"version\":", json_quoted(SLUICE_VERSION), ",\"user\":", v.who.name.empty() ? "null" : json_quoted(v.who.name),
-      ",\"role\":\"", options.allow_changes ? roles[static_cast<int>(v.who.role)] : roles[0],
-      "\",\"changes_allowed\":", options.allow_changes ? "true" : "false", ",\"backend\":", json_quoted(v.on.backend),
-      ",\"durability\":", json_quoted(name_of(v.on.shared_store->durability())),
-      ",\"hides_args\":", options.hide_args ? "true" : "false", ",\"largest_page\":", storage::largest_page, "}"));
+  return json_answer(json_of(api{.user = wire::unless_empty(v.who.name),
+                                 .role = options.allow_changes ? v.who.role : dashboard_role::viewer,
+                                 .changes_allowed = options.allow_changes,
+                                 .backend = v.on.backend,
+                                 .durability = v.on.shared_store->durability(),
+                                 .hides_args = options.hide_args}));
 }
 
-http_response show_openapi(visit&) { return json_answer(openapi_text); }
+const std::string& openapi() {
+  static const std::string text = [] {
+    std::string all = openapi_text;
+    constexpr std::string_view place = "\"schemas\": {";
+    all.insert(all.find(place) + place.size(), wire::schemas());
+    return all;
+  }();
+  return text;
+}
+
+http_response show_openapi(visit&) { return json_answer(openapi()); }
 
 http_response show_live(visit&) { return json_answer("{\"live\":true}"); }
 
@@ -70,7 +98,9 @@ http_response show_ready(visit& v) {
   return json_answer(is_ready ? "{\"ready\":true}" : "{\"ready\":false}", is_ready ? 200 : 503);
 }
 
-http_response show_overview(visit& v) { return json_answer(json_of(*v.on.known->look(), !v.on.options.hide_args)); }
+http_response show_overview(visit& v) {
+  return json_answer(json_of(wire::overview_of(*v.on.known->look(), !v.on.options.hide_args)));
+}
 
 http_response list_servers(visit& v) {
   const auto known = known_of(v);
@@ -105,18 +135,18 @@ http_response resume_queue(visit& v) { return changed(v, v.changing().resume(que
 
 http_response show_totals(visit& v) {
   const auto by = v.parameter("by"), queue = v.parameter("queue");
-  if (!by.empty() && by != "hour" && by != "minute") return problem(bad_word("by", "hour or minute", by));
+  if (!by.empty() && by != "hour" && by != "minute") return problem(wire::bad_word("by", "hour or minute", by));
   totals_query query;
   query.step = by == "minute" ? totals_step::minute : totals_step::hour;
   if (!queue.empty()) query.queue = queue_name(queue);
   query.from = system_clock().now() - (query.step == totals_step::hour ? 24h : 1h);
   for (const auto& [name, into] : {std::pair("since", &query.from), std::pair("until", &query.to)}) {
     const auto text = v.parameter(name);
-    if (!text.empty() && !(*into = parse_since(text))) return problem(bad_since(name, text));
+    if (!text.empty() && !(*into = wire::parse_since(text))) return problem(wire::bad_since(name, text));
   }
   const auto got = v.on.store.totals(query);
   if (!got) return problem(got.error());
-  return json_page_answer("totals", json_lines(queue, *got), {});
+  return json_page_answer("totals", wire::json_lines(queue, *got), {});
 }
 
 http_response list_locks(visit& v) {

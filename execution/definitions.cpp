@@ -8,7 +8,6 @@
 #include "core/log.hpp"
 #include "core/queues.hpp"
 #include "core/throttlers.hpp"
-#include "throttling/definition.hpp"
 
 namespace sluice::execution {
 namespace {
@@ -34,8 +33,6 @@ result<std::vector<recurring>> completed(std::vector<recurring> all, const serve
 }  // namespace
 
 result<void> store_definitions(const server_options& options, const scheduler::asker& ask) {
-  for (const auto& definition : options.throttlers)
-    if (const auto fine = throttling::check(definition); !fine) return fine.error();
   for (const auto& definition : options.throttlers) {
     auto stored = storage::to_define(definition);
     stored.config = stored.text;

@@ -14,8 +14,6 @@ using namespace std::chrono_literals;
 
 constexpr duration minute = 1min;
 
-error bad(std::string what) { return {errc::invalid_argument, std::move(what)}; }
-
 // Names that differ by little must not stand close together.
 std::uint64_t mixed(std::uint64_t h) {
   h ^= h >> 33;
@@ -27,17 +25,17 @@ std::uint64_t mixed(std::uint64_t h) {
 
 result<void> check_timing(const recurring& r) {
   if (r.cron.empty() == (r.every == duration::zero()))
-    return bad("cron or every must be given, and not both: cron \"*/10 * * * *\", or every \"90s\"");
+    return invalid("cron or every must be given, and not both: cron \"*/10 * * * *\", or every \"90s\"");
   if (r.cron.empty()) {
     if (!ranges::recurring_every.contains(r.every) || r.every % 1ms != duration::zero())
-      return bad("every must be 1 s to 366 days, in whole milliseconds");
-    if (r.zone != "UTC") return bad("zone has no effect with every; remove it");
+      return invalid("every must be 1 s to 366 days, in whole milliseconds");
+    if (r.zone != "UTC") return invalid("zone has no effect with every; remove it");
     return {};
   }
   const auto all = recurrence::of(r, std::nullopt);
   if (!all) return all.error();
   if (r.stagger == stagger_rule::even && span_of(r) == duration::zero())
-    return bad("stagger is \"even\", but the cron expression has seconds and says itself when it runs; remove one");
+    return invalid("stagger is \"even\", but the cron expression has seconds and says itself when it runs; remove one");
   return {};
 }
 
@@ -45,26 +43,25 @@ result<void> check_timing(const recurring& r) {
 
 result<void> check(const recurring& r) {
   if (!valid_schedule_name(r.name))
-    return bad(cat("the name '", printable(r.name, 60), "' must be 1 to 150 characters of A-Z a-z 0-9 _ . : -"));
-  if (r.job.empty()) return bad("job must be given: the type of its jobs");
-  if (!valid_name(r.job.value))
-    return bad(cat("job '", printable(r.job.value, 60), "' must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
-  if (!r.queue.empty() && !valid_name(r.queue.value))
-    return bad(cat("queue '", printable(r.queue.value, 60), "' must be 1 to 200 characters of A-Z a-z 0-9 _ . : -"));
+    return invalid(cat("the name '", printable(r.name, 60), "' must be 1 to 150 characters of A-Z a-z 0-9 _ . : -"));
+  if (r.job.empty()) return invalid("job must be given: the type of its jobs");
+  if (auto fine = check_name("job", r.job.value); !fine) return fine;
+  if (!r.queue.empty())
+    if (auto fine = check_name("queue", r.queue.value); !fine) return fine;
   if (r.args.size() > max_recurring_args_bytes)
     return error{errc::too_large, cat("args have ", r.args.size(), " bytes; at most ", max_recurring_args_bytes,
                                       " of a schedule's are stored")};
-  if (auto json = check_json(r.args, max_json_depth); !json) return bad("args: " + json.error().message);
+  if (auto json = check_json(r.args, max_json_depth); !json) return invalid("args: " + json.error().message);
   if (const auto first = r.args.find_first_not_of(" \t\r\n"); r.args[first] != '{')
-    return bad("args must be a JSON object");
+    return invalid("args must be a JSON object");
   auto headers = r.headers;
   for (const auto* own : {recurring_header, occurrence_header}) {
     if (headers.contains(own))
-      return bad(cat("header '", own, "' is Sluice's own: it says of which schedule a job is"));
+      return invalid(cat("header '", own, "' is Sluice's own: it says of which schedule a job is"));
     headers[own] = r.name;
   }
   if (const auto fine = check_headers(headers); !fine) return fine.error();
-  if (!ranges::catch_up_max.contains(r.catch_up_max)) return bad("catch_up_max must be 1 to 1000");
+  if (!ranges::catch_up_max.contains(r.catch_up_max)) return invalid("catch_up_max must be 1 to 1000");
   return check_timing(r);
 }
 
@@ -103,7 +100,7 @@ duration middle_of_largest_gap(const std::vector<storage::schedule_place>& taken
 result<recurrence> recurrence::of(const recurring& r, const std::optional<storage::schedule_place>& place) {
   recurrence all;
   if (r.cron.empty()) {
-    if (r.every <= duration::zero()) return bad("there is neither cron nor every");
+    if (r.every <= duration::zero()) return invalid("there is neither cron nor every");
     all.every_ = r.every;
   } else {
     auto parsed = cron::parse(r.cron, r.name);

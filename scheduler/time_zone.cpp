@@ -91,15 +91,8 @@ kept_zones& kept() {
   return all;
 }
 
-std::string lower(std::string_view text) {
-  std::string all(text);
-  std::transform(all.begin(), all.end(), all.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return all;
-}
-
 // The last part: "london" of "Europe/London".
-std::string place(std::string_view name) { return lower(name.substr(name.rfind('/') + 1)); }
+std::string place(std::string_view name) { return lowered(name.substr(name.rfind('/') + 1)); }
 
 // At most three: the name in another case, then places of that name, then what is near.
 std::vector<std::string> near_to(std::string_view name, const std::vector<std::string>& known) {
@@ -107,10 +100,10 @@ std::vector<std::string> near_to(std::string_view name, const std::vector<std::s
   const auto take = [&](const std::string& zone) {
     if (found.size() < 3 && std::find(found.begin(), found.end(), zone) == found.end()) found.push_back(zone);
   };
-  const auto same_name = lower(name);
+  const auto same_name = lowered(name);
   const auto same_place = place(name);
   for (const auto& zone : known)
-    if (lower(zone) == same_name) take(zone);
+    if (lowered(zone) == same_name) take(zone);
   for (const auto& zone : known)
     if (place(zone) == same_place) take(zone);
   if (const auto meant = nearest(name, known)) take(*meant);

@@ -139,7 +139,7 @@ void describe(auto& v, described<define_request> auto& r) {
   v("resource", r.resource)("text", r.text)("permits", r.permits)("config", r.config);
 }
 inline constexpr std::uint64_t unlimited_permits = std::uint64_t{1} << 52;
-// As the store knows it. What the definition says is checked before, by throttling/definition.hpp.
+// As the store knows it. What the definition says is checked before, by core/throttler_rules.cpp.
 define_request to_define(const throttler& definition);
 struct define_answer {
   enum class how : std::uint8_t { unchanged, added, changed } what = how::unchanged;

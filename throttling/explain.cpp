@@ -35,14 +35,19 @@ std::string why_of(const std::string& reason) {
   return at == std::string::npos ? std::string() : reason.substr(at + 2);
 }
 
-std::string with_why(const std::string& text, const std::string& why) {
-  return why.empty() ? text : cat(text, ": ", why);
+void tell(explanation& e, const std::string& text) {
+  e.text += text;
+  e.without_content += text;
+}
+void tell_why(explanation& e, const std::string& why) {
+  if (!why.empty()) e.text += cat(": ", why);
 }
 
 explanation of_final(const job& about) {
   explanation e{final_};
   const std::string state(name_of(about.state));
-  e.text = with_why("is " + state, about.reason.starts_with(state + ": ") ? why_of(about.reason) : about.reason);
+  tell(e, "is " + state);
+  tell_why(e, about.reason.starts_with(state + ": ") ? why_of(about.reason) : about.reason);
   e.when = about.finished_at;
   return e;
 }
@@ -72,12 +77,13 @@ explanation of_scheduled(const storage::explain_answer& seen, time_point now) {
   if (last.end == run_end::deferred) {
     e.reason = deferred;
     e.resource = last.throttler;
-    e.text = e.resource.empty() ? with_why("was deferred and is asked again at " + at, why)
-                                : cat("was deferred by ", e.resource, " and is asked again at ", at);
+    tell(e, cat("was deferred ", e.resource.empty() ? "" : cat("by ", e.resource, ' '), "and is asked again at ", at));
+    if (e.resource.empty()) tell_why(e, why);
     return e;
   }
   e.reason = retry;
-  e.text = with_why(cat(last.failure ? cat("retry ", seen.failures) : std::string("again"), " at ", at), why);
+  tell(e, cat(last.failure ? cat("retry ", seen.failures) : std::string("again"), " at ", at));
+  tell_why(e, why);
   return e;
 }
 
@@ -183,16 +189,17 @@ explanation of_state(const storage::explain_answer& seen, time_point now) {
 
 explanation explain(const storage::explain_answer& seen, time_point now) {
   auto e = of_state(seen, now);
+  if (e.without_content.empty()) e.without_content = e.text;
   if (!seen.cancelled_group.empty())
-    e.text += cat("; its group ", seen.cancelled_group.value, " was cancelled, so it will not run, and is deleted");
+    tell(e, cat("; its group ", seen.cancelled_group.value, " was cancelled, so it will not run, and is deleted"));
   if (seen.start_by)
-    e.text += cat(*seen.start_by > now ? "; it is deleted unless it starts by "
-                                       : "; it will not run, and is deleted: it was to start by ",
-                  format_time(*seen.start_by));
+    tell(e, cat(*seen.start_by > now ? "; it is deleted unless it starts by "
+                                     : "; it will not run, and is deleted: it was to start by ",
+                format_time(*seen.start_by)));
   if (seen.finish_by)
-    e.text += cat(*seen.finish_by > now ? "; it has failed unless it is over by "
-                                        : "; it will not run, and has failed: it was to be over by ",
-                  format_time(*seen.finish_by));
+    tell(e, cat(*seen.finish_by > now ? "; it has failed unless it is over by "
+                                      : "; it will not run, and has failed: it was to be over by ",
+                format_time(*seen.finish_by)));
   return e;
 }
 

@@ -3,9 +3,9 @@
 #include <map>
 
 #include "core/no_job.hpp"
+#include "core/ranges.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
-#include "throttling/definition.hpp"
 #include "throttling/explain.hpp"
 #include "throttling/status.hpp"
 

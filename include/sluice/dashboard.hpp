@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <sluice/client.hpp>
@@ -25,6 +26,17 @@ public:
   /// address, a file of a secret).
   static result<dashboard> start(client_options store, dashboard_options options,
                                  std::function<bool()> is_ready = nullptr);
+  /// What is wrong with options by themselves, before a secret is read or an address taken; `key` as in a
+  /// configuration: "listen", "users/ann".
+  struct option_fault {
+    std::string key;
+    std::string problem;
+  };
+  static std::optional<option_fault> fault_of(const dashboard_options& options);
+  /// Whether one could start now: takes the address and reads the secrets, and lets go of both. Errors as of `start`,
+  /// but for those of the store.
+  static result<void> can_start(const dashboard_options& options);
+
   /// Takes no more requests, answers those that are under way, and ends within some seconds.
   ~dashboard();
   dashboard(dashboard&&) noexcept;

@@ -37,6 +37,7 @@ struct explanation {
   std::optional<time_point> when{};  ///< When that ends, if it is known; running: since when; final: since when.
   std::uint64_t before = 0;          ///< Jobs of its line that go first; 10,001: more than 10,000.
   std::vector<job_id> holders{};     ///< The first who have what it waits for, or that it runs after.
+  std::string without_content{};     ///< `text` without what the job, or who changed it, said.
 };
 
 }  // namespace sluice

@@ -14,10 +14,10 @@ namespace {
 // Asks, and has the answer read into an `Answer` of its own before `then` is given it. What is no answer has perhaps
 // changed something, and is never taken for one.
 template <class Answer>
-void send(steps& x, call c, answer& into, auto then) {
+void send(steps& x, call&& c, answer& into, auto then) {
   x.send(
       std::move(c),
-      [&x, &into, then](const item& reply) {
+      [&x, &into, then = std::move(then)](const item& reply) {
         const auto told = unpacked(reply.text());
         Answer its;
         std::string hint;

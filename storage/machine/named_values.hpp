@@ -16,6 +16,7 @@
 
 #include "core/clock.hpp"
 #include "core/describe.hpp"
+#include "core/field.hpp"
 #include "core/job_state.hpp"
 #include "core/text.hpp"
 
@@ -24,25 +25,9 @@ namespace sluice::storage::machine {
 using nlohmann::json;
 
 template <class T>
-inline constexpr bool is_optional = false;
-template <class T>
-inline constexpr bool is_optional<std::optional<T>> = true;
-template <class T>
-concept is_list = requires(T& all) {
-  all.emplace_back();
-}
-&&!std::same_as<T, std::string>;
-template <class T>
 concept is_pair = requires(T& both) {
   both.first, both.second;
 };
-// A name, or a fence.
-template <class T>
-concept has_one_value = requires(T& one) {
-  one.value;
-}
-&&!is_optional<T>;
-
 // A whole number of the rules, which hold large ones as texts: of what is none, 0.
 template <class N>
 N whole_number(const json& from) {
@@ -82,7 +67,7 @@ class writer {
 public:
   // What is not there has no name.
   template <class T>
-  writer& operator()(const char* name, const T& value) {
+  writer& operator()(const char* name, const T& value, const field& = {}) {
     if constexpr (is_optional<T>) {
       if (value) all_[name] = written(*value);
     } else {
@@ -129,7 +114,7 @@ public:
 
   // What has no name, or is none, keeps what it has.
   template <class T>
-  reader_by_name& operator()(const char* name, T& value) {
+  reader_by_name& operator()(const char* name, T& value, const field& = {}) {
     if (const auto found = from_.find(name); found != from_.end()) read_value(*found, value);
     return *this;
   }

@@ -76,7 +76,7 @@ TEST_CASE("a wrong length of time is a fault that tells the range") {
 
 TEST_CASE("each broken file tells where and what") {
   const std::vector<broken> files{
-      {"empty queue name", R"({"queues": {"": {}}})", {{"/queues/", "empty name"}}},
+      {"empty queue name", R"({"queues": {"": {}}})", {{"/queues/", "1 to 200 characters"}}},
       {"bad queue name", R"({"queues": {"a b/c": {}}})", {{"/queues/a b~1c", "pattern with *"}}},
       {"long queue name",
        R"({"queues": {")" + std::string(201, 'q') + R"(": {}}})",
@@ -108,11 +108,11 @@ TEST_CASE("each broken file tells where and what") {
       {"retry as a number", R"({"retry": 3})", {{"/retry", "must be an object"}}},
       {"too few bytes", R"({"retention": {"bytes": 1000}})", {{"/retention/bytes", "from 1000000 to"}}},
       {"empty retention", R"({"retention": {"failed": {}}})", {{"/retention/failed/", "must say"}}},
-      {"job type", R"({"jobs": {"a b": {}}})", {{"/jobs/a b", "job type"}}},
-      {"empty job type", R"({"jobs": {"": {}}})", {{"/jobs/", "empty name"}}},
+      {"job type", R"({"jobs": {"a b": {}}})", {{"/jobs/a b", "1 to 200 characters"}}},
+      {"empty job type", R"({"jobs": {"": {}}})", {{"/jobs/", "1 to 200 characters"}}},
       {"a pattern as the queue of a type",
        R"({"jobs": {"t": {"queue": "a-*"}}})",
-       {{"/jobs/t/queue", "must be a name"}}},
+       {{"/jobs/t/queue", "1 to 200 characters"}}},
       {"unknown key", R"({"leese": "30s"})", {{"/leese", "did you mean 'lease'"}}},
       {"unknown key in a queue", in_default(R"("worker": 2)"), {{"/queues/default/worker", "did you mean 'workers'"}}},
       {"unknown key like no other", in_default(R"("colour": 2)"), {{"/queues/default/colour", "known here: workers"}}},
@@ -272,23 +272,11 @@ TEST_CASE("each broken throttler tells where and what") {
     check(file);
 }
 
-TEST_CASE("a definition without faults of its own is shown to the check of definitions, and only such a one") {
-  std::vector<std::string> shown;
-  const auto got = config::load({R"({"throttlers": {"bad": {"kind": "semaphore", "limit": 0},
-                                                    "fine": {"kind": "semaphore", "limit": 1},
-                                                    "odd/": {"kind": "semaphore"}}})",
-                                 {},
-                                 {}},
-                                {storage::check_url, [&](const throttler& t) -> result<void> {
-                                   shown.push_back(t.name);
-                                   if (t.limit > 0) return {};
-                                   return error{errc::invalid_argument, "needs a limit"};
-                                 }});
-  CHECK(shown == std::vector<std::string>{"fine", "odd/"});
-  REQUIRE(got.faults.size() == 2);
-  CHECK(got.faults[0].pointer == "/throttlers/bad/limit");
-  CHECK(got.faults[1].pointer == "/throttlers/odd~1");
-  CHECK(got.faults[1].problem == "needs a limit");
+TEST_CASE("a definition whose values are fine one by one is told when they make no sense together") {
+  check({"together",
+         R"({"throttlers": {"bad": {"kind": "semaphore", "limit": 0}, "fine": {"kind": "semaphore", "limit": 1},
+                            "odd/": {"kind": "semaphore"}}})",
+         {{"/throttlers/bad/limit", whole_number}, {"/throttlers/odd~1", "limit must be given"}}});
 }
 
 TEST_CASE("all faults of a file are told at once") {
@@ -303,13 +291,13 @@ TEST_CASE("all faults of a file are told at once") {
           {"/max_losses", "1 to 100"},
           {"/allow_exec", "true or false"},
           {"/grace", "a time from"},
-          {"/queues/", "empty name"},
+          {"/queues/", "1 to 200 characters"},
           {"/queues//workers", whole_number},
           {"/queues/b/workers", whole_number},
           {"/queues/b/prefetch", "0 to 1000"},
           {"/queues/b/x", "not known"},
           {"/queues/c", "must be an object"},
-          {"/jobs/t/queue", "empty name"},
+          {"/jobs/t/queue", "1 to 200 characters"},
           {"/jobs/t/timeout", "a time from"},
           {"/throttlers/a/limit", "a mutex"},
           {"/recurring/r/job", "must be"}}});
@@ -325,7 +313,7 @@ TEST_CASE("every fault of a dashboard is told at its place") {
           {"/dashboard/proxies", "list of texts"},
           {"/dashboard/users/anna/role", "viewer"},
           {"/dashboard/users/anna/secret_variable", "give one of them"},
-          {"/dashboard/users/a b", "must be a name"}}});
+          {"/dashboard/users/a b", "1 to 200 characters"}}});
   check({"no users", R"({"dashboard": {"users": {}}})", {{"/dashboard/users", "must be an object by name"}}});
 }
 

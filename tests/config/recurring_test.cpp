@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 namespace {
 
 config::loaded load(const std::string& text) {
-  return config::load({text, {}, {}}, {storage::check_url, {}, scheduler::check});
+  return config::load({text, {}, {}}, {storage::check_url, scheduler::check});
 }
 
 std::string faults(const std::string& schedule) {
@@ -56,7 +56,7 @@ TEST_CASE("the args of a schedule keep their numbers and the order of their keys
       "{\"n\":12345678901234567890123,\"m\":1.50,\"b\":[1e2,-3,{\"a\":\"\u00e9\\\"\\n\"}],\"a\":{}}";
   const std::string spaced =
       R"({ "n": 12345678901234567890123, "m" : 1.50, "b": [ 1e2, -3, {"a": "\u00e9\"\n"} ], "a": { } })";
-  const config::checks checks{storage::check_url, {}, scheduler::check};
+  const config::checks checks{storage::check_url, scheduler::check};
   const auto file = R"({"jobs": {}, "recurring": {"r": {"job": "t", "every": "1m", "args": )" + spaced + "}}}";
   CHECK(load(file).options.recurring.at(0).args == kept);
   CHECK(config::load_recurring("r", {"job=t", "every=1m", "args=" + spaced}, checks).definition.args == kept);
@@ -109,7 +109,7 @@ TEST_CASE("the faults of a schedule are told with their places") {
 
 TEST_CASE("a schedule in words is the one of a file") {
   const auto said = [](const std::vector<std::string>& words) {
-    return config::load_recurring("r", words, {storage::check_url, {}, scheduler::check});
+    return config::load_recurring("r", words, {storage::check_url, scheduler::check});
   };
   const auto got = said({"job=t", "cron=0 3 * * *", "zone=Europe/London", R"(args={"a": 1})", "stagger=false"});
   INFO(test::shown(got.faults));

@@ -1,5 +1,4 @@
 #include "config/loading.hpp"
-#include "throttling/definition.hpp"
 
 using namespace sluice;
 using namespace std::chrono_literals;
@@ -7,7 +6,7 @@ using namespace std::chrono_literals;
 namespace {
 
 config::loaded_throttler said(throttler_kind kind, const std::vector<std::string>& words) {
-  return config::load_throttler(kind, "It", words, {storage::check_url, throttling::check});
+  return config::load_throttler(kind, "It", words);
 }
 
 std::string faults(throttler_kind kind, const std::vector<std::string>& words) {

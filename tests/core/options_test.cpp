@@ -32,8 +32,8 @@ TEST_CASE("an option that is out of its range is named, wherever it stands") {
       {"retry.attempts", [](auto& o) { o.retry.attempts = 1001; }},
       {"server_name", [](auto& o) { o.server_name = "two words"; }},
       {"queues", [](auto& o) { o.queues.clear(); }},
-      {"no queue name", [](auto& o) { o.queues["a b"] = {}; }},
-      {"no queue name", [](auto& o) { o.queues[""] = {}; }},
+      {"queue 'a b' must be 1 to 200 characters", [](auto& o) { o.queues["a b"] = {}; }},
+      {"queue '' must be 1 to 200 characters", [](auto& o) { o.queues[""] = {}; }},
       {"queue x: workers", [](auto& o) { o.queues["x"].workers = 1001; }},
       {"queue x: prefetch", [](auto& o) { o.queues["x"].prefetch = 1001; }},
       {"queue x: retry.jitter", [](auto& o) { o.queues["x"].retry.jitter = 1.5; }},
@@ -54,43 +54,43 @@ TEST_CASE("an option that is out of its range is named, wherever it stands") {
          o.jobs["mail"].throttle = {"banana:a"};
        }},
       {"jobs.mail.throttle[0] only a mutex", [](auto& o) { o.jobs["mail"].throttle = {"semaphore:{a}"}; }},
-      {"throttler '' must have a name",
+      {"semaphore '': name must have 1 to 100 bytes",
        [](auto& o) {
          o.throttlers.push_back({throttler_kind::semaphore, ""});
        }},
-      {"throttler 'a\\x0ab'",
+      {"semaphore 'a\\x0ab'",
        [](auto& o) {
          o.throttlers.push_back({throttler_kind::semaphore, "a\nb"});
        }},
-      {"throttler a: limit",
+      {"semaphore 'a': limit",
        [](auto& o) {
          o.throttlers = {{throttler_kind::semaphore, "a", 1'000'000'001}};
        }},
-      {"throttler a: interval",
+      {"fixed window 'a': interval",
        [](auto& o) {
          o.throttlers = {{throttler_kind::fixed_window, "a", 1, 999ms}};
        }},
-      {"throttler a: interval",
+      {"fixed window 'a': interval",
        [](auto& o) {
          o.throttlers = {{throttler_kind::fixed_window, "a", 1, -1s}};
        }},
-      {"throttler a: buckets",
+      {"sliding window 'a': buckets",
        [](auto& o) {
          o.throttlers = {{throttler_kind::sliding_window, "a", 1, 1h, 1001}};
        }},
-      {"throttler a: key",
+      {"dynamic window 'a': key",
        [](auto& o) {
          o.throttlers = {{throttler_kind::dynamic_window, "a", 1, 1h, 1, false, "{"}};
        }},
-      {"throttler a: limit is nothing that a mutex has",
+      {"mutex 'a': limit is nothing that a mutex has",
        [](auto& o) {
          o.throttlers = {{throttler_kind::mutex, "a", 1}};
        }},
-      {"throttler a: interval is nothing",
+      {"semaphore 'a': interval is nothing",
        [](auto& o) {
          o.throttlers = {{throttler_kind::semaphore, "a", 1, 1h}};
        }},
-      {"throttler a: compatible is nothing",
+      {"fixed window 'a': compatible is nothing",
        [](auto& o) {
          o.throttlers = {{throttler_kind::fixed_window, "a", 1, 1h, 0, true}};
        }},
@@ -123,7 +123,7 @@ TEST_CASE("all options that are out of their ranges are told, a line each") {
   const auto& all = checked.error().message;
   for (const auto* fault : {"lease must", "\nmax_losses must", "\nretry.jitter must", "\nqueue x: workers must",
                             "\nqueue x: prefetch must", "\njobs.mail.throttle[0] must", "\njobs.mail.throttle[1] only",
-                            "\nthrottler a: limit is nothing", "\nthrottler '' must"}) {
+                            "\nmutex 'a': limit is nothing", "\nsemaphore '': name must"}) {
     INFO(fault << " in\n" << all);
     CHECK(all.find(fault) != std::string::npos);
   }

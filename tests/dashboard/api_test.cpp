@@ -9,12 +9,12 @@
 
 #include "core/text.hpp"
 #include "dashboard/dashboard_world.hpp"
-#include "dashboard/json.hpp"
-#include "dashboard/overview.hpp"
 #include "storage/raw_store.hpp"
 #include "support/catch.hpp"
 #include "support/process.hpp"
 #include "support/redis_server.hpp"
+#include "wire/json.hpp"
+#include "wire/overview.hpp"
 
 namespace sluice::test {
 namespace {
@@ -214,7 +214,7 @@ TEST_CASE("kinds of errors have no numbers, one line and few bytes") {
     failed.reason = "failed: nothing was said";
     failed.history.emplace_back().fence.value = 1;
     failed.history.back().error = error;
-    return web::kind_of_error(failed);
+    return wire::kind_of_error(failed);
   };
   CHECK(kind("12 of 3.50 at x86") == "# of #.# at x#");
   CHECK(kind("  \n first\r\nsecond") == "first");
@@ -624,13 +624,13 @@ TEST_CASE("a dashboard that hides arguments tells them nowhere") {
   CHECK(w.ask("GET", "/api/v1/jobs?match=card%3D4111-1111").status == 403);
   CHECK(w.ask("GET", "/api/v1/errors").status == 403);
 
-  web::known_store known;
+  wire::known_store known;
   known.schedules.push_back({});
   known.schedules.back().name = "paid";
   known.schedules.back().problem = "refused: card " + secret;
-  CHECK(web::json_of(known).find(secret) != std::string::npos);
-  CHECK(web::json_of(known, false).find(secret) == std::string::npos);
-  CHECK(web::json_of(known.schedules.back(), false).find(secret) == std::string::npos);
+  CHECK(wire::json_of(wire::overview_of(known)).find(secret) != std::string::npos);
+  CHECK(wire::json_of(wire::overview_of(known, false)).find(secret) == std::string::npos);
+  CHECK(wire::json_of(known.schedules.back(), false).find(secret) == std::string::npos);
 }
 
 TEST_CASE("a schedule whose arguments are hidden keeps them when it is said again without any") {
@@ -705,7 +705,7 @@ TEST_CASE("what failed is told without paths, SQL, stacks or addresses, alone an
   }
   const error wrong{errc::invalid_argument, "cannot ask redis://:hunter22@10.0.0.1"};
   some.failed.emplace_back(job_id("a"), wrong);
-  const auto told = web::json_of(some, some.failed.size());
+  const auto told = wire::json_of(wire::told_changes{some, some.failed.size()});
   const auto alone = web::problem(wrong).body;
   CHECK(alone.find("cannot ask redis://") != std::string::npos);
   for (const auto* part : {"hunter22", "SELECT", "/var/lib", "0x7f"}) {
@@ -805,7 +805,7 @@ TEST_CASE("queues, servers and throttlers are told page by page, each once") {
   REQUIRE(all);
   const auto told = w.ask("GET", "/api/v1/throttlers?limit=200").body;
   for (const auto& t : *all)
-    CHECK(told.find(web::json_of(t)) != std::string::npos);
+    CHECK(told.find(wire::json_of(t)) != std::string::npos);
   CHECK(w.get("/api/v1/servers?limit=1").at("next") == "");
 }
 

@@ -32,7 +32,7 @@ public:
                             std::move(options),
                             std::move(*access),
                             *shared_store,
-                            std::make_unique<web::snapshot>(*shared_store),
+                            std::make_unique<sluice::snapshot>(*shared_store),
                             {},
                             "sqlite",
                             web::shared_reads(1'000'000'000)});

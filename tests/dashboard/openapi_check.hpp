@@ -1,7 +1,6 @@
-// Whether an answer fits what openapi.json says of it: as much of JSON Schema as that text uses.
+// Whether an answer fits what the OpenAPI text says of it: as much of JSON Schema as that text uses.
 #pragma once
 
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -9,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "dashboard/routes.hpp"
-#include "support/places.hpp"
 
 namespace sluice::test {
 
@@ -22,12 +20,17 @@ public:
     return one;
   }
   const json& text() const { return text_; }
+  // What a part refers to, or the part itself.
+  const json& resolved(const json& part) const {
+    if (!part.contains("$ref")) return part;
+    return text_.at(json::json_pointer(part.at("$ref").get<std::string>().substr(1)));
+  }
 
   // What is wrong with it; empty: nothing is.
   std::string fault_of(const web::http_request& asked, const web::http_response& said) const {
     const auto found = web::find_route(asked);
     const auto& problem = text_.at("components").at("schemas").at("Problem");
-    const auto& error = text_.at("paths").begin().value().at("get").at("responses").at("default");
+    const auto& error = text_.at("components").at("responses").at("Problem");
     const json* responses = nullptr;
     if (found.way && found.way->is_for_people && said.status == 200) return {};
     if (found.way && !found.way->is_for_people) {
@@ -39,7 +42,7 @@ public:
     }
     if (said.status == 304) return said.body.empty() ? "" : "a body with 304";
     const auto status = std::to_string(said.status);
-    const auto& response = responses && responses->contains(status) ? responses->at(status) : error;
+    const auto& response = responses && responses->contains(status) ? resolved(responses->at(status)) : error;
     const auto type = said.type.substr(0, said.type.find(';'));
     if (!response.at("content").contains(type)) return status + " is not told as " + type;
     if (type == "text/plain" || type == "application/octet-stream") return {};
@@ -49,15 +52,7 @@ public:
   }
 
 private:
-  openapi_check() {
-    std::ifstream file(source_path("dashboard/openapi.json"));
-    text_ = json::parse(file);
-  }
-
-  const json& resolved(const json& schema) const {
-    if (!schema.contains("$ref")) return schema;
-    return text_.at(json::json_pointer(schema.at("$ref").get<std::string>().substr(1)));
-  }
+  openapi_check() : text_(json::parse(web::openapi())) {}
 
   static bool is_a(const std::string& type, const json& value) {
     if (type == "integer") return value.is_number_integer();

@@ -75,6 +75,19 @@ void says(const storage::explain_answer& s, explain_reason reason, const std::st
 
 }  // namespace
 
+TEST_CASE("the sentence without content lacks what the job or who changed it said, and nothing else") {
+  auto again = scheduled(run_end::failed, "card 4711: refused; call me", 2);
+  again.finish_by = later + 1h;
+  const auto e = explain(again, now);
+  const auto end = "; it has failed unless it is over by " + format_time(later + 1h);
+  CHECK(e.text == "retry 2 at " + later_text + ": card 4711: refused; call me" + end);
+  CHECK(e.without_content == "retry 2 at " + later_text + end);
+  CHECK(explain(ended(job_state::failed, "failed: card 4711"), now).without_content == "is failed");
+  CHECK(explain(ended(job_state::failed, "card 4711"), now).without_content == "is failed");
+  const auto waits = explain(throttled("semaphore:a: b", 0), now);
+  CHECK(waits.without_content == waits.text);
+}
+
 TEST_CASE("each reason of an explanation is one word") {
   std::set<std::string> words;
   for (int i = 0; i < 13; ++i)

@@ -32,6 +32,13 @@ TEST_CASE("every include of the tree points down") {
   }
 }
 
+TEST_CASE("the command line knows nothing of the dashboard but its public header") {
+  for (const auto& i : tree()) {
+    CAPTURE(i.file, i.target);
+    CHECK_FALSE((i.file.starts_with("cli/") && i.target.starts_with("dashboard/")));
+  }
+}
+
 TEST_CASE("every quoted include of the tree is a file under the root") {
   const std::filesystem::path root = sluice::test::source_path();
   for (const auto& i : tree()) {
@@ -84,6 +91,9 @@ TEST_CASE("a room may not include what is above or beside it") {
   CHECK(allowed("tests/samples/a.cpp", "samples/b/c.hpp"));
   CHECK_FALSE(allowed("tests/actors/a.cpp", "samples/b/c.hpp"));
   CHECK_FALSE(allowed("dashboard/a.cpp", "cli/b.hpp"));
+  CHECK_FALSE(allowed("wire/a.cpp", "client/b.hpp"));
+  CHECK_FALSE(allowed("wire/a.cpp", "dashboard/b.hpp"));
+  CHECK(allowed("client/a.cpp", "wire/b.hpp"));
 }
 
 TEST_CASE("what the stores share knows none of them, and none knows another") {

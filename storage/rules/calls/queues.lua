@@ -30,7 +30,7 @@ function by_name.queues(step, asked)
       unknown[#unknown + 1] = {queue = queue, jobs = ready - others, types = #types, most = most}
     end
     local its = {queue = queue, paused = call('SISMEMBER', step.keys.paused, queue), enqueued = ready,
-                 oldest_ready = oldest and oldest > 0 and oldest < base.longest and math.floor(oldest) or nil}
+                 oldest_ready_at = oldest and oldest > 0 and oldest < base.longest and math.floor(oldest) or nil}
     for _, kind in ipairs(counted) do its[kind] = call('ZCARD', places.line(step, kind, queue)) end
     told[#told + 1] = its
   end

@@ -1,4 +1,4 @@
-#include "throttling/definition.hpp"
+#include "core/ranges.hpp"
 #include "support/catch.hpp"
 #include "throttling/support.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 throttler made(throttler_kind kind) { return {.kind = kind, .name = "mail"}; }
 
 std::string fault(const throttler& t) {
-  const auto checked = throttling::check(t);
+  const auto checked = check(t);
   if (checked) return "";
   CHECK(checked.error().code == errc::invalid_argument);
   return checked.error().message;
@@ -115,10 +115,10 @@ TEST_CASE("what a kind of throttler does not use is refused by its name") {
       CAPTURE(letter, field);
       auto t = plain;
       set(t);
-      const auto refused = fault(t).find(std::string(field) + " does not belong to a ") != std::string::npos;
+      const auto refused = fault(t).find(std::string(field) + " is nothing that a ") != std::string::npos;
       CHECK(refused == (used_by.find(letter) == std::string_view::npos));
     }
   auto t = semaphore(4);
   t.interval = 1h;
-  CHECK_THAT(fault(t), Equals("semaphore 'mail': interval does not belong to a semaphore; leave it out"));
+  CHECK_THAT(fault(t), Equals("semaphore 'mail': interval is nothing that a semaphore has; remove it"));
 }

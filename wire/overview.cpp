@@ -1,4 +1,4 @@
-#include "dashboard/overview.hpp"
+#include "wire/overview.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include "core/text.hpp"
 #include "storage/messages.hpp"
 
-namespace sluice::web {
+namespace sluice::wire {
 namespace {
 
 std::string jobs(std::uint64_t n) { return cat(n, n == 1 ? " job" : " jobs"); }
@@ -128,34 +128,16 @@ std::vector<trouble> troubles_of(const known_store& known, bool with_content) {
   return all;
 }
 
-std::string json_of(const known_store& known, bool with_content) {
-  queue_counts sum;
-  for (const auto& q : known.queues) {
-    sum.enqueued += q.enqueued;
-    sum.scheduled += q.scheduled;
-    sum.awaiting += q.awaiting;
-    sum.throttled += q.throttled;
-    sum.processing += q.processing;
-    sum.succeeded += q.succeeded;
-    sum.failed += q.failed;
-    sum.deleted += q.deleted;
-    sum.quarantined += q.quarantined;
-  }
-  std::uint64_t silent = 0;
+overview overview_of(const known_store& known, bool with_content) {
+  overview all{.at = known.at, .reachable = known.at && !known.away, .troubles = troubles_of(known, with_content)};
+  all.queues = known.queues.size();
   for (const auto& server : known.servers)
-    silent += is_silent(server, known) ? 1 : 0;
-  std::string troubles;
-  for (const auto& t : troubles_of(known, with_content))
-    troubles += cat(troubles.empty() ? "" : ",", "{\"kind\":", json_quoted(t.kind), ",\"about\":", json_quoted(t.about),
-                    ",\"text\":", json_quoted(t.text), "}");
-  return cat("{\"at\":", known.at ? json_quoted(format_time(*known.at)) : "null",
-             ",\"reachable\":", known.away || !known.at ? "false" : "true", ",\"troubles\":[", troubles,
-             "],\"queues\":", known.queues.size(), ",\"servers\":{\"alive\":", known.servers.size() - silent,
-             ",\"silent\":", silent, "},\"throttlers\":", known.throttlers.size(),
-             ",\"schedules\":", known.schedules.size(), ",\"jobs\":{\"enqueued\":", sum.enqueued,
-             ",\"scheduled\":", sum.scheduled, ",\"throttled\":", sum.throttled, ",\"processing\":", sum.processing,
-             ",\"succeeded\":", sum.succeeded, ",\"failed\":", sum.failed, ",\"deleted\":", sum.deleted,
-             ",\"awaiting\":", sum.awaiting, ",\"quarantined\":", sum.quarantined, "}}");
+    ++(is_silent(server, known) ? all.servers.silent : all.servers.alive);
+  all.throttlers = known.throttlers.size();
+  all.schedules = known.schedules.size();
+  for (const auto& queue : known.queues)
+    add_counts(all.jobs.sum, queue);
+  return all;
 }
 
-}  // namespace sluice::web
+}  // namespace sluice::wire

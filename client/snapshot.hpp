@@ -10,27 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include <sluice/job.hpp>
-#include <sluice/recurring.hpp>
-#include <sluice/throttler_status.hpp>
-
 #include "core/clock.hpp"
 #include "storage/shared_store.hpp"
+#include "wire/overview.hpp"
 
-namespace sluice::web {
+namespace sluice {
 
-struct known_store {
-  std::optional<time_point> at{};  // when it answered last, by its clock; none: it never did
-  std::optional<error> away{};     // why it did not answer the last question
-  std::vector<queue_counts> queues{};
-  std::vector<storage::queue_unknown> unknown{};
-  std::vector<server_info> servers{};
-  double jobs_a_second = 0;  // that came into a queue, or ended, by the counts of this answer and the one before
-  // Defined ones, and schedules, by name. With more than a page of them these are read page after page, and the oldest
-  // page is as old as all of that takes.
-  std::vector<throttler_status> throttlers{};
-  std::vector<recurring_status> schedules{};
-};
+using wire::known_store;
 
 class snapshot {
 public:
@@ -86,4 +72,4 @@ private:
   std::thread thread_;
 };
 
-}  // namespace sluice::web
+}  // namespace sluice

@@ -3,11 +3,11 @@
 
 #include <sluice/job.hpp>
 
-#include "dashboard/body.hpp"
+#include "wire/body.hpp"
 
-namespace sluice::web {
+namespace sluice::wire {
 
 // Faults are noted in the reader.
 new_job read_new_job(body_reader& body);
 
-}  // namespace sluice::web
+}  // namespace sluice::wire

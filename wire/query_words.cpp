@@ -1,10 +1,10 @@
-#include "dashboard/query_words.hpp"
+#include "wire/query_words.hpp"
 
 #include "core/clock.hpp"
 #include "core/instant.hpp"
 #include "core/text.hpp"
 
-namespace sluice::web {
+namespace sluice::wire {
 
 std::optional<time_point> parse_since(const std::string& text) {
   if (const auto ago = parse_duration(text)) return system_clock().now() - *ago;
@@ -60,4 +60,4 @@ result<job_query> query_of(const query_words& words, std::string_view prefix) {
   return query;
 }
 
-}  // namespace sluice::web
+}  // namespace sluice::wire

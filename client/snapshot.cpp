@@ -1,4 +1,4 @@
-#include "dashboard/snapshot.hpp"
+#include "client/snapshot.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "scheduler/schedules.hpp"
 #include "throttling/status.hpp"
 
-namespace sluice::web {
+namespace sluice {
 namespace {
 
 using std::chrono::steady_clock;
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr duration between_looks = 1s;   // while somebody looks
 constexpr duration between_probes = 5s;  // while only probes ask
 constexpr int part_of_store = 20;        // a read takes at most such a part of the time, as 1 of 20
-constexpr duration longest_pause = 4s;
+constexpr duration longest_read_pause = 4s;
 constexpr duration after_a_change = 250ms;  // at least, from one read to the next
 constexpr duration longest_after_a_change = 500ms;
 constexpr int part_of_store_for_changes = 4;  // a read that shows a change takes about such a part
@@ -118,7 +118,7 @@ bool snapshot::has_answered() {
 // From one read to the next; longer than any time when nobody asks.
 duration snapshot::pause_until_next() const {
   const auto now = steady_clock::now();
-  const auto spared = known_->away ? duration(0) : std::min(took_ * part_of_store, longest_pause);
+  const auto spared = known_->away ? duration(0) : std::min(took_ * part_of_store, longest_read_pause);
   if (checked_until_ > now && is_expired_)
     return std::min(std::max(after_a_change, took_ * part_of_store_for_changes), longest_after_a_change);
   if (checked_until_ > now) return std::max(between_looks, spared);
@@ -233,4 +233,4 @@ bool snapshot::is_stopping() {
   return stopping_;
 }
 
-}  // namespace sluice::web
+}  // namespace sluice

@@ -1,4 +1,4 @@
-#include "dashboard/new_job.hpp"
+#include "wire/new_job.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include "core/pipeline.hpp"
 #include "core/text.hpp"
 
-namespace sluice::web {
+namespace sluice::wire {
 namespace {
 
 constexpr std::uint64_t longest_ms = std::uint64_t{3650} * 24 * 3600 * 1000;
@@ -95,4 +95,4 @@ new_job read_new_job(body_reader& body) {
   return job;
 }
 
-}  // namespace sluice::web
+}  // namespace sluice::wire

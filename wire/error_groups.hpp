@@ -8,7 +8,7 @@
 
 #include <sluice/job.hpp>
 
-namespace sluice::web {
+namespace sluice::wire {
 
 struct error_group {
   job_type type;
@@ -32,4 +32,4 @@ private:
   std::map<std::pair<std::string, std::string>, error_group> by_kind_;  // by type and error
 };
 
-}  // namespace sluice::web
+}  // namespace sluice::wire

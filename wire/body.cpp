@@ -1,4 +1,4 @@
-#include "dashboard/body.hpp"
+#include "wire/body.hpp"
 
 #include <algorithm>
 #include <set>
@@ -8,18 +8,10 @@
 #include "core/pipeline.hpp"
 #include "core/text.hpp"
 
-namespace sluice::web {
+namespace sluice::wire {
 namespace {
 
 using nlohmann::json;
-
-// A key as it stands in a pointer.
-std::string escaped(std::string_view key) {
-  std::string out;
-  for (const char c : key)
-    out += c == '~' ? std::string("~0") : c == '/' ? std::string("~1") : std::string(1, c);
-  return out;
-}
 
 // All that follows is asked of well-formed JSON only.
 
@@ -176,7 +168,7 @@ std::vector<std::pair<std::string, std::string>> body_reader::pairs(std::string_
 }
 
 void body_reader::fault(std::string_view key, std::string problem) {
-  if (faults_.size() < max_faults_told) faults_.push_back({cat(at_, "/", escaped(key)), std::move(problem)});
+  if (faults_.size() < max_faults_told) faults_.push_back({cat(at_, "/", pointer_part(key)), std::move(problem)});
 }
 
 const std::vector<body_fault>& body_reader::faults() {
@@ -189,18 +181,13 @@ const std::vector<body_fault>& body_reader::faults() {
   return faults_;
 }
 
-std::optional<http_response> body_reader::wrong() {
-  if (faults().empty()) return std::nullopt;
-  return wrong_body(faults_);
-}
-
 body_with_args with_exact_args(const std::string& body) {
   body_reader read(body);
   const auto args = read.raw_text("args");
   auto exact = read.text("args_text");
   if (args && exact && json::parse(*args) != json::parse(*exact, nullptr, false))
     read.fault("args_text", "is not what args says: give one of them");
-  if (!read.faults_.empty()) return {{}, false, wrong_body(read.faults_)};
+  if (!read.faults_.empty()) return {{}, false, read.faults_};
   if (args && !exact) exact = args->starts_with('"') ? json::parse(*args).get<std::string>() : *args;
   std::string text = exact ? cat("\"args\":", json_quoted(*exact)) : std::string();
   for (const auto& [key, value] : read.members_)
@@ -208,4 +195,4 @@ body_with_args with_exact_args(const std::string& body) {
   return {cat("{", text, "}"), exact.has_value(), {}};
 }
 
-}  // namespace sluice::web
+}  // namespace sluice::wire

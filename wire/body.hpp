@@ -1,5 +1,5 @@
-// Reads the JSON body of a request key by key, noting every fault with its pointer. Only the values that are asked for
-// become trees, so that no body takes long, however many keys are in it.
+// Reads a JSON object, as the body of a request or a line of a file, key by key, noting every fault with its pointer.
+// Only the values that are asked for become trees, so that none takes long, however many keys are in it.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "dashboard/problem.hpp"
+#include "wire/faults.hpp"
 
-namespace sluice::web {
+namespace sluice::wire {
 
 // An object's keys, each with its value as it stands in the text.
 using json_members = std::vector<std::pair<std::string, std::string_view>>;
@@ -35,8 +35,6 @@ public:
   void fault(std::string_view key, std::string problem);
   // Once all keys have been asked for: what is wrong, unknown keys included.
   const std::vector<body_fault>& faults();
-  // The same as an answer; nothing when all is right.
-  std::optional<http_response> wrong();
 
 private:
   friend struct body_with_args with_exact_args(const std::string& body);
@@ -53,8 +51,8 @@ private:
 struct body_with_args {
   std::string text{};
   bool has_args = false;
-  std::optional<http_response> wrong{};
+  std::vector<body_fault> faults{};
 };
 body_with_args with_exact_args(const std::string& body);
 
-}  // namespace sluice::web
+}  // namespace sluice::wire

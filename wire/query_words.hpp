@@ -10,7 +10,7 @@
 
 #include <sluice/job.hpp>
 
-namespace sluice::web {
+namespace sluice::wire {
 
 struct query_words {
   std::string state, queue, type, id_begins, server, since, until, match, error;  // each may be empty
@@ -29,4 +29,4 @@ std::optional<std::pair<std::string, std::string>> parse_pair(const std::string&
 error bad_since(std::string_view word, std::string_view got);
 error bad_word(std::string_view word, std::string_view takes, std::string_view got);
 
-}  // namespace sluice::web
+}  // namespace sluice::wire

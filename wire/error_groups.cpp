@@ -1,11 +1,11 @@
-#include "dashboard/error_groups.hpp"
+#include "wire/error_groups.hpp"
 
 #include <algorithm>
 
 #include "core/last_run.hpp"
 #include "core/text.hpp"
 
-namespace sluice::web {
+namespace sluice::wire {
 
 std::string kind_of_error(const job& failed) {
   constexpr std::size_t max_bytes = 200;
@@ -45,4 +45,4 @@ std::vector<error_group> error_groups::most_first() const {
   return all;
 }
 
-}  // namespace sluice::web
+}  // namespace sluice::wire

@@ -1,0 +1,202 @@
+#include "wire/schemas.hpp"
+
+#include <cstdint>
+
+#include "wire/overview.hpp"
+#include "wire/shown.hpp"
+
+namespace sluice::wire {
+namespace {
+
+// The schemas that others refer to.
+template <class T>
+constexpr std::string_view name_of_schema = "";
+template <>
+constexpr std::string_view name_of_schema<job> = "Job";
+template <>
+constexpr std::string_view name_of_schema<queue_counts> = "Queue";
+template <>
+constexpr std::string_view name_of_schema<server_info> = "Server";
+template <>
+constexpr std::string_view name_of_schema<totals_line> = "Totals";
+template <>
+constexpr std::string_view name_of_schema<throttler_status> = "Throttler";
+template <>
+constexpr std::string_view name_of_schema<throttler_holder> = "Holder";
+template <>
+constexpr std::string_view name_of_schema<recurring_status> = "Schedule";
+template <>
+constexpr std::string_view name_of_schema<lock_status> = "Lock";
+template <>
+constexpr std::string_view name_of_schema<quarantined_job> = "Quarantined";
+template <>
+constexpr std::string_view name_of_schema<error_group> = "ErrorGroup";
+template <>
+constexpr std::string_view name_of_schema<operator_action> = "Act";
+
+// A JSON object, member by member.
+class object_text {
+public:
+  void add(std::string_view name, const std::string& schema) {
+    text_ += cat(text_.empty() ? "" : ",", json_quoted(name), ":", schema);
+  }
+  void add_text(std::string_view name, std::string_view text) { add(name, json_quoted(text)); }
+  std::string text() const { return cat("{", text_, "}"); }
+
+private:
+  std::string text_;
+};
+
+// What of a value is shown: in lists, or of one thing alone.
+enum class shown_as : std::uint8_t { in_list, alone };
+
+template <class T>
+object_text object_schema(shown_as how);
+
+template <class T>
+constexpr std::string_view type_of() {
+  if constexpr (std::is_same_v<T, bool>) return "boolean";
+  else if constexpr (std::is_integral_v<T>) return "integer";
+  else if constexpr (std::is_floating_point_v<T>) return "number";
+  else if constexpr (has_one_value<T>) return type_of<std::remove_cvref_t<decltype(T{}.value)>>();
+  else if constexpr (is_text<T> || std::is_enum_v<T> || std::is_same_v<T, time_point>) return "string";
+  else if constexpr (std::is_same_v<T, base64_bytes>) return "string";
+  else return "";
+}
+
+// What is said of a member of type T; `may_be_null`: it is an optional one.
+template <class T>
+object_text member_schema(const field& f, bool may_be_null) {
+  object_text s;
+  if constexpr (is_optional<T>) {
+    return member_schema<typename T::value_type>(f, true);
+  } else if constexpr (!type_of<T>().empty()) {
+    const auto type = json_quoted(type_of<T>());
+    s.add("type", may_be_null ? cat("[", type, R"(,"null"])") : type);
+    if (!f.words.empty()) {
+      std::string words;
+      for (const auto word : f.words)
+        words += cat(words.empty() ? "" : ",", json_quoted(word));
+      s.add("enum", cat("[", words, "]"));
+    }
+    if constexpr (std::is_same_v<T, time_point>) s.add_text("format", "date-time");
+    if constexpr (std::is_same_v<T, base64_bytes>) s.add_text("contentEncoding", "base64");
+  } else if constexpr (is_list<T>) {
+    s.add_text("type", "array");
+    s.add("items", member_schema<typename T::value_type>({}, false).text());
+  } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
+    s.add_text("type", "object");
+    s.add("additionalProperties", R"({"type":"string"})");
+  } else if constexpr (!name_of_schema<T>.empty()) {
+    s.add_text("$ref", cat("#/components/schemas/", name_of_schema<T>));
+  } else if (may_be_null) {
+    s.add("anyOf", cat(R"([{"type":"null"},)", object_schema<T>(shown_as::in_list).text(), "]"));
+  } else {
+    s = object_schema<T>(shown_as::in_list);
+  }
+  if (!f.says.empty()) s.add_text("description", f.says);
+  return s;
+}
+
+class properties {
+public:
+  explicit properties(shown_as how) : how_(how) {}
+
+  template <class T>
+  properties& operator()(std::string_view name, const T&, const field& f = {}) {
+    if (f.is_detail && how_ == shown_as::in_list) return *this;
+    if constexpr (std::is_same_v<T, given_json>) {
+      all_.add(name,
+               R"({"description":"As JSON, with its numbers as they were given; null when it is none, or hidden."})");
+      all_.add(cat(name, "_text"), R"({"type":"string","description":"The same byte for byte."})");
+      if (!f.is_given) require(cat(name, "_text"));
+    } else {
+      all_.add(name, member_schema<T>(f, false).text());
+    }
+    if (!f.is_given) require(name);
+    return *this;
+  }
+  object_text schema() const {
+    object_text s;
+    s.add_text("type", "object");
+    s.add("properties", all_.text());
+    s.add("required", cat("[", required_, "]"));
+    s.add("additionalProperties", "false");
+    return s;
+  }
+
+private:
+  void require(std::string_view name) { required_ += cat(required_.empty() ? "" : ",", json_quoted(name)); }
+
+  shown_as how_;
+  object_text all_;
+  std::string required_;
+};
+
+template <class T>
+object_text object_schema(shown_as how) {
+  properties all(how);
+  show(all, T{});
+  return all.schema();
+}
+
+// A list as it is told page after page; `is_counted`: with how many jobs were read for it.
+object_text page_schema(std::string_view name, std::string_view of, bool is_counted = false) {
+  object_text items, members, page;
+  items.add_text("type", "array");
+  items.add("items", cat(R"({"$ref":"#/components/schemas/)", of, R"("})"));
+  members.add(name, items.text());
+  members.add("next",
+              R"({"type":"string","description":"Give it as `after` to go on; empty: this was the last page."})");
+  if (is_counted) members.add("records_read", R"({"type":"integer","description":"How many jobs were read for it."})");
+  page.add_text("type", "object");
+  page.add("properties", members.text());
+  page.add("required", cat("[", json_quoted(name), R"(,"next")", is_counted ? R"(,"records_read"])" : "]"));
+  page.add("additionalProperties", "false");
+  return page;
+}
+
+}  // namespace
+
+std::string schemas() {
+  using enum shown_as;
+  std::string all;
+  const auto add = [&](std::string_view name, const object_text& schema) {
+    all += cat(json_quoted(name), ":", schema.text(), ",");
+  };
+  add("Job", object_schema<job>(in_list));
+  add("JobDetail", object_schema<job>(alone));
+  add("Stored", object_schema<enqueue_report>(in_list));
+  add("Changed", object_schema<told_changes>(in_list));
+  add("Explanation", object_schema<explained_job>(in_list));
+  add("Queue", object_schema<queue_counts>(in_list));
+  add("Server", object_schema<server_info>(in_list));
+  add("Totals", object_schema<totals_line>(in_list));
+  add("Throttler", object_schema<throttler_status>(in_list));
+  add("ThrottlerDetail", object_schema<throttler_status>(alone));
+  add("Holder", object_schema<throttler_holder>(in_list));
+  add("Schedule", object_schema<recurring_status>(in_list));
+  add("ScheduleDetail", object_schema<recurring_outlook>(alone));
+  add("Lock", object_schema<lock_status>(in_list));
+  add("Quarantined", object_schema<quarantined_job>(in_list));
+  add("QuarantinedRecord", object_schema<quarantined_record>(in_list));
+  add("ErrorGroup", object_schema<error_group>(in_list));
+  add("Act", object_schema<operator_action>(in_list));
+  add("Overview", object_schema<overview>(in_list));
+  for (const auto& [name, items, of] : {std::tuple("QueuePage", "queues", "Queue"),
+                                        {"ServerPage", "servers", "Server"},
+                                        {"TotalsPage", "totals", "Totals"},
+                                        {"ThrottlerPage", "throttlers", "Throttler"},
+                                        {"HolderPage", "holders", "Holder"},
+                                        {"WaiterPage", "waiters", "Stored"},
+                                        {"SchedulePage", "schedules", "Schedule"},
+                                        {"LockPage", "locks", "Lock"},
+                                        {"QuarantinePage", "jobs", "Quarantined"},
+                                        {"ActPage", "actions", "Act"}})
+    add(name, page_schema(items, of));
+  add("JobPage", page_schema("jobs", "Job", true));
+  add("ErrorPage", page_schema("errors", "ErrorGroup", true));
+  return all;
+}
+
+}  // namespace sluice::wire
