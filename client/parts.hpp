@@ -138,31 +138,13 @@ struct client::parts {
     return changed;
   }
 
-  // Carries out what asks for answers, however many: what is asked for together is asked in one commit, and none inside
-  // of another.
+  // On the caller's thread.
   template <class T>
   result<T> carry_out(const std::function<void(const storage::async_store&, const storage::callback<T>&)>& begin) {
-    struct open_question {
-      storage::request asked;
-      std::function<void(storage::answer&)> then;
+    const auto ask_all = [this](const storage::shared_store::requests& all) {
+      return sluice::ask(*shared_store, all, options.deadline);
     };
-    std::vector<open_question> open;
-    std::optional<result<T>> came;
-    begin(
-        [&open](storage::request r, std::function<void(storage::answer&)> then) {
-          open.push_back({std::move(r), std::move(then)});
-        },
-        [&came](result<T> told) { came.emplace(std::move(told)); });
-    while (!open.empty()) {
-      const auto next = std::exchange(open, {});
-      storage::shared_store::requests all;
-      for (const auto& one : next)
-        all.push_back(one.asked);
-      auto got = sluice::ask(*shared_store, all, options.deadline);
-      for (std::size_t i = 0; i < next.size(); ++i)
-        next[i].then(got[i]);
-    }
-    return std::move(*came);
+    return storage::carry_out<T, decltype(ask_all)>(ask_all, begin);
   }
 
   result<void> change_group(storage::change_group_request asked, std::string_view noted_as);
@@ -172,6 +154,8 @@ struct client::parts {
   result<void> requeue_quarantined(const job_id& id);
   // not_found, with which was meant or which there are.
   error missing_schedule(const std::string& name);
+  result<storage::update_schedule_answer> swap_schedule(const std::string& name,
+                                                        const scheduler::schedule_change& change);
   result<void> change_schedule(std::string_view what, const std::string& name,
                                const scheduler::schedule_change& change);
 };

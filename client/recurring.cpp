@@ -17,11 +17,7 @@ namespace {
 constexpr std::uint32_t max_instants = 1000;
 constexpr std::string_view no_next_run = "never";  // greater than any instant
 
-bool occurs(std::string_view part, std::string_view in) {
-  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  const auto same = [&](char a, char b) { return small(a) == small(b); };
-  return part.empty() || std::search(in.begin(), in.end(), part.begin(), part.end(), same) != in.end();
-}
+bool occurs(std::string_view part, std::string_view in) { return lowered(in).find(lowered(part)) != std::string::npos; }
 
 bool asks_for_some(const recurring_query& query) {
   return !query.name_part.empty() || query.paused || !query.queue.empty() || !query.type.empty();
@@ -49,16 +45,24 @@ bool is_place(const std::string& text, recurring_order order) {
 
 }  // namespace
 
+result<storage::update_schedule_answer> client::parts::swap_schedule(const std::string& name,
+                                                                     const scheduler::schedule_change& change) {
+  auto done = carry_out<storage::update_schedule_answer>(
+      [&](const auto& store, const auto& then) { scheduler::change_schedule(store, name, change, then); });
+  if (!done && done.error().code == errc::not_found) return missing_schedule(name);
+  return done;
+}
+
 result<void> client::parts::change_schedule(std::string_view what, const std::string& name,
                                             const scheduler::schedule_change& change) {
-  const auto done = scheduler::carry_out(name, change, [this](const storage::request& r) { return ask(r); });
-  if (!done) return done.error().code == errc::not_found ? missing_schedule(name) : done.error();
-  if (*done) note(what, {name});
+  const auto done = swap_schedule(name, change);
+  if (!done) return done.error();
+  if (done->updated) note(what, {name});
   return {};
 }
 
 error client::parts::missing_schedule(const std::string& name) {
-  const auto all = scheduler::all_schedules([this](const storage::request& r) { return ask(r); });
+  const auto all = carry_out<std::vector<storage::schedule_row>>(scheduler::all_schedules);
   if (!all) return all.error();
   std::vector<std::string> names;
   for (const auto& row : *all)
@@ -92,15 +96,9 @@ result<job_id> client::trigger_recurring(const std::string& name, const job_id& 
     if (ready) made.jobs = {*ready};
     return ready;
   };
-  bool was_there = false;
-  const auto ask = [&](const storage::request& r) {
-    auto told = parts_->ask(r);
-    if (const auto* swap = std::get_if<storage::update_schedule_answer>(&told))
-      was_there = swap->each == std::vector{storage::update_schedule_answer::how::there};
-    return told;
-  };
-  const auto done = scheduler::carry_out(name, scheduler::triggering(name, id, prepare), ask);
+  const auto done = parts_->swap_schedule(name, scheduler::triggering(name, id, prepare));
   if (!done) return done.error();
+  const bool was_there = done->each == std::vector{storage::update_schedule_answer::how::there};
   if (wanted.empty() || !was_there) {
     parts_->note("trigger schedule", {name});
     return id;
@@ -112,7 +110,7 @@ result<job_id> client::trigger_recurring(const std::string& name, const job_id& 
 }
 
 result<std::vector<recurring_status>> client::recurring_jobs() {
-  const auto rows = scheduler::all_schedules([this](const storage::request& r) { return parts_->ask(r); });
+  const auto rows = parts_->carry_out<std::vector<storage::schedule_row>>(scheduler::all_schedules);
   if (!rows) return rows.error();
   std::vector<recurring_status> all;
   for (const auto& row : *rows)

@@ -7,7 +7,7 @@
 #include "client/asking.hpp"
 #include "core/log.hpp"
 #include "scheduler/schedules.hpp"
-#include "throttling/status.hpp"
+#include "throttling/managing.hpp"
 
 namespace sluice {
 namespace {
@@ -185,8 +185,15 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
   auto* rows = part<storage::throttlers_answer>(got[2], made->away);
   auto* schedules = part<storage::schedules_answer>(got[3], made->away);
   if (made->away) return made;
-  auto throttlers = with_limiters(rows->throttlers, made->away);
-  if (made->away) return made;
+  const auto ask_all = [this](const storage::shared_store::requests& all) { return ask(*store_, all, read_timeout); };
+  auto throttlers = storage::carry_out<std::vector<throttler_status>, decltype(ask_all)>(
+      ask_all, [&](const auto& store, const auto& then) {
+        throttling::throttlers_of(store, std::move(rows->throttlers), then);
+      });
+  if (!throttlers) {
+    made->away = throttlers.error();
+    return made;
+  }
   const std::chrono::duration<double> since = made->at ? schedules->now - *made->at : duration(0);
   if (since >= shortest_for_rates) made->jobs_a_second = jobs_between(made->queues, queues->queues) / since.count();
   made->at = schedules->now;
@@ -195,37 +202,12 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
   made->servers = std::move(servers->servers);
   for (auto& server : made->servers)
     server.store = store_->durability();
-  has_throttlers_ |= add_page(throttlers_, std::move(throttlers), rows->next, made->throttlers);
+  has_throttlers_ |= add_page(throttlers_, std::move(*throttlers), rows->next, made->throttlers);
   std::vector<recurring_status> some;
   for (const auto& row : schedules->rows)
     some.push_back(scheduler::status_of(row));
   has_schedules_ |= add_page(schedules_, std::move(some), schedules->next, made->schedules);
   return made;
-}
-
-// What counts at a window stands in its cell. One that cannot be read is told as empty; `away`: the store is.
-std::vector<throttler_status> snapshot::with_limiters(const std::vector<storage::throttler_row>& rows,
-                                                      std::optional<error>& away) {
-  storage::shared_store::requests asked;
-  std::vector<std::size_t> whose;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!throttling::is_limiter(throttling::status_of(rows[i], {}).kind)) continue;
-    asked.push_back(storage::read_limiter_request{rows[i].resource});
-    whose.push_back(i);
-  }
-  std::vector<storage::limiter_record> limiters(rows.size());
-  if (!asked.empty()) {
-    auto got = ask(*store_, asked, read_timeout);
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      if (auto* limiter = std::get_if<storage::read_limiter_answer>(&got[i]))
-        limiters[whose[i]] = std::move(limiter->limiter);
-      else if (auto* failed = std::get_if<error>(&got[i]); failed && is_transient(failed->code)) away = *failed;
-    }
-  }
-  std::vector<throttler_status> all;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    all.push_back(throttling::status_of(rows[i], limiters[i]));
-  return all;
 }
 
 bool snapshot::is_stopping() {

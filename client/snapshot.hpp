@@ -50,8 +50,6 @@ private:
   known read_or_fail();
   known read();
   std::shared_ptr<known_store> read_on(const known_store& before);
-  std::vector<throttler_status> with_limiters(const std::vector<storage::throttler_row>& rows,
-                                              std::optional<error>& away);
   bool is_stopping();
   duration pause_until_next() const;
 

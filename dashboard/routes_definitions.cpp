@@ -1,6 +1,7 @@
 // Throttlers and schedules: what an operator defines.
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "client/asking.hpp"
 #include "config/load.hpp"
@@ -10,6 +11,7 @@
 #include "dashboard/routes.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
+#include "throttling/managing.hpp"
 #include "throttling/status.hpp"
 #include "wire/body.hpp"
 #include "wire/json.hpp"
@@ -62,52 +64,28 @@ std::optional<http_response> changed_meanwhile(visit& v, http_response (*look)(v
   return problem(412, "it has changed since it was looked at; look again");
 }
 
-// Adds what waits in the lines of a dynamic window's keys, which are rows of their own behind it.
-result<void> add_lines(visit& v, throttler_status& to, storage::throttlers_answer rows) {
-  const auto prefix = to.resource + "/";
+// How the throttlers of a page stand. The keys of its last window may go on behind it: they are read to their end.
+result<std::vector<throttler_status>> statuses_of(visit& v, storage::throttlers_answer& page) {
   const auto until = steady_clock::now() + longest_look;
-  for (;;) {
-    for (const auto& row : rows.throttlers) {
-      if (!row.resource.starts_with(prefix)) return {};
-      throttling::add_line(to, row);
-    }
-    if (rows.next.empty()) return {};
-    if (steady_clock::now() > until) return error{errc::timed_out, cat(to.resource, " has very many keys")};
+  auto& rows = page.throttlers;
+  const auto last = rows.empty() ? std::string() : throttling::throttler_of(rows.back());
+  bool goes_on = !page.next.empty() && kind_of(last) == throttler_kind::dynamic_window;
+  while (goes_on) {
+    if (steady_clock::now() > until) return error{errc::timed_out, cat(last, " has very many keys")};
     auto more = ask_for<storage::throttlers_answer>(
-        *v.on.shared_store, storage::throttlers_request{storage::largest_page, rows.next}, timeout);
+        *v.on.shared_store, storage::throttlers_request{storage::largest_page, page.next}, timeout);
     if (!more) return more.error();
-    rows = std::move(*more);
+    const auto end = std::find_if(more->throttlers.begin(), more->throttlers.end(),
+                                  [&](const auto& row) { return throttling::throttler_of(row) != last; });
+    goes_on = end == more->throttlers.end() && !more->next.empty();
+    rows.insert(rows.end(), std::make_move_iterator(more->throttlers.begin()), std::make_move_iterator(end));
+    page.next = more->next.empty() && end == more->throttlers.end() ? std::string() : rows.back().resource;
   }
-}
-
-// How the throttlers of some rows stand; what they count is asked for in one question.
-result<std::vector<throttler_status>> statuses_of(visit& v, const std::vector<storage::throttler_row>& rows) {
-  std::vector<throttler_status> all;
-  storage::shared_store::requests asked;
-  std::vector<std::pair<std::size_t, const storage::throttler_row*>> limiters, lines;  // by places of `all`
-  for (const auto& row : rows) {
-    if (throttling::throttler_of(row) != row.resource) continue;  // of a key
-    all.push_back(throttling::status_of(row, {}));
-    if (throttling::is_limiter(all.back().kind)) limiters.emplace_back(all.size() - 1, &row);
-    if (all.back().kind == throttler_kind::dynamic_window) lines.emplace_back(all.size() - 1, &row);
-  }
-  if (limiters.empty()) return all;
-  for (const auto& [place, row] : limiters)
-    asked.push_back(storage::read_limiter_request{row->resource});
-  for (const auto& [place, row] : lines)
-    asked.push_back(storage::throttlers_request{storage::largest_page, row->resource + "/"});
-  auto got = ask(*v.on.shared_store, asked, timeout);
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (const auto* failed = std::get_if<error>(&got[i])) return *failed;
-    if (i < limiters.size())
-      all[limiters[i].first] =
-          throttling::status_of(*limiters[i].second, std::get<storage::read_limiter_answer>(got[i]).limiter);
-    else if (auto added = add_lines(v, all[lines[i - limiters.size()].first],
-                                    std::get<storage::throttlers_answer>(std::move(got[i])));
-             !added)
-      return added.error();
-  }
-  return all;
+  const auto ask_all = [&](const storage::shared_store::requests& all) {
+    return ask(*v.on.shared_store, all, timeout);
+  };
+  return storage::carry_out<std::vector<throttler_status>, decltype(ask_all)>(
+      ask_all, [&](const auto& store, const auto& then) { throttling::throttlers_of(store, std::move(rows), then); });
 }
 
 config::checks checks() { return {storage::check_url, scheduler::check}; }
@@ -122,9 +100,9 @@ http_response list_throttlers(visit& v) {
   const auto until = steady_clock::now() + slice;
   do {  // until there are enough: keys have rows, too
     const storage::throttlers_request asked{*limit - static_cast<std::uint32_t>(items.size()), next};
-    const auto rows = ask_for<storage::throttlers_answer>(*v.on.shared_store, asked, timeout);
+    auto rows = ask_for<storage::throttlers_answer>(*v.on.shared_store, asked, timeout);
     if (!rows) return problem(rows.error());
-    const auto some = statuses_of(v, rows->throttlers);
+    const auto some = statuses_of(v, *rows);
     if (!some) return problem(some.error());
     for (const auto& one : *some)
       items.push_back(json_of(one));

@@ -32,7 +32,7 @@ result<std::vector<recurring>> completed(std::vector<recurring> all, const serve
 
 }  // namespace
 
-result<void> store_definitions(const server_options& options, const scheduler::asker& ask) {
+result<void> store_definitions(const server_options& options, const storage::asker& ask) {
   for (const auto& definition : options.throttlers) {
     auto stored = storage::to_define(definition);
     stored.config = stored.text;

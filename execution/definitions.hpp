@@ -8,6 +8,6 @@
 namespace sluice::execution {
 
 // Tells the log what it changed. The first refusal of the store ends it.
-result<void> store_definitions(const server_options& options, const scheduler::asker& ask);
+result<void> store_definitions(const server_options& options, const storage::asker& ask);
 
 }  // namespace sluice::execution

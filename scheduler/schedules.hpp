@@ -11,7 +11,7 @@
 #include <sluice/job.hpp>
 #include <sluice/recurring.hpp>
 
-#include "storage/store.hpp"
+#include "storage/async_store.hpp"
 
 namespace sluice::scheduler {
 
@@ -52,18 +52,16 @@ error no_schedule(const std::string& name);
 // Whether it is of a configuration.
 bool is_configured(const storage::schedule_row& row);
 
-// Carries out a change by a store that is asked; again when another was first.
-using asker = std::function<storage::answer(const storage::request&)>;
-// True when something was changed.
-result<bool> carry_out(const std::string& name, const schedule_change& change, const asker& ask);
-inline constexpr int max_tries = 100;
-error too_many_tries(const std::string& name);
-
+// Reads, changes and swaps; again when another was first. Tells how it stands then; `updated` is false when nothing was
+// to be changed.
+void change_schedule(const storage::async_store& store, const std::string& name, const schedule_change& how,
+                     const storage::callback<storage::update_schedule_answer>& then);
 // All, by name.
-result<std::vector<storage::schedule_row>> all_schedules(const asker& ask);
+void all_schedules(const storage::async_store& store,
+                   const storage::callback<std::vector<storage::schedule_row>>& then);
 
 // What a configuration says, if all of it makes sense: each is put; with `prune` those of an earlier configuration that
 // it does not name any more are removed. Tells the log what it changed.
-result<void> apply_configuration(const std::vector<recurring>& all, bool prune, const asker& ask);
+result<void> apply_configuration(const std::vector<recurring>& all, bool prune, const storage::asker& ask);
 
 }  // namespace sluice::scheduler

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "storage/store.hpp"
 
@@ -22,5 +25,45 @@ void ask_for(const async_store& store, Request&& r, std::function<void(result<An
 // Who is told what came of it, once.
 template <class T>
 using callback = std::function<void(result<T>)>;
+
+// Carries out what asks for answers, however many, by `ask`, which answers some requests before it returns: what is
+// asked for together is asked together, and none inside of another.
+template <class T, class Ask>
+result<T> carry_out(const Ask& ask, const std::function<void(const async_store&, const callback<T>&)>& begin) {
+  struct open_question {
+    request asked;
+    std::function<void(answer&)> then;
+  };
+  std::vector<open_question> open;
+  std::optional<result<T>> came;
+  begin(
+      [&open](request r, std::function<void(answer&)> then) {
+        open.push_back({std::move(r), std::move(then)});
+      },
+      [&came](result<T> told) { came.emplace(std::move(told)); });
+  while (!open.empty()) {
+    const auto next = std::exchange(open, {});
+    std::vector<request> all;
+    for (const auto& one : next)
+      all.push_back(one.asked);
+    auto got = ask(all);
+    for (std::size_t i = 0; i < next.size(); ++i)
+      next[i].then(got[i]);
+  }
+  return std::move(*came);
+}
+
+// A store that is asked one thing and answers at once.
+using asker = std::function<answer(const request&)>;
+template <class T>
+result<T> carry_out(const asker& ask, const std::function<void(const async_store&, const callback<T>&)>& begin) {
+  const auto ask_each = [&](const std::vector<request>& all) {
+    std::vector<answer> each;
+    for (const auto& one : all)
+      each.push_back(ask(one));
+    return each;
+  };
+  return carry_out<T, decltype(ask_each)>(ask_each, begin);
+}
 
 }  // namespace sluice::storage

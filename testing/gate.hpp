@@ -2,14 +2,14 @@
 #pragma once
 
 #include "execution/election.hpp"
-#include "scheduler/schedules.hpp"
+#include "storage/async_store.hpp"
 
 namespace sluice::testing {
 
 class gate {
 public:
   // `ask`: answers, and never with an error.
-  gate(scheduler::asker ask, std::shared_ptr<const execution::execution_config> config)
+  gate(storage::asker ask, std::shared_ptr<const execution::execution_config> config)
       : ask_(std::move(ask)), config_(std::move(config)) {}
 
   // A run that is not let in waits in a line of the store, unless there is an end to be stored of it. `admitted`: what
@@ -32,7 +32,7 @@ private:
   verdict take_slot(const execution::throttle_plan& plan, const job& about, std::uint32_t failures,
                     const std::string& limiter) const;
 
-  scheduler::asker ask_;
+  storage::asker ask_;
   std::shared_ptr<const execution::execution_config> config_;
 };
 

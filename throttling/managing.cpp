@@ -44,29 +44,14 @@ void read_rows(const async_store& store, std::string after, const std::function<
                                                });
 }
 
-// All of them: first the rows, then the limiters of those that have one, so many at once.
-struct listing : std::enable_shared_from_this<listing> {
+// How those of some rows stand: asks for the limiters of those that have one, so many at once.
+struct joining : std::enable_shared_from_this<joining> {
   async_store store;
   callback<std::vector<throttler_status>> then;
   std::vector<storage::throttler_row> rows, lines;  // lines of keys
   std::vector<storage::limiter_record> limiters;    // of the rows
   std::size_t asked = 0, open = 0;                  // limiters: of so many rows, and how many of these are not told yet
   std::optional<error> failed;
-
-  void begin() {
-    const auto me = shared_from_this();
-    read_rows(
-        store, {},
-        [me](storage::throttler_row row) {
-          (throttler_of(row) == row.resource ? me->rows : me->lines).push_back(std::move(row));
-          return true;
-        },
-        [me](const result<void>& read) {
-          if (!read) return me->then(read.error());
-          me->limiters.resize(me->rows.size());
-          me->read_limiters();
-        });
-  }
 
   void read_limiters() {
     if (failed) return then(*failed);
@@ -78,25 +63,21 @@ struct listing : std::enable_shared_from_this<listing> {
     for (const auto i : some)
       read_limiter(store, rows[i].resource, [me = shared_from_this(), i](result<storage::limiter_record> limiter) {
         if (limiter) me->limiters[i] = std::move(*limiter);
-        else me->failed = limiter.error();
+        else if (is_transient(limiter.error().code)) me->failed = limiter.error();
         if (--me->open == 0) me->read_limiters();
       });
   }
 
   void tell_rows() {
     std::vector<throttler_status> all;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      all.push_back(status_of(rows[i], limiters[i]));
-    add_lines(all);
-    then(std::move(all));
-  }
-
-  void add_lines(std::vector<throttler_status>& all) {
     std::map<std::string, std::size_t> place;
-    for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      all.push_back(status_of(rows[i], limiters[i]));
       place[rows[i].resource] = i;
+    }
     for (const auto& line : lines)
       if (const auto at = place.find(throttler_of(line)); at != place.end()) add_line(all[at->second], line);
+    then(std::move(all));
   }
 };
 
@@ -200,11 +181,29 @@ void remove_throttler(const async_store& store, throttler_kind kind, const std::
                                            });
 }
 
-void all_throttlers(const async_store& store, const callback<std::vector<throttler_status>>& then) {
-  const auto all = std::make_shared<listing>();
+void throttlers_of(const async_store& store, std::vector<storage::throttler_row> rows,
+                   const callback<std::vector<throttler_status>>& then) {
+  const auto all = std::make_shared<joining>();
   all->store = store;
   all->then = then;
-  all->begin();
+  for (auto& row : rows)
+    (throttler_of(row) == row.resource ? all->rows : all->lines).push_back(std::move(row));
+  all->limiters.resize(all->rows.size());
+  all->read_limiters();
+}
+
+void all_throttlers(const async_store& store, const callback<std::vector<throttler_status>>& then) {
+  const auto rows = std::make_shared<std::vector<storage::throttler_row>>();
+  read_rows(
+      store, {},
+      [rows](storage::throttler_row row) {
+        rows->push_back(std::move(row));
+        return true;
+      },
+      [store, rows, then](const result<void>& read) {
+        if (read) throttlers_of(store, std::move(*rows), then);
+        else then(read.error());
+      });
 }
 
 void one_throttler(const async_store& store, throttler_kind kind, const std::string& name,

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 namespace {
 
 struct schedule_world : sqlite_memory_world {
-  asker ask_store = [this](const storage::request& r) { return std::move(store().apply({&r, 1}).at(0)); };
+  storage::asker ask_store = [this](const storage::request& r) { return std::move(store().apply({&r, 1}).at(0)); };
   preparation prepare = [this](new_job job) { return enqueue_pipeline({}, {}).prepare(std::move(job), clock.now()); };
 
   static recurring minutely(const std::string& name = "s") {
@@ -26,12 +26,21 @@ struct schedule_world : sqlite_memory_world {
     return r;
   }
 
+  // Whether something was changed.
+  result<bool> change(const std::string& name, const schedule_change& how) {
+    const auto told = storage::carry_out<storage::update_schedule_answer>(
+        ask_store, [&](const auto& store, const auto& then) { change_schedule(store, name, how, then); });
+    return told ? result<bool>(told->updated) : result<bool>(told.error());
+  }
   result<bool> put(const recurring& r, const std::string& config = {}) {
-    return carry_out(r.name, putting(r, "z1", config), ask_store);
+    return change(r.name, putting(r, "z1", config));
+  }
+  result<std::vector<storage::schedule_row>> all_rows() {
+    return storage::carry_out<std::vector<storage::schedule_row>>(ask_store, all_schedules);
   }
 
   recurring_status status(const std::string& name = "s") {
-    const auto rows = all_schedules(ask_store);
+    const auto rows = all_rows();
     for (const auto& row : *rows)
       if (row.name == name) return status_of(row);
     return {};
@@ -117,7 +126,7 @@ TEST_CASE_METHOD(schedule_world, "of a configuration with a schedule that makes 
   auto wrong = minutely("b");
   const auto refused = [&](const std::vector<recurring>& all) {
     const auto told = apply_configuration(all, true, ask_store);
-    CHECK(all_schedules(ask_store)->empty());
+    CHECK(all_rows()->empty());
     return told ? std::string() : to_string(told.error());
   };
   wrong.cron = "99 * * * *";
@@ -130,16 +139,16 @@ TEST_CASE_METHOD(schedule_world, "only what a configuration made is pruned when 
   REQUIRE(apply_configuration({minutely("a"), minutely("b")}, false, ask_store).ok());
   REQUIRE(put(minutely("by_hand")).ok());
   REQUIRE(apply_configuration({minutely("a")}, false, ask_store).ok());
-  CHECK(all_schedules(ask_store)->size() == 3);
+  CHECK(all_rows()->size() == 3);
   REQUIRE(apply_configuration({minutely("a")}, true, ask_store).ok());
-  REQUIRE(all_schedules(ask_store)->size() == 2);
+  REQUIRE(all_rows()->size() == 2);
   CHECK(status("b").name.empty());
 }
 
 TEST_CASE_METHOD(schedule_world, "what falls into a pause is not caught up") {
   REQUIRE(put(minutely()).ok());
-  REQUIRE(*carry_out("s", pausing("s", true, "z1"), ask_store));
-  CHECK_FALSE(*carry_out("s", pausing("s", true, "z1"), ask_store));
+  REQUIRE(*change("s", pausing("s", true, "z1")));
+  CHECK_FALSE(*change("s", pausing("s", true, "z1")));
   CHECK(status().paused);
   CHECK_FALSE(status().next_at.has_value());
   clock.advance(1h);
@@ -148,7 +157,7 @@ TEST_CASE_METHOD(schedule_world, "what falls into a pause is not caught up") {
   changed.args = "{\"a\":1}";
   REQUIRE(*put(changed));  // and stays paused
   CHECK(status().paused);
-  REQUIRE(*carry_out("s", pausing("s", false, "z1"), ask_store));
+  REQUIRE(*change("s", pausing("s", false, "z1")));
   CHECK(fire() == 0);
   clock.advance(to_full_minute);
   CHECK(fire() == 1);
@@ -158,14 +167,14 @@ TEST_CASE_METHOD(schedule_world, "a triggered schedule runs now and at its next 
   auto r = minutely();
   r.overlap = overlap_rule::skip;
   REQUIRE(put(r).ok());
-  REQUIRE(*carry_out("s", pausing("s", true, "z1"), ask_store));
-  REQUIRE(*carry_out("s", triggering("s", job_id("now"), prepare), ask_store));
-  REQUIRE(*carry_out("s", triggering("s", job_id("again"), prepare), ask_store));
+  REQUIRE(*change("s", pausing("s", true, "z1")));
+  REQUIRE(*change("s", triggering("s", job_id("now"), prepare)));
+  REQUIRE(*change("s", triggering("s", job_id("again"), prepare)));
   CHECK(jobs().size() == 2);
   CHECK(status().last_job.value == "again");
-  REQUIRE(*carry_out("s", triggering("s", job_id("again"), prepare), ask_store));  // an answer was lost
+  REQUIRE(*change("s", triggering("s", job_id("again"), prepare)));  // an answer was lost
   CHECK(jobs().size() == 2);
-  CHECK(carry_out("none", triggering("none", job_id("x"), prepare), ask_store).error().code == errc::not_found);
+  CHECK(change("none", triggering("none", job_id("x"), prepare)).error().code == errc::not_found);
 }
 
 TEST_CASE_METHOD(schedule_world, "a schedule that cannot be read is shown so and disturbs no other") {
@@ -182,7 +191,7 @@ TEST_CASE_METHOD(schedule_world, "a schedule that cannot be read is shown so and
   CHECK(ask<storage::due_answer>(storage::due_request{}).rows.empty());  // nobody looks at it again
   CHECK(status("a").problem.find("cannot be read") != std::string::npos);
   CHECK_FALSE(status("a").definition.has_value());
-  CHECK(carry_out("a", pausing("a", true, "z1"), ask_store).error().code == errc::damaged_record);
+  CHECK(change("a", pausing("a", true, "z1")).error().code == errc::damaged_record);
   REQUIRE(*put(minutely("a")));
   CHECK(status("a").problem.empty());
 }
@@ -282,16 +291,14 @@ TEST_CASE_METHOD(schedule_world, "the next instants begin with the next run and 
   a.stagger = b.stagger = stagger_rule::even;
   REQUIRE(put(a));
   REQUIRE(put(b));
-  const auto next_of_b = [&](std::size_t most) {
-    return next_instants(all_schedules(ask_store)->at(1), clock.now(), most);
-  };
+  const auto next_of_b = [&](std::size_t most) { return next_instants(all_rows()->at(1), clock.now(), most); };
   const auto next = *status("b").next_at;
   CHECK(next.time_since_epoch() % 1min == 30s);
   CHECK(next_of_b(3) == std::vector{next, next + 1min, next + 2min});
   CHECK(next_of_b(0).empty());
   clock.advance(next - clock.now() + 90s);  // overdue: what was missed since is for its catch-up rule
   CHECK(next_of_b(3) == std::vector{next, next + 2min, next + 3min});
-  REQUIRE(carry_out("b", pausing("b", true, "z1"), ask_store));
+  REQUIRE(change("b", pausing("b", true, "z1")));
   CHECK(next_of_b(2) == std::vector{next + 2min, next + 3min});
 }
 
