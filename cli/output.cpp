@@ -288,7 +288,7 @@ std::string recurring_page_text(const recurring_outlook& o) {
   line("problem", s.problem);
   table next({s.paused ? "NEXT, IF RESUMED NOW" : "NEXT", "LOCAL"});
   for (const auto& [utc, local] : wire::next_runs(o))
-    next.add({utc, local.value_or("")});
+    next.add({format_time(utc), local.value_or("")});
   return o.next.empty() ? out : out + '\n' + next.text();
 }
 

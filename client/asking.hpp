@@ -1,6 +1,7 @@
 // How a caller of a store asks it: again, until it is carried out, refused for good, or the deadline is near.
 #pragma once
 
+#include "storage/async_store.hpp"
 #include "storage/shared_store.hpp"
 
 namespace sluice {
@@ -18,6 +19,14 @@ result<Answer> ask_for(storage::shared_store& of, const storage::request& r, dur
   auto got = ask(of, r, timeout);
   if (auto* failed = std::get_if<error>(&got)) return std::move(*failed);
   return std::get<Answer>(std::move(got));
+}
+
+// Carries out an operation on this thread; each of its questions may take so long.
+template <class T>
+result<T> carry_out(storage::shared_store& of, duration timeout,
+                    const std::function<void(const storage::async_store&, const storage::callback<T>&)>& begin) {
+  const auto ask_all = [&](const storage::shared_store::requests& all) { return ask(of, all, timeout); };
+  return storage::carry_out<T, decltype(ask_all)>(ask_all, begin);
 }
 
 }  // namespace sluice

@@ -141,10 +141,7 @@ struct client::parts {
   // On the caller's thread.
   template <class T>
   result<T> carry_out(const std::function<void(const storage::async_store&, const storage::callback<T>&)>& begin) {
-    const auto ask_all = [this](const storage::shared_store::requests& all) {
-      return sluice::ask(*shared_store, all, options.deadline);
-    };
-    return storage::carry_out<T, decltype(ask_all)>(ask_all, begin);
+    return sluice::carry_out<T>(*shared_store, options.deadline, begin);
   }
 
   result<void> change_group(storage::change_group_request asked, std::string_view noted_as);

@@ -49,7 +49,7 @@ result<storage::update_schedule_answer> client::parts::swap_schedule(const std::
                                                                      const scheduler::schedule_change& change) {
   auto done = carry_out<storage::update_schedule_answer>(
       [&](const auto& store, const auto& then) { scheduler::change_schedule(store, name, change, then); });
-  if (!done && done.error().code == errc::not_found) return missing_schedule(name);
+  if (!done && done.error().message == scheduler::no_schedule(name).message) return missing_schedule(name);
   return done;
 }
 

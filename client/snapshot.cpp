@@ -185,9 +185,8 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
   auto* rows = part<storage::throttlers_answer>(got[2], made->away);
   auto* schedules = part<storage::schedules_answer>(got[3], made->away);
   if (made->away) return made;
-  const auto ask_all = [this](const storage::shared_store::requests& all) { return ask(*store_, all, read_timeout); };
-  auto throttlers = storage::carry_out<std::vector<throttler_status>, decltype(ask_all)>(
-      ask_all, [&](const auto& store, const auto& then) {
+  auto throttlers =
+      carry_out<std::vector<throttler_status>>(*store_, read_timeout, [&](const auto& store, const auto& then) {
         throttling::throttlers_of(store, std::move(rows->throttlers), then);
       });
   if (!throttlers) {

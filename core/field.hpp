@@ -15,7 +15,8 @@ namespace sluice {
 struct field {
   std::string_view says{};                    // what it is, for people
   std::span<const std::string_view> words{};  // those that a text may be
-  bool is_content = false;                    // what jobs are about: shown as empty to those who may not see that
+  bool is_content = false;                    // what jobs are about: shown as empty to those who may not see that,
+  std::string_view in_place{};                // or, a text, as this
   bool is_detail = false;                     // shown of one thing alone, not in lists
   std::optional<bool> is_given{};             // it may be left out, and is when this is false
 };

@@ -1,5 +1,7 @@
 #include "core/json_object.hpp"
 
+#include <utility>
+
 #include "core/pipeline.hpp"
 
 namespace sluice {

@@ -1,9 +1,10 @@
-// Writes a described value as JSON, in one line: the one way in which Sluice makes JSON of what it knows. A member's
+// Writes a described value as JSON, in one line: how Sluice makes JSON of what it knows. A member's
 // value is a text, a number, true or false, an instant, an enumeration's word, a list, a map of texts, JSON as somebody
 // gave it, or described itself: by `show`, which is how the world sees a value, or `describe` where that is the same.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -40,14 +41,20 @@ class json_object {
 public:
   json_object(std::string& into, shown_to who) : into_(into), who_(who) { into_ += '{'; }
   json_object(const json_object&) = delete;
-  ~json_object() { into_ += '}'; }
+  // Behind its last member.
+  void close() { into_ += '}'; }
 
   template <class T>
   json_object& operator()(std::string_view name, const T& value, const field& f = {}) {
     const bool is_hidden = f.is_content && !who_.sees_content;
     if (f.is_given == false || (f.is_given && is_hidden) || (f.is_detail && !who_.sees_details)) return *this;
-    if (is_hidden) add(name, T{});
-    else add(name, value);
+    if (!is_hidden) {
+      add(name, value);
+    } else if constexpr (is_text<T>) {
+      add(name, f.in_place);
+    } else {
+      add(name, T{});
+    }
     return *this;
   }
 
@@ -85,6 +92,7 @@ private:
       json_object all(into_, who_);
       for (const auto& [name, text] : value)
         all(name, text);
+      all.close();
     } else if constexpr (is_list<T>) {
       into_ += '[';
       for (const auto& one : value) {
@@ -93,8 +101,9 @@ private:
       }
       into_ += ']';
     } else {
-      json_object one(into_, who_);
+      json_object one(into_, {.sees_content = who_.sees_content, .is_store = who_.is_store});
       show(one, value);
+      one.close();
     }
   }
 
@@ -106,10 +115,9 @@ private:
 template <class T>
 std::string json_for(shown_to who, const T& value) {
   std::string text;
-  {
-    json_object all(text, who);
-    show(all, value);
-  }
+  json_object all(text, who);
+  show(all, value);
+  all.close();
   return text;
 }
 

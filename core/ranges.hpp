@@ -1,6 +1,8 @@
 // What may be said of jobs and servers: one table for files, for options made in code, and for new jobs.
 #pragma once
 
+#include <string_view>
+
 #include <sluice/error.hpp>
 #include <sluice/job.hpp>
 #include <sluice/options.hpp>

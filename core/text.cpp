@@ -324,7 +324,7 @@ std::string plain_json(std::string dumped) {
 void append_json(std::string& to, std::string_view text) {
   const auto stands_as_it_is = [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; };
   if (std::all_of(text.begin(), text.end(), stands_as_it_is)) to.append("\"").append(text).append("\"");
-  else to += plain_json(nlohmann::json(bounded_utf8(text, text.size())).dump());
+  else to += plain_json(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 void append_json(std::string& to, double number) { to += nlohmann::json(number).dump(); }
 

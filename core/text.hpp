@@ -83,7 +83,8 @@ bool matches(std::string_view pattern, std::string_view name);
 // Well-formed JSON of at most `max_depth` levels; an error names the position.
 result<void> check_json(std::string_view text, int max_depth);
 
-// Adds `text` as a JSON string literal with its quotes, and a number in its shortest exact form.
+// Adds `text` as a JSON string literal with its quotes, with U+FFFD for bytes that are no UTF-8; a number in its
+// shortest exact form.
 void append_json(std::string& to, std::string_view text);
 void append_json(std::string& to, double number);
 // The same of a text, by itself.

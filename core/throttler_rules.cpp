@@ -82,6 +82,7 @@ result<void> check_shares(const throttler& t) {
 }
 
 result<void> check_fields(const throttler& t) {
+  if (name_of(t.kind).empty()) return invalid("its kind is none that there is");
   if (auto fine = check_throttler_name(t.kind, t.name); !fine) return fine;
   if (auto fine = check_unused(t); !fine || t.kind == mutex || t.kind == custom) return fine;
   if (t.kind == semaphore) return number_within(throttle_limit, t.limit, "limit");

@@ -208,7 +208,13 @@ std::span<const throttler_field> throttler_fields() noexcept { return fields; }
 
 bool uses(throttler_kind kind, std::string_view field) {
   const auto* const found = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == field; });
-  return found == fields.end() ? field == "kind" || field == "name" || field == "mode" : (found->kinds & of(kind)) != 0;
+  if (found == fields.end()) return field == "kind" || field == "name" || field == "mode";
+  return !name_of(kind).empty() && (found->kinds & of(kind)) != 0;
+}
+
+bool says(const throttler& t, std::string_view field) {
+  const auto* const found = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == field; });
+  return found != fields.end() && found->is_set(t) && uses(t.kind, field);
 }
 
 std::string not_of(throttler_kind kind) { return cat("is nothing that a ", name_of(kind), " has; remove it"); }

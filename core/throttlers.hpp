@@ -40,6 +40,8 @@ struct throttler_field {
 std::span<const throttler_field> throttler_fields() noexcept;
 // Whether a kind uses this field of `throttler`, by its name; nothing of a definition but these is stored.
 bool uses(throttler_kind kind, std::string_view field);
+// Whether a definition says it, and its kind uses it.
+bool says(const throttler& t, std::string_view field);
 // What is told of a field that the kind does not use: nobody would obey it.
 std::string not_of(throttler_kind kind);
 
@@ -48,19 +50,17 @@ std::string_view name_of(throttler_mode mode) noexcept;
 // A definition as it is stored and shown: the kind, the name, and what else the kind uses and is not as it is by
 // default.
 void show(auto& v, const throttler& t) {
-  const auto add = [&](std::string_view name, const auto& value, bool is_set) {
-    v(name, value, {.is_given = is_set && uses(t.kind, name)});
-  };
+  const auto add = [&](std::string_view name, const auto& value) { v(name, value, {.is_given = says(t, name)}); };
   v("kind", t.kind)("name", t.name);
-  add("limit", t.limit, t.limit != 0);
-  add("interval", format_duration(t.interval), t.interval != duration{0});
-  add("buckets", t.buckets, t.buckets != 0);
-  add("compatible", t.compatible, t.compatible);
-  add("key", t.key, !t.key.empty());
-  add("capacity", t.capacity, t.capacity != 0);
-  add("min_limit", t.min_limit, t.min_limit != 0);
-  add("max_limit", t.max_limit, t.max_limit != 0);
-  add("mode", t.mode, t.mode == throttler_mode::release);
+  add("limit", t.limit);
+  add("interval", format_duration(t.interval));
+  add("buckets", t.buckets);
+  add("compatible", t.compatible);
+  add("key", t.key);
+  add("capacity", t.capacity);
+  add("min_limit", t.min_limit);
+  add("max_limit", t.max_limit);
+  v("mode", t.mode, {.is_given = t.mode == throttler_mode::release});
 }
 
 // The stored form: JSON. Equal definitions give equal texts, for ever.

@@ -150,9 +150,9 @@ void add_queues(std::string& to, const known_store& known, std::map<std::string,
     if (q.oldest_ready && (!sum.oldest || *q.oldest_ready < *sum.oldest)) sum.oldest = q.oldest_ready;
   }
   family jobs(to, "sluice_jobs", "gauge", "Jobs that are kept now; final ones go when their retention is over.");
-  for (const auto& [name, sum] : queues)
-    for_each_count(sum.counts, [&](std::string_view state, std::uint64_t n) {
-      if (state != "quarantined") jobs.add({{"queue", name}, {"state", std::string(state)}}, n);
+  for (const auto& one : queues)
+    for_each_count(one.second.counts, [&](std::string_view state, std::uint64_t n) {
+      if (state != "quarantined") jobs.add({{"queue", one.first}, {"state", std::string(state)}}, n);
     });
   family aside(to, "sluice_jobs_quarantined", "gauge", "Records that cannot be read and were put aside.");
   for (const auto& [name, sum] : queues)

@@ -1,5 +1,5 @@
-// Every path there is, with what it takes, who may ask, and who answers. Of the API openapi.json says the same, and a
-// test compares.
+// Every path there is, with what it takes, who may ask, and who answers. Of the API the OpenAPI text says the same, and
+// a test compares.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,6 @@
 // Throttlers and schedules: what an operator defines.
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 
 #include "client/asking.hpp"
 #include "config/load.hpp"
@@ -64,28 +63,36 @@ std::optional<http_response> changed_meanwhile(visit& v, http_response (*look)(v
   return problem(412, "it has changed since it was looked at; look again");
 }
 
-// How the throttlers of a page stand. The keys of its last window may go on behind it: they are read to their end.
-result<std::vector<throttler_status>> statuses_of(visit& v, storage::throttlers_answer& page) {
+// Adds what waits in the lines of a dynamic window's keys, which are rows of their own: of all pages, wherever they
+// are.
+result<void> add_lines(visit& v, throttler_status& to) {
+  const auto prefix = to.resource + "/";
   const auto until = steady_clock::now() + longest_look;
-  auto& rows = page.throttlers;
-  const auto last = rows.empty() ? std::string() : throttling::throttler_of(rows.back());
-  bool goes_on = !page.next.empty() && kind_of(last) == throttler_kind::dynamic_window;
-  while (goes_on) {
-    if (steady_clock::now() > until) return error{errc::timed_out, cat(last, " has very many keys")};
-    auto more = ask_for<storage::throttlers_answer>(
-        *v.on.shared_store, storage::throttlers_request{storage::largest_page, page.next}, timeout);
-    if (!more) return more.error();
-    const auto end = std::find_if(more->throttlers.begin(), more->throttlers.end(),
-                                  [&](const auto& row) { return throttling::throttler_of(row) != last; });
-    goes_on = end == more->throttlers.end() && !more->next.empty();
-    rows.insert(rows.end(), std::make_move_iterator(more->throttlers.begin()), std::make_move_iterator(end));
-    page.next = more->next.empty() && end == more->throttlers.end() ? std::string() : rows.back().resource;
-  }
-  const auto ask_all = [&](const storage::shared_store::requests& all) {
-    return ask(*v.on.shared_store, all, timeout);
-  };
-  return storage::carry_out<std::vector<throttler_status>, decltype(ask_all)>(
-      ask_all, [&](const auto& store, const auto& then) { throttling::throttlers_of(store, std::move(rows), then); });
+  storage::throttlers_request wanted{storage::largest_page, prefix};
+  do {
+    if (steady_clock::now() > until) return error{errc::timed_out, cat(to.resource, " has very many keys")};
+    auto page = ask_for<storage::throttlers_answer>(*v.on.shared_store, wanted, timeout);
+    if (!page) return page.error();
+    for (const auto& row : page->throttlers) {
+      if (!row.resource.starts_with(prefix)) return {};
+      throttling::add_line(to, row);
+    }
+    wanted.after = std::move(page->next);
+  } while (!wanted.after.empty());
+  return {};
+}
+
+// How the throttlers of some rows stand.
+result<std::vector<throttler_status>> statuses_of(visit& v, std::vector<storage::throttler_row> rows) {
+  std::erase_if(rows, [](const auto& row) { return throttling::throttler_of(row) != row.resource; });  // of a key
+  auto all = carry_out<std::vector<throttler_status>>(
+      *v.on.shared_store, timeout,
+      [&](const auto& store, const auto& then) { throttling::throttlers_of(store, std::move(rows), then); });
+  if (!all) return all;
+  for (auto& one : *all)
+    if (one.kind == throttler_kind::dynamic_window)
+      if (auto added = add_lines(v, one); !added) return added.error();
+  return all;
 }
 
 config::checks checks() { return {storage::check_url, scheduler::check}; }
@@ -102,7 +109,7 @@ http_response list_throttlers(visit& v) {
     const storage::throttlers_request asked{*limit - static_cast<std::uint32_t>(items.size()), next};
     auto rows = ask_for<storage::throttlers_answer>(*v.on.shared_store, asked, timeout);
     if (!rows) return problem(rows.error());
-    const auto some = statuses_of(v, *rows);
+    const auto some = statuses_of(v, std::move(rows->throttlers));
     if (!some) return problem(some.error());
     for (const auto& one : *some)
       items.push_back(json_of(one));

@@ -335,8 +335,7 @@ http_response requeue_quarantined(visit& v) {
 http_response explain_job(visit& v) {
   auto why = v.on.store.explain(id_of(v));
   if (!why) return problem(why.error());
-  if (v.on.options.hide_args) why->text = why->without_content;
-  return json_answer(json_of(wire::explained_job{id_of(v), std::move(*why)}));
+  return json_answer(json_of(wire::explained_job{id_of(v), std::move(*why)}, !v.on.options.hide_args));
 }
 
 http_response show_args(visit& v) { return part_of_job(v, &job::args, "args.json"); }

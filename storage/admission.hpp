@@ -58,6 +58,7 @@ std::vector<std::string> all_of(std::vector<std::string> some, const std::vector
 
 // Permits for runs that are processing. Asking again is the same grant.
 struct acquire_permits_request {
+  static constexpr std::string_view request_name = "acquire_permits";
   struct run {
     run_key key;
     std::vector<std::string> permits;  // in the order of names, each once
@@ -65,6 +66,8 @@ struct acquire_permits_request {
     bool park = true;  // false: when it cannot have them, it is only told so
   };
   std::vector<run> runs;
+
+  std::size_t weight() const { return 1 + runs.size(); }
 };
 struct acquire_permits_answer {
   // parked: also by the same request before. deferred: it would have been parked. stale: the run is no longer the job's
@@ -89,6 +92,7 @@ struct limiter_record {
   std::vector<line> lines;  // of the limiter and its keys, those with waiters, by name; at most 1000
 };
 struct read_limiter_request {
+  static constexpr std::string_view request_name = "read_limiter";
   std::string limiter;
 };
 struct read_limiter_answer {
@@ -98,6 +102,7 @@ struct read_limiter_answer {
 inline constexpr std::size_t longest_state = std::size_t{1} << 20;  // it is read and written as a whole
 
 struct update_limiter_request {
+  static constexpr std::string_view request_name = "update_limiter";
   std::string limiter;
   std::uint64_t version = 0;   // as it was read
   std::string state;           // at most `longest_state`, else too_large
@@ -118,6 +123,8 @@ struct update_limiter_request {
     std::optional<time_point> at{};  // kept while somebody waits there; none: nobody should, but if so it is set anew
   };
   std::vector<next_check> next_checks;
+
+  std::size_t weight() const;
 };
 struct update_limiter_answer {
   bool updated = false;    // false: nothing was changed
@@ -130,6 +137,7 @@ struct update_limiter_answer {
 // Adds or changes a definition. With `config` (the text of a configuration) only when that is another one than last
 // time.
 struct define_request {
+  static constexpr std::string_view request_name = "define";
   std::string resource;
   std::string text;                      // core/throttlers.hpp
   std::optional<std::uint64_t> permits;  // of a semaphore; a mutex has one without a definition. Unlimited: see below.
@@ -149,12 +157,14 @@ void describe(auto& v, described<define_answer> auto& a) { v("what", a.what); }
 
 // none (also when there is none), illegal_transition when it is held or waited for.
 struct undefine_request {
+  static constexpr std::string_view request_name = "undefine";
   std::string resource;
 };
 void describe(auto& v, described<undefine_request> auto& r) { v("resource", r.resource); }
 
 // What is defined, held or waited for, by name.
 struct throttlers_request {
+  static constexpr std::string_view request_name = "throttlers";
   std::uint32_t limit = 200;
   std::string after;  // resources behind this one
   bool only_defined = false;
@@ -180,6 +190,7 @@ void describe(auto& v, described<throttlers_answer> auto& a) { v("throttlers", a
 
 // One resource with the first of its holders and waiters.
 struct throttler_request {
+  static constexpr std::string_view request_name = "throttler";
   std::string resource;
   std::uint32_t limit = 20;
 };
@@ -197,9 +208,12 @@ void describe(auto& v, described<throttler_answer> auto& a) {
 
 // All of its holders, the oldest first. They are gathered as a whole for each page.
 struct holders_request {
+  static constexpr std::string_view request_name = "holders";
   std::string resource;
   std::uint32_t limit = 200;  // 1 to 200
   std::string after{};
+
+  std::size_t weight() const { return 1 + limit; }
 };
 void describe(auto& v, described<holders_request> auto& r) {
   v("resource", r.resource)("limit", r.limit)("after", r.after);
@@ -210,9 +224,12 @@ struct holders_answer {
 void describe(auto& v, described<holders_answer> auto& a) { v("page", a.page); }
 // All of its waiters, in line.
 struct waiters_request {
+  static constexpr std::string_view request_name = "waiters";
   std::string resource;
   std::uint32_t limit = 200;  // 1 to 200
   std::string after{};
+
+  std::size_t weight() const { return 1 + limit; }
 };
 void describe(auto& v, described<waiters_request> auto& r) {
   v("resource", r.resource)("limit", r.limit)("after", r.after);
@@ -225,6 +242,7 @@ void describe(auto& v, described<waiters_answer> auto& a) { v("page", a.page); }
 // Wakes whoever fits and was not woken, and opens lines of limiters that have no next check: a queue runs again, or its
 // server came back. `after`: resources behind this one.
 struct reconcile_request {
+  static constexpr std::string_view request_name = "reconcile";
   std::uint32_t limit = 1000;
   std::string after;
 };
@@ -239,6 +257,7 @@ inline constexpr std::uint64_t max_counted = 10000;  // jobs that go before one
 
 // What a job waits for, besides what `job` says.
 struct explain_request {
+  static constexpr std::string_view request_name = "explain";
   job_id id;
 };
 void describe(auto& v, described<explain_request> auto& r) { v("id", r.id); }

@@ -17,6 +17,7 @@
 namespace sluice::storage {
 
 struct lock_request {
+  static constexpr std::string_view request_name = "lock";
   enum class verb : std::uint8_t { take, renew, release, read } what = verb::read;
   std::string resource;
   std::string holder{};   // take: for people
@@ -38,8 +39,11 @@ void describe(auto& v, described<lock_answer> auto& a) { v("code", a.code)("now"
 
 // Those that are held, by the end of their leases.
 struct locks_request {
+  static constexpr std::string_view request_name = "locks";
   std::uint32_t limit = 200;  // 1 to 200
   std::string after{};
+
+  std::size_t weight() const { return 1 + limit; }
 };
 void describe(auto& v, described<locks_request> auto& r) { v("limit", r.limit)("after", r.after); }
 struct locks_answer {

@@ -12,56 +12,11 @@ std::size_t place_of(run_end end) {
   return static_cast<std::size_t>(std::find(end_kinds.begin(), end_kinds.end(), end) - end_kinds.begin());
 }
 
-// In the order of `request`.
-constexpr std::array<std::string_view, std::variant_size_v<request::variant>> request_names{"enqueue",
-                                                                                            "claim",
-                                                                                            "settle",
-                                                                                            "renew",
-                                                                                            "progress",
-                                                                                            "promote",
-                                                                                            "expired",
-                                                                                            "reap",
-                                                                                            "prune",
-                                                                                            "requeue",
-                                                                                            "remove",
-                                                                                            "pause",
-                                                                                            "heartbeat",
-                                                                                            "deregister",
-                                                                                            "get",
-                                                                                            "list",
-                                                                                            "queues",
-                                                                                            "queue_names",
-                                                                                            "ready",
-                                                                                            "servers",
-                                                                                            "acquire_permits",
-                                                                                            "read_limiter",
-                                                                                            "update_limiter",
-                                                                                            "define",
-                                                                                            "undefine",
-                                                                                            "throttlers",
-                                                                                            "throttler",
-                                                                                            "reconcile",
-                                                                                            "explain",
-                                                                                            "lock",
-                                                                                            "schedules",
-                                                                                            "schedule",
-                                                                                            "due",
-                                                                                            "update_schedule",
-                                                                                            "locks",
-                                                                                            "quarantine",
-                                                                                            "totals",
-                                                                                            "log_action",
-                                                                                            "operator_log",
-                                                                                            "holders",
-                                                                                            "waiters",
-                                                                                            "parents",
-                                                                                            "change_group",
-                                                                                            "groups",
-                                                                                            "failed_members",
-                                                                                            "cancel",
-                                                                                            "quarantined_job",
-                                                                                            "drop_quarantined"};
-static_assert(!request_names.back().empty());
+template <class... Requests>
+constexpr std::array<std::string_view, sizeof...(Requests)> names_in(const std::variant<Requests...>*) {
+  return {Requests::request_name...};
+}
+constexpr auto request_names = names_in(static_cast<const request::variant*>(nullptr));
 
 void add(tally& to, std::uint64_t n) { to.fetch_add(n, std::memory_order_relaxed); }
 

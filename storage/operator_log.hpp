@@ -23,6 +23,7 @@ inline constexpr duration joined_within = std::chrono::seconds(60);
 
 // Notes what was done. Asked again it counts again. What goes beyond the bounds is cut off.
 struct log_action_request {
+  static constexpr std::string_view request_name = "log_action";
   author by;
   std::string what;
   std::vector<std::string> about;  // the first of them
@@ -34,8 +35,11 @@ void describe(auto& v, described<log_action_request> auto& r) {
 
 // The newest first.
 struct operator_log_request {
+  static constexpr std::string_view request_name = "operator_log";
   std::uint32_t limit = 200;  // 1 to 200
   std::string after{};
+
+  std::size_t weight() const { return 1 + limit; }
 };
 void describe(auto& v, described<operator_log_request> auto& r) { v("limit", r.limit)("after", r.after); }
 struct operator_log_answer {

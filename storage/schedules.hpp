@@ -54,6 +54,7 @@ void describe(auto& v, described<schedule_row> auto& r) {
 
 // By name.
 struct schedules_request {
+  static constexpr std::string_view request_name = "schedules";
   std::uint32_t limit = 200;
   std::string after;  // names behind this one
 };
@@ -67,6 +68,7 @@ void describe(auto& v, described<schedules_answer> auto& a) { v("now", a.now)("r
 
 // One schedule, and the places of all.
 struct schedule_request {
+  static constexpr std::string_view request_name = "schedule";
   std::string name;
 };
 void describe(auto& v, described<schedule_request> auto& r) { v("name", r.name); }
@@ -79,6 +81,7 @@ void describe(auto& v, described<schedule_answer> auto& a) { v("now", a.now)("ro
 
 // Those that are due, the longest first.
 struct due_request {
+  static constexpr std::string_view request_name = "due";
   std::uint32_t limit = 100;
 };
 void describe(auto& v, described<due_request> auto& r) { v("limit", r.limit); }
@@ -90,6 +93,7 @@ struct due_answer {
 void describe(auto& v, described<due_answer> auto& a) { v("now", a.now)("rows", a.rows)("next_in", a.next_in); }
 
 struct update_schedule_request {
+  static constexpr std::string_view request_name = "update_schedule";
   struct occurrence {
     time_point at{};
     prepared_job job;
@@ -105,6 +109,8 @@ struct update_schedule_request {
   overlap_rule overlap = overlap_rule::allow;
   std::vector<occurrence> enqueue;  // an id that is there already is left as it is
   bool by_hand = false;             // these are no occurrences: a person wanted them now
+
+  std::size_t weight() const;
 };
 // Its job travels behind, packed.
 void describe(auto& v, described<update_schedule_request::occurrence> auto& o) { v("at", o.at); }

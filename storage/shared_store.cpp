@@ -24,49 +24,7 @@ std::string identity_of(const std::string& url) {
   return name.starts_with(":memory:") ? name : real_name(name);
 }
 
-// What is large weighs as much as many that are small.
-std::size_t heavy(std::size_t bytes) { return bytes / 4'096; }
-
 }  // namespace
-
-std::size_t weight(const request& r) {
-  if (const auto* e = std::get_if<enqueue_request>(&r)) {
-    std::size_t sum = 1 + e->jobs.size();
-    for (const auto& job : e->jobs)
-      sum += heavy(job.record.size());
-    return sum;
-  }
-  if (const auto* s = std::get_if<settle_request>(&r)) {
-    std::size_t sum = 1 + s->runs.size() + (s->next ? s->next->free + s->next->ahead : 0);
-    for (const auto& end : s->runs)
-      sum += heavy(bytes_of(end));
-    return sum;
-  }
-  if (const auto* c = std::get_if<claim_request>(&r)) return 1 + c->free + c->ahead;
-  if (const auto* n = std::get_if<renew_request>(&r)) return 1 + n->runs.size();
-  if (const auto* p = std::get_if<progress_request>(&r)) return 1 + p->runs.size();
-  if (const auto* t = std::get_if<acquire_permits_request>(&r)) return 1 + t->runs.size();
-  if (const auto* w = std::get_if<update_limiter_request>(&r)) {
-    std::size_t sum = 1 + w->parks.size() + heavy(w->state.size());
-    for (const auto& wake : w->wakes)
-      sum += wake.count;
-    return sum;
-  }
-  if (const auto* f = std::get_if<update_schedule_request>(&r)) {
-    std::size_t sum = 1 + f->enqueue.size();
-    for (const auto& o : f->enqueue)
-      sum += heavy(o.job.record.size());
-    return sum;
-  }
-  if (const auto* l = std::get_if<list_request>(&r))
-    return 1 + (reads_records(l->query) ? max_records_read : std::min(l->query.limit, largest_page));
-  if (const auto* q = std::get_if<quarantine_request>(&r)) return 1 + std::min(q->limit, largest_page);
-  if (const auto* k = std::get_if<locks_request>(&r)) return 1 + std::min(k->limit, largest_page);
-  if (const auto* a = std::get_if<operator_log_request>(&r)) return 1 + a->limit;
-  if (const auto* h = std::get_if<holders_request>(&r)) return 1 + h->limit;
-  if (const auto* v = std::get_if<waiters_request>(&r)) return 1 + v->limit;
-  return 1;
-}
 
 shared_store::shared_store(std::unique_ptr<store> opened, std::shared_ptr<const clock> time)
     : time_(time ? std::move(time) : std::make_shared<const system_clock>()),

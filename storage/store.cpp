@@ -1,6 +1,9 @@
 #include "storage/store.hpp"
 
+#include <algorithm>
+
 #include "core/no_job.hpp"
+#include "storage/job_filter.hpp"
 
 namespace sluice::storage {
 
@@ -15,6 +18,54 @@ answer::answer(answer&&) noexcept = default;
 answer& answer::operator=(const answer&) = default;
 answer& answer::operator=(answer&&) noexcept = default;
 answer::~answer() = default;
+
+namespace {
+
+// What is large weighs as much as many that are small.
+std::size_t heavy(std::size_t bytes) { return bytes / 4'096; }
+
+}  // namespace
+
+std::size_t enqueue_request::weight() const {
+  std::size_t sum = 1 + jobs.size();
+  for (const auto& job : jobs)
+    sum += heavy(job.record.size());
+  return sum;
+}
+
+std::size_t settle_request::weight() const {
+  std::size_t sum = 1 + runs.size() + (next ? next->free + next->ahead : 0);
+  for (const auto& end : runs)
+    sum += heavy(bytes_of(end));
+  return sum;
+}
+
+std::size_t update_limiter_request::weight() const {
+  std::size_t sum = 1 + parks.size() + heavy(state.size());
+  for (const auto& one : wakes)
+    sum += one.count;
+  return sum;
+}
+
+std::size_t update_schedule_request::weight() const {
+  std::size_t sum = 1 + enqueue.size();
+  for (const auto& o : enqueue)
+    sum += heavy(o.job.record.size());
+  return sum;
+}
+
+std::size_t list_request::weight() const {
+  return 1 + (reads_records(query) ? max_records_read : std::min(query.limit, largest_page));
+}
+
+std::size_t weight(const request& r) {
+  return std::visit(
+      [](const auto& one) -> std::size_t {
+        if constexpr (requires { one.weight(); }) return one.weight();
+        else return 1;
+      },
+      static_cast<const request::variant&>(r));
+}
 
 namespace {
 

@@ -42,8 +42,11 @@ inline constexpr std::uint32_t largest_page = 200;
 // Stores new jobs at the tail of their queues, as scheduled, or as awaiting the ends of others. Per job: none,
 // id_conflict, unique_conflict, group_closed, or not_found for a parent or a group.
 struct enqueue_request {
+  static constexpr std::string_view request_name = "enqueue";
   std::vector<prepared_job> jobs;
   bool all_or_none = false;  // one step stores all, or none: those that are not at fault are refused
+
+  std::size_t weight() const;
 };
 // Of a request that stores all or none.
 inline constexpr std::size_t max_all_jobs = 1'000, max_all_parents = 2'000, max_all_bytes = 4 * 1024 * 1024;
@@ -76,6 +79,7 @@ result<enqueue_report> report_of(const job_id& id, const enqueue_answer& told, s
 
 // Groups. Answered by a change_answer: not_found, group_closed, illegal_transition.
 struct change_group_request {
+  static constexpr std::string_view request_name = "change_group";
   enum class what : std::uint8_t { create, seal, cancel };
   what change = what::create;
   new_group group;  // of the others, its name
@@ -83,6 +87,7 @@ struct change_group_request {
 constexpr std::array<std::string_view, 3> words_of(change_group_request::what) { return {"create", "seal", "cancel"}; }
 void describe(auto& v, described<change_group_request> auto& r) { v("change", r.change)("group", r.group); }
 struct groups_request {
+  static constexpr std::string_view request_name = "groups";
   group_name only{};  // empty: a page
   std::uint32_t limit = 50;
   std::string after{};
@@ -94,6 +99,7 @@ struct groups_answer {
 void describe(auto& v, described<groups_answer> auto& a) { v("page", a.page); }
 // Members of a group that have failed, those groups that are members left out.
 struct failed_members_request {
+  static constexpr std::string_view request_name = "failed_members";
   group_name group;
   std::uint64_t skip = 0;
   std::uint32_t limit = largest_page;
@@ -104,6 +110,7 @@ void describe(auto& v, described<failed_members_request> auto& r) {
 
 // The parents of a job that has not ended, in the order in which they were named.
 struct parents_request {
+  static constexpr std::string_view request_name = "parents";
   job_id id;
 };
 void describe(auto& v, described<parents_request> auto& r) { v("id", r.id); }
@@ -141,6 +148,7 @@ inline constexpr duration turn_time = std::chrono::milliseconds(5);
 inline constexpr std::uint32_t max_answer_bytes = 4194304;
 using permits_by_type = std::map<std::string, claim_permits, std::less<>>;
 struct claim_request {
+  static constexpr std::string_view request_name = "claim";
   server_id server;
   queue_name queue;
   std::uint64_t op = 0;    // no other claim of the server has it; repeating it repeats the answer
@@ -170,6 +178,8 @@ struct claim_request {
     std::vector<growth> growing{};  // chains that go on, when no other server wants a turn
   };
   std::map<std::string, chain, std::less<>> chains{};
+
+  std::size_t weight() const { return 1 + free + ahead; }
 };
 struct claimed_job {
   sluice::job job;             // as it is now: processing, with fence and attempt
@@ -214,9 +224,12 @@ inline std::size_t bytes_of(const settlement& end) {
   return size;
 }
 struct settle_request {
+  static constexpr std::string_view request_name = "settle";
   std::vector<settlement> runs;
   std::optional<claim_request> next;  // in the same step
   queue_name queue{};                 // of all of them, to be counted by; empty: not counted
+
+  std::size_t weight() const;
 };
 // Where the store cannot take an end, its answer is for the whole request; a shared store tells them apart
 // (storage/settle_in_parts.hpp). Then `each` may also be storage_full or storage_damaged, for an end that the store
@@ -228,8 +241,11 @@ struct settle_answer {
 
 // Holds runs for another `lease`. Per run: none, stale_fence.
 struct renew_request {
+  static constexpr std::string_view request_name = "renew";
   std::vector<run_key> runs;
   duration lease{0};
+
+  std::size_t weight() const { return 1 + runs.size(); }
 };
 struct renew_answer {
   std::vector<errc> each;
@@ -238,11 +254,14 @@ struct renew_answer {
 
 // What running handlers say about how far they are. Per run: none, stale_fence.
 struct progress_request {
+  static constexpr std::string_view request_name = "progress";
   struct run_report {
     run_key run;
     progress_report report;
   };
   std::vector<run_report> runs;
+
+  std::size_t weight() const { return 1 + runs.size(); }
 };
 struct progress_answer {
   std::vector<errc> each;
@@ -251,6 +270,7 @@ struct progress_answer {
 
 // Moves due scheduled jobs to the tails of their queues, oldest first, and passes on what was reserved too long.
 struct promote_request {
+  static constexpr std::string_view request_name = "promote";
   std::uint32_t limit = 1000;
   duration reservation = std::chrono::seconds(5);  // how long a permit is kept for a woken job: a sweep_interval
 };
@@ -264,6 +284,7 @@ struct promote_answer {
 // Runs that look lost: past their lease, or with a lease so far ahead that the clock must have
 // been set back. Changes nothing; the reaper looks twice (scheduler/reaping.hpp).
 struct expired_request {
+  static constexpr std::string_view request_name = "expired";
   std::uint32_t limit = 10'000;  // more than a server holds: what is not told is not looked at twice
 };
 struct expired_lease {
@@ -280,6 +301,7 @@ struct expired_answer {
 // Takes runs away whose renewal count is still the one seen. Each goes back to its queue with one more loss or, at
 // `max_losses`, is failed with cause `lost`; one that was asked to end is deleted. Per run: none, stale_fence.
 struct reap_request {
+  static constexpr std::string_view request_name = "reap";
   std::vector<expired_lease> leases;
   std::uint32_t max_losses = 3;
 };
@@ -293,6 +315,7 @@ struct reap_answer {
 // over for a day, and the names of queues that nobody has used for a week; `limit` of each kind. What is in quarantine
 // stays, and is told.
 struct prune_request {
+  static constexpr std::string_view request_name = "prune";
   retention_options retention;
   duration server_age{0};
   std::uint32_t limit = 1000;
@@ -309,16 +332,19 @@ struct prune_answer {
 // the end of its run is that of the job, as deleted. A cancel is an illegal_transition for a job that has succeeded or
 // failed.
 struct requeue_request {
+  static constexpr std::string_view request_name = "requeue";
   job_id id;
   std::optional<job_state> only_in{};  // illegal_transition in any other
   author by{};                         // as the job's reason says
 };
 struct remove_request {
+  static constexpr std::string_view request_name = "remove";
   job_id id;
   std::optional<job_state> only_in{};
   author by{};
 };
 struct cancel_request {
+  static constexpr std::string_view request_name = "cancel";
   job_id id;
   std::optional<job_state> only_in{};
   author by{};
@@ -338,6 +364,7 @@ void describe(auto& v, described<change_answer> auto& a) {
 
 // Answered by a change_answer.
 struct pause_request {
+  static constexpr std::string_view request_name = "pause";
   queue_name queue;
   bool paused = true;
 };
@@ -345,6 +372,7 @@ void describe(auto& v, described<pause_request> auto& r) { v("queue", r.queue)("
 
 // A server says that it lives, or leaves.
 struct heartbeat_request {
+  static constexpr std::string_view request_name = "heartbeat";
   server_info server;
 };
 struct heartbeat_answer {
@@ -352,11 +380,13 @@ struct heartbeat_answer {
 };
 void describe(auto& v, described<heartbeat_answer> auto& a) { v("known", a.known); }
 struct deregister_request {
+  static constexpr std::string_view request_name = "deregister";
   server_id server;
 };
 void describe(auto& v, described<deregister_request> auto& r) { v("server", r.server); }
 
 struct get_request {
+  static constexpr std::string_view request_name = "get";
   job_id id;
 };
 void describe(auto& v, described<get_request> auto& r) { v("id", r.id); }
@@ -365,16 +395,22 @@ struct get_answer {
   errc code = errc::none;  // not_found, damaged_record
 };
 struct list_request {
+  static constexpr std::string_view request_name = "list";
   job_query query;
+
+  std::size_t weight() const;
 };
 // Ends at `max_answer_bytes`, too, and at `max_records_read`.
 struct list_answer {
   job_page page;
 };
 struct quarantine_request {
+  static constexpr std::string_view request_name = "quarantine";
   queue_name queue{};  // empty: all
   std::uint32_t limit = largest_page;
   std::string after{};
+
+  std::size_t weight() const { return 1 + limit; }
 };
 void describe(auto& v, described<quarantine_request> auto& r) {
   v("queue", r.queue)("limit", r.limit)("after", r.after);
@@ -385,6 +421,7 @@ struct quarantine_answer {
 void describe(auto& v, described<quarantine_answer> auto& a) { v("page", a.page); }
 // One of them.
 struct quarantined_job_request {
+  static constexpr std::string_view request_name = "quarantined_job";
   job_id id;
 };
 void describe(auto& v, described<quarantined_job_request> auto& r) { v("id", r.id); }
@@ -394,11 +431,14 @@ struct quarantined_job_answer {
 // Removes one of them for good, if it is still the one that was put aside at `since`; none: whichever it is. Answered
 // by a change_answer: illegal_transition while others wait for its end, or may ask how it ended.
 struct drop_quarantined_request {
+  static constexpr std::string_view request_name = "drop_quarantined";
   job_id id;
   std::optional<time_point> since{};
 };
 void describe(auto& v, described<drop_quarantined_request> auto& r) { v("id", r.id)("since", r.since); }
-struct queues_request {};
+struct queues_request {
+  static constexpr std::string_view request_name = "queues";
+};
 // Jobs of a queue that wait for a server which knows their types: those of which one that claimed did not know them.
 struct queue_unknown {
   queue_name queue;
@@ -415,9 +455,12 @@ struct queues_answer {
   std::vector<queue_unknown> unknown{};  // only queues with such jobs
 };
 void describe(auto& v, described<queues_answer> auto& a) { v("queues", a.queues)("unknown", a.unknown); }
-struct queue_names_request {};
+struct queue_names_request {
+  static constexpr std::string_view request_name = "queue_names";
+};
 // Which of these queues have jobs that wait to be claimed, by whoever knows their types.
 struct ready_request {
+  static constexpr std::string_view request_name = "ready";
   std::vector<std::string> queues;
 };
 void describe(auto& v, described<ready_request> auto& r) { v("queues", r.queues); }
@@ -425,7 +468,9 @@ struct names_answer {
   std::vector<std::string> names;
 };
 void describe(auto& v, described<names_answer> auto& a) { v("names", a.names); }
-struct servers_request {};
+struct servers_request {
+  static constexpr std::string_view request_name = "servers";
+};
 struct servers_answer {
   std::vector<server_info> servers;
 };
@@ -497,7 +542,7 @@ inline constexpr std::uint32_t max_records_read = 400;
 // How long a store waits for another process to let go before it answers storage_busy.
 inline constexpr duration busy_timeout = std::chrono::seconds(5);
 
-// How much work a request is, by number and by bytes, for bounding batches.
+// How much work a request is, by number and by bytes, for bounding batches: 1, or what it says itself.
 std::size_t weight(const request& r);
 
 // Tells that other processes may have made work. Its thread ends with it.

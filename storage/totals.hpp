@@ -15,6 +15,7 @@ inline constexpr std::int64_t days_of_hours = 90;
 inline constexpr std::int64_t max_total_bytes = 67108864;
 
 struct totals_request {
+  static constexpr std::string_view request_name = "totals";
   totals_query query;
 };
 struct totals_answer {

@@ -63,7 +63,7 @@ struct joining : std::enable_shared_from_this<joining> {
     for (const auto i : some)
       read_limiter(store, rows[i].resource, [me = shared_from_this(), i](result<storage::limiter_record> limiter) {
         if (limiter) me->limiters[i] = std::move(*limiter);
-        else if (is_transient(limiter.error().code)) me->failed = limiter.error();
+        else me->failed = limiter.error();
         if (--me->open == 0) me->read_limiters();
       });
   }

@@ -21,8 +21,7 @@ using storage::callback;
 void set_throttler(const async_store& store, const throttler& definition, const callback<std::string>& then);
 void remove_throttler(const async_store& store, throttler_kind kind, const std::string& name,
                       const callback<std::string>& then);
-// How those of some rows stand, as the store tells these page after page; a row of a key counts for the window before
-// it. A limiter that cannot be read counts nothing here: `one_throttler` says what is wrong with it.
+// How those of some rows stand; a row of a key counts for its window where that is among them.
 void throttlers_of(const async_store& store, std::vector<storage::throttler_row> rows,
                    const callback<std::vector<throttler_status>>& then);
 void all_throttlers(const async_store& store, const callback<std::vector<throttler_status>>& then);

@@ -30,7 +30,7 @@ std::vector<local_instant> next_runs(const recurring_outlook& o) {
   const auto zone = time_zone::find(o.status.definition ? o.status.definition->zone : "UTC");
   std::vector<local_instant> all;
   for (const auto at : o.next)
-    all.push_back({format_time(at), zone ? std::optional(local_text(at, zone->offset_at(at), 23)) : std::nullopt});
+    all.push_back({at, zone ? std::optional(local_text(at, zone->offset_at(at), 23)) : std::nullopt});
   return all;
 }
 
@@ -45,10 +45,9 @@ namespace {
 
 std::string two_texts(std::string_view name, std::string_view text, std::string_view other, std::string_view behind) {
   std::string all;
-  {
-    json_object o(all, {});
-    o(name, text)(other, behind);
-  }
+  json_object o(all, {});
+  o(name, text)(other, behind);
+  o.close();
   return all;
 }
 

@@ -1,6 +1,9 @@
 #include "wire/schemas.hpp"
 
 #include <cstdint>
+#include <map>
+#include <tuple>
+#include <type_traits>
 
 #include "wire/overview.hpp"
 #include "wire/shown.hpp"
@@ -77,7 +80,7 @@ object_text member_schema(const field& f, bool may_be_null) {
       std::string words;
       for (const auto word : f.words)
         words += cat(words.empty() ? "" : ",", json_quoted(word));
-      s.add("enum", cat("[", words, "]"));
+      s.add("enum", cat("[", words, may_be_null ? ",null]" : "]"));
     }
     if constexpr (std::is_same_v<T, time_point>) s.add_text("format", "date-time");
     if constexpr (std::is_same_v<T, base64_bytes>) s.add_text("contentEncoding", "base64");
@@ -88,7 +91,9 @@ object_text member_schema(const field& f, bool may_be_null) {
     s.add_text("type", "object");
     s.add("additionalProperties", R"({"type":"string"})");
   } else if constexpr (!name_of_schema<T>.empty()) {
-    s.add_text("$ref", cat("#/components/schemas/", name_of_schema<T>));
+    const auto ref = cat("#/components/schemas/", name_of_schema<T>);
+    if (may_be_null) s.add("anyOf", cat(R"([{"type":"null"},{"$ref":)", json_quoted(ref), "}]"));
+    else s.add_text("$ref", ref);
   } else if (may_be_null) {
     s.add("anyOf", cat(R"([{"type":"null"},)", object_schema<T>(shown_as::in_list).text(), "]"));
   } else {

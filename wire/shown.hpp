@@ -1,6 +1,7 @@
 // What the world is shown of each value: its members by their public names, in the API, in `sluice --json` and in the
-// OpenAPI text (wire/schemas.hpp). What has no `show` here is shown as core/describe.hpp has it. A member that is
-// computed stands here alone.
+// OpenAPI text (wire/schemas.hpp). Definitions have theirs in core/recurring.hpp and core/throttlers.hpp, the overview
+// in wire/overview.hpp; what has none is shown as core/describe.hpp has it. A member that is computed stands here
+// alone.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +55,7 @@ std::optional<progress_report> progress_of(const job& j);
 
 // One instant to come, by the clocks of its zone, too, when the zone is known here.
 struct local_instant {
-  std::string utc;
+  time_point utc;
   std::optional<std::string> local{};
 };
 std::vector<local_instant> next_runs(const recurring_outlook& o);
@@ -181,7 +182,8 @@ namespace wire {
 void show(auto& v, const local_instant& at) { v("utc", at.utc)("local", at.local); }
 void show(auto& v, const explained_job& e) {
   v("id", e.id)("reason", e.why.reason, {"One word for programs."});
-  v("text", e.why.text, {"The whole of it in one sentence."});
+  v("text", e.why.text,
+    {.says = "The whole of it in one sentence.", .is_content = true, .in_place = e.why.without_content});
   v("resource", e.why.resource)("when", e.why.when);
   v("before", e.why.before, {"Jobs that go first; 10001: more than 10000."})("holders", e.why.holders);
 }

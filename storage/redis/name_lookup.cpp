@@ -92,6 +92,9 @@ result<std::string> ip_of(const std::string& host, steady_point deadline, const 
   }
   if (auto ended = stop.wait(its->over, POLLIN, deadline); !ended)
     return error{errc::storage_unavailable, cat("its name cannot be looked up: ", ended.error().message)};
+  // A descriptor orders no memory by the rules of C++: who sees that it ended sees what was written before.
+  if (its->ended.load() == steady_point::max())
+    return error{errc::storage_unavailable, "its name cannot be looked up: the look-up has not ended"};
   if (!its->fault.empty()) return error{errc::storage_unavailable, its->fault};
   return its->ip;
 }

@@ -66,7 +66,7 @@ public:
     return made;
   }
 
-  // Every answer must fit what openapi.json says of it.
+  // Every answer must fit what the OpenAPI text says of it.
   web::http_response ask(const web::http_request& r) {
     auto refused = site->refuse(r);
     auto said = refused ? std::move(*refused) : site->answer(r);

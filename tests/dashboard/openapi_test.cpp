@@ -1,6 +1,10 @@
 // The OpenAPI text and the router say the same.
+#include <fstream>
+#include <iterator>
 #include "dashboard/dashboard_world.hpp"
+
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 namespace sluice::test {
 
@@ -52,6 +56,20 @@ TEST_CASE("the OpenAPI text is served as it stands, and each of its references i
     CHECK(served.contains(nlohmann::ordered_json::json_pointer(pointer)));
   }
   CHECK(references > 50);
+}
+
+// The API promises these: a member that goes or changes its name breaks who reads it.
+TEST_CASE("each member that is shown is one of those that were promised") {
+  std::string told;
+  for (const auto& [name, schema] : openapi_check::here().text().at("components").at("schemas").items()) {
+    if (!schema.contains("properties")) continue;
+    told += name + ":";
+    for (const auto& [member, of_it] : schema.at("properties").items())
+      told += " " + member;
+    told += "\n";
+  }
+  std::ifstream file(source_path("tests/dashboard/shown_members.txt"));
+  CHECK(told == std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
 TEST_CASE("what does not fit its schema is noticed") {

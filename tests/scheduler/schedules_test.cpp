@@ -145,6 +145,26 @@ TEST_CASE_METHOD(schedule_world, "only what a configuration made is pruned when 
   CHECK(status("b").name.empty());
 }
 
+TEST_CASE_METHOD(schedule_world, "a change is made anew when another was first, and given up when that goes on") {
+  REQUIRE(put(minutely()).ok());
+  int refused = 0, swaps = 0;
+  const auto honest = ask_store;
+  ask_store = [&](const storage::request& r) -> storage::answer {
+    if (!std::holds_alternative<storage::update_schedule_request>(r)) return honest(r);
+    if (++swaps > refused) return honest(r);
+    return storage::update_schedule_answer{};
+  };
+  refused = 3;
+  CHECK(*change("s", pausing("s", true, "z1")));
+  CHECK(swaps == 4);
+  CHECK(status().paused);
+  refused = 1'000'000;
+  const auto given_up = change("s", pausing("s", false, "z1"));
+  REQUIRE_FALSE(given_up.ok());
+  CHECK(given_up.error().code == errc::storage_busy);
+  CHECK(status().paused);
+}
+
 TEST_CASE_METHOD(schedule_world, "what falls into a pause is not caught up") {
   REQUIRE(put(minutely()).ok());
   REQUIRE(*change("s", pausing("s", true, "z1")));

@@ -223,7 +223,8 @@ TEST_CASE_METHOD(wrong_words, "what is not there is told with where one finds wh
             {"sluice: there is no schedule pulze; did you mean 'pulse'? `sluice recurring list` lists all "
              "(not_found)\n"}},
            {{"recurring", "resume", "nightly-report"}, {"there is no schedule nightly-report; there is pulse;"}},
-           {{"recurring", "trigger", "pulze"}, {"no schedule pulze; `sluice recurring list` lists all"}},
+           {{"recurring", "trigger", "pulze"},
+            {"there is no schedule pulze; did you mean 'pulse'? `sluice recurring list` lists all"}},
            {{"recurring", "remove", "pulze"}, {"there is no schedule pulze; did you mean 'pulse'?"}, 0},
            {{"quarantine", "remove", "nope"}, {"did you mean 'quarantine drop'?"}, 2},
            {{"quarantine", "show", "nope"},
