@@ -8,6 +8,7 @@
 #include "core/log.hpp"
 #include "scheduler/schedules.hpp"
 #include "throttling/managing.hpp"
+#include "throttling/status.hpp"
 
 namespace sluice {
 namespace {
@@ -185,13 +186,18 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
   auto* rows = part<storage::throttlers_answer>(got[2], made->away);
   auto* schedules = part<storage::schedules_answer>(got[3], made->away);
   if (made->away) return made;
-  auto throttlers =
-      carry_out<std::vector<throttler_status>>(*store_, read_timeout, [&](const auto& store, const auto& then) {
-        throttling::throttlers_of(store, std::move(rows->throttlers), then);
-      });
-  if (!throttlers) {
+  auto throttlers = carry_out<std::vector<throttler_status>>(
+      *store_, read_timeout,
+      [&](const auto& store, const auto& then) { throttling::throttlers_of(store, rows->throttlers, then); });
+  if (!throttlers && is_transient(throttlers.error().code)) {
     made->away = throttlers.error();
     return made;
+  }
+  if (!throttlers) {  // what one counts is damaged, as their list says: all else is told nevertheless
+    std::vector<throttler_status> without_counts;
+    for (const auto& row : rows->throttlers)
+      without_counts.push_back(throttling::status_of(row, {}));
+    throttlers = std::move(without_counts);
   }
   const std::chrono::duration<double> since = made->at ? schedules->now - *made->at : duration(0);
   if (since >= shortest_for_rates) made->jobs_a_second = jobs_between(made->queues, queues->queues) / since.count();
