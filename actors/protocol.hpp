@@ -63,15 +63,13 @@ using gate_actor = caf::typed_actor<
     // Its own timer: ask again about those with this number.
     caf::reacts_to<again_atom, std::uint64_t>>;
 
-// Sluice's own throttlers. All PERMITS of a run are one question, so one actor answers it.
-using permits_actor = throttler_actor::extend<
+// Sluice's own THROTTLERS: one for all permits, since those of a run are one question, and one for each limiter: a
+// window, or a limiter of the user's.
+using store_throttler_actor = throttler_actor::extend<
     // The store's answers to the question with this number.
     caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
     // Its own timer: send the question with this number again.
-    caf::reacts_to<again_atom, std::uint64_t>>;
-
-// The throttler whose state is one LIMITER: a window, or a limiter of the user's.
-using limiter_actor = permits_actor::extend<
+    caf::reacts_to<again_atom, std::uint64_t>,
     // Its lines may be looked at again.
     caf::reacts_to<open_atom>,
     // These wait in its line, and are asked about again after so many microseconds.

@@ -81,10 +81,7 @@ result<server_context_ptr> open_server_context(const server_options& options, co
   e->self.has_filters = !filters.empty();
   auto plans = make_throttle_plans(options.jobs);
   if (!plans) return plans.error();
-  auto config = make_execution_config(handlers, filters, e->options, std::move(*plans));
-  for (const auto& [name, by] : handlers.limiters())
-    config->limiters[resource_of(throttler_kind::custom, name)] = by;
-  e->config = std::move(config);
+  e->config = make_execution_config(handlers, filters, e->options, std::move(*plans));
   e->custom_throttlers = handlers.throttlers();
   e->types = std::make_unique<type_table>(handlers);
   e->known_types = [types = e->types.get()] { return types->known(); };

@@ -19,8 +19,8 @@ worker_actor spawn_worker(caf::local_actor* parent, server_context_ptr e, served
 ticker_actor spawn_ticker(caf::local_actor* parent, server_context_ptr e, const storage_actor& store, root_actor root,
                           gate_actor gate);
 gate_actor spawn_gate(caf::local_actor* parent, server_context_ptr e);
-permits_actor spawn_permits(caf::local_actor* parent, server_context_ptr e);
-limiter_actor spawn_limiter(caf::local_actor* parent, server_context_ptr e, std::string resource);
+// `resource`: `all_permits`, or a limiter.
+store_throttler_actor spawn_throttler(caf::local_actor* parent, server_context_ptr e, std::string resource);
 // `facade` may be null: nobody speaks to the server by message.
 root_actor spawn_root(caf::actor_system& system, server_context_ptr e, facade_actor facade);
 // `stop` is called once, when the host asks for it by message; it must not block.

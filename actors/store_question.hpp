@@ -89,24 +89,4 @@ typename Actor::behavior_type behavior_with_question(Self* self, Handlers... own
   };
 }
 
-// What a run is told whose throttler's store refuses: nobody can say whether it may run.
-inline throttle_verdict postponed_by_store(const error& why) {
-  return {admission::undecided, postpone_for,
-          cat("the store refuses to say whether it may run (", to_string(why), ")")};
-}
-
-// Its jobs wait until it is defined. A store that came back empty, or of which a person removed a throttler, gets it
-// from the configuration again by the next beat.
-inline throttle_verdict undefined(server_context& e, std::string_view resource) {
-  const auto name = printable(resource, 200);
-  if (e.definitions.defines(resource)) {
-    e.definitions.restore_later();
-    return {admission::undecided, postpone_for,
-            cat("throttler ", name, " is not in the store, which gets it from the configuration again")};
-  }
-  const auto why = not_defined(resource);
-  if (e.definitions.is_first_told_of(resource)) log::error(why, "; until then its jobs wait");
-  return {admission::undecided, postpone_for, why};
-}
-
 }  // namespace sluice::actors

@@ -29,8 +29,7 @@ public:
   void notify_run_ended(const run_ptr& run, bool failed, duration ran) override {
     const auto plan = e_->config->throttles.find(run->about.type.value);
     if (plan == e_->config->throttles.end() || plan->second.custom.empty()) return;
-    caf::anon_send(gate_, ended_runs_atom::value,
-                   std::vector<throttled_end>{{std::shared_ptr<const job>(run, &run->about), failed, ran}});
+    caf::anon_send(gate_, ended_runs_atom::value, std::vector<throttled_end>{{about_of(run), failed, ran}});
   }
   void call_filters() override { caf::anon_send(supervisor_, filters_atom::value); }
   void wake_all_queues() override { e_->hints->route(storage::hint::of_any_work()); }
@@ -59,10 +58,7 @@ void supervisor_state::use(const gate_actor& gate) {
   kept_state->dispatcher->attach(link);
 }
 
-void supervisor_state::overdue(sluice::fence f) const {
-  auto& workers = kept_state->pool->workers;
-  if (const auto worker = workers.who_runs(f)) workers.retire(*worker, "it ignored its stop request", f);
-}
+void supervisor_state::overdue(sluice::fence f) const { kept_state->pool->workers.retire_overdue(f); }
 
 void supervisor_state::sweep() {
   refill();

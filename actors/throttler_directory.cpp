@@ -7,29 +7,19 @@
 namespace sluice::actors {
 
 throttler_directory::~throttler_directory() {
-  if (permits_) caf::anon_send_exit(permits_, caf::exit_reason::user_shutdown);
-  for (const auto& [resource, actor] : limiters_)
+  for (const auto& [resource, actor] : own_)
     caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
 }
 
-permits_actor throttler_directory::permits() {
-  if (!permits_) permits_ = spawn_permits(gate_, e_);
-  return permits_;
-}
-
-limiter_actor throttler_directory::limiter(const std::string& resource) {
-  auto& found = limiters_[resource];
-  if (!found) found = spawn_limiter(gate_, e_, resource);
+store_throttler_actor throttler_directory::own(const std::string& resource) {
+  auto& found = own_[resource];
+  if (!found) found = spawn_throttler(gate_, e_, resource);
   return found;
 }
 
 throttler_actor throttler_directory::custom(const std::string& resource) const {
   const auto found = custom_throttlers_.find(resource);
   return found == custom_throttlers_.end() ? throttler_actor() : found->second;
-}
-
-bool throttler_directory::is_custom_actor(const std::string& resource) const {
-  return resource.starts_with("custom:") && !e_->config->limiters.contains(resource);
 }
 
 void throttler_directory::name_custom(const std::string& name, const throttler_actor& actor) {
@@ -43,8 +33,8 @@ void throttler_directory::name_custom(const std::string& name, const throttler_a
 void throttler_directory::look_at_lines(const std::vector<std::string>& resources) {
   // Who has no such custom throttler cannot say who may run.
   for (const auto& resource : resources)
-    if (!is_custom_actor(resource) || custom_throttlers_.contains(resource))
-      caf::anon_send(limiter(resource), open_atom::value);
+    if (!e_->config->is_custom_actor(resource) || custom_throttlers_.contains(resource))
+      caf::anon_send(own(resource), open_atom::value);
 }
 
 void throttler_directory::notify_run_ended(const std::string& resource, std::vector<throttled_end> ends) const {
@@ -52,8 +42,7 @@ void throttler_directory::notify_run_ended(const std::string& resource, std::vec
 }
 
 void throttler_directory::forget(const caf::actor_addr& who) {
-  if (permits_ && permits_.address() == who) permits_ = nullptr;
-  std::erase_if(limiters_, [&](const auto& c) { return c.second && c.second.address() == who; });
+  std::erase_if(own_, [&](const auto& c) { return c.second && c.second.address() == who; });
   std::erase_if(custom_throttlers_, [&](const auto& c) {
     const bool gone = c.second.address() == who;
     if (gone && !e_->stopped)

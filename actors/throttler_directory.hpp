@@ -12,12 +12,10 @@ public:
   ~throttler_directory();
   throttler_directory(const throttler_directory&) = delete;
 
-  permits_actor permits();
-  limiter_actor limiter(const std::string& resource);
+  // `resource`: `all_permits`, or a limiter.
+  store_throttler_actor own(const std::string& resource);
   // Null: it is not there now.
   throttler_actor custom(const std::string& resource) const;
-  // Whether an actor of the host decides, and no limiter.
-  bool is_custom_actor(const std::string& resource) const;
 
   // This actor of the host is the custom throttler of that name; null: none is.
   void name_custom(const std::string& name, const throttler_actor& actor);
@@ -30,8 +28,7 @@ public:
 private:
   caf::scheduled_actor* gate_;
   server_context_ptr e_;
-  permits_actor permits_;
-  std::map<std::string, limiter_actor> limiters_;
+  std::map<std::string, store_throttler_actor> own_;
   std::map<std::string, throttler_actor> custom_throttlers_;
 };
 

@@ -50,7 +50,7 @@ struct worker_state {
       }
       caf::message content;
       try {
-        content = place.route->message_for(run_job(std::shared_ptr<const job>(run, &run->about), run->stop.get_token(),
+        content = place.route->message_for(run_job(about_of(run), run->stop.get_token(),
                                                    std::shared_ptr<const std::atomic<stop_reason>>(run, &run->reason)));
       } catch (const args_mismatch& failed) {
         run = of.pool->workers.actor_answered(id, run, outcome::do_not_retry(message_of(failed)));

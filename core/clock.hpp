@@ -11,6 +11,7 @@ class clock {
 public:
   virtual ~clock() = default;
   virtual time_point now() const = 0;
+  virtual steady_point steady_now() const { return std::chrono::steady_clock::now(); }
 };
 
 class system_clock final : public clock {

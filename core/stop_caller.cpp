@@ -57,6 +57,7 @@ stop_caller::~stop_caller() {
 }
 
 void stop_caller::request(std::stop_source of) {
+  if (at_once_) return void(of.request_stop());
   const std::lock_guard hold(line_->mutex);
   line_->waiting.push_back(std::move(of));
   line_->changed.notify_all();

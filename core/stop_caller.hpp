@@ -16,10 +16,13 @@ public:
 
   // In the order in which they are asked for.
   void request(std::stop_source of);
+  // From now on whoever requests a stop makes the calls himself: nobody waits for him who must not.
+  void call_at_once() { at_once_ = true; }
 
 private:
   struct line;
   std::shared_ptr<line> line_;
+  bool at_once_ = false;
 };
 
 }  // namespace sluice

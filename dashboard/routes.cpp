@@ -27,6 +27,8 @@ constexpr std::string_view pages[] = {"/",
                                       "/recurring",
                                       "/recurring/{name}",
                                       "/servers",
+                                      "/groups",
+                                      "/groups/{name}",
                                       "/locks",
                                       "/quarantine",
                                       "/errors",
@@ -75,6 +77,12 @@ std::vector<route> all_of_api() {
       {"PUT", "/api/v1/schedules/{name}/pause", operate, store, {}, pause_schedule},
       {"DELETE", "/api/v1/schedules/{name}/pause", operate, store, {}, resume_schedule},
       {"POST", "/api/v1/schedules/{name}/trigger", operate, store, {}, trigger_schedule},
+      {"GET", "/api/v1/groups", view, reads, page, list_groups},
+      {"GET", "/api/v1/groups/{name}", view, reads, {}, show_group},
+      {"PUT", "/api/v1/groups/{name}", operate, store, {}, create_group},
+      {"POST", "/api/v1/groups/{name}/seal", operate, store, {}, seal_group},
+      {"POST", "/api/v1/groups/{name}/cancel", operate, store, {}, cancel_group},
+      {"POST", "/api/v1/groups/{name}/requeue-failed", operate, store, {}, requeue_failed_of_group},
       {"GET", "/api/v1/locks", view, reads, page, list_locks},
       {"GET", "/api/v1/quarantine", view, reads, {"queue", "limit", "after"}, list_quarantine},
       {"GET", "/api/v1/quarantine/{id}", view, reads, {}, show_quarantined},
@@ -170,8 +178,15 @@ std::optional<http_response> refused_command(const visit& v, const job_type& typ
 }
 
 std::optional<http_response> wrong_with(body_reader& body) {
-  if (body.faults().empty()) return std::nullopt;
-  return wrong_body(body.faults());
+  const auto& faults = body.faults();
+  return faults.empty() ? std::nullopt : std::optional(wrong_body(faults));
+}
+
+http_response changed(visit& v, std::string_view kind, const std::string& name, const result<void>& how,
+                      std::string_view done) {
+  v.about = {name};
+  if (!how) return problem(how.error());
+  return json_answer(json_done(kind, name, done));
 }
 
 http_response json_answer(std::string body, unsigned status) {

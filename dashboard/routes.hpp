@@ -69,6 +69,9 @@ std::optional<http_response> refused_command(const visit& v, const job_type& typ
 std::optional<http_response> wrong_with(body_reader& body);
 
 http_response json_answer(std::string body, unsigned status = 200);
+// What came of a change of one thing: {"KIND":"NAME","done":"..."}, or the problem.
+http_response changed(visit& v, std::string_view kind, const std::string& name, const result<void>& how,
+                      std::string_view done);
 // {"NAME":[...],"next":"..."} and what else is said, which begins with a comma.
 http_response json_page_answer(std::string_view name, const std::vector<std::string>& items, const std::string& next,
                                const std::string& more = {});
@@ -104,6 +107,13 @@ http_response show_queue(visit& v);
 http_response pause_queue(visit& v);
 http_response resume_queue(visit& v);
 http_response show_totals(visit& v);
+
+http_response list_groups(visit& v);
+http_response show_group(visit& v);
+http_response create_group(visit& v);
+http_response seal_group(visit& v);
+http_response cancel_group(visit& v);
+http_response requeue_failed_of_group(visit& v);
 
 http_response list_throttlers(visit& v);
 http_response show_throttler(visit& v);

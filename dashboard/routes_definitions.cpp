@@ -46,13 +46,6 @@ http_response faults_of(const std::vector<config::fault>& all) {
   return wrong_body(faults);
 }
 
-http_response changed(visit& v, std::string_view what, const std::string& name, const result<void>& how,
-                      std::string_view done) {
-  v.about = {name};
-  if (!how) return problem(how.error());
-  return json_answer(json_done(what, name, done));
-}
-
 // Whether what was defined is still what the caller looked at, where he asks for that.
 std::optional<http_response> changed_meanwhile(visit& v, http_response (*look)(visit&)) {
   const auto wanted = v.request.header("if-match");

@@ -59,13 +59,6 @@ steady_point end_of_slice(const visit& v, bool reads_records) {
 }
 http_response hidden() { return problem(403, "this dashboard shows no arguments, headers, results and errors"); }
 
-// What was made of one job.
-http_response changed(visit& v, const result<void>& how, std::string_view done) {
-  v.about = {v.names[0]};
-  if (!how) return problem(how.error());
-  return json_answer(json_done("id", v.names[0], done));
-}
-
 http_response bytes(std::string text, std::string_view name) {
   http_response said;
   said.type = "application/octet-stream";
@@ -313,12 +306,12 @@ http_response show_job(visit& v) {
   return json_answer(json_page(*found, !v.on.options.hide_args));
 }
 
-http_response delete_job(visit& v) { return changed(v, v.changing().remove(id_of(v)), "deleted"); }
+http_response delete_job(visit& v) { return changed(v, "id", v.names[0], v.changing().remove(id_of(v)), "deleted"); }
 http_response cancel_job(visit& v) {
   const auto what = v.changing().cancel(id_of(v));
-  return what ? changed(v, {}, name_of(*what)) : changed(v, what.error(), "");
+  return changed(v, "id", v.names[0], what ? result<void>() : what.error(), what ? name_of(*what) : "");
 }
-http_response requeue_job(visit& v) { return changed(v, v.changing().requeue(id_of(v)), "enqueued"); }
+http_response requeue_job(visit& v) { return changed(v, "id", v.names[0], v.changing().requeue(id_of(v)), "enqueued"); }
 
 http_response show_quarantined(visit& v) {
   const auto found = v.on.store.quarantined(id_of(v));
@@ -326,10 +319,10 @@ http_response show_quarantined(visit& v) {
   return json_answer(json_page(*found, !v.on.options.hide_args));
 }
 http_response drop_quarantined(visit& v) {
-  return changed(v, v.changing().drop_quarantined({id_of(v)}).front(), "dropped");
+  return changed(v, "id", v.names[0], v.changing().drop_quarantined({id_of(v)}).front(), "dropped");
 }
 http_response requeue_quarantined(visit& v) {
-  return changed(v, v.changing().requeue_quarantined({id_of(v)}).front(), "enqueued");
+  return changed(v, "id", v.names[0], v.changing().requeue_quarantined({id_of(v)}).front(), "enqueued");
 }
 
 http_response explain_job(visit& v) {

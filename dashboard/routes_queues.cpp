@@ -61,12 +61,6 @@ http_response page_of_known(visit& v, std::string_view name, const std::vector<R
   return json_page_answer(name, items, at == in_order.end() ? std::string() : std::prev(at)->first);
 }
 
-http_response changed(visit& v, const result<void>& how, std::string_view done) {
-  v.about = {v.names[0]};
-  if (!how) return problem(how.error());
-  return json_answer(json_done("queue", v.names[0], done));
-}
-
 }  // namespace
 
 http_response show_api(visit& v) {
@@ -130,8 +124,12 @@ http_response show_queue(visit& v) {
   return json_answer(json_of(*found));
 }
 
-http_response pause_queue(visit& v) { return changed(v, v.changing().pause(queue_name(v.names[0])), "paused"); }
-http_response resume_queue(visit& v) { return changed(v, v.changing().resume(queue_name(v.names[0])), "resumed"); }
+http_response pause_queue(visit& v) {
+  return changed(v, "queue", v.names[0], v.changing().pause(queue_name(v.names[0])), "paused");
+}
+http_response resume_queue(visit& v) {
+  return changed(v, "queue", v.names[0], v.changing().resume(queue_name(v.names[0])), "resumed");
+}
 
 http_response show_totals(visit& v) {
   const auto by = v.parameter("by"), queue = v.parameter("queue");

@@ -64,6 +64,9 @@ private:
 };
 using run_ptr = std::shared_ptr<claimed_run>;
 
+// The job, for who must not change the run.
+inline std::shared_ptr<const job> about_of(const run_ptr& run) { return {run, &run->about}; }
+
 struct ended_run {
   run_ptr run;
   storage::settlement settlement;

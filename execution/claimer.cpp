@@ -15,7 +15,9 @@ constexpr duration last_retry = 5s;
 // CAF 0.17 never answers a dropped promise, so no actor of the host is waited for without end.
 constexpr duration answer_timeout = 10min;
 
-run_ptr run_of(const execution_context& of, storage::claimed_job& one, steady_point lease_ends) {
+}  // namespace
+
+run_ptr make_run(const execution_context& of, storage::claimed_job& one, steady_point lease_ends) {
   auto run = std::make_shared<claimed_run>(lease_ends);
   run->about = std::move(one.job);
   run->failures = one.failures;
@@ -25,12 +27,10 @@ run_ptr run_of(const execution_context& of, storage::claimed_job& one, steady_po
   if (run->by_actor && !run->timeout) run->timeout = answer_timeout;
   if (one.finish_in) {
     run->timeout = std::min(run->timeout.value_or(*one.finish_in), *one.finish_in);
-    run->finish_by = steady_clock::now() + *one.finish_in;
+    run->finish_by = of.config->time->steady_now() + *one.finish_in;
   }
   return run;
 }
-
-}  // namespace
 
 duration retry_delay(std::uint32_t failures) {
   return std::min<duration>(last_retry, first_retry * (1u << std::min(failures, 10u)));
@@ -79,7 +79,7 @@ claimer::claimed_runs claimer::take(execution_context& of, const open_request& r
   bool suspect = false;
   taken.ready.reserve(answer.jobs.size());
   for (auto& one : answer.jobs) {
-    auto run = run_of(of, one, request.sent + of.options.lease);
+    auto run = make_run(of, one, request.sent + of.options.lease);
     suspect = suspect || storage::is_suspect(run->about.losses);
     taken.has_chains = taken.has_chains || run->chain.value > 0;
     if (run->timeout) taken.first_timeout = std::min(taken.first_timeout, steady_clock::now() + *run->timeout);

@@ -11,6 +11,9 @@ namespace sluice::execution {
 
 struct execution_context;
 
+// The run of a job that was claimed. `one`: its job is moved out.
+run_ptr make_run(const execution_context& of, storage::claimed_job& one, steady_point lease_ends);
+
 class claimer {
 public:
   explicit claimer(std::shared_ptr<pool> of) : pool_(std::move(of)) {}

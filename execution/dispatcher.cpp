@@ -29,12 +29,6 @@ storage::settle_request settle_request_of(const queue_name& queue, const std::ve
   return settle;
 }
 
-elected_end end_of(const execution_context& of, const admission_verdict& verdict) {
-  const auto& about = verdict.run->about;
-  return end_without_run(of.config->throttles.find(about.type.value)->second, about,
-                         {verdict.what == admission::undecided, verdict.after, verdict.why, verdict.resource});
-}
-
 // Nothing that is asked of this store will be carried out: its server ends, and waits for nothing.
 bool is_for_good(errc code) {
   return code == errc::storage_lost || code == errc::storage_newer || code == errc::storage_older;
@@ -357,7 +351,7 @@ void dispatcher::judged(std::vector<admission_verdict> verdicts) {
     if (verdict.what == admission::granted) admitted.push_back(verdict.run);
     else if (verdict.what == admission::rejected) rejected.push_back(verdict);
     else if (verdict.what == admission::deferred || verdict.what == admission::undecided)
-      pool_->runs.reject(verdict.run, end_of(*of, verdict));
+      pool_->runs.reject(verdict.run, end_without_run(*of->config, verdict));
   }
   auto over = pool_->runs.admit(admitted);
   const bool asks_filters = !rejected.empty();

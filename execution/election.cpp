@@ -159,28 +159,29 @@ storage::settlement given_back(const storage::run_key& run, const std::string& w
   return end;
 }
 
-elected_end end_without_run(const throttle_plan& plan, const job& about, const not_admitted& verdict) {
-  const bool again = plan.otherwise == throttle_action::retry || verdict.undecided;
+elected_end end_without_run(const execution_config& config, const admission_verdict& verdict) {
+  const auto& about = verdict.run->about;
   elected_end made;
+  if (verdict.what == admission::rejected) {
+    made = elect(config, about, verdict.run->failures, outcome::do_not_retry(verdict.why), duration(0));
+    made.settlement.cause = "rejected";
+    return made;
+  }
+  const auto& plan = config.throttles.find(about.type.value)->second;
+  const bool retries = plan.otherwise == throttle_action::retry;
+  const bool again = retries || verdict.what == admission::undecided;
   auto& end = made.settlement;
   end.run = {about.id, about.fence};
   end.end = again ? run_end::deferred : run_end::removed;
   end.cause = "throttled";
   end.text = verdict.why;
   end.throttler = verdict.resource;
-  if (again) end.delay = plan.otherwise == throttle_action::retry ? std::max(plan.delay, verdict.after) : verdict.after;
+  if (again) end.delay = retries ? std::max(plan.delay, verdict.after) : verdict.after;
   end.reason = again ? cat(verdict.why, "; again in ", format_duration(end.delay)) : cat("deleted: ", verdict.why);
   made.elected.what = end.end;
   made.elected.text = verdict.why;
   made.elected.delay = end.delay;
   return made;
-}
-
-elected_end end_of_rejected(const execution_config& config, const job& about, std::uint32_t failures,
-                            const std::string& why) {
-  auto end = elect(config, about, failures, outcome::do_not_retry(why), duration(0));
-  end.settlement.cause = "rejected";
-  return end;
 }
 
 void notify_applied(const execution_config& config, const job& about, const outcome& stored) {

@@ -1,6 +1,7 @@
 // How the outcome of a run becomes what is stored of it.
 #pragma once
 
+#include "execution/admission_request.hpp"
 #include "execution/execution_config.hpp"
 
 namespace sluice::execution {
@@ -24,18 +25,11 @@ void end_as_cancelled(elected_end& made);
 // The end of a run whose handler did not come to its end: no filter has a say.
 storage::settlement given_back(const storage::run_key& run, const std::string& why);
 
-// The end of a run that its throttlers did not let in: scheduled again or deleted, as its type's plan says.
-struct not_admitted {
-  bool undecided = false;  // then it is scheduled again in any case
-  duration after{0};
-  std::string why;
-  std::string resource;
-};
 inline constexpr duration postpone_for = std::chrono::seconds(15);  // when nobody can say whether it may run
-elected_end end_without_run(const throttle_plan& plan, const job& about, const not_admitted& verdict);
-// Of one that they rejected: its filters have a say.
-elected_end end_of_rejected(const execution_config& config, const job& about, std::uint32_t failures,
-                            const std::string& why);
+
+// The end of a run that its throttlers did not let in. A verdict that is deferred or undecided: it is scheduled again
+// or deleted, as its type's plan says. rejected: it has failed, and its filters have a say.
+elected_end end_without_run(const execution_config& config, const admission_verdict& verdict);
 
 // What the filters are told once the end is stored.
 void notify_applied(const execution_config& config, const job& about, const outcome& stored);

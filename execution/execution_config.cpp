@@ -25,6 +25,8 @@ std::shared_ptr<execution_config> make_execution_config(const handler_registry& 
   made->pipeline = enqueue_pipeline(filters, options.jobs, options.queues);
   filters.push_back({make_retry_filter(options), retry_order, {}});
   made->handlers = handlers;
+  for (const auto& [name, by] : handlers.limiters())
+    made->limiters[resource_of(throttler_kind::custom, name)] = by;
   made->filters = in_order(std::move(filters));
   made->no_prefetch = std::move(no_prefetch);
   made->throttles = std::move(plans);

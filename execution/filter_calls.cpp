@@ -29,7 +29,7 @@ std::size_t filter_calls::call() {
   }
   for (const auto& one : rejected) {
     if (!pool_->runs.awaits_admission(one.run)) continue;  // a supervisor's successor had it judged again
-    pool_->runs.reject(one.run, end_of_rejected(*of->config, one.run->about, one.run->failures, one.why));
+    pool_->runs.reject(one.run, end_without_run(*of->config, one));
   }
   for (const auto& one : stored) {
     if (one.answer == errc::none) notify_applied(*of->config, one.end.run->about, one.end.elected);

@@ -31,8 +31,7 @@ public:
 
 }  // namespace
 
-void limiter_rule::read(const std::string& stored,
-                        const std::map<std::string, std::shared_ptr<const limiter>>& custom) {
+void limiter_rule::read(const std::string& stored, const custom_limiters& custom) {
   if (by_ && stored == text_) return;
   text_ = stored;
   key_.reset();

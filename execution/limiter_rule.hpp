@@ -11,12 +11,15 @@
 
 namespace sluice::execution {
 
+// The limiters of the user's, by resource.
+using custom_limiters = std::map<std::string, std::shared_ptr<const limiter>, std::less<>>;
+
 class limiter_rule {
 public:
   explicit limiter_rule(std::string resource = {}) : resource_(std::move(resource)) {}
 
-  // As the store tells of it now. `custom`: the limiters of the user's, by resource.
-  void read(const std::string& stored, const std::map<std::string, std::shared_ptr<const limiter>>& custom);
+  // As the store tells of it now.
+  void read(const std::string& stored, const custom_limiters& custom);
   bool is_defined() const { return by_ != nullptr; }
   // The line in which such a job waits; the error says what of its args does not fit.
   result<std::string> line_of(const job& about) const;

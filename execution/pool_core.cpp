@@ -2,8 +2,6 @@
 
 namespace sluice::execution {
 
-using std::chrono::steady_clock;
-
 pool_core::pool_core(queue_name name, std::shared_ptr<const execution_config> runs_by)
     : queue(std::move(name)), config(std::move(runs_by)) {
   for (const auto& type : chaining_types(config->throttles, *config->permits))
@@ -35,7 +33,7 @@ void pool_section::wait(std::condition_variable& on) {
 bool pool_core::hold(const run_ptr& run) {
   if (!runs.held.try_emplace(run->about.fence, run).second) return false;
   auto& state = state_of(*run);
-  state.received = steady_clock::now();
+  state.received = now();
   if (const auto its = chaining.find(run->about.type.value); its != chaining.end()) {
     state.of_type = &its->second;
     ++state.of_type->held;
@@ -55,7 +53,7 @@ void pool_core::let_go(sluice::fence f) {
 void pool_core::enqueue(const run_ptr& run, bool first) {
   if (runs.draining) return file_never_begun(run, "the server is stopping");
   state_of(*run).phase = run_phase::queued;
-  state_of(*run).queued_since = steady_clock::now();
+  state_of(*run).queued_since = now();
   // A suspect was claimed for a free worker: it must not wait behind others.
   if (first || storage::is_suspect(run->about.losses)) runs.queue.push_front(run);
   else runs.queue.push_back(run);
@@ -71,7 +69,7 @@ void pool_core::begin_waiting() {
 }
 
 bool pool_core::has_next() {
-  while (!runs.queue.empty() && state_of(*runs.queue.front()).lease_ends < steady_clock::now()) {
+  while (!runs.queue.empty() && state_of(*runs.queue.front()).lease_ends < now()) {
     const auto run = runs.queue.front();
     runs.queue.pop_front();
     file_never_begun(run, "its lease is over");
@@ -83,7 +81,7 @@ void pool_core::begin(worker& w) {
   auto run = std::move(runs.queue.front());
   runs.queue.pop_front();
   state_of(*run).phase = run_phase::running;
-  state_of(*run).began = steady_clock::now();
+  state_of(*run).began = now();
   runs.chains.begins(*run, state_of(*run).began);
   workers.unrest(w);
   w.current = std::move(run);
@@ -94,7 +92,7 @@ void pool_core::handler_over(const claimed_run& run) {
   auto& state = state_of(run);
   state.phase = run_phase::ended;
   --runs.running;
-  const auto ran = std::chrono::duration_cast<duration>(steady_clock::now() - state.began);
+  const auto ran = since(state.began);
   times.note(ran);
   if (state.of_type) state.of_type->times.note(ran);
   end_turn(run);
@@ -103,7 +101,7 @@ void pool_core::handler_over(const claimed_run& run) {
 void pool_core::end_turn(const claimed_run& run) {
   if (run.chain.value == 0) return;
   if (state_of(run).began == steady_point{}) give_back(runs.chains.take_waiting(run));
-  give_back(runs.chains.take_late(steady_clock::now()));
+  give_back(runs.chains.take_late(now()));
   auto next = runs.chains.end_turn(run);
   while (next && state_of(*next).phase != run_phase::queued)  // it was stopped as it waited
     next = runs.chains.end_turn(*next);
@@ -120,7 +118,7 @@ void pool_core::give_back(const run_chains::runs& waiting) {
 void pool_core::file(ended_run end) {
   auto& state = state_of(*end.run);
   state.phase = run_phase::ended;
-  const auto began = state.began == steady_point{} ? steady_clock::now() : state.began;
+  const auto began = state.began == steady_point{} ? now() : state.began;
   end.settlement.waited = std::chrono::duration_cast<duration>(began - state.received);
   end.settlement.progress = state.progress.last;  // also when it was taken: the store may get that too late
   end.was_admitted = state.admitted;

@@ -26,6 +26,9 @@ struct pool_core {
   std::condition_variable fewer_held{};        // for who waits until nothing is held
   stop_caller stops{};                         // calls the handlers' own callbacks
 
+  steady_point now() const { return config->time->steady_now(); }
+  duration since(steady_point began) const { return std::chrono::duration_cast<duration>(now() - began); }
+
   run_state& state_of(const claimed_run& run) const SLUICE_REQUIRES(lock) {
     return const_cast<claimed_run&>(run).state_;
   }

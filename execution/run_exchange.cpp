@@ -2,13 +2,11 @@
 
 namespace sluice::execution {
 
-using std::chrono::steady_clock;
-
 void run_exchange::accept(const std::vector<run_ptr>& runs) {
   const pool_section section(core_);
   for (const auto& run : runs) {
     if (!core_.hold(run)) continue;
-    const bool waits = run->chain.value > 0 && !core_.runs.chains.add(run, steady_clock::now());
+    const bool waits = run->chain.value > 0 && !core_.runs.chains.add(run, core_.now());
     if (!waits) core_.enqueue(run);
     else if (core_.runs.draining) core_.file_never_begun(run, "the server is stopping");
   }

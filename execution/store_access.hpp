@@ -19,9 +19,11 @@ public:
   store_access(std::shared_ptr<storage::shared_store> store, std::function<void(const error&)> on_refusal)
       : store_(std::move(store)), on_refusal_(std::make_shared<const refusal>(std::move(on_refusal))) {}
 
+  virtual ~store_access() = default;
+
   // As the shared store's. What is submitted while nobody holds it open is asked later, in the same order; but what
   // is urgent, as renewals are, goes at once.
-  void submit(requests asked, answered done, storage::priority when = storage::priority::in_order);
+  virtual void submit(requests asked, answered done, storage::priority when = storage::priority::in_order);
   // Waits for the answers. storage_busy while nobody holds it open.
   std::vector<storage::answer> call(requests asked, steady_point deadline);
 

@@ -10,8 +10,6 @@
 namespace sluice::execution {
 namespace {
 
-using std::chrono::steady_clock;
-
 // Why a run had no more time: what came first, its timeout or the end of its finish_within.
 bool is_deadline(const claimed_run& run, steady_point began) {
   return run.timeout && run.finish_by <= began + *run.timeout;
@@ -41,9 +39,15 @@ outcome retired_outcome(const claimed_run& run, const run_state& state, const st
   return result;
 }
 
-duration since(steady_point began) { return std::chrono::duration_cast<duration>(steady_clock::now() - began); }
-
 }  // namespace
+
+worker_id worker_threads::add_without_thread() {
+  core_.stops.call_at_once();
+  const mutex_lock held(core_.lock);
+  const auto id = ++core_.workers.last_id;
+  core_.workers.all[id] = std::make_unique<worker>();
+  return id;
+}
 
 worker_id worker_threads::add(worker_calls calls) {
   join_finished();
@@ -82,7 +86,7 @@ void worker_threads::retire(worker_id id, const std::string& why, std::optional<
     state.phase = run_phase::ended;
     --core_.runs.running;
     result = retired_outcome(*run, state, why);
-    ran = since(state.began);
+    ran = core_.since(state.began);
   }
   core_.end(run, std::move(result), ran);
   core_.stops.request(run->stop);
@@ -97,6 +101,12 @@ std::optional<worker_id> worker_threads::who_runs(sluice::fence f) const {
   return std::nullopt;
 }
 
+bool worker_threads::retire_overdue(sluice::fence f) {
+  const auto overdue = who_runs(f);
+  if (overdue) retire(*overdue, "it ignored its stop request", f);
+  return overdue.has_value();
+}
+
 void worker_threads::work(worker_id id) {
   name_this_thread("sluice-worker");
   struct at_end {  // also when the thread is ended from inside a handler
@@ -105,12 +115,28 @@ void worker_threads::work(worker_id id) {
     ~at_end() { of.thread_ends(id); }
   } guard{*this, id};
 
-  while (const auto run = next(id)) {
-    auto result = run_handler(
-        *core_.config, run->about, run->stop.get_token(),
-        [this, &run](progress_report told) { tell_progress(run, std::move(told)); }, &run->reason);
-    put(id, run, std::move(result));
+  while (const auto run = next(id))
+    run_here(id, run);
+}
+
+void worker_threads::run_here(worker_id id, const run_ptr& run) {
+  auto result = run_handler(
+      *core_.config, run->about, run->stop.get_token(),
+      [this, &run](progress_report told) { tell_progress(run, std::move(told)); }, &run->reason);
+  put(id, run, std::move(result));
+}
+
+bool worker_threads::run_next_here(worker_id id) {
+  run_ptr run;
+  {
+    const pool_section section(core_);
+    auto& w = *core_.workers.find(id);
+    if (w.retired || !core_.has_next()) return false;
+    core_.begin(w);
+    run = w.current;
   }
+  run_here(id, run);
+  return true;
 }
 
 void worker_threads::thread_ends(worker_id id) {
@@ -123,7 +149,7 @@ void worker_threads::thread_ends(worker_id id) {
       run = current;
       core_.state_of(*run).phase = run_phase::ended;
       --core_.runs.running;
-      ran = since(core_.state_of(*run).began);
+      ran = core_.since(core_.state_of(*run).began);
     }
   }
   if (run) {
@@ -182,7 +208,7 @@ void worker_threads::put(worker_id id, const run_ptr& run, outcome result) {
     if (core_.muted || state.phase != run_phase::running) return;  // nobody asks, or its end is filed already
     core_.handler_over(*run);
     result = as_stopped(*run, state, std::move(result));
-    ran = since(state.began);
+    ran = core_.since(state.began);
   }
   core_.end(run, std::move(result), ran);
 }
@@ -210,7 +236,7 @@ run_ptr worker_threads::actor_answered(worker_id id, const run_ptr& run, outcome
       core_.handler_over(*run);
       ended = true;
       result = as_stopped(*run, state, std::move(result));
-      ran = since(state.began);
+      ran = core_.since(state.began);
     }
   }
   if (ended) core_.end(run, std::move(result), ran);
@@ -248,7 +274,7 @@ void worker_threads::actor_died(std::uint64_t actor, const std::string& why) {
       w->current = nullptr;
       core_.workers.rest(*w);
       core_.handler_over(*run);
-      lost.emplace_back(run, since(state.began));
+      lost.emplace_back(run, core_.since(state.began));
     }
   }
   for (const auto& [run, ran] : lost) {

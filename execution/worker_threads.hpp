@@ -18,11 +18,18 @@ public:
 
   // std::system_error when no thread can be made.
   worker_id add(worker_calls calls);
+  // One that begins nothing by itself: whoever calls `run_next_here` lends it his thread, and stops are requested on
+  // that of whoever asks for them. The only one of its pool, which is not closed.
+  worker_id add_without_thread();
+  // Runs the first that waits for a worker, on this thread. False: none does.
+  bool run_next_here(worker_id id);
   // The worker takes no more. What it runs now is that job's failed run (`why`), reported as ended. Nothing when it
   // does not run `only_of`.
   void retire(worker_id id, const std::string& why, std::optional<sluice::fence> only_of = std::nullopt);
   // Who runs this, if it still runs.
   std::optional<worker_id> who_runs(sluice::fence f) const;
+  // Retires who still runs this although it was asked to stop. False: nobody does.
+  bool retire_overdue(sluice::fence f);
 
   // --- Runs that an actor of the host makes. The worker is taken while its own actor waits for the answer.
   // What this worker was given, if it still has it.
@@ -45,6 +52,7 @@ public:
 
 private:
   void work(worker_id id);
+  void run_here(worker_id id, const run_ptr& run);
   run_ptr next(worker_id id);
   void put(worker_id id, const run_ptr& run, outcome result);
   void thread_ends(worker_id id);

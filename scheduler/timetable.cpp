@@ -21,6 +21,11 @@ timetable::timetable(const server_options& options, steady_point now) {
   plan(duty::zones, zones_every);
 }
 
+timetable::timetable() {
+  constexpr std::chrono::hours never(24 * 365 * 50);
+  entries_.fill({steady_point::max(), never});
+}
+
 std::vector<duty> timetable::take_due(steady_point now) {
   std::vector<duty> due;
   for (std::size_t i = 0; i < entries_.size(); ++i) {

@@ -36,14 +36,18 @@ public:
   // Everything is due at once in the beginning.
   timetable(const server_options& options, steady_point now);
 
+  // Nothing is due by itself: only what `at` plans.
+  timetable();
+
   // The duties due now. Each is put off by its interval; `at` may bring it forward again.
   std::vector<duty> take_due(steady_point now);
 
   // Brings a duty forward to `when`, if that is earlier than planned.
   void at(duty d, steady_point when);
 
-  // The instant of the next duty.
+  // The instant of the next duty; of this one.
   steady_point next() const;
+  steady_point next(duty d) const { return entries_[static_cast<std::size_t>(d)].when; }
 
 private:
   struct entry {

@@ -44,6 +44,7 @@ result<T> carry_out(const Ask& ask, const std::function<void(const async_store&,
   while (!open.empty()) {
     const auto next = std::exchange(open, {});
     std::vector<request> all;
+    all.reserve(next.size());
     for (const auto& one : next)
       all.push_back(one.asked);
     auto got = ask(all);
@@ -59,6 +60,7 @@ template <class T>
 result<T> carry_out(const asker& ask, const std::function<void(const async_store&, const callback<T>&)>& begin) {
   const auto ask_each = [&](const std::vector<request>& all) {
     std::vector<answer> each;
+    each.reserve(all.size());
     for (const auto& one : all)
       each.push_back(ask(one));
     return each;

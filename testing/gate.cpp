@@ -4,89 +4,84 @@
 
 #include "core/text.hpp"
 #include "core/unresolved.hpp"
-#include "execution/limiter_rule.hpp"
 
 namespace sluice::testing {
-namespace {
 
-gate::verdict waits() { return {.is_let_in = false}; }
-
-gate::verdict ends(execution::elected_end how) { return {.is_let_in = false, .end = std::move(how)}; }
-
-gate::verdict undefined(const execution::throttle_plan& plan, const job& about, const std::string& resource) {
-  return ends(execution::end_without_run(plan, about, {true, execution::postpone_for, not_defined(resource), {}}));
-}
-
-gate::verdict deferred(const execution::throttle_plan& plan, const job& about, duration after,
-                       const std::string& resource) {
-  return ends(
-      execution::end_without_run(plan, about, {false, after, cat("deferred by ", printable(resource, 200)), resource}));
-}
-
-}  // namespace
-
-gate::verdict gate::admit(const job& about, std::uint32_t failures, const std::vector<std::string>& admitted) const {
-  const auto found = config_->throttles.find(about.type.value);
-  if (found == config_->throttles.end()) return {};
-  const auto& plan = found->second;
-  auto left = execution::find_steps_left(plan, about, admitted, [](const std::string&) { return false; });
-  if (!left) return ends(execution::end_of_rejected(*config_, about, failures, left.error().message));
-  for (const auto& custom : plan.custom)
-    if (!config_->limiters.contains(custom))
-      throw std::runtime_error(cat("type ", about.type.value, " names throttler ", custom,
-                                   ", and no limiter of that name was given; a world asks no actors"));
-  for (const auto& custom : left->custom)
-    if (auto said = take_slot(plan, about, failures, custom); !said.is_let_in) return said;
-  if (!left->permits.empty())
-    if (auto said = take_permits(plan, about, std::move(left->permits)); !said.is_let_in) return said;
-  for (const auto& window : left->windows)
-    if (auto said = take_slot(plan, about, failures, window); !said.is_let_in) return said;
-  return {};
-}
-
-gate::verdict gate::take_permits(const execution::throttle_plan& plan, const job& about,
-                                 std::vector<std::string> permits) const {
-  storage::acquire_permits_request take;
-  take.runs.push_back({.key = {about.id, about.fence},
-                       .permits = std::move(permits),
-                       .strict = plan.strict,
-                       .park = plan.otherwise == throttle_action::wait});
-  const auto said = asked<storage::acquire_permits_answer>(std::move(take)).each.at(0);
-  switch (said.what) {
-    case admission::granted: return {};
-    case admission::undecided: return undefined(plan, about, said.resource);
-    case admission::deferred: return deferred(plan, about, duration(0), said.resource);
-    default: return waits();
+execution::admission_verdict gate::admit(const execution::admission_request& one) {
+  const auto& type = one.run->about.type.value;
+  if (const auto plan = config_->throttles.find(type); plan != config_->throttles.end())
+    for (const auto& custom : plan->second.custom)
+      if (config_->is_custom_actor(custom) && !actors_.contains(custom))
+        throw std::runtime_error(cat("type ", type, " names throttler ", custom,
+                                     ", for which nothing stands: give the world a function for it, `throttler(\"",
+                                     custom.substr(custom.find(':') + 1), "\", …)`, or its handlers a limiter"));
+  try {
+    return verdict_on(one);
+  } catch (...) {  // what was asked is not answered any more
+    steps_ = execution::admissions(config_);
+    own_.clear();
+    throw;
   }
 }
 
-gate::verdict gate::take_slot(const execution::throttle_plan& plan, const job& about, std::uint32_t failures,
-                              const std::string& limiter) const {
+execution::admission_verdict gate::verdict_on(const execution::admission_request& one) {
+  auto step = steps_.admit({one});
   for (;;) {
-    const auto seen = asked<storage::read_limiter_answer>(storage::read_limiter_request{limiter}).limiter;
-    execution::limiter_rule rule(limiter);
-    rule.read(seen.definition, config_->limiters);
-    if (!rule.is_defined()) return undefined(plan, about, limiter);
-    const auto line = rule.line_of(about);
-    if (!line) return ends(execution::end_of_rejected(*config_, about, failures, line.error().message));
-    const execution::limiter_ask ask{*line, {about.id, about.fence}, plan.otherwise == throttle_action::wait};
-    const auto planned = rule.plan(seen, seen.now, {&ask, 1});
-    if (!asked<storage::update_limiter_answer>(planned.update).updated) continue;  // the state has changed meanwhile
-    const auto& said = planned.each.at(0);
-    if (said.what == admission::granted) return {};
-    return said.what == admission::deferred ? deferred(plan, about, said.after, limiter) : waits();
+    for (const auto& [custom, ends] : step.not_started)
+      for (const auto& end : ends)
+        tell_ended(custom, end);
+    if (!step.verdicts.empty()) return std::move(step.verdicts[0]);
+    const auto q = std::move(step.questions.at(0));
+    step = steps_.answered(q.number, ask(q));
   }
 }
 
-void gate::look_at_lines(const std::string& limiter) const {
-  for (;;) {
-    const auto seen = asked<storage::read_limiter_answer>(storage::read_limiter_request{limiter}).limiter;
-    execution::limiter_rule rule(limiter);
-    rule.read(seen.definition, config_->limiters);
-    const bool decides = rule.is_defined() && !seen.lines.empty();
-    auto update = decides ? rule.plan(seen, seen.now, {}).update : execution::no_next_check(limiter, seen);
-    if (asked<storage::update_limiter_answer>(std::move(update)).updated) return;
+std::vector<throttle_verdict> gate::ask(const execution::throttler_question& q) {
+  std::vector<throttle_verdict> each;
+  if (q.to_actor) {
+    const auto by = actors_.at(q.resource).decide;  // a copy: it may be replaced meanwhile
+    for (const auto& run : q.runs)
+      each.push_back(by(run));
+    return each;
   }
+  auto& by = own(q.resource);
+  by.acquire(q.runs, q.park_for, [&each](std::vector<throttle_verdict> said) { each = std::move(said); });
+  work_off(by);
+  return each;
+}
+
+// Who has no such custom throttler cannot say who may run.
+bool gate::look_at_lines(const std::string& limiter) {
+  if (config_->is_custom_actor(limiter) && !actors_.contains(limiter)) return false;
+  auto& by = own(limiter);
+  by.look_at_lines();
+  work_off(by);
+  return true;
+}
+
+void gate::notify_run_ended(const throttled_end& end) const {
+  const auto plan = config_->throttles.find(end.about->type.value);
+  if (plan == config_->throttles.end()) return;
+  for (const auto& custom : plan->second.custom)
+    tell_ended(custom, end);
+}
+
+void gate::tell_ended(const std::string& custom, const throttled_end& end) const {
+  const auto found = actors_.find(custom);
+  if (found == actors_.end() || !found->second.ended) return;
+  const auto told = found->second.ended;
+  told(end);
+}
+
+execution::store_throttler& gate::own(const std::string& resource) {
+  auto& found = own_[resource];
+  if (!found) found = execution::make_store_throttler(resource, config_, not_defined);
+  return *found;
+}
+
+void gate::work_off(execution::store_throttler& by) const {
+  while (auto asked = by.next_question(time_->now()))
+    by.answered(ask_(*asked), time_->now());
 }
 
 }  // namespace sluice::testing

@@ -13,29 +13,32 @@ namespace {
 
 // The schemas that others refer to.
 template <class T>
-constexpr std::string_view name_of_schema = "";
-template <>
-constexpr std::string_view name_of_schema<job> = "Job";
-template <>
-constexpr std::string_view name_of_schema<queue_counts> = "Queue";
-template <>
-constexpr std::string_view name_of_schema<server_info> = "Server";
-template <>
-constexpr std::string_view name_of_schema<totals_line> = "Totals";
-template <>
-constexpr std::string_view name_of_schema<throttler_status> = "Throttler";
-template <>
-constexpr std::string_view name_of_schema<throttler_holder> = "Holder";
-template <>
-constexpr std::string_view name_of_schema<recurring_status> = "Schedule";
-template <>
-constexpr std::string_view name_of_schema<lock_status> = "Lock";
-template <>
-constexpr std::string_view name_of_schema<quarantined_job> = "Quarantined";
-template <>
-constexpr std::string_view name_of_schema<error_group> = "ErrorGroup";
-template <>
-constexpr std::string_view name_of_schema<operator_action> = "Act";
+struct named_schema {
+  std::string_view name;
+};
+constexpr std::tuple named_schemas{named_schema<job>{"Job"},
+                                   named_schema<queue_counts>{"Queue"},
+                                   named_schema<server_info>{"Server"},
+                                   named_schema<totals_line>{"Totals"},
+                                   named_schema<throttler_status>{"Throttler"},
+                                   named_schema<throttler_holder>{"Holder"},
+                                   named_schema<recurring_status>{"Schedule"},
+                                   named_schema<lock_status>{"Lock"},
+                                   named_schema<group_status>{"Group"},
+                                   named_schema<quarantined_job>{"Quarantined"},
+                                   named_schema<error_group>{"ErrorGroup"},
+                                   named_schema<operator_action>{"Act"}};
+
+template <class T>
+constexpr std::string_view name_of_schema() {
+  return std::apply(
+      [](const auto&... one) {
+        std::string_view name;
+        ((std::is_same_v<std::decay_t<decltype(one)>, named_schema<T>> ? void(name = one.name) : void()), ...);
+        return name;
+      },
+      named_schemas);
+}
 
 // A JSON object, member by member.
 class object_text {
@@ -62,8 +65,9 @@ constexpr std::string_view type_of() {
   else if constexpr (std::is_integral_v<T>) return "integer";
   else if constexpr (std::is_floating_point_v<T>) return "number";
   else if constexpr (has_one_value<T>) return type_of<std::remove_cvref_t<decltype(T{}.value)>>();
-  else if constexpr (is_text<T> || std::is_enum_v<T> || std::is_same_v<T, time_point>) return "string";
-  else if constexpr (std::is_same_v<T, base64_bytes>) return "string";
+  else if constexpr (is_text<T> || std::is_enum_v<T> || std::is_same_v<T, time_point> ||
+                     std::is_same_v<T, base64_bytes>)
+    return "string";
   else return "";
 }
 
@@ -90,8 +94,8 @@ object_text member_schema(const field& f, bool may_be_null) {
   } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
     s.add_text("type", "object");
     s.add("additionalProperties", R"({"type":"string"})");
-  } else if constexpr (!name_of_schema<T>.empty()) {
-    const auto ref = cat("#/components/schemas/", name_of_schema<T>);
+  } else if constexpr (!name_of_schema<T>().empty()) {
+    const auto ref = cat("#/components/schemas/", name_of_schema<T>());
     if (may_be_null) s.add("anyOf", cat(R"([{"type":"null"},{"$ref":)", json_quoted(ref), "}]"));
     else s.add_text("$ref", ref);
   } else if (may_be_null) {
@@ -169,24 +173,15 @@ std::string schemas() {
   const auto add = [&](std::string_view name, const object_text& schema) {
     all += cat(json_quoted(name), ":", schema.text(), ",");
   };
-  add("Job", object_schema<job>(in_list));
+  std::apply([&]<class... T>(const named_schema<T>&... one) { (add(one.name, object_schema<T>(in_list)), ...); },
+             named_schemas);
   add("JobDetail", object_schema<job>(alone));
   add("Stored", object_schema<enqueue_report>(in_list));
   add("Changed", object_schema<told_changes>(in_list));
   add("Explanation", object_schema<explained_job>(in_list));
-  add("Queue", object_schema<queue_counts>(in_list));
-  add("Server", object_schema<server_info>(in_list));
-  add("Totals", object_schema<totals_line>(in_list));
-  add("Throttler", object_schema<throttler_status>(in_list));
   add("ThrottlerDetail", object_schema<throttler_status>(alone));
-  add("Holder", object_schema<throttler_holder>(in_list));
-  add("Schedule", object_schema<recurring_status>(in_list));
   add("ScheduleDetail", object_schema<recurring_outlook>(alone));
-  add("Lock", object_schema<lock_status>(in_list));
-  add("Quarantined", object_schema<quarantined_job>(in_list));
   add("QuarantinedRecord", object_schema<quarantined_record>(in_list));
-  add("ErrorGroup", object_schema<error_group>(in_list));
-  add("Act", object_schema<operator_action>(in_list));
   add("Overview", object_schema<overview>(in_list));
   for (const auto& [name, items, of] : {std::tuple("QueuePage", "queues", "Queue"),
                                         {"ServerPage", "servers", "Server"},
@@ -196,6 +191,7 @@ std::string schemas() {
                                         {"WaiterPage", "waiters", "Stored"},
                                         {"SchedulePage", "schedules", "Schedule"},
                                         {"LockPage", "locks", "Lock"},
+                                        {"GroupPage", "groups", "Group"},
                                         {"QuarantinePage", "jobs", "Quarantined"},
                                         {"ActPage", "actions", "Act"}})
     add(name, page_schema(items, of));

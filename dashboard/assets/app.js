@@ -12,6 +12,7 @@ import { job } from './job.js';
 import { errors } from './errors.js';
 import { throttler, throttlers } from './throttlers.js';
 import { recurring, schedule } from './recurring.js';
+import { group, groups } from './groups.js';
 import { locks, log, quarantine, servers } from './records.js';
 
 const pages = [
@@ -25,6 +26,8 @@ const pages = [
   [['throttlers', null, null], throttler],
   [['recurring'], recurring, 'Recurring'],
   [['recurring', null], schedule],
+  [['groups'], groups, 'Groups'],
+  [['groups', null], group],
   [['servers'], servers, 'Servers'],
   [['locks'], locks, 'Locks'],
   [['quarantine'], quarantine, 'Quarantine'],

@@ -5,8 +5,8 @@ import { jobs, number } from './format.js';
 import { confirm, redraw_into, say } from './parts.js';
 
 const max_shown = 100;
-const past = { requeue: 'requeued', delete: 'deleted' };
-const title_of = { requeue: 'Requeue', delete: 'Delete' };
+const past = { requeue: 'requeued', delete: 'deleted', cancel: 'asked to stop' };
+const title_of = { requeue: 'Requeue', delete: 'Delete', cancel: 'Cancel' };
 
 // A dialog that shows how far it is. `is_stopped` once somebody has pressed Stop or Escape.
 class Progress {
@@ -136,7 +136,10 @@ function words_of({ headers, ...rest }) {
 }
 
 const told_before = {
-  delete: 'Deleted jobs do not run. For as long as they are kept they can be requeued; then they run at once.',
+  delete:
+    'Deleted jobs do not run. For as long as they are kept they can be requeued; then they run at once. The permits of those that run are free at once, though their handlers go on until they notice: Cancel waits for them.',
+  cancel:
+    'The handlers of those that run are asked to stop, and keep their permits until they have ended. Those that do not run are deleted.',
   requeue:
     'They run as soon as a worker is free: those that succeeded a second time, those that are scheduled before they are due.',
 };
@@ -145,7 +148,8 @@ async function ask_first(action, count, of_what) {
   return confirm({
     title: `${title_of[action]} ${jobs(count)}?`,
     text: [of_what, told_before[action]],
-    yes: `${title_of[action]} ${jobs(count)}`,
+    yes: action === 'cancel' ? `Ask ${jobs(count)} to stop` : `${title_of[action]} ${jobs(count)}`,
+    no: action === 'cancel' ? 'Let them run' : 'Cancel',
     danger: action === 'delete',
   });
 }
@@ -201,12 +205,12 @@ export async function change_ids(at, action, ids, of_what) {
 }
 
 // In slices by the API.
-async function requeue_found(filter, count, progress) {
+async function change_found(action, filter, count, progress) {
   let after = '';
   do {
     const expected_count = count - progress.done - progress.unchanged - progress.refused;
     if (expected_count <= 0) return;
-    const body = { action: 'requeue', filter, expected_count, after };
+    const body = { action, filter, expected_count, after };
     const answer = await patiently(() => change('POST', ['jobs', 'actions'], { body }), progress);
     progress.take(answer);
     after = answer.next;
@@ -244,7 +248,7 @@ export async function change_all(at, action, filter, of_what) {
   if (!(await ask_first(action, count, of_what))) return false;
   const deleted = [];
   const step = (progress) =>
-    action === 'delete' ? delete_found(filter, count, deleted, progress) : requeue_found(filter, count, progress);
+    action === 'delete' ? delete_found(filter, count, deleted, progress) : change_found(action, filter, count, progress);
   await run(at, action, count, step, deleted);
   return true;
 }

@@ -57,10 +57,28 @@ function buttons(at, job) {
     if (job.state !== 'succeeded' || (await confirm({ title: 'Run this job again?', text, yes: 'Run it again' })))
       await requeue_now();
   };
+  const runs = job.state === 'processing';
+  const cancel = async () => {
+    const text = [
+      id,
+      'Its handler is asked to stop. It keeps its permits until it has ended: as succeeded, or else as deleted.',
+    ];
+    if (await confirm({ title: 'Cancel this job?', text, yes: 'Ask it to stop', no: 'Let it run' }))
+      await carry_out(
+        at,
+        () => change('POST', ['jobs', id, 'cancel'], { body: {} }),
+        ({ done }) => (done === 'deleted' ? 'The job is deleted.' : 'Its handler is asked to stop.'),
+      );
+  };
   const remove = async () => {
     const is_agreed = await confirm({
       title: 'Delete this job?',
-      text: [id, 'It does not run then. For as long as it is kept it can be requeued; then it runs at once.'],
+      text: [
+        id,
+        runs
+          ? 'It runs. Its handler is asked to stop, but its permits are free at once, so another job may run beside it; what it still does is not stored. Cancel waits for it.'
+          : 'It does not run then. For as long as it is kept it can be requeued; then it runs at once.',
+      ],
       yes: 'Delete',
       danger: true,
     });
@@ -70,6 +88,7 @@ function buttons(at, job) {
       });
   };
   return [
+    runs && button(at, 'operate', 'Cancel', cancel, { key: 'c' }),
     ['failed', 'deleted', 'succeeded', 'scheduled'].includes(job.state) &&
       button(at, 'operate', job.state === 'scheduled' ? 'Run now' : 'Requeue', requeue, { key: 'r' }),
     job.state !== 'deleted' && button(at, 'operate', 'Delete', remove, { danger: true, key: 'd' }),
@@ -247,7 +266,7 @@ export const job = {
         told.timeout_ms !== null && ['timeout', span(told.timeout_ms)],
         told.line && ['line', told.line],
         told.permits?.length > 0 && ['permits', told.permits.map((p, i) => [i > 0 && ', ', throttler_link(p)])],
-        told.group && ['group', told.group],
+        told.group && ['group', link(['groups', told.group], {}, told.group)],
         told.unique_key && ['unique key', told.unique_key],
         told.start_by && ['start by', instant(told.start_by), ` (${full(told.start_by)})`],
         told.finish_by && ['finish by', instant(told.finish_by), ` (${full(told.finish_by)})`],
@@ -255,7 +274,7 @@ export const job = {
           'runs after',
           told.parents.map((p, i) => [
             i > 0 && ', ',
-            p.id ? job_link(p.id) : `group ${p.group}`,
+            p.id ? job_link(p.id) : ['group ', link(['groups', p.group], {}, p.group)],
             p.met === null ? '' : p.met ? ' (ended as it wants)' : ' (did not end as it wants)',
           ]),
         ],

@@ -86,6 +86,7 @@ function bulk_bar(at, ids) {
   const n = at.ticked.size;
   const all = at.words.state ? 'all that are found' : null;
   const may_requeue = !['enqueued', 'throttled', 'processing', 'awaiting'].includes(at.words.state);
+  const runs = at.words.state === 'processing';
   const tick_all = (e) => {
     for (const id of ids)
       if (e.target.checked) at.ticked.add(id);
@@ -104,10 +105,12 @@ function bulk_bar(at, ids) {
     h('span', null, n > 0 ? `${number(n)} ticked` : 'Nothing ticked'),
     !all && h('span', { class: 'quiet' }, 'Choose a state to change all that are found.'),
     n > 0 && [
+      runs && button(at, 'operate', 'Cancel ticked', () => change_ticked(at, 'cancel'), { key: 'c' }),
       may_requeue && button(at, 'operate', 'Requeue ticked', () => change_ticked(at, 'requeue'), { key: 'r' }),
       button(at, 'operate', 'Delete ticked', () => change_ticked(at, 'delete'), { danger: true, key: 'd' }),
     ],
     all && [
+      runs && button(at, 'operate', `Cancel ${all}`, () => change_found(at, 'cancel')),
       may_requeue && button(at, 'operate', `Requeue ${all}`, () => change_found(at, 'requeue')),
       button(at, 'operate', `Delete ${all}`, () => change_found(at, 'delete'), { danger: true }),
     ],

@@ -146,7 +146,7 @@ export function filters(at, fields) {
 }
 
 // Asks a person in a dialog. Answers true, or false when it was left in any way.
-export function confirm({ title, text, yes, danger }) {
+export function confirm({ title, text, yes, no = 'Cancel', danger }) {
   return new Promise((answer) => {
     const end = (said) => {
       box.close();
@@ -168,7 +168,7 @@ export function confirm({ title, text, yes, danger }) {
         'div',
         { class: 'actions' },
         h('button', { type: 'button', class: danger ? 'danger' : 'primary', onclick: () => end(true) }, yes),
-        h('button', { type: 'button', autofocus: danger, onclick: () => end(false) }, 'Cancel'),
+        h('button', { type: 'button', autofocus: danger, onclick: () => end(false) }, no),
       ),
     );
     document.body.append(box);

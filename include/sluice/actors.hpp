@@ -88,27 +88,6 @@ struct throttler_name {
   std::string name{};
 };
 
-/// A run that asks a throttler to let it in. Cheap to copy.
-struct throttle_request {
-  std::shared_ptr<const job> about{};  ///< As it was claimed.
-  bool may_park = true;                ///< False: answer `deferred`, and the job is retried or deleted.
-};
-
-/// What a throttler says to it.
-struct throttle_verdict {
-  admission what = admission::granted;  ///< A custom throttler's parked, stale and undecided are read as deferred.
-  duration after{0};                    ///< deferred: when it is asked about again; 1 ms or more.
-  std::string why{};                    ///< rejected.
-  std::string resource{};               ///< deferred, of Sluice's own throttlers: "KIND:name" of the one that said it.
-};
-
-/// How a run ended that a throttler let in.
-struct throttled_end {
-  std::shared_ptr<const job> about{};
-  bool failed = false;  ///< The handler's word, before any retry policy.
-  duration ran{0};
-};
-
 }  // namespace sluice
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::new_job)

@@ -2,10 +2,10 @@
 /// Nothing runs but inside the calls below, on the thread that makes them; nothing sleeps. docs/testing.md
 /// shows it at work.
 ///
-/// What happens there is the real thing: enqueue filters, claims with attempt and fence, throttlers, the
-/// filters around a run, retry policies, progress, settling, schedules. Left out: threads, so no two runs
-/// overlap; timeouts and shutdown, so no stop is ever requested; lost leases, but for `lose_next`;
-/// retention; throttlers that are actors.
+/// What happens there is the real thing, done by the code of a server: enqueue filters, claims with attempt and fence,
+/// throttlers, the filters around a run, retry policies, progress, leases, timeouts, cancels, stops, settling,
+/// schedules. It logs what a server logs. Left out: threads, so no two runs of one world overlap; retention; handlers
+/// that are actors.
 /// Random stays random: new job ids and the delays of the backoffs that roll dice (the default one
 /// does). `advance_to_next` does not care; a test that counts seconds says `retry.delay`.
 ///
@@ -14,6 +14,7 @@
 /// Threads: a world belongs to one thread; clients of its store may be used by any.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -24,6 +25,7 @@
 #include <sluice/filter.hpp>
 #include <sluice/handler.hpp>
 #include <sluice/options.hpp>
+#include <sluice/throttling.hpp>
 
 namespace sluice::testing {
 
@@ -52,9 +54,12 @@ public:
   /// Serves every queue, with default options.
   world();
   /// As a server of these options would: their policies, throttlers and schedules, and the queues that
-  /// they name and no other. `storage`, workers, prefetch, times of leases, sweeps and retention mean
-  /// nothing here. What `server::start` refuses is an error here too.
+  /// they name and no other. `storage`, workers, prefetch, sweeps and retention mean nothing here. What `server::start`
+  /// refuses is an error here too.
   explicit world(server_options options, const handler_registry& handlers = {}, filter_list filters = {});
+  /// Another server on the store and the clock of that one. Each of them advances the clock for all. A handler of one
+  /// may run the other's jobs: so two runs overlap.
+  world(world& beside, server_options options, const handler_registry& handlers = {}, filter_list filters = {});
   ~world();
   world(const world&) = delete;
   world& operator=(const world&) = delete;
@@ -66,8 +71,13 @@ public:
     one.handle<Args...>(type, std::move(run), how);
     return add(one);
   }
-  /// All handlers of a registry, functions only: for those that need this world's client.
+  /// All handlers of a registry, functions only: for those that need this world's client. Not from a handler.
   world& add(const handler_registry& more);
+  /// What stands for the throttler `custom:NAME`, where that is an actor: `decide` is asked about each run as the actor
+  /// would be, and says granted, deferred or rejected; `ended` is told of those that it let in. Neither may drive the
+  /// world. Whoever it defers waits in the store and is asked about again `after` that.
+  world& throttler(const std::string& name, std::function<throttle_verdict(const throttle_request&)> decide,
+                   std::function<void(const throttled_end&)> ended = {});
 
   /// A client of this world with its filters, for the test and for its handlers; ends with the world.
   sluice::client& client();
@@ -80,8 +90,13 @@ public:
   /// and ends.
   time_point now() const;
   /// Due jobs become ready, schedules make their jobs, and who waits for a slot is woken when it comes,
-  /// each at its instant; nothing runs. A handler may call it too: then its run took that long.
+  /// each at its instant; nothing runs. A handler may call it too: then its run took that long, its lease is
+  /// renewed, and it is asked to stop when its timeout is over. It hears so, too, that its job was cancelled or
+  /// deleted: within 20 ms.
   void advance(duration by);
+  /// The same, but this server does nothing meanwhile, as one whose machine sleeps: its leases run out, and another
+  /// one on the same store takes back what it ran.
+  void suspend(duration by);
   /// Until something of that is due; none: nothing ever is. A schedule that runs is due again and again.
   std::optional<duration> next_due();
   /// Advances by `next_due`. False: nothing is due ever, and the clock stays.
@@ -110,6 +125,10 @@ public:
   /// the job is enqueued again, from its second loss on as a suspect, or has failed as `lost` at `max_losses`. Shows
   /// whether a handler is safe to run twice.
   std::optional<job> lose_next(const queue_name& queue = queue_name("default"));
+
+  /// As a server that is stopped, with a grace that never ends: the handler that calls this is asked to stop, and
+  /// nothing begins here any more. What the store has is for another world beside this one.
+  void stop();
 
   // --- Looking.
   /// All jobs made so far, whatever became of them, oldest first.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,8 @@
 #include <sluice/types.hpp>
 
 namespace sluice {
+
+struct job;
 
 /// mutex: one job at a time; made on first use. semaphore: `limit` jobs at a time. fixed_window: `limit` runs in each
 /// aligned interval. sliding_window: in any interval. dynamic_window: a window for each key, which share
@@ -65,6 +68,27 @@ enum class admission : std::uint8_t {
   parked,     ///< It waits in the store already.
   stale,      ///< It is no longer ours.
   undecided,  ///< The store cannot say: what it would go by is not there, or not to be had.
+};
+
+/// A run that asks a throttler to let it in. Cheap to copy.
+struct throttle_request {
+  std::shared_ptr<const job> about{};  ///< As it was claimed.
+  bool may_park = true;                ///< False: answer `deferred`, and the job is retried or deleted.
+};
+
+/// What a throttler says to it.
+struct throttle_verdict {
+  admission what = admission::granted;  ///< A custom throttler's parked, stale and undecided are read as deferred.
+  duration after{0};                    ///< deferred: when it is asked about again; 1 ms or more.
+  std::string why{};                    ///< rejected.
+  std::string resource{};               ///< deferred, of Sluice's own throttlers: "KIND:name" of the one that said it.
+};
+
+/// How a run ended that a throttler let in.
+struct throttled_end {
+  std::shared_ptr<const job> about{};
+  bool failed = false;  ///< The handler's word, before any retry policy.
+  duration ran{0};
 };
 
 /// Runs that want in, of one key, the oldest first.

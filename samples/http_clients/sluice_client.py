@@ -42,6 +42,16 @@ class Sluice:
         job = {"type": type, "id": id or uuid.uuid4().hex, "args_text": json.dumps(args), **more}
         return self.ask("POST", "/jobs", job)["id"]
 
+    def enqueue_group(self, name, jobs, then):
+        """Stores jobs, each a (type, args), as a group, and one that runs when all of them have ended: its id."""
+        group = "/groups/" + parse.quote(name, safe="")
+        self.ask("PUT", group, {})
+        for n, (type, args) in enumerate(jobs):
+            self.enqueue(type, args, id=f"{name}-{n}", group=name)
+        last = self.enqueue(*then, id=f"{name}-then", after_groups=[name])
+        self.ask("POST", group + "/seal", {})
+        return last
+
     def get(self, id):
         return self.ask("GET", "/jobs/" + parse.quote(id, safe=""))
 

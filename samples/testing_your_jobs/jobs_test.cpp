@@ -114,3 +114,34 @@ TEST_CASE_METHOD(shop_world, "an order that is placed twice is one order") {
   REQUIRE(shop::place_order(*page, seven));
   CHECK(jobs.enqueued<shop::order>("order").size() == 1);
 }
+
+TEST_CASE("a report is asked to stop when its time is over") {
+  auto options = shop::options("");
+  options.timeout = 10min;
+  sluice::testing::world jobs(options);
+  jobs.handle("report", [&](sluice::job_context& c) {
+    jobs.advance(10min);  // its timeout
+    c.throw_if_stop_requested();
+  });
+  sluice::new_job report;
+  report.type = "report";
+  CHECK(jobs.run(report).history.back().cause == "timed_out");
+}
+
+TEST_CASE("a call waits until the doorman lets it in") {
+  auto options = shop::options("");
+  options.jobs["call"].throttle = {"custom:doorman"};
+  sluice::testing::world jobs(options);
+  bool is_open = false;
+  jobs.handle("call", [](sluice::job_context&) {});
+  jobs.throttler("doorman", [&](const sluice::throttle_request&) {
+    return is_open ? sluice::throttle_verdict{} : sluice::throttle_verdict{sluice::admission::deferred, 5s};
+  });
+  sluice::new_job call;
+  call.type = "call";
+  REQUIRE(jobs.client().enqueue(call));
+  CHECK(jobs.drain().runs == 0);
+  is_open = true;
+  jobs.advance(5s);
+  CHECK(jobs.drain().succeeded == 1);
+}

@@ -44,6 +44,66 @@ sentence("a job is deleted only when somebody agrees, and can be requeued at onc
   assert.equal(await state_of(w, "job:1"), "enqueued");
 });
 
+sentence("a running job is cancelled by its first button, and deleted only by somebody who was told", async ({ visit, world }) => {
+  const w = await world();
+  await w.tell();
+  for (const id of ["one", "two", "three"])
+    await w.sluice(["enqueue", "default", "tells", '{"until_stopped": true}', "--id", id]);
+  for (const id of ["one", "two", "three"]) await w.reaches(id, "processing");
+  const at = await visit(await w.dashboard());
+  await at.go("/jobs/one");
+  await at.click("Cancel", "main");
+  await at.click("Let it run");
+  assert.equal(await state_of(w, "one"), "processing");
+  await at.click("Cancel", "main");
+  await at.until_says("keeps its permits until it has ended", "dialog[open]");
+  await at.click("Ask it to stop");
+  await at.until_says("Its handler is asked to stop.", "#said");
+  assert.equal((await w.reaches("one", "deleted")).history.at(-1).cause, "cancelled");
+  await at.go("/jobs/two");
+  await at.click("Delete", "main");
+  await at.until_says("its permits are free at once", "dialog[open]");
+  await at.click("Delete");
+  await at.until_says("The job is deleted.", "#said");
+  await at.go("/jobs?state=processing");
+  await at.click("Cancel all that are found");
+  await at.until_says("Cancel 1 job?", "dialog[open]");
+  await at.click("Ask 1 job to stop");
+  await at.until_says("1 job asked to stop", "#said");
+  await w.reaches("three", "deleted");
+});
+
+sentence("a group is looked at, requeued, sealed and cancelled by its page", async ({ visit, world }) => {
+  const w = await world();
+  const server = await w.tell();
+  await w.sluice(["group", "create", "batch"]);
+  await w.sluice(["enqueue", "default", "tells", '{"fault": "no"}', "--retries", "0", "--id", "ill", "--group", "batch"]);
+  await w.sluice(["enqueue", "default", "noop", "{}", "--in", "1h", "--id", "later", "--group", "batch"]);
+  await w.reaches("ill", "failed");
+  await server.end();
+  const at = await visit(await w.dashboard());
+  const group = async () => (await w.json(["group", "show", "batch"]))[0];
+  await at.go("/jobs/later");
+  await at.click("batch", "main");
+  await at.ready();
+  assert.equal(await at.path(), "/groups/batch");
+  await at.click("Requeue failed", "main");
+  await at.until_says("1 job requeued.", "#said");
+  assert.equal(await state_of(w, "ill"), "enqueued");
+  await at.click("Seal", "main");
+  await at.click("Seal", "dialog");
+  await at.until_says("The group is sealed.", "#said");
+  assert.equal((await group()).sealed, true);
+  await at.click("Cancel", "main");
+  await at.until_says("2 have not ended", "dialog[open]");
+  await at.click("Cancel the group");
+  await at.until_says("The group is cancelled.", "#said");
+  assert.equal((await group()).cancelled, true);
+  await at.go("/groups");
+  const [row] = await at.rows("Groups");
+  assert.equal(row.group, "batch");
+});
+
 sentence("a scheduled job runs now when somebody wants it", async ({ visit, world }) => {
   const w = await world();
   await w.sluice(["enqueue", "default", "noop", "{}", "--id", "later", "--in", "1h"]);

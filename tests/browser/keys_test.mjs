@@ -24,8 +24,8 @@ sentence("? tells the keys, and Escape leaves them", async ({ visit, world }) =>
   // A key that is told is tested here, and the other way round.
   const told = await at.page.evaluate(() => [...document.querySelectorAll("dialog dt")].map((one) => one.innerText));
   assert.deepEqual(told, [
-    "j, k or arrow keys", "Enter", "x", "r", "d", "p", "t", "e", "n", "/", ".",
-    "g and then o q j f e t r s l u a", "Escape", "?",
+    "j, k or arrow keys", "Enter", "x", "r", "d", "c", "p", "t", "e", "n", "/", ".",
+    "g and then o q j f e t r g s l u a", "Escape", "?",
   ]);
   await at.press("Escape");
   await at.until(() => !document.querySelector("dialog"));
@@ -189,7 +189,7 @@ sentence("g and a letter go to each page", async ({ visit, world }) => {
   await w.enqueue_many(1);
   const at = await visit(await w.dashboard());
   await at.go("/");
-  const places = { q: "/queues", j: "/jobs", f: "/jobs?state=failed", e: "/errors", t: "/throttlers", r: "/recurring", s: "/servers", l: "/locks", u: "/quarantine", a: "/log", o: "/" };
+  const places = { q: "/queues", j: "/jobs", f: "/jobs?state=failed", e: "/errors", t: "/throttlers", r: "/recurring", g: "/groups", s: "/servers", l: "/locks", u: "/quarantine", a: "/log", o: "/" };
   for (const [letter, path] of Object.entries(places)) {
     await at.press("g", letter);
     assert.equal(await at.path(), path);

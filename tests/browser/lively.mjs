@@ -29,6 +29,8 @@ export const every_page = {
   "/recurring/nightly": "Schedule nightly",
   "/recurring/idle": "Schedule idle",
   "/servers": "Servers",
+  "/groups": "Groups",
+  "/groups/batch": "Group batch",
   "/locks": "Locks",
   "/quarantine": "Quarantine",
   "/log": "Log",
@@ -38,6 +40,8 @@ export const every_page = {
 export async function enliven(world) {
   await world.sluice(["enqueue", "default", "noop", "{}", "--id", "harmed"]);
   await world.harm("harmed");
+  await world.sluice(["group", "create", "batch"]);
+  await world.sluice(["enqueue", "default", "noop", "{}", "--group", "batch", "--in", "1h"]);
   const server = await world.tell({
     server_name: "web-1",
     throttlers: { "provider-api": { kind: "semaphore", limit: 1 }, ...windows },

@@ -24,6 +24,7 @@ const pictures = {
   recurring: "/recurring",
   schedule: "/recurring/nightly",
   servers: "/servers",
+  groups: "/groups",
   locks: "/locks",
   quarantine: "/quarantine",
   log: "/log",

@@ -12,6 +12,7 @@ const lists = {
   "/throttlers": "Throttlers",
   "/recurring": "Recurring",
   "/servers": "Servers",
+  "/groups": "Groups",
   "/locks": "Locks",
   "/quarantine": "Quarantine",
   "/log": "Log",

@@ -87,6 +87,7 @@ const std::map<std::string, std::vector<json>> bodies{
        {"headers", {{"name", "x"}}},
        {"overlap", "skip"}}}},
     {"POST /api/v1/schedules/{name}/trigger", {{{"id", "a"}}}},
+    {"PUT /api/v1/groups/{name}", {{{"in", "a"}}}},
 };
 
 }  // namespace

@@ -12,9 +12,9 @@
 namespace sluice::test {
 namespace {
 
-const std::string pages[] = {"/",           "/queues",     "/queues/a",    "/jobs",    "/jobs/a%2Fb",
-                             "/throttlers", "/recurring",  "/recurring/a", "/servers", "/throttlers/semaphore/a",
-                             "/locks",      "/quarantine", "/errors",      "/log"};
+const std::string pages[] = {"/",           "/queues",    "/queues/a",    "/jobs",    "/jobs/a%2Fb",
+                             "/throttlers", "/recurring", "/recurring/a", "/servers", "/throttlers/semaphore/a",
+                             "/groups",     "/locks",     "/quarantine",  "/errors",  "/log"};
 const dashboard_world::header_list packed{{"accept-encoding", "br;q=1.0, gzip, deflate"}};
 
 std::string unpacked(const std::string& bytes) {

@@ -540,7 +540,6 @@ ON_HARMED_STORES("Where no number can be drawn nothing starts, what ends goes on
   const std::string number = GENERATE("4503599627370496", "9007199254740993", "nonsense", "", "-1", "1.5", "17e14");
   CAPTURE(number);
   TestType w;
-  const std::string m = "mutex:m";
   const auto holds = holding(w, "holds", {m});
   parked(w, "waits", {m});
   const auto fails = started(w, "fails"), again = started(w, "again"), back = started(w, "back");

@@ -224,6 +224,26 @@ TEST_CASE("the sample clients in Python and JavaScript store a job and see its e
   end(server);
 }
 
+TEST_CASE("a producer in Python makes a group of 200 over HTTP, and the job at its end runs once all have ended") {
+  work_world w;
+  auto server = w.work();
+  dashboard_process d(w.url, w.folder.file("dashboard.log"), {"--allow-changes"});
+  const auto said = run({"python3", "-B", "-c",
+                         cat("import sys; sys.path.insert(0, '", source_path("samples/http_clients/"),
+                             "')\nimport sluice_client as s\nc = s.Sluice('", d.url(),
+                             "')\nlast = c.enqueue_group('pages', [('noop', {})] * 200, ('noop', {}))\n"
+                             "print(c.wait(last)['state'])\ng = c.ask('GET', '/groups/pages')\n"
+                             "print(g['succeeded'], g['open'], g['ended_as'])")},
+                        w.folder.path().string());
+  CAPTURE(said.out, said.err);
+  CHECK(said.out == "succeeded\n200 0 succeeded\n");
+  const auto last = w.client->get(job_id("pages-then"));
+  const auto group = w.client->group(group_name("pages"));
+  REQUIRE((last.ok() && group.ok()));
+  CHECK(last->history.back().ended >= *group->finished_at);
+  end(server);
+}
+
 TEST_CASE("without a dashboard in its configuration a server listens nowhere, with one it answers until it stops") {
   work_world w;
   {

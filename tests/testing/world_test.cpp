@@ -461,7 +461,8 @@ TEST_CASE("A limiter of the user's decides in a world too, and a name without on
   world w(options);
   w.handle("mail", [](job_context&) {});
   put(w, job_of("mail"));
-  CHECK(complaint([&] { w.drain(); }).starts_with("type mail names throttler custom:hourly, and no limiter"));
+  CHECK(complaint([&] { w.drain(); }).starts_with("type mail names throttler custom:hourly, for which nothing stands"));
+  CHECK(w.jobs()[0].state == job_state::enqueued);  // it was given back
   handler_registry limits;
   limits.limit("hourly", std::make_shared<one_an_hour>());
   world with(options, limits);
