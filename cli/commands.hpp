@@ -13,6 +13,8 @@ int serve_dashboard(const command& c);
 int show_top(const command& c);
 // jobs, errors, show, locks, log, queues, totals, servers, pause, resume; and those that follow
 int inspect(const command& c);
+// Tells that there is no such job, and what else is called so.
+int no_job_here(client& store, const error& why, const std::string& id);
 int enqueue(client& store, const command& c);
 int enqueue_all(client& store, const command& c);
 // Once jobs were enqueued here: says which servers have filters that did not see them.

@@ -4,6 +4,7 @@
 #include "cli/output.hpp"
 #include "cli/pages.hpp"
 #include "cli/words.hpp"
+#include "client/namesake.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
 #include "storage/job_filter.hpp"
@@ -125,7 +126,7 @@ result<std::vector<queue_counts>> queues(client& store, const command& c) {
 
 int show(client& store, const command& c) {
   const auto found = store.get(job_id(c.id));
-  if (!found) return failed(found.error());
+  if (!found) return no_job_here(store, found.error(), c.id);
   if (c.json) print_line(wire::json_page(*found));
   else print(job_page_text(*found));
   return 0;
@@ -148,6 +149,12 @@ int pause(client& store, const command& c) {
 }
 
 }  // namespace
+
+int no_job_here(client& store, const error& why, const std::string& id) {
+  const auto name = printable(id, 200);
+  return failed(
+      or_namesake(store, why, id, cat("`sluice recurring show ", name, "`"), cat("`sluice group show ", name, "`")));
+}
 
 int inspect(const command& c) {
   auto opened = client::open(options_of(c));

@@ -90,7 +90,7 @@ int show_waiters(client& store, const command& c, const named_throttler& which) 
 
 int explain(client& store, const command& c) {
   const auto why = store.explain(job_id(c.id));
-  if (!why) return failed(why.error());
+  if (!why) return no_job_here(store, why.error(), c.id);
   print_line(c.json ? wire::json_of(wire::explained_job{job_id(c.id), *why}) : printable(why->text));
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <limits>
 
+#include "client/namesake.hpp"
 #include "core/clock.hpp"
 #include "core/instant.hpp"
 #include "core/log.hpp"
@@ -300,9 +301,14 @@ http_response change_jobs(visit& v) {
   return change_slice(v, *how, std::move(*query), *expected);
 }
 
+// There is none: perhaps it is something else's name.
+http_response no_job_here(visit& v, const error& why) {
+  return problem(or_namesake(v.on.store, why, v.names[0], cat("/recurring/", v.names[0]), cat("/groups/", v.names[0])));
+}
+
 http_response show_job(visit& v) {
   const auto found = v.on.store.get(id_of(v));
-  if (!found) return problem(found.error());
+  if (!found) return no_job_here(v, found.error());
   return json_answer(json_page(*found, !v.on.options.hide_args));
 }
 
@@ -327,7 +333,7 @@ http_response requeue_quarantined(visit& v) {
 
 http_response explain_job(visit& v) {
   auto why = v.on.store.explain(id_of(v));
-  if (!why) return problem(why.error());
+  if (!why) return no_job_here(v, why.error());
   return json_answer(json_of(wire::explained_job{id_of(v), std::move(*why)}, !v.on.options.hide_args));
 }
 

@@ -53,6 +53,9 @@ TEST_CASE("a group is made, filled, sealed and looked at over HTTP, and a job ru
   const auto listed = w.get("/api/v1/groups").at("groups");
   REQUIRE(listed.size() == 1);
   CHECK(listed[0] == w.get(batch));
+  for (const auto* path : {"/api/v1/jobs/batch", "/api/v1/jobs/batch/explanation"})
+    CHECK(dashboard_world::json::parse(w.ask("GET", path).body).at("detail") ==
+          "there is no job batch; a group is called so: /groups/batch");
 }
 
 TEST_CASE("the failed members of a group are requeued over HTTP") {

@@ -217,6 +217,8 @@ TEST_CASE_METHOD(wrong_words, "what is not there is told with where one finds wh
            {{"pause", "defualt"},
             {"will be paused when its first job comes: there is no queue defualt; did you mean 'default'?"},
             0},
+           {{"explain", "pulse"}, {"there is no job pulse; a schedule is called so: `sluice recurring show pulse`"}},
+           {{"show", "pulse", "--json"}, {"a schedule is called so"}},
            {{"recurring", "show", "pulze"}, {"there is no schedule pulze; did you mean 'pulse'?"}},
            {{"recurring", "show", "nightly-report"}, {"there is no schedule nightly-report; there is pulse"}},
            {{"recurring", "pause", "pulze"},
