@@ -177,7 +177,9 @@ elected_end end_without_run(const execution_config& config, const admission_verd
   end.text = verdict.why;
   end.throttler = verdict.resource;
   if (again) end.delay = retries ? std::max(plan.delay, verdict.after) : verdict.after;
-  end.reason = again ? cat(verdict.why, "; again in ", format_duration(end.delay)) : cat("deleted: ", verdict.why);
+  using namespace std::chrono;
+  const duration told = end.delay < 10s ? duration(ceil<milliseconds>(end.delay)) : duration(ceil<seconds>(end.delay));
+  end.reason = again ? cat(verdict.why, "; again in ", format_duration(told)) : cat("deleted: ", verdict.why);
   made.elected.what = end.end;
   made.elected.text = verdict.why;
   made.elected.delay = end.delay;

@@ -56,10 +56,10 @@ struct world::parts {
   sluice::client client;
   hand_server server;
 
-  parts(std::shared_ptr<site> where, const server_options& options, const filter_list& filters)
+  parts(std::shared_ptr<site> where, server_options options, filter_list filters)
       : at(std::move(where)),
         client(value_of(sluice::client::open(access(options, at->url, filters)), "the world's client")),
-        server(options, filters, at) {}
+        server(std::move(options), std::move(filters), at) {}
 
   void check_served(const queue_name& queue) const {
     if (!server.serves(queue)) fail("queue '", queue.value, "' is not among the options' queues");
@@ -124,12 +124,12 @@ struct world::parts {
 world::world() : world(of_every_queue()) {}
 
 world::world(server_options options, const handler_registry& handlers, filter_list filters)
-    : parts_(new parts(new_site(), options, filters)) {
+    : parts_(new parts(new_site(), std::move(options), std::move(filters))) {
   parts_->server.add(handlers);
 }
 
 world::world(world& beside, server_options options, const handler_registry& handlers, filter_list filters)
-    : parts_(new parts(beside.parts_->at, options, filters)) {
+    : parts_(new parts(beside.parts_->at, std::move(options), std::move(filters))) {
   parts_->server.add(handlers);
 }
 
