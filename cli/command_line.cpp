@@ -545,7 +545,7 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   add_log_options(*work, c);
 
   auto* enqueue = store_command("enqueue", enqueue_help);
-  enqueue->add_option("QUEUE", c.queue, "The queue")->required();
+  enqueue->add_option("QUEUE", c.queue, "The queue; -: that of its type in --config, or default")->required();
   enqueue->add_option("TYPE", c.type, "The job type")->required();
   enqueue->add_option("JSON", c.args, "The arguments, as JSON; - reads them from standard input, @FILE from a file")
       ->required();
@@ -556,12 +556,18 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   enqueue->add_option("--retries", c.retries, "How often it is tried again when it fails (its queue says)");
   enqueue->add_option("--header", c.headers, "A header for its handler, as NAME=VALUE")->allow_extra_args(false);
   enqueue->add_option("--id", c.id, "The job's id (default: a new one)");
+  const auto take_config = [&c](CLI::App& sub) {
+    sub.add_option("--config", c.config,
+                   "A server's configuration: the job gets what it says of its type, and goes to its store");
+  };
+  take_config(*enqueue);
   add_flow_options(*enqueue, c);
   add_key_option(*enqueue, c);
   enqueue->add_flag("--bulk", c.bulk,
                     "Each line that is read is the arguments of a job of its own; with --id its number is added");
 
   auto* enqueue_all = store_command("enqueue-all", enqueue_all_help);
+  take_config(*enqueue_all);
   add_key_option(*enqueue_all, c);
   enqueue_all->add_option("JOBS", c.args, "The jobs, one a line; - reads them from standard input")
       ->required()

@@ -88,7 +88,7 @@ run_after parents_of(const command& c) {
 
 result<new_job> job_of(const command& c) {
   new_job job;
-  job.queue = queue_name(c.queue);
+  job.queue = queue_name(c.queue == "-" ? "" : c.queue);
   job.type = job_type(c.type);
   job.id = job_id(c.id);
   const auto delay = delay_of(c);

@@ -14,7 +14,7 @@ namespace {
 
 int done(const command& c, const result<void>& changed, const char* what) {
   if (!changed) return failed(changed.error());
-  print_line(c.json ? wire::json_done("group", c.group, what) : cat(printable(c.group), " ", what));
+  print_line(c.json ? wire::json_done("group", c.group, what) : cat(printable(c.group), " is ", what));
   return 0;
 }
 
@@ -25,7 +25,7 @@ int create(client& store, const command& c) {
     if (!within) return usage_error(cat("--seal-within ", no_time(c.seal_within, ranges::seal_within)));
     group.seal_within = *within;
   }
-  return done(c, store.create_group(group), "is there");
+  return done(c, store.create_group(group), "there");
 }
 
 int show(client& store, const command& c) {
@@ -52,8 +52,8 @@ int groups(client& store, const command& c) {
         c, [&](auto limit, auto& after) { return store.groups(limit, after); },
         [](group_page & p) -> auto& { return p.groups; }, groups_table);
   if (c.name == "group create") return create(store, c);
-  if (c.name == "group seal") return done(c, store.seal_group(group_name(c.group)), "is sealed");
-  if (c.name == "group cancel") return done(c, store.cancel_group(group_name(c.group)), "is cancelled");
+  if (c.name == "group seal") return done(c, store.seal_group(group_name(c.group)), "sealed");
+  if (c.name == "group cancel") return done(c, store.cancel_group(group_name(c.group)), "cancelled");
   if (c.name == "group show") return show(store, c);
   return requeue_failed(store, c);
 }

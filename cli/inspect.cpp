@@ -1,4 +1,5 @@
 #include <sluice/client.hpp>
+#include <sluice/config.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
@@ -156,8 +157,22 @@ int no_job_here(client& store, const error& why, const std::string& id) {
       or_namesake(store, why, id, cat("`sluice recurring show ", name, "`"), cat("`sluice group show ", name, "`")));
 }
 
+// With what a configuration says of types, where one is named.
+result<client> open_client(const command& c) {
+  auto options = options_of(c);
+  if (!c.config.empty()) {
+    auto said = load_options(c.config);
+    if (!said) return said.error();
+    auto of_server = client_of(*said);
+    options.storage = std::move(of_server.storage);
+    options.jobs = std::move(of_server.jobs);
+    options.queues = std::move(of_server.queues);
+  }
+  return client::open(std::move(options));
+}
+
 int inspect(const command& c) {
-  auto opened = client::open(options_of(c));
+  auto opened = open_client(c);
   if (!opened) return failed(opened.error());
   auto& store = *opened;
   if (c.name == "enqueue") return enqueue(store, c);

@@ -182,6 +182,12 @@ std::optional<http_response> wrong_with(body_reader& body) {
   return faults.empty() ? std::nullopt : std::optional(wrong_body(faults));
 }
 
+std::optional<http_response> unexpected_body(const visit& v) {
+  if (v.request.body.empty()) return std::nullopt;
+  body_reader body(v.request.body);
+  return wrong_with(body);
+}
+
 http_response changed(visit& v, std::string_view kind, const std::string& name, const result<void>& how,
                       std::string_view done) {
   v.about = {name};

@@ -67,6 +67,8 @@ std::optional<http_response> refused_command(const visit& v, const job_type& typ
 
 // What is wrong with a body of which all keys have been asked for; nothing when all is right.
 std::optional<http_response> wrong_with(body_reader& body);
+// The same of a request that says all by its path.
+std::optional<http_response> unexpected_body(const visit& v);
 
 http_response json_answer(std::string body, unsigned status = 200);
 // What came of a change of one thing: {"KIND":"NAME","done":"..."}, or the problem.

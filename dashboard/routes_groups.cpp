@@ -31,17 +31,20 @@ http_response create_group(visit& v) {
       wanted.seal_within = std::chrono::milliseconds(*within);
     if (auto wrong = wrong_with(body)) return *wrong;
   }
-  return changed(v, "group", v.names[0], v.changing().create_group(wanted), "is there");
+  return changed(v, "group", v.names[0], v.changing().create_group(wanted), "there");
 }
 
 http_response seal_group(visit& v) {
+  if (auto wrong = unexpected_body(v)) return *wrong;
   return changed(v, "group", v.names[0], v.changing().seal_group(name_in(v)), "sealed");
 }
 http_response cancel_group(visit& v) {
+  if (auto wrong = unexpected_body(v)) return *wrong;
   return changed(v, "group", v.names[0], v.changing().cancel_group(name_in(v)), "cancelled");
 }
 
 http_response requeue_failed_of_group(visit& v) {
+  if (auto wrong = unexpected_body(v)) return *wrong;
   v.about = {v.names[0]};
   const auto requeued = v.changing().requeue_failed(name_in(v));
   if (!requeued) return problem(requeued.error());

@@ -314,10 +314,14 @@ http_response show_job(visit& v) {
 
 http_response delete_job(visit& v) { return changed(v, "id", v.names[0], v.changing().remove(id_of(v)), "deleted"); }
 http_response cancel_job(visit& v) {
+  if (auto wrong = unexpected_body(v)) return *wrong;
   const auto what = v.changing().cancel(id_of(v));
   return changed(v, "id", v.names[0], what ? result<void>() : what.error(), what ? name_of(*what) : "");
 }
-http_response requeue_job(visit& v) { return changed(v, "id", v.names[0], v.changing().requeue(id_of(v)), "enqueued"); }
+http_response requeue_job(visit& v) {
+  if (auto wrong = unexpected_body(v)) return *wrong;
+  return changed(v, "id", v.names[0], v.changing().requeue(id_of(v)), "enqueued");
+}
 
 http_response show_quarantined(visit& v) {
   const auto found = v.on.store.quarantined(id_of(v));

@@ -48,6 +48,8 @@ storage::answer site::answer_to(const storage::request& r) const {
 }
 
 void site::advance(duration by, const hand_server* asleep) {
+  constexpr duration most = 24h * 36'525;
+  if (by < 0s || by > most) fail("the clock goes forward only, and 100 years at most");
   for (auto* server : servers)
     if (server != asleep) server->wake_up();
   for (const auto until = time->now() + by;;) {
@@ -98,7 +100,7 @@ public:
     if (of_.ends_are_lost_ && std::holds_alternative<storage::settle_request>(asked.at(0))) return;
     auto answers = store_->call(asked, steady_clock::now() + timeout);
     for (std::size_t i = 0; i < asked.size(); ++i)
-      of_.take_end_of(asked[i], answers[i]);
+      of_.note_answer(asked[i], answers[i]);
     done(std::move(answers));
   }
 
@@ -107,8 +109,13 @@ private:
   hand_server& of_;
 };
 
-void hand_server::take_end_of(const storage::request& asked, const storage::answer& told) {
+void hand_server::note_answer(const storage::request& asked, const storage::answer& told) {
   if (const auto* failed = std::get_if<error>(&told)) failed_ = to_string(*failed);
+  if (const auto* renewed = std::get_if<storage::renew_answer>(&told); renewed && in_hand_) {
+    const auto& runs = std::get<storage::renew_request>(asked).runs;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (renewed->each[i] == errc::none && runs[i].fence == in_hand_->about.fence) ++renewals_;
+  }
   const auto* settled = std::get_if<storage::settle_answer>(&told);
   if (!settled) return;
   const auto& ends = std::get<storage::settle_request>(asked).runs;
@@ -187,6 +194,8 @@ void hand_server::add(const handler_registry& more) {
 }
 
 void hand_server::stand_in(const std::string& throttler, throttler_function by) {
+  if (!by.decide) fail("nothing can decide for throttler custom:", throttler, ": its function is empty");
+  if (throttler.empty()) fail("a throttler has a name");
   actors_[resource_of(throttler_kind::custom, throttler)] = std::move(by);
 }
 
@@ -211,7 +220,8 @@ hand_server::queue_here& hand_server::queue_of(const queue_name& queue) {
 }
 
 std::optional<hand_server::claimed> hand_server::claim(const queue_name& queue) {
-  if (in_hand_ || in_step_) fail("a handler cannot run the jobs of the world that runs it");
+  if (in_hand_) fail("a handler cannot run the jobs of the world that runs it");
+  if (in_step_) fail("a filter, or a function for a throttler, cannot run the jobs of the world that calls it");
   if (is_stopped()) return std::nullopt;
   const auto lease_ends = site_->time->steady_now() + options_.lease;
   auto got = site_->ask<storage::claim_answer>(storage::claim_request{.server = self_.id,
@@ -257,18 +267,20 @@ void hand_server::run(const claimed& one) {
       execution::run_ptr& run;
       ~held() { run = nullptr; }
     } until_its_end{in_hand_ = one.run};
+    renewals_ = 0;
     q.of.pool->workers.run_next_here(q.worker);
   }
   settle();
   if (is_stopped()) leave();
 }
 
-void hand_server::lose(const claimed& one) {
+storage::expired_lease hand_server::lose(const claimed& one) {
   {
     const mark lost(ends_are_lost_);
     run(one);
   }
   add({});  // what is started again holds no runs
+  return {{one.run->about.id, one.run->about.fence}, renewals_, options_.lease, false};
 }
 
 void hand_server::replace_worker(const queue_name& queue, fence f) {
@@ -291,8 +303,11 @@ void hand_server::settle() {
         q.of.dispatcher->again(timer);
         more = true;
       }
-      for (const auto& end : std::exchange(q.link->ends, {}))
+      while (!q.link->ends.empty()) {  // what one throws costs the others nothing
+        const auto end = std::move(q.link->ends.front());
+        q.link->ends.erase(q.link->ends.begin());
         gate_->notify_run_ended(end);
+      }
     }
   }
 }

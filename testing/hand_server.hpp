@@ -69,8 +69,9 @@ public:
   bool let_in(const claimed& one);
   // One that was let in; until its end is stored.
   void run(const claimed& one);
-  // The same, but its end is never stored, as if the server had been killed and started again.
-  void lose(const claimed& one);
+  // The same, but its end is never stored, as if the server had been killed and started again. Answers its lease, to be
+  // taken back.
+  storage::expired_lease lose(const claimed& one);
   // How what ended last was stored; none since the last call.
   std::optional<run_end> take_end() { return std::exchange(last_end_, std::nullopt); }
 
@@ -101,7 +102,7 @@ private:
   void replace_worker(const queue_name& queue, fence f);
   // What was put off meanwhile: filters that are to be called, ends that throttlers are told of, timers of dispatchers.
   void settle();
-  void take_end_of(const storage::request& asked, const storage::answer& told);
+  void note_answer(const storage::request& asked, const storage::answer& told);
   void leave() const;
   void ask(execution::duties::requests asked);
 
@@ -122,6 +123,7 @@ private:
   std::uint64_t claims_ = 0;
   steady_point last_beat_{};
   execution::run_ptr in_hand_;  // its handler is under way
+  std::uint64_t renewals_ = 0;  // of its lease
   bool ends_are_lost_ = false;
   bool in_step_ = false;  // what is called from now on must not drive this server
 };

@@ -151,13 +151,9 @@ const std::string& world::storage() const { return parts_->at->url; }
 
 time_point world::now() const { return parts_->at->time->now(); }
 
-void world::advance(duration by) {
-  if (by < 0s) fail("the clock goes forward only");
-  parts_->at->advance(by);
-}
+void world::advance(duration by) { parts_->at->advance(by); }
 
 void world::suspend(duration by) {
-  if (by < 0s) fail("the clock goes forward only");
   parts_->at->advance(by, &parts_->server);
   parts_->server.wake_up();
   parts_->server.work_off();
@@ -215,10 +211,8 @@ std::optional<job> world::lose_next(const queue_name& queue) {
   const auto next = parts_->start_next(queue);
   if (!next) return std::nullopt;
   const auto& about = next->run->about;
-  parts_->server.lose(*next);
-  const auto& options = parts_->server.options();
-  const storage::expired_lease lease{{about.id, about.fence}, 0, options.lease, false};
-  parts_->at->ask<storage::reap_answer>(storage::reap_request{{lease}, options.max_losses});
+  const auto lease = parts_->server.lose(*next);
+  parts_->at->ask<storage::reap_answer>(storage::reap_request{{lease}, parts_->server.options().max_losses});
   return parts_->get(about.id);
 }
 

@@ -5,7 +5,7 @@ import { jobs, number } from './format.js';
 import { confirm, redraw_into, say } from './parts.js';
 
 const max_shown = 100;
-const past = { requeue: 'requeued', delete: 'deleted', cancel: 'asked to stop' };
+const past = { requeue: 'requeued', delete: 'deleted', cancel: 'cancelled' };
 const title_of = { requeue: 'Requeue', delete: 'Delete', cancel: 'Cancel' };
 
 // A dialog that shows how far it is. `is_stopped` once somebody has pressed Stop or Escape.
@@ -148,7 +148,7 @@ async function ask_first(action, count, of_what) {
   return confirm({
     title: `${title_of[action]} ${jobs(count)}?`,
     text: [of_what, told_before[action]],
-    yes: action === 'cancel' ? `Ask ${jobs(count)} to stop` : `${title_of[action]} ${jobs(count)}`,
+    yes: `${title_of[action]} ${jobs(count)}`,
     no: action === 'cancel' ? 'Let them run' : 'Cancel',
     danger: action === 'delete',
   });

@@ -48,6 +48,13 @@ function why(explanation) {
   );
 }
 
+const told_of_cancel = {
+  'asked to stop': 'Its handler is asked to stop.',
+  cancelled: 'It does not run any more, and is deleted.',
+  'was asked to stop already': 'It was asked to stop already.',
+  'was deleted already': 'It was deleted already.',
+};
+
 function buttons(at, job) {
   const id = job.id;
   const requeue_now = () =>
@@ -67,7 +74,7 @@ function buttons(at, job) {
       await carry_out(
         at,
         () => change('POST', ['jobs', id, 'cancel'], { body: {} }),
-        ({ done }) => (done === 'deleted' ? 'The job is deleted.' : 'Its handler is asked to stop.'),
+        ({ done }) => told_of_cancel[done],
       );
   };
   const remove = async () => {

@@ -75,7 +75,8 @@ public:
   world& add(const handler_registry& more);
   /// What stands for the throttler `custom:NAME`, where that is an actor: `decide` is asked about each run as the actor
   /// would be, and says granted, deferred or rejected; `ended` is told of those that it let in. Neither may drive the
-  /// world. Whoever it defers waits in the store and is asked about again `after` that.
+  /// world; what they throw leaves the call that asked them. Whoever it defers waits in the store and is asked about
+  /// again `after` that.
   world& throttler(const std::string& name, std::function<throttle_verdict(const throttle_request&)> decide,
                    std::function<void(const throttled_end&)> ended = {});
 

@@ -68,8 +68,8 @@ sentence("a running job is cancelled by its first button, and deleted only by so
   await at.go("/jobs?state=processing");
   await at.click("Cancel all that are found");
   await at.until_says("Cancel 1 job?", "dialog[open]");
-  await at.click("Ask 1 job to stop");
-  await at.until_says("1 job asked to stop", "#said");
+  await at.click("Cancel 1 job");
+  await at.until_says("1 job cancelled", "#said");
   await w.reaches("three", "deleted");
 });
 

@@ -38,7 +38,7 @@ TEST_CASE("a group is made, filled, sealed and looked at over HTTP, and a job ru
   const std::string batch = "/api/v1/groups/batch";
   for (int i = 0; i < 2; ++i)  // again, nothing changes
     CHECK(dashboard_world::json::parse(w.ask("PUT", batch, {{"seal_within_ms", 3'600'000}}).body) ==
-          dashboard_world::json{{"group", "batch"}, {"done", "is there"}});
+          dashboard_world::json{{"group", "batch"}, {"done", "there"}});
   for (const auto* id : {"a", "b"})
     REQUIRE(w.ask("POST", "/api/v1/jobs", {{"type", "noop"}, {"id", id}, {"group", "batch"}}).status == 201);
   REQUIRE(w.ask("POST", "/api/v1/jobs", {{"type", "noop"}, {"id", "last"}, {"after_groups", {"batch"}}}).status == 201);
@@ -91,6 +91,10 @@ TEST_CASE("what is wrong with a question about groups is answered by its field o
   CHECK(w.ask("PUT", "/api/v1/groups/batch", {{"seal_within_ms", 5}}).status == 400);
   CHECK(w.ask("PUT", "/api/v1/groups/batch", {{"in", "none"}}).status == 404);
   CHECK(w.ask("GET", "/api/v1/groups?limit=0").status == 400);
+  REQUIRE(w.ask("PUT", "/api/v1/groups/batch").status == 200);
+  for (const auto* act : {"seal", "cancel", "requeue-failed"})
+    CHECK(w.ask("POST", std::string("/api/v1/groups/batch/") + act, {{"dry_run", true}}).status == 400);
+  CHECK(w.get("/api/v1/groups/batch").at("sealed") == false);
 }
 
 }  // namespace sluice::test

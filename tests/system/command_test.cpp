@@ -506,6 +506,32 @@ TEST_CASE("exec refuses what cannot run and kills what runs too long") {
   CHECK(w.get("env").result == "heard\n");
 }
 
+TEST_CASE("enqueue obeys what a configuration says of a type when it is given one") {
+  const nlohmann::json report{{"queue", "slow"}, {"unique", {{"by", "{n}"}}}, {"timeout", "7s"}};
+  work_world w(nlohmann::json{{"jobs", {{"report", report}}}});
+  const auto config = w.folder.file("sluice.json");
+  const auto enqueue = [&](const std::string& queue, const std::string& id) {
+    return run({program_path("sluice"), "enqueue", queue, "report", R"({"n": 1})", "--id", id, "--config", config},
+               w.folder.path().string());
+  };
+  CHECK(enqueue("-", "first").out == "first\n");
+  CHECK(w.client->get(job_id("first"))->queue.value == "slow");
+  const auto again = enqueue("default", "second");
+  CHECK(again.out == "first\n");
+  CHECK(again.err.find("has its unique key") != std::string::npos);
+  CHECK_FALSE(w.client->get(job_id("second")).ok());
+  const auto without = w.sluice({"enqueue", "-", "report", R"({"n": 1})", "--id", "third"});
+  CHECK(without.out == "third\n");
+  CHECK(w.client->get(job_id("third"))->queue.value == "default");
+  const auto both = run({program_path("sluice"), "enqueue", "-", "report", "{}", "--config", config, "--store", w.url},
+                        w.folder.path().string());
+  CHECK(both.exit_code == 2);
+  CHECK(both.err.find("the store is named in the configuration") != std::string::npos);
+  const auto none =
+      run({program_path("sluice"), "enqueue", "-", "report", "{}", "--config", "no.json"}, w.folder.path().string());
+  CHECK(none.err.find("cannot read no.json") != std::string::npos);
+}
+
 TEST_CASE("exec runs what is allowed, where and within what is said, and tells no command the server's secrets") {
   const temp_dir folder;
   ::setenv("SLUICE_LEASE", "2s", 1);

@@ -185,6 +185,24 @@ TEST_CASE("What is bound to a stop runs on the thread of the test, before `advan
   CHECK(called.size() == 1);
 }
 
+TEST_CASE("A run is lost although its handler has moved the clock", "[testing]") {
+  world w;
+  w.handle("work", [&](job_context&) { w.advance(1h); });
+  store(w, work_of("work"));
+  const auto lost = w.lose_next();
+  REQUIRE(lost);
+  CHECK(lost->state == job_state::enqueued);
+  CHECK(lost->losses == 1);
+  CHECK(w.drain().succeeded == 1);
+}
+
+TEST_CASE("The clock goes no further than it can count", "[testing]") {
+  world w;
+  CHECK_THROWS_AS(w.advance(duration::max()), std::runtime_error);
+  CHECK_THROWS_AS(w.suspend(-1s), std::runtime_error);
+  w.advance(24h * 36'500);
+}
+
 TEST_CASE("A handler sees what is due next of jobs, and not its own lease", "[testing]") {
   world w;
   std::optional<duration> due = 1s;
@@ -281,6 +299,7 @@ TEST_CASE("What a world calls cannot drive it", "[testing]") {
     drives();
     return throttle_verdict{};
   });
+  CHECK_THROWS_AS(w.throttler("none", {}), std::runtime_error);
   for (const auto& one : {std::function<void()>([&] { w.advance(1s); }), std::function<void()>([&] { w.drain(); }),
                           std::function<void()>([&] { w.handle("other", [](job_context&) {}); })}) {
     drives = one;
