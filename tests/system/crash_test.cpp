@@ -61,7 +61,7 @@ TEST_CASE("a server that was stopped past its lease cannot end what another has 
   REQUIRE(eventually([&] { return w.counts().processing == 4; }));
   // Not inside a transaction: that is another test.
   REQUIRE(eventually([&] {
-    first.signal(SIGSTOP);
+    REQUIRE(first.stop());
     if (!is_locked(w)) return true;
     first.signal(SIGCONT);
     return false;
@@ -91,7 +91,7 @@ TEST_CASE("a process stopped inside a transaction makes others wait and say so a
   // Stop it again and again until it is stopped while it holds the lock.
   bool inside = false;
   for (int tries = 0; tries < 500 && !inside && w.counts().enqueued > 100; ++tries) {
-    busy.signal(SIGSTOP);
+    REQUIRE(busy.stop());
     inside = is_locked(w);
     if (!inside) busy.signal(SIGCONT);
   }
@@ -209,7 +209,7 @@ TEST_CASE("a server that is stopped for less than its lease loses nothing") {
   REQUIRE(eventually([&] { return w.counts().processing == 4; }));
   auto second = w.work("second.log");
   REQUIRE(eventually([&] {
-    first.signal(SIGSTOP);
+    REQUIRE(first.stop());
     if (!is_locked(w)) return true;
     first.signal(SIGCONT);
     return false;
