@@ -24,7 +24,7 @@ public:
 
   // A std::runtime_error names a custom throttler for which neither limiter nor function stands.
   execution::admission_verdict admit(const execution::admission_request& one);
-  // Wakes whoever this limiter has room for now. False: it is no business of this server's.
+  // Wakes those for whom this limiter has room now. False: another server's code decides.
   bool look_at_lines(const std::string& limiter);
   // A run that was let in has ended.
   void notify_run_ended(const throttled_end& end) const;

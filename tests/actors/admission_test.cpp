@@ -159,10 +159,13 @@ std::vector<std::string> outcome_of(const scene& of, const std::string& url, con
 }  // namespace
 
 TEST_CASE("a world and a server's actors let in the same jobs in the same order") {
-  const char* wanted = std::getenv("SLUICE_SCENES");  // of a hundred jobs each
-  const std::uint64_t scenes = wanted ? std::strtoull(wanted, nullptr, 10) : 12;
+  const auto number = [](const char* name, std::uint64_t usual) {
+    const char* wanted = std::getenv(name);
+    return wanted ? std::strtoull(wanted, nullptr, 10) : usual;
+  };
+  const std::uint64_t scenes = number("SLUICE_SCENES", 12);  // of a hundred jobs each
+  const std::uint64_t seed = number("SLUICE_SEED", 0);
   REQUIRE(scenes > 0);
-  const std::uint64_t seed = Catch::rngSeed();
   std::set<std::string> kinds;  // of ends and lines that were met
   for (std::uint64_t n = 0; n < scenes; ++n) {
     const scene of(seed * 1'000 + n);
