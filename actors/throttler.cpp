@@ -67,7 +67,8 @@ store_throttler_actor::behavior_type throttler(store_throttler_actor::stateful_p
       [self](acquire_atom, std::vector<throttle_request>& runs) {
         return self->state.acquire(std::move(runs), std::nullopt);
       },
-      [](ended_runs_atom, const std::vector<throttled_end>&) {},  // the store gives back permits; slots come back with time
+      [](ended_runs_atom, const std::vector<throttled_end>&) {
+      },  // the store gives back permits; slots come back with time
       [self](open_atom) { self->state.look_at_lines(); },
       [self](park_atom, std::vector<throttle_request>& runs, std::uint64_t us) {
         return self->state.acquire(std::move(runs), duration(us));

@@ -341,7 +341,7 @@ TEST_CASE("A delayed job waits for the clock", "[testing]") {
   CHECK(w.advance_to_next());
   CHECK(w.now() - before == 24h);
   CHECK(w.drain().succeeded == 1);
-  CHECK(complaint([&] { w.advance(-1s); }) .starts_with("the clock goes forward only"));
+  CHECK(complaint([&] { w.advance(-1s); }).starts_with("the clock goes forward only"));
 }
 
 TEST_CASE("More jobs than one promotion takes become ready together", "[testing]") {
