@@ -9,11 +9,12 @@ import { overview } from './overview.js';
 import { queue, queues } from './queues.js';
 import { jobs } from './jobs.js';
 import { job } from './job.js';
+import { enqueue } from './enqueue.js';
 import { errors } from './errors.js';
 import { throttler, throttlers } from './throttlers.js';
 import { recurring, schedule } from './recurring.js';
 import { group, groups } from './groups.js';
-import { locks, log, quarantine, servers } from './records.js';
+import { locks, log, quarantine, quarantined, servers } from './records.js';
 
 const pages = [
   [[], overview, 'Overview'],
@@ -21,6 +22,7 @@ const pages = [
   [['queues', null], queue],
   [['jobs'], jobs, 'Jobs'],
   [['jobs', null], job],
+  [['enqueue'], enqueue],
   [['errors'], errors, 'Errors'],
   [['throttlers'], throttlers, 'Throttlers'],
   [['throttlers', null, null], throttler],
@@ -31,6 +33,7 @@ const pages = [
   [['servers'], servers, 'Servers'],
   [['locks'], locks, 'Locks'],
   [['quarantine'], quarantine, 'Quarantine'],
+  [['quarantine', null], quarantined],
   [['log'], log, 'Log'],
 ];
 

@@ -16,6 +16,7 @@ import {
   section,
   state_badge,
   throttler_link,
+  way,
 } from './parts.js';
 
 const max_shown = 64 * 1024;
@@ -95,6 +96,7 @@ function buttons(at, job) {
       });
   };
   return [
+    at.may('operate') && way(['enqueue'], { like: id }, 'Enqueue another like it', 'i'),
     runs && button(at, 'operate', 'Cancel', cancel, { key: 'c' }),
     ['failed', 'deleted', 'succeeded', 'scheduled'].includes(job.state) &&
       button(at, 'operate', job.state === 'scheduled' ? 'Run now' : 'Requeue', requeue, { key: 'r' }),

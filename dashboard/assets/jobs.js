@@ -2,7 +2,7 @@ import { h } from './dom.js';
 import { get, path_of } from './api.js';
 import { first, number } from './format.js';
 import { change_all, change_ids } from './bulk.js';
-import { button, filters, heading, instant, job_link, pager, queue_link, state_badge, states, table } from './parts.js';
+import { button, filters, heading, instant, job_link, pager, queue_link, state_badge, states, table, way } from './parts.js';
 
 const fields = [
   ['queue', 'queue'],
@@ -153,7 +153,10 @@ export const jobs = {
     const ticks = at.may('operate');
     const ids = page.jobs.map((job) => job.id);
     return [
-      heading(this.title(at)),
+      heading(
+        this.title(at),
+        at.may('operate') && way(['enqueue'], {}, 'Enqueue a job', 'i'),
+      ),
       state_tabs(at, counts),
       h(
         'details',

@@ -25,7 +25,8 @@ const told = [
   ['c', 'cancel: the running job or the group shown, or those that are ticked'],
   ['p', 'pause or resume the queue or schedule of the row, or the one shown'],
   ['t', 'run the schedule of the row, or the one shown, once now'],
-  ['e', 'edit the limit of the throttler shown'],
+  ['e', 'edit the limit of the throttler shown, or when the schedule shown runs'],
+  ['i', 'enqueue a job: one like the job shown, or a new one'],
   ['n', 'the next page of the list'],
   ['/', 'find a job by its id'],
   ['.', 'stop and go on showing what is new'],
@@ -136,7 +137,7 @@ export function listen(visit) {
         },
         '?': show_keys,
       }[key] ??
-      ('rdpte'.includes(key) && (() => press(key)));
+      (document.querySelector(`main [data-key="${CSS.escape(key)}"]`) && (() => press(key)));
     if (!does) return;
     if (key === 'Enter' && event.target !== chosen()) return;
     event.preventDefault();

@@ -21,6 +21,8 @@ export function link(segments, words, ...content) {
   if (segments.some(is_step)) return h('span', null, content);
   return h('a', { href: path_of(segments, words) }, content);
 }
+// Where one goes to do something; `key` as of a button.
+export const way = (segments, words, text, key) => h('a', { href: path_of(segments, words), 'data-key': key }, text);
 export const job_link = (id) => link(['jobs', id], {}, id);
 export const queue_link = (name) => link(['queues', name], {}, name);
 // Of "semaphore:provider-api".

@@ -1,9 +1,13 @@
 // Servers, locks, quarantine and what people did.
 import { h } from './dom.js';
-import { get } from './api.js';
+import { change, get, path_of } from './api.js';
 import { number } from './format.js';
 import {
   age,
+  button,
+  carry_out,
+  confirm,
+  facts,
   filters,
   heading,
   instant,
@@ -94,15 +98,48 @@ export const quarantine = {
       label: 'Quarantine',
       rows: page.jobs,
       row_key: (j) => j.id,
+      row_href: (j) => path_of(['quarantine', j.id]),
       empty: 'Every job can be read.',
       columns: [
-        ['job', (j) => j.id],
+        ['job', (j) => link(['quarantine', j.id], {}, j.id)],
         ['queue', (j) => queue_link(j.queue)],
         ['put aside', (j) => instant(j.since)],
       ],
     }),
     pager(at, page.next),
   ],
+};
+
+export const quarantined = {
+  title: (at) => `Put aside: ${at.names[0]}`,
+  load: (at, signal) => get(['quarantine', at.names[0]], {}, signal),
+  view(told, at) {
+    const act = async (method, segments, done) => {
+      if (await carry_out(at, () => change(method, ['quarantine', told.id, ...segments]), done)) at.go('/quarantine');
+    };
+    const drop = async () => {
+      const text = [told.id, 'What is kept of it is removed for good. That is refused while jobs wait for its end.'];
+      if (await confirm({ title: 'Drop this job?', text, yes: 'Drop', danger: true }))
+        await act('DELETE', [], 'What was kept of the job is removed.');
+    };
+    return [
+      heading(
+        `Put aside: ${told.id}`,
+        told.readable && button(at, 'operate', 'Enqueue', () => act('POST', ['requeue'], 'It waits in its queue again.'), { key: 'r' }),
+        button(at, 'operate', 'Drop', drop, { danger: true, key: 'd' }),
+      ),
+      h(
+        'p',
+        { key: 'stand', class: told.readable ? 'banner' : 'banner warn' },
+        told.readable ? 'It can be read by now, and be enqueued: it starts at once, without its times, parents, group and unique key.' : told.wrong,
+      ),
+      facts([
+        ['queue', queue_link(told.queue)],
+        ['put aside', instant(told.since)],
+        ['what is kept', h('a', { href: '/api/v1' + path_of(['quarantine', told.id]), download: 'job.json' }, 'Download as it is')],
+      ]),
+    ];
+  },
 };
 
 const max_named = 5;

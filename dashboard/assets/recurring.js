@@ -1,5 +1,6 @@
 import { h } from './dom.js';
 import { change, get, get_with_tag, now, path_of } from './api.js';
+import { args_field, edit_form } from './edit.js';
 import { full } from './format.js';
 import {
   button,
@@ -17,6 +18,8 @@ import {
   table,
 } from './parts.js';
 
+const missed = 'what was missed';
+const overlap = 'when the one before still runs';
 const when_of = (d) => (d ? (d.cron ?? (d.every ? `every ${d.every}` : '')) : '');
 
 function buttons(at, s) {
@@ -91,6 +94,31 @@ export const recurring = {
   ],
 };
 
+function edit(at, told) {
+  return edit_form(at, told, {
+    subject: `schedule ${told.name}`,
+    fields_of: ({ definition: d }) =>
+      [
+        d.every
+          ? { name: 'every', label: 'every', value: d.every, key: 'e' }
+          : { name: 'cron', label: 'cron', value: d.cron ?? '', key: 'e' },
+        !d.every && { name: 'zone', label: 'zone', value: d.zone ?? 'UTC' },
+        { name: 'queue', label: 'queue; none: that of its type', value: d.queue ?? '' },
+        { name: 'stagger', label: 'stagger', value: String(d.stagger ?? true), options: ['true', 'even', 'false'] },
+        { name: 'catch_up', label: missed, value: d.catch_up ?? 'last', options: ['last', 'none', 'all'] },
+        { name: 'overlap', label: overlap, value: d.overlap ?? 'allow', options: ['allow', 'skip', 'queue_one'] },
+        !at.hides_args && args_field(at, d.args_text ?? '{}'),
+      ].filter(Boolean),
+    send: (seen, { args, ...values }) => {
+      const { args: _, ...body } = { ...seen.definition, ...values };
+      if (args !== undefined) body.args_text = args;
+      if (!body.queue) delete body.queue;
+      return change('PUT', ['schedules', told.name], { body, tag: seen.tag });
+    },
+    done: 'The schedule is changed.',
+  });
+}
+
 const runs_shown = 20;
 const longest_kept = 10000;
 
@@ -140,8 +168,8 @@ export const schedule = {
         ['when', when_of(d)],
         ['zone', d.zone ?? 'UTC'],
         ['stagger', String(d.stagger ?? true)],
-        ['what was missed', d.catch_up ?? 'last'],
-        ['when the one before still runs', d.overlap ?? 'allow'],
+        [missed, d.catch_up ?? 'last'],
+        [overlap, d.overlap ?? 'allow'],
         ['type', d.job ?? '–'],
         d.queue && ['queue', link(['queues', d.queue], {}, d.queue)],
         ['last', told.last_job ? [instant(told.last_at), ', ', job_link(told.last_job)] : 'never'],
@@ -181,6 +209,7 @@ export const schedule = {
         }),
         h('p', null, link(['jobs'], { id_begins: `${told.name}:`, type: d.job }, 'All that are kept')),
       ),
+      told.definition && at.may('administer') && section('Change', edit(at, told)),
     ];
   },
 };

@@ -3,6 +3,7 @@ import { change, get, get_with_tag, now } from './api.js';
 import { turn_pause } from './live.js';
 import { number, span } from './format.js';
 import { bar } from './charts.js';
+import { edit_form } from './edit.js';
 import {
   button,
   carry_out,
@@ -75,64 +76,16 @@ function effect_of(told, field, value) {
 }
 
 function limit_form(at, told) {
-  const { definition } = told;
-  const names = Object.keys(editable).filter((name) => typeof definition?.[name] === 'number');
-  if (names.length === 0 || !at.may('administer')) return null;
-  const typed = at.kept.typed ?? {};
-  const changes = names.filter((name) => typed[name] !== undefined && typed[name] !== definition[name]);
-  const set = async (event) => {
-    event.preventDefault();
-    if (changes.length === 0) return;
-    const seen = at.kept.seen;
-    const fresh = { ...seen.definition, ...Object.fromEntries(changes.map((name) => [name, typed[name]])) };
-    const is_agreed = await confirm({
-      title: `Change ${told.resource}?`,
-      text: changes.flatMap((name) => [
-        `${editable[name]}: ${number(seen.definition[name])} becomes ${number(typed[name])}.`,
-        effect_of(told, name, typed[name]),
-      ]),
-      yes: 'Change it',
-    });
-    if (!is_agreed) return;
-    for (const input of event.target.elements) delete input.dataset.changed;
-    at.kept.typed = {};
-    delete at.kept.seen;
-    await carry_out(at, () => change('PUT', path(told), { body: fresh, tag: seen.tag }), 'The limit is changed.');
-  };
-  return h(
-    'form',
-    { class: 'filters', onsubmit: set },
-    names.map((name) =>
-      h(
-        'label',
-        { key: name },
-        h('span', null, editable[name]),
-        h('input', {
-          type: 'number',
-          name,
-          min: '1',
-          step: '1',
-          value: typed[name] ?? definition[name],
-          'data-key': name === 'limit' ? 'e' : null,
-          oninput: (e) => {
-            e.target.dataset.changed = 'yes';
-            const value = e.target.value !== '' && e.target.validity.valid ? Number(e.target.value) : undefined;
-            at.kept.typed = { ...at.kept.typed, [name]: value };
-            at.kept.seen ??= told; // what is changed is what was seen, and not what somebody else has made of it since
-            at.redraw();
-          },
-        }),
-      ),
-    ),
-    h(
-      'div',
-      { class: 'actions' },
-      h('button', { type: 'submit', disabled: at.is_away || changes.length === 0 }, 'Change'),
-    ),
-    changes.map((name) =>
-      h('p', { key: `effect ${name}`, class: 'effect', role: 'status' }, effect_of(told, name, typed[name])),
-    ),
-  );
+  return edit_form(at, told, {
+    subject: told.resource,
+    fields_of: ({ definition }) =>
+      Object.entries(editable)
+        .filter(([name]) => typeof definition?.[name] === 'number')
+        .map(([name, label]) => ({ name, label, value: definition[name], key: name === 'limit' ? 'e' : null })),
+    effect: (name, value) => effect_of(told, name, value),
+    send: (seen, values) => change('PUT', path(told), { body: { ...seen.definition, ...values }, tag: seen.tag }),
+    done: 'The limit is changed.',
+  });
 }
 
 const unit_ms = { ms: 1, s: 1000, m: 60000, min: 60000, h: 3600000, d: 86400000 };

@@ -5,8 +5,8 @@ import { eventually } from "./processes.mjs";
 import { sentence } from "./sentences.mjs";
 
 const failed_asking = [/^console: Failed to load resource/, /^answer: 50[034]/];
-const disabled = () => [...document.querySelectorAll("main [data-key], main .bulk button")].every((one) => one.disabled);
-const enabled = () => [...document.querySelectorAll("main [data-key], main .bulk button")].some((one) => !one.disabled);
+const disabled = () => [...document.querySelectorAll("main button[data-key], main .bulk button")].every((one) => one.disabled);
+const enabled = () => [...document.querySelectorAll("main button[data-key], main .bulk button")].some((one) => !one.disabled);
 
 // Marks the page, so that a reload would be seen.
 const mark = (at) => at.page.evaluate(() => (globalThis.was_here = true));
@@ -96,5 +96,8 @@ sentence("a click while the dashboard is away is told as a failure, and changes 
   await pause.click();
   await at.until(() => document.querySelector("#said [role=alert]"));
   await dashboard.start();
+  await at.press("."); // it asks again, and knows that the dashboard is back
+  await at.until_says("live", "#age");
+  await at.control("Pause", "main");
   assert.equal((await w.json(["queues", "default"]))[0].paused, false);
 });

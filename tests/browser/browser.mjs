@@ -140,8 +140,8 @@ export class Visit {
     const found = await this.until(
       (words, where) => {
         const part = document.querySelector("dialog[open]") ?? document.querySelector(where);
-        const all = [...(part?.querySelectorAll("button, a[href], input, select, summary") ?? [])];
-        const name_of = (one) => one.ariaLabel ?? one.labels?.[0]?.innerText ?? one.innerText;
+        const all = [...(part?.querySelectorAll("button, a[href], input, select, textarea, summary") ?? [])];
+        const name_of = (one) => one.ariaLabel ?? (one.labels?.[0]?.querySelector("span") ?? one.labels?.[0] ?? one).innerText;
         return all.find((one) => name_of(one).trim() === words && !one.disabled && one.checkVisibility());
       },
       name,

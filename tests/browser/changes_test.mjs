@@ -158,6 +158,106 @@ sentence("a schedule is run once, paused and resumed by its page and by the list
   }
 });
 
+// What is typed takes the place of what stood there.
+async function retype(at, label, text) {
+  await (await at.control(label, "main")).focus();
+  await at.page.keyboard.down("Control");
+  await at.press("a");
+  await at.page.keyboard.up("Control");
+  await at.page.keyboard.type(text);
+}
+
+sentence("a schedule is changed by its page, and what was not typed stays as it was to the last digit", async ({ visit, world }) => {
+  const w = await world();
+  await w.sluice(["recurring", "set", "nightly", "job=noop", "cron=0 3 * * *", 'args={"order": 12345678901234567890.10}', "zone=Europe/London"]);
+  const at = await visit(await w.dashboard());
+  await at.go("/recurring/nightly");
+  await retype(at, "cron", "0 27 * * *");
+  await at.click("Change", "main");
+  await at.until_says("0 3 * * * becomes 0 27 * * *", "dialog[open]");
+  at.expect(/status of 400/);
+  await at.click("Change it");
+  await at.until_says("hour", "#said [role=alert]");
+  assert.equal((await schedule_of(w, "nightly")).definition.cron, "0 3 * * *");
+  await retype(at, "cron", "15 4 * * *");
+  await (await at.control("when the one before still runs", "main")).select("skip");
+  await at.click("Change", "main");
+  await at.until_says("allow becomes skip", "dialog[open]");
+  await at.click("Change it");
+  await at.until_says("The schedule is changed.", "#said");
+  const { cron, zone, overlap, args_text } = (await schedule_of(w, "nightly")).definition;
+  assert.deepEqual([cron, zone, overlap, args_text], ["15 4 * * *", "Europe/London", "skip", '{"order":12345678901234567890.10}']);
+  await retype(at, "arguments, as JSON", '{"order": 7}');
+  await at.click("Change", "main");
+  await w.sluice(["recurring", "set", "nightly", "job=noop", "cron=0 5 * * *"]);
+  at.expect(/status of 412/);
+  await at.click("Change it");
+  await at.until_says("it has changed since it was looked at", "#said");
+  await at.until_says("0 5 * * *", "main .facts");
+  await at.click("Change", "main");
+  await at.click("Change it");
+  await at.until_says("The schedule is changed.", "#said");
+  const now = (await schedule_of(w, "nightly")).definition;
+  assert.deepEqual([now.cron, now.args_text], ["0 5 * * *", '{"order": 7}']);
+});
+
+sentence("a job is enqueued by hand, with the queue and the arguments of one of its type, or of the job that was shown", async ({ visit, world }) => {
+  const w = await world();
+  await w.sluice(["enqueue", "mail", "noop", '{"order": 12345678901234567890.10}', "--id", "first"]);
+  const at = await visit(await w.dashboard());
+  await at.go("/jobs");
+  await at.click("Enqueue a job", "main");
+  await at.ready();
+  await retype(at, "type", "noop");
+  await at.press("Tab");
+  await at.until_says("unless others are typed, are those of first.", "main form");
+  await retype(at, "id; none: a new one", "second");
+  await at.click("Enqueue", "main form");
+  await at.until_says("Job second is enqueued.", "#said");
+  await at.until(() => document.querySelector("main h1")?.innerText === "second");
+  const second = await w.job("second");
+  assert.deepEqual([second.queue, second.type, second.args_text], ["mail", "noop", '{"order": 12345678901234567890.10}']);
+  await at.click("Enqueue another like it", "main");
+  await at.ready();
+  await retype(at, "arguments, as JSON", '{"order": ');
+  await at.until_says("The arguments are no JSON", "main form");
+  assert.equal(await at.page.evaluate(() => document.querySelector("main form button").disabled), true);
+  await retype(at, "arguments, as JSON", '{"order": 8}');
+  await retype(at, "id; none: a new one", "second");
+  at.expect(/status of 409/);
+  await at.click("Enqueue", "main form");
+  await at.until_says("second", "#said [role=alert]"); // another job has this id
+  await retype(at, "id; none: a new one", "third");
+  await retype(at, "runs in, in seconds", "3600");
+  await at.click("Enqueue", "main form");
+  await at.until_says("Job third is enqueued.", "#said");
+  const third = await w.job("third");
+  assert.deepEqual([third.state, third.queue, third.args_text], ["scheduled", "mail", '{"order": 8}']);
+});
+
+sentence("what was put aside is enqueued by its page once it can be read, or dropped when somebody agrees", async ({ visit, world }) => {
+  const w = await world();
+  await w.enqueue_many(2);
+  await w.harm("job:1", "history");
+  await w.harm("job:2");
+  const server = await w.tell(); // which finds them
+  await eventually(async () => (await w.json(["quarantine", "list"])).length === 2);
+  await server.end();
+  const at = await visit(await w.dashboard());
+  await at.go("/quarantine");
+  await at.click("job:2", "main");
+  await at.ready();
+  assert.deepEqual(await at.buttons("main"), ["Drop"]);
+  await at.click("Drop", "main");
+  await at.click("Drop", "dialog");
+  await at.until_says("What was kept of the job is removed.", "#said");
+  await at.go("/quarantine/job:1");
+  await at.click("Enqueue", "main");
+  await at.until_says("It waits in its queue again.", "#said");
+  assert.equal(await state_of(w, "job:1"), "enqueued");
+  assert.deepEqual(await w.json(["quarantine", "list"]), []);
+});
+
 sentence("a throttler's limit is changed after its effect was told", async ({ visit, world }) => {
   const w = await world();
   const gate = { throttlers: { gate: { kind: "semaphore", limit: 1 } }, jobs: { noop: { throttle: ["semaphore:gate"] } } };

@@ -24,7 +24,7 @@ sentence("? tells the keys, and Escape leaves them", async ({ visit, world }) =>
   // A key that is told is tested here, and the other way round.
   const told = await at.page.evaluate(() => [...document.querySelectorAll("dialog dt")].map((one) => one.innerText));
   assert.deepEqual(told, [
-    "j, k or arrow keys", "Enter", "x", "r", "d", "c", "p", "t", "e", "n", "/", ".",
+    "j, k or arrow keys", "Enter", "x", "r", "d", "c", "p", "t", "e", "i", "n", "/", ".",
     "g and then o q j f e t r g s l u a", "Escape", "?",
   ]);
   await at.press("Escape");
@@ -147,6 +147,44 @@ sentence("e goes to the limit of the throttler shown, and Enter sets what was ty
   await at.press("Enter");
   await at.until_says("The limit is changed.", "#said");
   assert.equal((await w.json(["throttler", "show", "semaphore:gate"]))[0].limit, 7);
+});
+
+sentence("e goes to when the schedule shown runs, and i to a new job, like the one shown", async ({ visit, world }) => {
+  const w = await world();
+  await w.enqueue_many(1);
+  await w.sluice(["recurring", "set", "nightly", "job=noop", "cron=0 3 * * *"]);
+  const at = await visit(await w.dashboard());
+  await at.go("/recurring/nightly");
+  await at.press("e");
+  await at.page.keyboard.type("30 4 * * *");
+  await at.press("Enter");
+  await at.until_says("0 3 * * * becomes 30 4 * * *", "dialog[open]");
+  await at.press("Enter");
+  await at.until_says("The schedule is changed.", "#said");
+  assert.equal((await w.json(["recurring", "show", "nightly"]))[0].definition.cron, "30 4 * * *");
+  await at.press("Escape", "g", "j");
+  await at.ready();
+  await at.press("i");
+  await at.ready();
+  assert.equal(await at.path(), "/enqueue");
+  await at.go("/jobs/job:1");
+  await at.press("i");
+  await at.ready();
+  assert.equal(await at.path(), "/enqueue?like=job%3A1");
+});
+
+sentence("c cancels the job shown when somebody agrees", async ({ visit, world }) => {
+  const w = await world();
+  await w.tell();
+  await w.sluice(["enqueue", "default", "tells", '{"until_stopped": true}', "--id", "long"]);
+  await w.reaches("long", "processing");
+  const at = await visit(await w.dashboard());
+  await at.go("/jobs/long");
+  await at.press("c");
+  await at.until_says("Cancel this job?", "dialog[open]");
+  await at.press("Enter");
+  await at.until_says("Its handler is asked to stop.", "#said");
+  await w.reaches("long", "deleted");
 });
 
 sentence("/ finds a job by its id, n shows the next page, and what is typed is no command", async ({ visit, world }) => {

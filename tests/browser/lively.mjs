@@ -19,6 +19,8 @@ export const every_page = {
   "/jobs/ill": "ill",
   "/jobs/retried": "retried",
   "/jobs/later": "later",
+  "/enqueue": "Enqueue a job",
+  "/enqueue?like=well": "Enqueue a job",
   "/errors": "Errors",
   "/throttlers": "Throttlers",
   "/throttlers/semaphore/provider-api": "semaphore:provider-api",
@@ -33,6 +35,7 @@ export const every_page = {
   "/groups/batch": "Group batch",
   "/locks": "Locks",
   "/quarantine": "Quarantine",
+  "/quarantine/harmed": "Put aside: harmed",
   "/log": "Log",
 };
 

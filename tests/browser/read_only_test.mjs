@@ -25,7 +25,7 @@ sentence("a dashboard that only looks has no button that changes anything, and r
   });
   const before = await looks();
   await at.go("/jobs");
-  for (const key of ["j", "x", "r", "d", "p", "t", "e"]) await at.press(key);
+  for (const key of ["j", "x", "r", "d", "c", "p", "t", "e", "i"]) await at.press(key);
   const changes = [
     ["POST", "/jobs/ill/requeue", {}],
     ["DELETE", "/jobs/ill"],
@@ -33,6 +33,9 @@ sentence("a dashboard that only looks has no button that changes anything, and r
     ["PUT", "/queues/default/pause"],
     ["POST", "/schedules/nightly/trigger", {}],
     ["PUT", "/throttlers/semaphore/provider-api", { limit: 9 }],
+    ["PUT", "/schedules/nightly", { job: "tells", cron: "0 4 * * *" }],
+    ["POST", "/jobs", { type: "noop" }],
+    ["DELETE", "/quarantine/harmed"],
   ];
   for (const [method, path, body] of changes) assert.equal((await dashboard.ask(method, `/api/v1${path}`, body)).status, 403, path);
   assert.deepEqual(await looks(), before);

@@ -8,6 +8,7 @@ const lists = {
   "/": "Overview",
   "/queues": "Queues",
   "/jobs": "Jobs",
+  "/enqueue": "Enqueue a job",
   "/errors": "Errors",
   "/throttlers": "Throttlers",
   "/recurring": "Recurring",

@@ -168,9 +168,11 @@ export class World {
     }, `${id} is ${states.join(" or ")}`);
   }
 
-  // The record of a job of a file is one that nobody can read.
-  async harm(id) {
-    const sql = "UPDATE members SET field1=x'00' WHERE name=CAST(? AS BLOB)";
+  // What is stored of a job of a file cannot be read any more: its record, or its history, without which it can be
+  // enqueued again.
+  async harm(id, what = "record") {
+    const field = what === "history" ? "field2" : "field1";
+    const sql = `UPDATE members SET ${field}=x'00' WHERE name=CAST(? AS BLOB)`;
     const program = `import sqlite3, sys; d = sqlite3.connect(sys.argv[1], 20); d.execute("${sql}", (sys.argv[2],)); d.commit()`;
     const said = await run(["python3", "-c", program, this.file("jobs.db"), id]);
     if (said.code !== 0) throw new Error(said.err);

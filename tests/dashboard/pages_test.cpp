@@ -14,7 +14,8 @@ namespace {
 
 const std::string pages[] = {"/",           "/queues",    "/queues/a",    "/jobs",    "/jobs/a%2Fb",
                              "/throttlers", "/recurring", "/recurring/a", "/servers", "/throttlers/semaphore/a",
-                             "/groups",     "/locks",     "/quarantine",  "/errors",  "/log"};
+                             "/groups",     "/locks",     "/quarantine",  "/errors",  "/log",
+                             "/groups/a",   "/enqueue",   "/quarantine/a"};
 const dashboard_world::header_list packed{{"accept-encoding", "br;q=1.0, gzip, deflate"}};
 
 std::string unpacked(const std::string& bytes) {
