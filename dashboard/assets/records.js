@@ -111,7 +111,7 @@ export const quarantine = {
 };
 
 export const quarantined = {
-  title: (at) => `Put aside: ${at.names[0]}`,
+  title: (at) => `Quarantine: ${at.names[0]}`,
   load: (at, signal) => get(['quarantine', at.names[0]], {}, signal),
   view(told, at) {
     const act = async (method, segments, done) => {
@@ -122,21 +122,23 @@ export const quarantined = {
       if (await confirm({ title: 'Drop this job?', text, yes: 'Drop', danger: true }))
         await act('DELETE', [], 'What was kept of the job is removed.');
     };
+    const enqueue = async () => {
+      const text = [told.id, 'It starts at once: without its times, parents, group and unique key, and with no history.'];
+      if (await confirm({ title: 'Enqueue this job?', text, yes: 'Enqueue' }))
+        await act('POST', ['requeue'], 'It waits in its queue again.');
+    };
     return [
       heading(
-        `Put aside: ${told.id}`,
-        told.readable && button(at, 'operate', 'Enqueue', () => act('POST', ['requeue'], 'It waits in its queue again.'), { key: 'r' }),
+        `Quarantine: ${told.id}`,
+        told.readable && button(at, 'operate', 'Enqueue', enqueue, { key: 'r' }),
         button(at, 'operate', 'Drop', drop, { danger: true, key: 'd' }),
       ),
-      h(
-        'p',
-        { key: 'stand', class: told.readable ? 'banner' : 'banner warn' },
-        told.readable ? 'It can be read by now, and be enqueued: it starts at once, without its times, parents, group and unique key.' : told.wrong,
-      ),
+      told.wrong && h('p', { key: 'wrong', class: 'banner warn' }, `It was put aside: ${told.wrong}.`),
+      told.readable && h('p', { key: 'readable', class: 'banner' }, 'Its record can be read, so it can be enqueued.'),
       facts([
         ['queue', queue_link(told.queue)],
         ['put aside', instant(told.since)],
-        ['what is kept', h('a', { href: '/api/v1' + path_of(['quarantine', told.id]), download: 'job.json' }, 'Download as it is')],
+        ['what is stored', h('a', { href: '/api/v1' + path_of(['quarantine', told.id]), download: 'job.json' }, 'Download as it is')],
       ]),
     ];
   },

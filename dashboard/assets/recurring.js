@@ -1,6 +1,6 @@
 import { h } from './dom.js';
 import { change, get, get_with_tag, now, path_of } from './api.js';
-import { args_field, edit_form } from './edit.js';
+import { edit_form } from './edit.js';
 import { full } from './format.js';
 import {
   button,
@@ -94,6 +94,9 @@ export const recurring = {
   ],
 };
 
+// What a signature of an exec schedule is for (`sluice recurring set` makes it).
+const signed = ['queue', 'args'];
+
 function edit(at, told) {
   return edit_form(at, told, {
     subject: `schedule ${told.name}`,
@@ -103,12 +106,22 @@ function edit(at, told) {
           ? { name: 'every', label: 'every', value: d.every, key: 'e' }
           : { name: 'cron', label: 'cron', value: d.cron ?? '', key: 'e' },
         !d.every && { name: 'zone', label: 'zone', value: d.zone ?? 'UTC' },
-        { name: 'queue', label: 'queue; none: that of its type', value: d.queue ?? '' },
+        { name: 'queue', label: 'queue (empty: that of the type)', value: d.queue ?? '' },
         { name: 'stagger', label: 'stagger', value: String(d.stagger ?? true), options: ['true', 'even', 'false'] },
         { name: 'catch_up', label: missed, value: d.catch_up ?? 'last', options: ['last', 'none', 'all'] },
         { name: 'overlap', label: overlap, value: d.overlap ?? 'allow', options: ['allow', 'skip', 'queue_one'] },
-        !at.hides_args && args_field(at, d.args_text ?? '{}'),
+        !at.hides_args && {
+          name: 'args',
+          label: 'arguments, as JSON',
+          value: d.args_text ?? '{}',
+          is_json: true,
+          is_object: true,
+        },
       ].filter(Boolean),
+    effect: (name) =>
+      signed.includes(name) && told.definition.headers?.['sluice-signature']
+        ? 'It is signed as it was. Servers with a key refuse its jobs until it is signed anew, by sluice recurring set.'
+        : '',
     send: (seen, { args, ...values }) => {
       const { args: _, ...body } = { ...seen.definition, ...values };
       if (args !== undefined) body.args_text = args;

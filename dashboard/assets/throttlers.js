@@ -76,6 +76,7 @@ function effect_of(told, field, value) {
 }
 
 function limit_form(at, told) {
+  if (!Object.keys(editable).some((name) => typeof told.definition?.[name] === 'number')) return null;
   return edit_form(at, told, {
     subject: told.resource,
     fields_of: ({ definition }) =>
@@ -227,7 +228,7 @@ export const throttler = {
         told.next_at && ['next check', instant(told.next_at)],
         ...Object.entries(rest).map(([name, value]) => [name.replace('_', ' '), String(value)]),
       ]),
-      limit_form(at, told),
+      at.may('administer') && limit_form(at, told),
       told.definition && is_window(told.kind) && window_drawn(told.definition, told.next_at),
       keys_table(told),
       !is_window(told.kind) &&

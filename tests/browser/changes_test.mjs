@@ -187,18 +187,32 @@ sentence("a schedule is changed by its page, and what was not typed stays as it 
   await at.until_says("The schedule is changed.", "#said");
   const { cron, zone, overlap, args_text } = (await schedule_of(w, "nightly")).definition;
   assert.deepEqual([cron, zone, overlap, args_text], ["15 4 * * *", "Europe/London", "skip", '{"order":12345678901234567890.10}']);
-  await retype(at, "arguments, as JSON", '{"order": 7}');
+});
+
+sentence("what is typed into a schedule is kept while others change it, and is sent only over what was seen", async ({ visit, world }) => {
+  const w = await world();
+  const secret = '{"password":"s1","tenant":"north"}';
+  const words = ["job=noop", `args=${secret}`, 'headers={"tenant":"east"}', "catch_up_max=7"];
+  await w.sluice(["recurring", "set", "often", "every=2h", ...words]);
+  const at = await visit(await w.dashboard());
+  await at.go("/recurring/often");
+  assert.doesNotMatch(await at.text("main"), /s1/);
+  await at.click("Show what is masked, and change it", "main");
+  await retype(at, "arguments, as JSON", '{"password":"s2","tenant":"north"}');
+  await w.sluice(["recurring", "set", "often", "every=3h", ...words]);
+  await at.until_says("every 3h", "main .facts");
   await at.click("Change", "main");
-  await w.sluice(["recurring", "set", "nightly", "job=noop", "cron=0 5 * * *"]);
+  await at.until_says("a value that is masked changes", "dialog[open]");
   at.expect(/status of 412/);
   await at.click("Change it");
   await at.until_says("it has changed since it was looked at", "#said");
-  await at.until_says("0 5 * * *", "main .facts");
+  assert.equal((await schedule_of(w, "often")).definition.args_text, secret);
   await at.click("Change", "main");
   await at.click("Change it");
   await at.until_says("The schedule is changed.", "#said");
-  const now = (await schedule_of(w, "nightly")).definition;
-  assert.deepEqual([now.cron, now.args_text], ["0 5 * * *", '{"order": 7}']);
+  const { every, headers, catch_up_max, args_text } = (await schedule_of(w, "often")).definition;
+  assert.deepEqual([every, headers, catch_up_max, args_text], ["3h", { tenant: "east" }, 7, '{"password":"s2","tenant":"north"}']);
+  await at.until(() => document.querySelector("main form button[type=submit]").disabled);
 });
 
 sentence("a job is enqueued by hand, with the queue and the arguments of one of its type, or of the job that was shown", async ({ visit, world }) => {
@@ -209,9 +223,9 @@ sentence("a job is enqueued by hand, with the queue and the arguments of one of 
   await at.click("Enqueue a job", "main");
   await at.ready();
   await retype(at, "type", "noop");
-  await at.press("Tab");
+  await at.press("Enter"); // which looks for one of its type, and sends nothing
   await at.until_says("unless others are typed, are those of first.", "main form");
-  await retype(at, "id; none: a new one", "second");
+  await retype(at, "id (empty: a new one)", "second");
   await at.click("Enqueue", "main form");
   await at.until_says("Job second is enqueued.", "#said");
   await at.until(() => document.querySelector("main h1")?.innerText === "second");
@@ -220,15 +234,15 @@ sentence("a job is enqueued by hand, with the queue and the arguments of one of 
   await at.click("Enqueue another like it", "main");
   await at.ready();
   await retype(at, "arguments, as JSON", '{"order": ');
-  await at.until_says("The arguments are no JSON", "main form");
+  await at.until_says("The arguments are not valid JSON", "main form");
   assert.equal(await at.page.evaluate(() => document.querySelector("main form button").disabled), true);
   await retype(at, "arguments, as JSON", '{"order": 8}');
-  await retype(at, "id; none: a new one", "second");
+  await retype(at, "id (empty: a new one)", "second");
   at.expect(/status of 409/);
   await at.click("Enqueue", "main form");
   await at.until_says("second", "#said [role=alert]"); // another job has this id
-  await retype(at, "id; none: a new one", "third");
-  await retype(at, "runs in, in seconds", "3600");
+  await retype(at, "id (empty: a new one)", "third");
+  await retype(at, "start after, in seconds", "3600");
   await at.click("Enqueue", "main form");
   await at.until_says("Job third is enqueued.", "#said");
   const third = await w.job("third");
@@ -252,7 +266,10 @@ sentence("what was put aside is enqueued by its page once it can be read, or dro
   await at.click("Drop", "dialog");
   await at.until_says("What was kept of the job is removed.", "#said");
   await at.go("/quarantine/job:1");
+  await at.until_says("It was put aside: its history has lost its form.", "main .banner");
   await at.click("Enqueue", "main");
+  await at.until_says("It starts at once", "dialog[open]");
+  await at.click("Enqueue", "dialog");
   await at.until_says("It waits in its queue again.", "#said");
   assert.equal(await state_of(w, "job:1"), "enqueued");
   assert.deepEqual(await w.json(["quarantine", "list"]), []);

@@ -35,7 +35,7 @@ export const every_page = {
   "/groups/batch": "Group batch",
   "/locks": "Locks",
   "/quarantine": "Quarantine",
-  "/quarantine/harmed": "Put aside: harmed",
+  "/quarantine/harmed": "Quarantine: harmed",
   "/log": "Log",
 };
 
