@@ -2,7 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 #include "core/log.hpp"
 #include "core/queues.hpp"
@@ -15,7 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr duration store_timeout = 10s;
+constexpr duration store_timeout = 10s;  // of each request of a start, and of a start that finds its store away
+constexpr duration first_pause = 20ms, longest_pause = 500ms;
 
 std::string host_name() {
   char buffer[256] = {};
@@ -56,8 +61,10 @@ void zone_watch::read_again() {
   }
 }
 
-result<server_context_ptr> open_server_context(const server_options& options, const handler_registry& handlers,
-                                               const filter_list& filters) {
+namespace {
+
+result<server_context_ptr> open_at_once(const server_options& options, const handler_registry& handlers,
+                                        const filter_list& filters, const std::string& token) {
   if (auto fine = check(options); !fine) return fine.error();
   auto opened = storage::open_shared_store_for_server(options.storage);
   if (!opened) return opened.error();
@@ -76,7 +83,7 @@ result<server_context_ptr> open_server_context(const server_options& options, co
   e->self.host = host_name();
   e->self.pid = ::getpid();
   e->self.name = options.server_name.empty() ? cat(e->self.host, "-", e->self.pid) : options.server_name;
-  e->id = server_id(cat(e->self.name, ":", random_token()));
+  e->id = server_id(cat(e->self.name, ":", token));
   e->self.id = e->id;
   e->self.has_filters = !filters.empty();
   auto plans = make_throttle_plans(options.jobs);
@@ -102,6 +109,25 @@ result<server_context_ptr> open_server_context(const server_options& options, co
   if (keeps == durability::volatile_) log::warn(said, ": jobs are lost when it restarts");
   else log::info(said);
   return e;
+}
+
+}  // namespace
+
+result<server_context_ptr> open_server_context(const server_options& options, const handler_registry& handlers,
+                                               const filter_list& filters) {
+  const auto token = random_token();  // all tries are one server's
+  const auto until = std::chrono::steady_clock::now() + store_timeout;
+  bool is_told = false;
+  for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+    auto opened = open_at_once(options, handlers, filters, token);
+    if (opened) return opened;
+    const auto code = opened.error().code;
+    const bool may_mend = is_transient(code) && code != errc::storage_full;
+    if (!may_mend || std::chrono::steady_clock::now() + pause >= until) return opened;
+    if (!std::exchange(is_told, true))
+      log::warn("the server cannot begin yet; it goes on trying for 10 s: ", to_string(opened.error()));
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 }  // namespace sluice::actors

@@ -180,9 +180,10 @@ http_response list_jobs(visit& v) {
   const auto limit = v.limit();
   if (!limit) return problem(limit.error());
   const auto with_args = v.parameter("with_args");
-  if (!with_args.empty() && with_args != "true" && with_args != "false")
-    return problem(wire::bad_word("with_args", "true or false", with_args));
-  query->with_args = with_args != "false" && !v.on.options.hide_args;
+  if (!with_args.empty() && with_args != "true" && with_args != "first" && with_args != "false")
+    return problem(wire::bad_word("with_args", "true, first or false", with_args));
+  query->with_args = (with_args.empty() || with_args == "true") && !v.on.options.hide_args;
+  query->first_of_args = with_args == "first" && !v.on.options.hide_args ? storage::max_first_of_args : 0;
   query->after = v.parameter("after");
   const auto until = end_of_slice(v, storage::reads_records(*query));
   std::vector<std::string> items;

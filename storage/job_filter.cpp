@@ -55,6 +55,8 @@ result<void> check_query(const job_query& q) {
   if (q.argument && parse_args_path(q.argument->path).empty())
     return error{errc::invalid_argument, cat("'", printable(q.argument->path, 200),
                                              "' is no path into arguments, as customer.id or lines.0.sku")};
+  if (q.first_of_args > max_first_of_args)
+    return error{errc::invalid_argument, cat("first_of_args must be 0 to ", max_first_of_args)};
   return {};
 }
 

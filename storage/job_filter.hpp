@@ -1,10 +1,14 @@
 // Which jobs a query asks for, as far as no line says it.
 #pragma once
 
+#include <cstdint>
+
 #include <sluice/error.hpp>
 #include <sluice/job.hpp>
 
 namespace sluice::storage {
+
+inline constexpr std::uint32_t max_first_of_args = 120;  // whose length has one byte in a record
 
 // invalid_argument when nothing could ever be found.
 result<void> check_query(const job_query& query);

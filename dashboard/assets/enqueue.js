@@ -90,14 +90,14 @@ export const enqueue = {
       const { queue, id, in_seconds, args } = values;
       const body = { type, args_text: args, ...(queue && { queue }), ...(in_seconds > 0 && { in_ms: in_seconds * 1000 }) };
       body.id = id || id_of(at, body);
-      const said = await carry_out(
+      await carry_out(
         at,
         () => change('POST', ['jobs'], { body }),
         ({ id, came }) => came_of_it[came]?.(id) ?? `Job ${id} is enqueued.`,
+        { to: ({ id }) => path_of(['jobs', id]) },
       );
       kept.is_sent = false;
-      if (said) at.go(path_of(['jobs', said.id]));
-      else at.redraw();
+      at.redraw();
     };
     return [
       heading('Enqueue a job'),

@@ -1,6 +1,6 @@
 import { h } from './dom.js';
 import { get, path_of } from './api.js';
-import { first, number } from './format.js';
+import { first, number, pretty } from './format.js';
 import { change_all, change_ids } from './bulk.js';
 import { button, filters, heading, instant, job_link, pager, queue_link, state_badge, states, table, way } from './parts.js';
 
@@ -18,6 +18,7 @@ const fields = [
 const searched = ['type', 'id_begins', 'match', 'error', 'server', 'header', 'since', 'until'];
 
 const page_size = 50;
+const shown_of_args = 80;
 const longest_search = 8000;
 
 const is_search = (words) => searched.some((name) => words[name]);
@@ -43,7 +44,7 @@ function words_of_filter(words) {
 async function search(at, signal) {
   const words = {
     ...Object.fromEntries(['state', 'queue', ...searched].map((name) => [name, at.words[name]])),
-    with_args: 'false',
+    with_args: 'first',
   };
   const until = performance.now() + longest_search;
   const found = { jobs: [], next: at.words.after ?? '', records_read: 0 };
@@ -54,6 +55,12 @@ async function search(at, signal) {
     found.next = page.next;
   } while (found.next && found.jobs.length < page_size && performance.now() < until);
   return found;
+}
+
+// The first of its arguments, on one line; of those that go on only the text is told.
+function brief({ args, args_text }) {
+  const text = first(pretty(args_text).replace(/\n\s*/g, ' '), shown_of_args);
+  return args === null && args_text && !text.endsWith('…') ? `${text}…` : text;
 }
 
 const last_error = (job) => job.reason || job.history.at(-1)?.error || '';
@@ -207,6 +214,7 @@ export const jobs = {
           ['state', (j) => state_badge(j.state)],
           [instant_name[at.words.state] ?? 'when', (j) => instant(instant_of(j))],
           ['attempt', (j) => number(j.attempt), { n: true }],
+          ...(at.hides_args ? [] : [['arguments', brief]]),
           ['reason', (j) => first(last_error(j), 160)],
         ],
       }),

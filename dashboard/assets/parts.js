@@ -208,12 +208,13 @@ export function say(text, { is_bad, undo } = {}) {
   return note;
 }
 
-// Does something for a person and says what came of it.
-export async function carry_out(at, what, done, more) {
+// Does something for a person and says what came of it. `to(answer)`: where one goes then, as from what is gone.
+export async function carry_out(at, what, done, { to, ...more } = {}) {
   try {
     const answer = await what();
     say(typeof done === 'function' ? done(answer) : done, more);
-    at.reload();
+    if (to) at.go(to(answer));
+    else at.reload();
     return answer;
   } catch (error) {
     say(error.message, { is_bad: true });

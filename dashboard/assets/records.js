@@ -114,9 +114,8 @@ export const quarantined = {
   title: (at) => `Quarantine: ${at.names[0]}`,
   load: (at, signal) => get(['quarantine', at.names[0]], {}, signal),
   view(told, at) {
-    const act = async (method, segments, done) => {
-      if (await carry_out(at, () => change(method, ['quarantine', told.id, ...segments]), done)) at.go('/quarantine');
-    };
+    const act = (method, segments, done) =>
+      carry_out(at, () => change(method, ['quarantine', told.id, ...segments]), done, { to: () => '/quarantine' });
     const drop = async () => {
       const text = [told.id, 'What is kept of it is removed for good. That is refused while jobs wait for its end.'];
       if (await confirm({ title: 'Drop this job?', text, yes: 'Drop', danger: true }))

@@ -294,6 +294,8 @@ struct job_query {
   std::uint32_t limit = 50;  ///< 1 to 200.
   std::string after{};       ///< `job_page::next` of the page before. Another text: `invalid_argument`.
   bool with_args = true;     ///< False: args and results stay where they are, and are told as empty.
+  /// Without args: so many of their first bytes are told all the same, 0 to 120, and no part of a character.
+  std::uint32_t first_of_args = 0;
 };
 
 /// A page ends at 4 MiB, too, and when more than state and queue is asked for, after 400 jobs were

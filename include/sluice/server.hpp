@@ -38,7 +38,8 @@ public:
     return *this;
   }
 
-  /// Opens the store and begins to work. Nothing runs when it answers an error: invalid_argument (options,
+  /// Opens the store and begins to work; a store that is away or held by another is waited for, for 10 s, which a
+  /// warning says at once. Nothing runs when it answers an error: invalid_argument (options,
   /// all that are out of range with a line each, or a handler that is an actor), storage_*, io_error. storage_older
   /// with names: servers of an older version work on the store; start again when they have ended, and the store is
   /// raised (docs/upgrading.md).

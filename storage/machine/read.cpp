@@ -69,14 +69,15 @@ void ask(steps& x, const list_request& r, answer& into) {
   call c(verb::list);
   c.add(r.query.queue.value).add(most + 1);
   add_place(c, after ? std::optional(after->at) : std::nullopt);
-  c.add(r.query.with_args || r.query.argument ? "1" : "0")
+  const bool whole = r.query.with_args || r.query.argument;
+  c.add(whole ? "whole" : std::to_string(r.query.first_of_args + 1))  // which tells whether a character ends there
       .add(r.query.from ? std::to_string(micros(*r.query.from)) : "-inf")
       .add(r.query.to ? cat("(", micros(*r.query.to)) : "+inf");
   for (const auto state : states)
     c.add(name_of(state)).add(is_final(state) ? "1" : "0");
   x.send(
       std::move(c),
-      [&x, &r, &into, wanted, most](const item& reply) {
+      [&x, &r, &into, wanted, most, whole](const item& reply) {
         auto* filled = filling<list_answer>(into);
         if (!filled) return;
         constexpr auto values = 1 + job_values_size;
@@ -86,11 +87,14 @@ void ask(steps& x, const list_request& r, answer& into) {
         while (page.records_read < std::min<std::size_t>(count, most) && page.jobs.size() < wanted) {
           const auto at = page.records_read++ * values;
           const auto told = job_values_at(reply, at + 1);
-          const bool whole = r.query.with_args || r.query.argument;
-          auto known = whole ? read_job(told) : read_job_without_args(told);
+          auto known = whole ? read_job(told) : read_job_with_first_args(told);
           if (!known && whole) damaged(x, told);
           if (known && matches(r.query, known->about)) {
-            if (!r.query.with_args) known->about.args.clear(), known->about.result.clear();
+            auto& about = known->about;
+            if (!r.query.with_args) {
+              about.args = first_bytes(about.args, r.query.first_of_args);
+              about.result.clear();
+            }
             page.jobs.push_back(std::move(known->about));
           }
           page.next = cat(reply[at].text(), ":", told.score, "-", told.id);

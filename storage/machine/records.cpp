@@ -342,7 +342,7 @@ std::optional<stored_job> read_job(const job_values& told) {
   return read_job(told, decode_content(job_id(std::string(told.id)), told.record));
 }
 
-std::optional<stored_job> read_job_without_args(const job_values& told) {
+std::optional<stored_job> read_job_with_first_args(const job_values& told) {
   return read_job(told, decode_unsealed(job_id(std::string(told.id)), told.record));
 }
 

@@ -44,8 +44,8 @@ struct stored_job {
   sluice::fence chain{};                    // the first of the chain that took it, if one did
 };
 std::optional<stored_job> read_job(const job_values& told);
-// Of a record that was told with empty args and without its checksum.
-std::optional<stored_job> read_job_without_args(const job_values& told);
+// Of a record that was told with the first bytes of its args and without its checksum.
+std::optional<stored_job> read_job_with_first_args(const job_values& told);
 
 // What is kept of a job in quarantine, "record, history and run", each as text; without its queue and since when.
 quarantined_record read_quarantined(const job_id& id, std::string_view bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -134,6 +135,23 @@ bool was_lost(sluice::client& c, const std::string& id) {
 }
 
 }  // namespace
+
+TEST_CASE("a server that is started while its Redis is away says so, and works once Redis is back") {
+  redis_server redis;
+  redis.kill();
+  const log_counter log;
+  run_book book;
+  server works(options_on(redis.url()));
+  works.handle("note", [&](job_context& c) { book.note(c.id().value); });
+  auto begun = std::async(std::launch::async, [&] { return works.start(); });
+  REQUIRE(eventually([&] { return log.lines() > 0; }));
+  redis.start();
+  REQUIRE(begun.get().ok());
+  auto client = sluice::client::open({redis.url(), 10s, {}, {}});
+  REQUIRE(client.ok());
+  REQUIRE(client->enqueue({.type = job_type("note"), .id = job_id("a")}).ok());
+  CHECK(eventually([&] { return book.all() == 1; }));
+}
 
 TEST_CASE("a server outlives every fault of its Redis and keeps every promise") {
   redis_server redis({.tcp = true, .appendonly = "always"});

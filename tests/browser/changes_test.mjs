@@ -136,7 +136,10 @@ sentence("a schedule is run once, paused and resumed by its page and by the list
   const w = await world();
   await w.sluice(["recurring", "set", "nightly", "job=noop", "cron=0 3 * * *"]);
   await w.sluice(["recurring", "set", "weekly", "job=noop", "cron=0 3 * * MON"]);
+  await w.sluice(["recurring", "trigger", "nightly", "--id", "by-hand"]);
   const at = await visit(await w.dashboard());
+  await at.go("/recurring/nightly");
+  assert.deepEqual((await at.rows("Last runs")).map((row) => row.job), ["by-hand"]);
   for (const path of ["/recurring/nightly", "/recurring"]) {
     await at.go(path);
     const within = path === "/recurring" ? 'main tr[data-row="nightly"]' : "main";

@@ -132,6 +132,8 @@ TEST_CASE("jobs are found by every word, a page at a time") {
   CHECK(ids_of(rest) == names{"job-3"});
   CHECK(rest.at("next") == "");
   CHECK(w.get("/api/v1/jobs?with_args=false").at("jobs")[2].at("args_text") == "");
+  CHECK(w.get("/api/v1/jobs?with_args=first").at("jobs")[2].at("args_text") ==
+        w.get("/api/v1/jobs").at("jobs")[2].at("args_text"));
 
   const auto wrong = [&](const std::string& words) { return w.ask("GET", "/api/v1/jobs?" + words); };
   for (const auto* words : {"state=faild", "limit=0", "limit=201", "limit=x", "since=soon", "match=1", "header=a",

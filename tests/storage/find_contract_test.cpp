@@ -57,6 +57,35 @@ ON_EACH_STORE("Jobs are found by type, id, header and a value in their arguments
   audit(w);
 }
 
+ON_EACH_STORE("A list without args may tell their first bytes, and no part of a character") {
+  const std::string letters(100, 'x'), two_bytes = "\u00e9";
+  REQUIRE(put(w, {.id = "short", .args = R"({"n":1})"}) == errc::none);
+  REQUIRE(put(w, {.id = "long", .args = cat(R"({"abc":")", letters, two_bytes, letters, "\"}")}) == errc::none);
+  const auto told = [&](std::uint32_t first, bool by_argument) {
+    job_query q;
+    q.with_args = false;
+    q.first_of_args = first;
+    if (by_argument) q.argument = {"n", "1"};
+    names all;
+    for (const auto& j : list(w, q)) {
+      all.push_back(j.args);
+      CHECK(j.result.empty());
+    }
+    return all;
+  };
+  const auto begin = cat(R"({"abc":")", letters);
+  CHECK(told(0, false) == names{"", ""});
+  CHECK(told(4, false) == names{R"({"n")", R"({"ab)"});
+  CHECK(told(109, false) == names{R"({"n":1})", begin});
+  CHECK(told(110, false) == names{R"({"n":1})", begin + two_bytes});
+  CHECK(told(120, false) == names{R"({"n":1})", cat(begin, two_bytes, std::string(10, 'x'))});
+  CHECK(told(4, true) == names{R"({"n")"});
+  job_query more;
+  more.first_of_args = 121;
+  CHECK(refusal(w, storage::list_request{more}) == errc::invalid_argument);
+  audit(w);
+}
+
 ON_EACH_STORE("Jobs are found by the words of an error and by the server that runs them, or ran them last") {
   put_all(w, {"a", "b", "c"});
   const auto mine = claim_one(w, {.server = "web-1:token"});

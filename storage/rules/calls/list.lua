@@ -1,20 +1,23 @@
 -- A page of jobs: state after state, and within one the waiting in the order they will go, the final newest first.
 -- ARGV[3]: queue, or empty for all. ARGV[4]: at most so many. ARGV[5], ARGV[6]: the score and id behind which the first
--- state goes on, both empty at its beginning. ARGV[7]: 1 when args and results are told, too. ARGV[8], ARGV[9]: the
--- first and last scores of states whose scores are instants, or -inf and +inf. From 10: states, each as its name
--- followed by 1 when the newest is first.
+-- state goes on, both empty at its beginning. ARGV[7]: "whole", or so many of the first bytes of the args, at most 127,
+-- and no results. ARGV[8], ARGV[9]: the first and last scores of states whose scores are instants, or -inf and +inf.
+-- From 10: states, each as its name followed by 1 when the newest is first.
 -- Answer: for each job its state, then id, line, score, record, history or empty, and its run or, of a throttled job,
 -- its admission. Scores are told so that a page goes on behind any of them. One value more at the end when the page was
 -- cut at its bytes, told or read.
--- A record with empty args, and without its checksum, which is over them.
-local function without_args(record)
+-- A record with the first bytes of its args, and without its checksum, which is over them all. Their length has one byte.
+local function with_first_args(record, most)
   local _, at = values.queue_at(record)
   local from, length, digit = at, 0, 1
   while at do
     local n = byte(record, at)
     if not n then return '' end
     at, length, digit = at + 1, length + n % 128 * digit, digit * 128
-    if n < 128 then return sub(record, 1, from - 1) .. '\0' .. sub(record, at + length, -5) end
+    if n < 128 then
+      local first = math.min(length, most)
+      return sub(record, 1, from - 1) .. string.char(first) .. sub(record, at, at + first - 1) .. sub(record, at + length, -5)
+    end
   end
   return ''
 end
@@ -28,7 +31,7 @@ end
 function calls.list(step)
   local args = step.args
   local limit, after_score, after_id = tonumber(args[4]), tonumber(args[5]), args[6]
-  local with_args = args[7] == '1'
+  local most_of_args = tonumber(args[7])  -- nil: whole
   local all = args[3] ~= '' and {args[3]} or call('SMEMBERS', step.keys.queues)
   local has_instants = {scheduled = true, succeeded = true, failed = true, deleted = true}
 
@@ -68,7 +71,7 @@ function calls.list(step)
       local record, before = call('HGET', step.keys.jobs, l.id) or '',
         call('HGET', step.keys.history, l.id) or ''
       read = read + #record + #before
-      if not with_args then record, before = without_args(record), without_result(before) end
+      if most_of_args then record, before = with_first_args(record, most_of_args), without_result(before) end
       bytes = bytes + #record + #before
       if n > 0 and (bytes > constants.max_answer_bytes or read > 4 * constants.max_answer_bytes) then
         answer[n + 1] = 1
