@@ -104,7 +104,8 @@ export function button(at, right, words, onclick, { danger, key } = {}) {
   if (!at.may(right)) return null;
   return h(
     'button',
-    { type: 'button', class: danger ? 'danger' : null, disabled: at.is_away, onclick, 'data-key': key },
+    // It never becomes its neighbour under somebody's finger when the page is drawn anew.
+    { key: words, type: 'button', class: danger ? 'danger' : null, disabled: at.is_away, onclick, 'data-key': key },
     words,
   );
 }

@@ -90,6 +90,7 @@ sentence("a group is looked at, requeued, sealed and cancelled by its page", asy
   await at.click("Requeue failed", "main");
   await at.until_says("1 job requeued.", "#said");
   assert.equal(await state_of(w, "ill"), "enqueued");
+  await at.until(() => document.querySelectorAll("main .heading button").length === 2); // which have moved by then
   await at.click("Seal", "main");
   await at.click("Seal", "dialog");
   await at.until_says("The group is sealed.", "#said");
