@@ -71,7 +71,7 @@ export const enqueue = {
     const model = [kept.found, like].find((one) => one?.type === type);
     const { drawn, values, is_faulty } = form_of(at, [
       { name: 'type', label: 'type', value: like?.type ?? '', required: true },
-      { name: 'queue', label: 'queue (empty: that of the type where it is known, else default)', value: model?.queue ?? '' },
+      { name: 'queue', label: 'queue (empty: the usual one)', value: model?.queue ?? '' },
       { name: 'id', label: 'id (empty: a new one)', value: '' },
       { name: 'in_seconds', label: 'start after, in seconds', value: 0, min: '0' },
       {

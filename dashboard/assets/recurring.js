@@ -106,7 +106,7 @@ function edit(at, told) {
           ? { name: 'every', label: 'every', value: d.every, key: 'e' }
           : { name: 'cron', label: 'cron', value: d.cron ?? '', key: 'e' },
         !d.every && { name: 'zone', label: 'zone', value: d.zone ?? 'UTC' },
-        { name: 'queue', label: 'queue (empty: that of the type)', value: d.queue ?? '' },
+        { name: 'queue', label: 'queue (empty: the usual one)', value: d.queue ?? '' },
         { name: 'stagger', label: 'stagger', value: String(d.stagger ?? true), options: ['true', 'even', 'false'] },
         { name: 'catch_up', label: missed, value: d.catch_up ?? 'last', options: ['last', 'none', 'all'] },
         { name: 'overlap', label: overlap, value: d.overlap ?? 'allow', options: ['allow', 'skip', 'queue_one'] },
