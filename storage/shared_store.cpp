@@ -51,6 +51,7 @@ shared_store::~shared_store() {
 }
 
 void shared_store::submit(requests asked, answered done, priority when) {
+  const auto self = weak_from_this().lock();  // the answer may let go of the last other share before this returns
   auto submission =
       std::make_shared<pending_submission>(pending_submission{std::move(asked), std::move(done), 0, {}, when, false});
   for (const auto& r : submission->asked)

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
@@ -24,7 +25,7 @@ enum class priority : std::uint8_t {
   urgent,     // before all but others of its kind, with little else in its commit; else as `unordered`. For renewals
 };
 
-class shared_store {
+class shared_store : public std::enable_shared_from_this<shared_store> {
 public:
   using requests = std::vector<request>;
   using answers = std::vector<answer>;
