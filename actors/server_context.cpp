@@ -88,6 +88,7 @@ result<server_context_ptr> open_at_once(const server_options& options, const han
   e->self.has_filters = !filters.empty();
   auto plans = make_throttle_plans(options.jobs);
   if (!plans) return plans.error();
+  e->self.throttled = throttled_types(*plans);
   e->config = make_execution_config(handlers, filters, e->options, std::move(*plans));
   e->custom_throttlers = handlers.throttlers();
   e->types = std::make_unique<type_table>(handlers);

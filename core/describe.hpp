@@ -56,11 +56,15 @@ void describe(auto& v, described<job_flow> auto& f) {
   v("parents", f.parents);
 }
 
+void describe(auto& v, described<type_throttlers> auto& t) {
+  v("type", t.type)("throttlers", t.throttlers, {"Each as KIND:NAME; what is made of args stands in braces."});
+}
 // The store that it works on is the one that tells of it.
 void describe(auto& v, described<server_info> auto& s) {
   v("id", s.id)("name", s.name)("host", s.host)("pid", s.pid);
   v("queues", s.queues, {"Each as NAME:WORKERS."})("running", s.running);
   v("has_filters", s.has_filters, {"Whether its program has filters, whose on_enqueue other processes cannot call."});
+  v("throttled", s.throttled, {"Which throttlers let in which types, of 200 types at most."});
   v("started_at", s.started_at)("heartbeat_at", s.heartbeat_at);
 }
 void describe(auto& v, described<queue_counts> auto& q) {

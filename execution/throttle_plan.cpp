@@ -91,6 +91,35 @@ std::vector<std::string> chaining_types(const throttle_plans& plans, const stora
   return all;
 }
 
+namespace {
+
+// As a reference to a throttler has them.
+std::string doubled_braces(const std::string& text) {
+  std::string all;
+  for (const char c : text)
+    all.append(c == '{' || c == '}' ? 2 : 1, c);
+  return all;
+}
+
+}  // namespace
+
+std::vector<type_throttlers> throttled_types(const throttle_plans& plans) {
+  constexpr std::size_t most_told = 200;
+  std::vector<type_throttlers> all;
+  for (const auto& [type, plan] : plans) {
+    if (all.size() == most_told) break;
+    auto& its = all.emplace_back(type_throttlers{job_type(type)}).throttlers;
+    for (const auto& mutex : plan.mutexes) {
+      auto& name = its.emplace_back(resource_of(throttler_kind::mutex, ""));
+      for (const auto& piece : mutex.pieces())
+        name += piece.path.empty() ? doubled_braces(lowered(piece.text)) : cat('{', piece.text, '}');
+    }
+    for (const auto* names : {&plan.custom, &plan.permits, &plan.windows})
+      its.insert(its.end(), names->begin(), names->end());
+  }
+  return all;
+}
+
 result<throttle_plans> make_throttle_plans(const std::map<std::string, type_options>& jobs) {
   throttle_plans plans;
   for (const auto& [type, options] : jobs) {

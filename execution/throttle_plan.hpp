@@ -52,6 +52,9 @@ storage::permits_by_type permits_of_claims(const throttle_plans& plans);
 // Of these, the types whose jobs may share a permit: they wait for that one alone.
 std::vector<std::string> chaining_types(const throttle_plans& plans, const storage::permits_by_type& of_claims);
 
+// As a server tells it of itself.
+std::vector<type_throttlers> throttled_types(const throttle_plans& plans);
+
 // Of the types that name a throttler, or may not overlap. invalid_argument says which type's words are wrong.
 result<throttle_plans> make_throttle_plans(const std::map<std::string, type_options>& jobs);
 

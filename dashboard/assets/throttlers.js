@@ -12,6 +12,7 @@ import {
   heading,
   instant,
   job_link,
+  link,
   pager,
   section,
   table,
@@ -173,6 +174,21 @@ function keys_table(told) {
   );
 }
 
+// Whether it is the throttler of this resource. {path} stands for a value of args in it, {{ for a brace; a dynamic
+// window has a resource for each of its keys.
+function is_called(resource, throttler) {
+  const pieces = throttler.split(/(\{\{|\}\}|\{[^{}]*\})/);
+  const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const pattern = pieces.map((one, i) => (i % 2 === 0 ? escaped(one) : /^[{}]{2}$/.test(one) ? `\\${one[0]}` : '.+'));
+  const key = throttler.startsWith('dynamic_window:') ? '(/.*)?' : '';
+  return new RegExp(`^${pattern.join('')}${key}$`, 's').test(resource);
+}
+// The types that it lets in, as servers tell it that live.
+function types_of(resource, servers) {
+  const all = servers.flatMap((s) => s.throttled).filter((t) => t.throttlers.some((one) => is_called(resource, one)));
+  return [...new Set(all.map((one) => one.type))].sort();
+}
+
 export const throttler = {
   title: (at) => `${at.names[0]}:${at.names[1]}`,
   pause: () => turn_pause,
@@ -191,11 +207,12 @@ export const throttler = {
     };
     return at.turns([
       ['told', () => get_with_tag(at.segments, signal)],
+      ['known', () => get(['servers'], { limit: 200 }, signal)],
       ['holders', list('holders', 'held')],
       ['waiters', waiters],
     ]);
   },
-  view({ told, holders, waiters }, at) {
+  view({ told, known, holders, waiters }, at) {
     const remove = async () => {
       if (
         await confirm({
@@ -215,6 +232,7 @@ export const throttler = {
         h('a', { href: at.path({ [`${list}_after`]: next }) }, `More ${list}`),
       );
     const { kind, name, ...rest } = told.definition ?? {};
+    const types = types_of(told.resource, known.servers);
     return [
       heading(told.resource, told.definition && button(at, 'administer', 'Remove', remove, { danger: true })),
       facts([
@@ -225,6 +243,10 @@ export const throttler = {
           told.limit !== null && bar(told.held / Math.max(1, told.limit), full_or_used(told.held, told.limit)),
         ],
         ['waiting', number(told.waiting)],
+        types.length > 0 && [
+          types.length === 1 ? 'type' : 'types',
+          types.map((type, i) => [i > 0 && ', ', link(['jobs'], { type }, type)]),
+        ],
         told.next_at && ['next check', instant(told.next_at)],
         ...Object.entries(rest).map(([name, value]) => [name.replace('_', ' '), String(value)]),
       ]),

@@ -351,6 +351,12 @@ struct queue_counts {
   std::optional<time_point> oldest_ready{};
 };
 
+/// Which throttlers let in the jobs of a type.
+struct type_throttlers {
+  job_type type;
+  std::vector<std::string> throttlers{};  ///< As "KIND:name"; a name that is made of args stands with its braces.
+};
+
 /// A server that has told the store it lives. Silent for a minute: probably gone.
 struct server_info {
   server_id id;
@@ -364,6 +370,7 @@ struct server_info {
   durability store = durability::volatile_;  ///< Of the store that it works on.
   /// Whether its program has filters, whose `on_enqueue` other processes cannot call.
   bool has_filters = false;
+  std::vector<type_throttlers> throttled{};  ///< By its configuration, of 200 types at most.
 };
 
 }  // namespace sluice

@@ -238,6 +238,20 @@ TEST_CASE("a server tells the store whether it has filters") {
   CHECK(w.client->servers()->at(0).has_filters == has_some);
 }
 
+TEST_CASE("a server tells which throttlers let in its types") {
+  server_world w;
+  w.options.jobs["mail"].throttle = {"mutex:User:{address.id}", "fixed_window:hourly"};
+  w.options.jobs["report"].without_overlap = "";
+  w.options.throttlers = {{.kind = throttler_kind::fixed_window, .name = "hourly", .limit = 5, .interval = 1h}};
+  w.start();
+  const auto told = w.client->servers()->at(0).throttled;
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].type == job_type("mail"));
+  CHECK(told[0].throttlers == std::vector<std::string>{"mutex:user:{address.id}", "fixed_window:hourly"});
+  CHECK(told[1].type == job_type("report"));
+  CHECK(told[1].throttlers == std::vector<std::string>{"mutex:overlap:report"});
+}
+
 TEST_CASE("a delayed job runs when it is due and not before") {
   server_world w;
   w.handlers.handle("noop", [](job_context&) {});

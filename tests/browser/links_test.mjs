@@ -116,3 +116,18 @@ sentence("names with signs that mean something in addresses are linked as they a
   await follow("/recurring", "a.b:c", "Schedule a.b:c");
   for (const name of throttlers) await follow("/throttlers", `semaphore:${name}`, `semaphore:${name}`);
 });
+
+sentence("a throttler's page links to the jobs of the types that it lets in", async ({ visit, world }) => {
+  const w = await world();
+  await w.tell({
+    throttlers: { gate: { kind: "semaphore", limit: 1 } },
+    jobs: { noop: { throttle: ["semaphore:gate", "mutex:user:{id}"] }, letter: { throttle: ["semaphore:gate"] } },
+  });
+  const at = await visit(await w.dashboard());
+  await at.go("/throttlers/semaphore/gate");
+  await at.until_says("letter, noop", "main .facts");
+  await at.go("/throttlers/mutex/user%3A7");
+  await at.click("noop", "main .facts");
+  await at.ready();
+  assert.equal(await at.path(), "/jobs?type=noop");
+});
