@@ -7,7 +7,7 @@
 #include "core/throttlers.hpp"
 #include "core/unresolved.hpp"
 #include "execution/definitions.hpp"
-#include "throttling/managing.hpp"
+#include "operations/throttlers.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -28,7 +28,7 @@ result<void> configured_definitions::store(duration timeout) {
 }
 
 result<void> configured_definitions::check_throttlers(duration timeout) const {
-  return throttling::require_defined(undefined_throttlers(of_.options),
+  return operations::require_defined(undefined_throttlers(of_.options),
                                      [&](const storage::request& r) { return ask(r, timeout); });
 }
 

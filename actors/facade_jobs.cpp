@@ -1,9 +1,7 @@
 #include <algorithm>
 
 #include "actors/facade_parts.hpp"
-#include "core/no_job.hpp"
-#include "storage/all_or_none.hpp"
-#include "throttling/managing.hpp"
+#include "operations/jobs.hpp"
 
 namespace sluice::actors {
 namespace {
@@ -49,25 +47,32 @@ caf::result<enqueue_report> facade_jobs::enqueue_reporting(new_job job) {
 
 caf::result<std::vector<job_id>> facade_jobs::enqueue_all(std::vector<new_job> jobs) {
   return store_.promise<std::vector<job_id>>([&](const storage::callback<std::vector<job_id>>& then) {
-    storage::enqueue_all(store_.async_store(), pipeline_, std::move(jobs), e_->store->now(), then);
+    operations::enqueue_all(store_.async_store(), pipeline_, std::move(jobs), e_->store->now(), then);
   });
 }
 
 caf::result<job> facade_jobs::find(const job_id& id) {
-  return store_.promise<job>([&](const storage::callback<job>& then) {
-    store_.ask(storage::get_request{id}, [id, then](storage::answer& answer) {
-      auto* got = std::get_if<storage::get_answer>(&answer);
-      if (!got) then(std::get<error>(answer));
-      else if (got->found) then(std::move(*got->found));
-      else then(no_job(id, got->code));
-    });
-  });
+  return store_.promise<job>(
+      [&](const storage::callback<job>& then) { operations::find_job(store_.async_store(), id, then); });
 }
 
 caf::result<explanation> facade_jobs::explain(const job_id& id) {
   return store_.promise<explanation>([&](const storage::callback<explanation>& then) {
-    throttling::explain_job(
+    operations::explain_job(
         store_.async_store(), id, [this] { return e_->store->now(); }, then);
+  });
+}
+
+caf::result<job_id> facade_jobs::cancel(const job_id& id) {
+  return store_.promise<job_id>([&](const storage::callback<job_id>& then) {
+    operations::change_jobs(store_.async_store(), {storage::job_change::cancel, {id}},
+                            [this, id, then](const result<operations::changes>& each) {
+                              const auto& told = each->front();
+                              if (!told) return then(told.error());
+                              if (told->code != errc::none) return then(storage::refusal(*told));
+                              check_jobs({id});  // it may have ended by that
+                              then(id);
+                            });
   });
 }
 

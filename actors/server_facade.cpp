@@ -4,13 +4,16 @@
 namespace sluice {
 
 caf::error to_caf(const error& e) {
-  return {static_cast<std::uint8_t>(e.code), caf::atom("sluice"), caf::make_message(e.message)};
+  const auto subject = static_cast<std::uint8_t>(e.subject);
+  return {static_cast<std::uint8_t>(e.code), caf::atom("sluice"), caf::make_message(e.message, subject)};
 }
 
 error error_of(const caf::error& e) {
   if (e.category() == caf::atom("sluice")) {
-    const bool has_text = e.context().size() == 1 && e.context().match_element<std::string>(0);
-    return {static_cast<errc>(e.code()), has_text ? e.context().get_as<std::string>(0) : std::string()};
+    const auto& told = e.context();
+    if (!told.match_elements<std::string, std::uint8_t>()) return {static_cast<errc>(e.code()), {}};
+    return {static_cast<errc>(e.code()), told.get_as<std::string>(0),
+            static_cast<error_subject>(told.get_as<std::uint8_t>(1))};
   }
   if (e == caf::sec::request_receiver_down || e.category() == caf::atom("exit"))
     return {errc::not_running, "the server is gone"};

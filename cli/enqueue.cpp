@@ -116,9 +116,8 @@ result<new_job> job_of(const command& c) {
 int told(const result<enqueue_report>& stored, const command& c) {
   if (!stored) {
     const bool is_typed = c.args != "-" && !c.args.starts_with('@');
-    const bool is_no_json = stored.error().message.find("args: is not JSON") != std::string::npos;
     auto why = stored.error();
-    if (is_typed && is_no_json)
+    if (is_typed && why.code == errc::invalid_argument && !check_json(c.args, max_json_depth))
       why.message += "; a shell keeps the double quotes of JSON between single ones: '{\"name\": \"Ada\"}'";
     return failed(why);
   }

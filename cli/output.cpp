@@ -1,8 +1,10 @@
 #include "cli/output.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 
 #include <unistd.h>
 
@@ -39,28 +41,21 @@ bool numeric(const std::string& cell) {
   return !cell.empty() && std::all_of(cell.begin(), cell.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// What whoever typed a command can do about its failure, by how the store and the system tell it.
+// What whoever typed a command can do about its failure.
 std::string_view help_with(const error& e) {
-  struct help {
-    std::string_view begins, what;
-  };
-  static constexpr help helps[] = {
-      {"there is no job ", "`sluice jobs` lists those there are: one that ended is kept as long as `retention` says"},
-      {"there is no queue ", "`sluice queues` lists all"},
-      {"there is no group ", "`sluice groups` lists all"},
-      {"there is no throttler ", "`sluice throttlers` lists all"},
-      {"there is no schedule ", "`sluice recurring list` lists all"},
-  };
-  if (e.code == errc::not_found) {
-    if (e.message.ends_with(" in quarantine")) return "`sluice quarantine list` lists those there are";
-    for (const auto& one : helps)
-      if (e.message.starts_with(one.begins)) return one.what;
-    const bool is_near = e.message.find("did you mean") != std::string::npos;
-    if (e.message.starts_with("there is no store at ") && !is_near)
-      return "the first `sluice enqueue` or `sluice work` on it makes it";
+  switch (e.subject) {
+    case error_subject::job:
+      return "`sluice jobs` lists those there are: one that ended is kept as long as `retention` says";
+    case error_subject::queue: return "`sluice queues` lists all";
+    case error_subject::group: return "`sluice groups` lists all";
+    case error_subject::throttler: return "`sluice throttlers` lists all";
+    case error_subject::schedule: return "`sluice recurring list` lists all";
+    case error_subject::quarantine: return "`sluice quarantine list` lists those there are";
+    case error_subject::store: return "the first `sluice enqueue` or `sluice work` on it makes it";
+    case error_subject::other: break;
   }
-  if (e.message.ends_with("Permission denied")) return "the command must run as a user who may read and write it";
-  return "";
+  const bool is_refused = e.message.ends_with(std::strerror(EACCES));
+  return is_refused ? "the command must run as a user who may read and write it" : "";
 }
 
 }  // namespace

@@ -22,9 +22,9 @@
 #include "config/load.hpp"
 #include "core/log.hpp"
 #include "core/unresolved.hpp"
+#include "operations/throttlers.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/shared_store.hpp"
-#include "throttling/managing.hpp"
 #include "wire/json.hpp"
 
 namespace sluice::cli {
@@ -225,7 +225,7 @@ void add_unresolved(const command& c, config::loaded& into) {
   }
   auto opened = storage::open_shared_store(into.options.storage, nullptr, open_mode::read_only);
   const auto defined =
-      !opened ? result<void>(opened.error()) : throttling::require_defined(undefined, [&](const storage::request& r) {
+      !opened ? result<void>(opened.error()) : operations::require_defined(undefined, [&](const storage::request& r) {
         return std::move((*opened)->call({r}, std::chrono::steady_clock::now() + 5s).at(0));
       });
   if (!defined) into.faults.push_back({opened ? "/jobs" : "/storage", sentence_of(defined.error())});

@@ -40,11 +40,13 @@ storage::shared_store::answers ask(storage::shared_store& of, const storage::sha
       const auto i = open[k];
       answers[i] = std::move(told[k]);
       // What was perhaps done is so already by that, or has gone on since and is in no state for it to be done again.
-      if (auto* changed = std::get_if<storage::change_answer>(&answers[i]); changed && unknown[i]) {
-        changed->changed = true;
-        if (changed->code == errc::illegal_transition)
-          answers[i] = error{errc::unknown_outcome, std::string(changed->message)};
-      }
+      const auto perhaps_done = [](storage::change_answer& one) {
+        one.changed = true;
+        if (one.code == errc::illegal_transition) one.code = errc::unknown_outcome;
+      };
+      if (auto* one = std::get_if<storage::change_answer>(&answers[i]); one && unknown[i]) perhaps_done(*one);
+      if (auto* some = std::get_if<storage::change_jobs_answer>(&answers[i]); some && unknown[i])
+        std::for_each(some->each.begin(), some->each.end(), perhaps_done);
       // A store that is full refuses before it looks what is there already.
       if (auto* stored = std::get_if<storage::enqueue_answer>(&answers[i]); stored && unknown[i])
         std::replace(stored->each.begin(), stored->each.end(), errc::storage_full, errc::unknown_outcome);

@@ -5,19 +5,24 @@
 #include "core/codec.hpp"
 #include "core/no_job.hpp"
 #include "core/ranges.hpp"
-#include "storage/all_or_none.hpp"
+#include "operations/jobs.hpp"
 #include "storage/messages.hpp"
 
 namespace sluice {
 namespace {
 
 using std::chrono::steady_clock;
+using storage::job_change;
 using namespace std::chrono_literals;
 
 // Between two looks of `wait`.
 constexpr duration first_look = 1ms;
 constexpr duration last_look = 100ms;
 constexpr duration longest_wait = 24h * 365;
+
+error no_quarantined(const job_id& id) {
+  return {errc::not_found, storage::messages::not_in_quarantine(id), error_subject::quarantine};
+}
 
 constexpr std::size_t max_in_part = 4 * 1024 * 1024;  // bytes of new jobs in one commit, or one job
 
@@ -105,15 +110,12 @@ std::vector<result<enqueue_report>> client::enqueue_reporting(std::vector<new_jo
 
 result<std::vector<job_id>> client::enqueue_all(std::vector<new_job> jobs) {
   return parts_->carry_out<std::vector<job_id>>([&](const auto& store, const auto& then) {
-    storage::enqueue_all(store, parts_->pipeline, std::move(jobs), parts_->shared_store->now(), then);
+    operations::enqueue_all(store, parts_->pipeline, std::move(jobs), parts_->shared_store->now(), then);
   });
 }
 
 result<job> client::get(const job_id& id) {
-  auto got = parts_->ask_for<storage::get_answer>(storage::get_request{id});
-  if (!got) return got.error();
-  if (!got->found) return no_job(id, got->code);
-  return std::move(*got->found);
+  return parts_->carry_out<job>([&](const auto& store, const auto& then) { operations::find_job(store, id, then); });
 }
 
 result<std::vector<parent_state>> client::parents(const job_id& id) {
@@ -150,38 +152,37 @@ result<quarantine_page> client::quarantine(const queue_name& queue, std::uint32_
 result<quarantined_record> client::quarantined(const job_id& id) {
   auto got = parts_->ask_for<storage::quarantined_job_answer>(storage::quarantined_job_request{id});
   if (!got) return got.error();
-  if (!got->found) return error{errc::not_found, storage::messages::not_in_quarantine(id)};
+  if (!got->found) return no_quarantined(id);
   return std::move(*got->found);
 }
 
 std::vector<result<void>> client::requeue_quarantined(const std::vector<job_id>& ids) {
-  std::vector<result<void>> told;
-  std::vector<std::string> done;
-  for (const auto& id : ids) {
-    told.push_back(parts_->requeue_quarantined(id));
-    if (told.back()) done.push_back(id.value);
-  }
-  parts_->note("quarantine requeue", std::move(done));
-  return told;
+  return parts_->change_quarantined("quarantine requeue", ids,
+                                    [this](const job_id& id) { return parts_->requeue_quarantined(id); });
 }
 
 std::vector<result<void>> client::drop_quarantined(const std::vector<job_id>& ids) {
-  storage::shared_store::requests all;
-  for (const auto& id : ids)
-    all.emplace_back(storage::drop_quarantined_request{id});
+  return parts_->change_quarantined("quarantine drop", ids,
+                                    [this](const job_id& id) { return parts_->drop_quarantined(id, {}); });
+}
+
+std::vector<result<void>> client::parts::change_quarantined(const char* noted_as, const std::vector<job_id>& ids,
+                                                            const std::function<result<void>(const job_id&)>& change) {
   std::vector<result<void>> told;
   std::vector<std::string> done;
-  for (auto& one : parts_->change(all)) {
-    const auto& id = ids[told.size()];
-    if (!one) told.emplace_back(one.error());
-    else if (!one->changed) told.emplace_back(error{errc::not_found, storage::messages::not_in_quarantine(id)});
-    else {
-      told.emplace_back();
-      done.push_back(id.value);
-    }
+  for (const auto& id : ids) {
+    told.push_back(change(id));
+    if (told.back()) done.push_back(id.value);
   }
-  parts_->note("quarantine drop", std::move(done));
+  note(noted_as, std::move(done));
   return told;
+}
+
+result<void> client::parts::drop_quarantined(const job_id& id, std::optional<time_point> since) {
+  const auto told = ask_for<storage::change_answer>(storage::drop_quarantined_request{id, since});
+  if (!told) return told.error();
+  if (told->code != errc::none) return storage::refusal(*told);
+  return told->changed ? result<void>() : no_quarantined(id);
 }
 
 // It is stored before its bytes go. Whoever is cut off in between asks again, and it is the same job.
@@ -189,7 +190,7 @@ result<void> client::parts::requeue_quarantined(const job_id& id) {
   namespace messages = storage::messages;
   const auto got = ask_for<storage::quarantined_job_answer>(storage::quarantined_job_request{id});
   if (!got) return got.error();
-  if (!got->found) return error{errc::not_found, messages::not_in_quarantine(id)};
+  if (!got->found) return no_quarantined(id);
   const auto& kept = *got->found;
   const auto content = decode_content(id, kept.record);
   if (!content) return error{errc::damaged_record, messages::still_unreadable(id, kept.wrong)};
@@ -240,34 +241,68 @@ result<std::vector<server_info>> client::servers() {
   return std::move(got->servers);
 }
 
+std::vector<result<storage::change_answer>> client::parts::change(job_change what, const std::vector<job_id>& ids,
+                                                                  std::optional<job_state> only_in) {
+  auto each = *carry_out<operations::changes>([&](const auto& store, const auto& then) {
+    operations::change_jobs(store, {what, ids, only_in, options.by}, then);
+  });
+  std::vector<std::string> done;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (each[i] && each[i]->code != errc::none) each[i] = storage::refusal(*each[i]);
+    if (each[i] && each[i]->changed) done.push_back(ids[i].value);
+  }
+  note(what == job_change::remove ? "delete" : name_of(what), std::move(done));
+  return each;
+}
+
+std::vector<result<void>> client::parts::change_each(job_change what, const std::vector<job_id>& ids) {
+  std::vector<result<void>> told;
+  for (const auto& one : change(what, ids))
+    told.push_back(one ? result<void>() : one.error());
+  return told;
+}
+
+result<changed_page> client::parts::change(job_change what, job_query query) {
+  if (!query.state) return error{errc::invalid_argument, "jobs are changed by a query of one state: it must say which"};
+  if (auto fine = check_limit(query.limit); !fine) return fine.error();
+  query.with_args = false;
+  const auto state = query.state;
+  auto page = ask_for<storage::list_answer>(storage::list_request{std::move(query)});
+  if (!page) return page.error();
+  std::vector<job_id> ids;
+  for (auto& j : page->page.jobs)
+    ids.push_back(std::move(j.id));
+  const auto each = change(what, ids, state);
+  changed_page changed{0, {}, std::move(page->page.next), page->page.records_read};
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (each[i]) ++(each[i]->changed ? changed.done : changed.unchanged);
+    else changed.failed.emplace_back(ids[i], each[i].error());
+  }
+  return changed;
+}
+
 result<void> client::requeue(const job_id& id) { return requeue(std::vector{id}).front(); }
 result<void> client::remove(const job_id& id) { return remove(std::vector{id}).front(); }
 result<cancel_result> client::cancel(const job_id& id) { return cancel(std::vector{id}).front(); }
 std::vector<result<void>> client::requeue(const std::vector<job_id>& ids) {
-  return parts_->change_each<storage::requeue_request>("requeue", ids);
+  return parts_->change_each(job_change::requeue, ids);
 }
 std::vector<result<void>> client::remove(const std::vector<job_id>& ids) {
-  return parts_->change_each<storage::remove_request>("delete", ids);
+  return parts_->change_each(job_change::remove, ids);
 }
 std::vector<result<cancel_result>> client::cancel(const std::vector<job_id>& ids) {
   using enum cancel_result;
   std::vector<result<cancel_result>> told;
-  for (const auto& one : parts_->change<storage::cancel_request>("cancel", ids)) {
+  for (const auto& one : parts_->change(job_change::cancel, ids)) {
     if (!one) told.emplace_back(one.error());
     else if (one->asked) told.emplace_back(one->changed ? asked : was_asked);
     else told.emplace_back(one->changed ? deleted : was_deleted);
   }
   return told;
 }
-result<changed_page> client::requeue(const job_query& query) {
-  return parts_->change<storage::requeue_request>("requeue", query);
-}
-result<changed_page> client::remove(const job_query& query) {
-  return parts_->change<storage::remove_request>("delete", query);
-}
-result<changed_page> client::cancel(const job_query& query) {
-  return parts_->change<storage::cancel_request>("cancel", query);
-}
+result<changed_page> client::requeue(const job_query& query) { return parts_->change(job_change::requeue, query); }
+result<changed_page> client::remove(const job_query& query) { return parts_->change(job_change::remove, query); }
+result<changed_page> client::cancel(const job_query& query) { return parts_->change(job_change::cancel, query); }
 
 result<void> client::parts::pause(const queue_name& queue, bool paused) {
   const auto got = ask_for<storage::change_answer>(storage::pause_request{queue, paused});

@@ -1,40 +1,32 @@
+#include "operations/groups.hpp"
 #include "client/parts.hpp"
-#include "core/no_job.hpp"
-#include "core/ranges.hpp"
-#include "storage/requeue_failed.hpp"
 
 namespace sluice {
-namespace {
 
-using what = storage::change_group_request::what;
+using operations::group_change;
 
-}  // namespace
-
-result<void> client::parts::change_group(storage::change_group_request asked, std::string_view noted_as) {
-  const auto name = asked.group.name;
-  if (auto fine = check(asked.group); !fine) return fine;
-  auto told = change({std::move(asked)}).front();
-  if (!told) return told.error();
-  if (told->changed) note(noted_as, {name.value});
+result<void> client::parts::change_group(operations::group_change change, const new_group& group,
+                                         std::string_view noted_as) {
+  const auto changed = carry_out<bool>(
+      [&](const auto& store, const auto& then) { operations::change_group(store, change, group, then); });
+  if (!changed) return changed.error();
+  if (*changed) note(noted_as, {group.name.value});
   return {};
 }
 
 result<void> client::create_group(const new_group& group) {
-  return parts_->change_group({what::create, group}, "make group");
+  return parts_->change_group(group_change::create, group, "make group");
 }
 result<void> client::seal_group(const group_name& name) {
-  return parts_->change_group({what::seal, {name}}, "seal group");
+  return parts_->change_group(group_change::seal, {name}, "seal group");
 }
 result<void> client::cancel_group(const group_name& name) {
-  return parts_->change_group({what::cancel, {name}}, "cancel group");
+  return parts_->change_group(group_change::cancel, {name}, "cancel group");
 }
 
 result<group_status> client::group(const group_name& name) {
-  if (auto fine = check(new_group{name}); !fine) return fine.error();
-  auto got = parts_->ask_for<storage::groups_answer>(storage::groups_request{name, 1});
-  if (!got) return got.error();
-  if (got->page.groups.empty()) return no_group(name.value);
-  return std::move(got->page.groups.front());
+  return parts_->carry_out<group_status>(
+      [&](const auto& store, const auto& then) { operations::find_group(store, name, then); });
 }
 
 result<group_page> client::groups(std::uint32_t limit, const std::string& after) {
@@ -45,8 +37,8 @@ result<group_page> client::groups(std::uint32_t limit, const std::string& after)
 }
 
 result<std::uint64_t> client::requeue_failed(const group_name& name) {
-  const auto told = parts_->carry_out<storage::requeued_members>(
-      [&](const auto& store, const auto& then) { storage::requeue_failed(store, name, parts_->options.by, then); });
+  const auto told = parts_->carry_out<operations::requeued_members>(
+      [&](const auto& store, const auto& then) { operations::requeue_failed(store, name, parts_->options.by, then); });
   if (!told) return told.error();
   parts_->note("requeue", told->ids);
   return told->count();

@@ -9,10 +9,12 @@
 #include "client/lock_keeper.hpp"
 #include "core/locks.hpp"
 #include "core/text.hpp"
+#include "operations/locks.hpp"
 
 namespace sluice {
 namespace {
 
+using act = storage::lock_request::verb;
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
@@ -37,8 +39,10 @@ struct lock_manager::parts {
   parts(lock_options o, std::shared_ptr<storage::shared_store> r)
       : options(std::move(o)), shared_store(std::move(r)), keeper(shared_store) {}
 
-  result<storage::lock_answer> ask(storage::lock_request r) {
-    return ask_for<storage::lock_answer>(*shared_store, std::move(r), options.deadline);
+  result<storage::lock_answer> ask(storage::lock_request wanted) {
+    const auto asked = operations::checked(std::move(wanted));
+    if (!asked) return asked.error();
+    return ask_for<storage::lock_answer>(*shared_store, *asked, options.deadline);
   }
 };
 
@@ -79,11 +83,10 @@ result<void> held_lock::release() {
   }
   parts_->released = true;
   parts_->lease->end();
-  const auto got = parts_->of->ask(
-      {.what = storage::lock_request::verb::release, .resource = lease.resource(), .fence = lease.fence()});
+  const auto got = parts_->of->ask({.what = act::release, .resource = lease.resource(), .fence = lease.fence()});
   if (!got) return got.error();
-  if (got->code == errc::none) return {};
-  return error{got->code, got->now ? held_by(lease.resource(), *got->now) : std::string(describe(got->code))};
+  const auto now = operations::holder_after(lease.resource(), *got);
+  return now ? result<void>() : now.error();
 }
 
 lock_manager::lock_manager(std::shared_ptr<parts> p) : parts_(std::move(p)) {}
@@ -100,13 +103,12 @@ result<lock_manager> lock_manager::open(lock_options options) {
 }
 
 result<held_lock> lock_manager::take(const std::string& resource, duration ttl, lock_holder* refused_by) {
-  if (auto fine = check_lock(resource, ttl); !fine) return fine.error();
   const auto asked = steady_clock::now();
-  auto got = parts_->ask({.what = storage::lock_request::verb::take,
-                          .resource = resource,
-                          .holder = parts_->options.holder,
-                          .token = random_token(),
-                          .lease = ttl});
+  const auto got = parts_->ask({.what = act::take,
+                                .resource = resource,
+                                .holder = parts_->options.holder,
+                                .token = random_token(),
+                                .lease = ttl});
   if (!got) return got.error();
   if (got->code != errc::none) {
     const auto now = got->now.value_or(lock_holder());
@@ -145,8 +147,7 @@ result<held_lock> lock_manager::take_within(const std::string& resource, duratio
 }
 
 result<std::optional<lock_holder>> lock_manager::holder_of(const std::string& resource) {
-  if (auto fine = check_lock(resource, usual_lock_ttl); !fine) return fine.error();
-  auto got = parts_->ask({.what = storage::lock_request::verb::read, .resource = resource});
+  auto got = parts_->ask({.what = act::read, .resource = resource});
   if (!got) return got.error();
   return std::move(got->now);
 }

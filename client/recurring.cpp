@@ -8,7 +8,7 @@
 #include "core/no_job.hpp"
 #include "core/recurring.hpp"
 #include "core/text.hpp"
-#include "scheduler/schedules.hpp"
+#include "operations/schedules.hpp"
 #include "throttling/explain.hpp"
 
 namespace sluice {
@@ -47,10 +47,8 @@ bool is_place(const std::string& text, recurring_order order) {
 
 result<storage::update_schedule_answer> client::parts::swap_schedule(const std::string& name,
                                                                      const scheduler::schedule_change& change) {
-  auto done = carry_out<storage::update_schedule_answer>(
-      [&](const auto& store, const auto& then) { scheduler::change_schedule(store, name, change, then); });
-  if (!done && done.error().message == scheduler::no_schedule(name).message) return missing_schedule(name);
-  return done;
+  return carry_out<storage::update_schedule_answer>(
+      [&](const auto& store, const auto& then) { operations::change_schedule(store, name, change, then); });
 }
 
 result<void> client::parts::change_schedule(std::string_view what, const std::string& name,
@@ -59,17 +57,6 @@ result<void> client::parts::change_schedule(std::string_view what, const std::st
   if (!done) return done.error();
   if (done->updated) note(what, {name});
   return {};
-}
-
-error client::parts::missing_schedule(const std::string& name) {
-  const auto all = carry_out<std::vector<storage::schedule_row>>(scheduler::all_schedules);
-  if (!all) return all.error();
-  std::vector<std::string> names;
-  for (const auto& row : *all)
-    names.push_back(row.name);
-  auto missing = scheduler::no_schedule(name);
-  missing.message += instead_of(name, names);
-  return missing;
 }
 
 result<void> client::set_recurring(const recurring& definition) {
@@ -110,7 +97,7 @@ result<job_id> client::trigger_recurring(const std::string& name, const job_id& 
 }
 
 result<std::vector<recurring_status>> client::recurring_jobs() {
-  const auto rows = parts_->carry_out<std::vector<storage::schedule_row>>(scheduler::all_schedules);
+  const auto rows = parts_->carry_out<std::vector<storage::schedule_row>>(operations::all_schedules);
   if (!rows) return rows.error();
   std::vector<recurring_status> all;
   for (const auto& row : *rows)
@@ -204,7 +191,9 @@ result<recurring_outlook> client::recurring_job(const std::string& name, std::ui
     return recurring_outlook{std::move(one[0]),
                              scheduler::next_instants(*seen->row, seen->now, std::min(instants, max_instants))};
   }
-  return parts_->missing_schedule(name);
+  return parts_->carry_out<recurring_outlook>([&](const auto& store, const auto& then) {
+    operations::tell_missing_schedule(store, name, [then](const error& why) { then(why); });
+  });
 }
 
 }  // namespace sluice

@@ -6,8 +6,8 @@
 
 #include "client/asking.hpp"
 #include "core/log.hpp"
+#include "operations/throttlers.hpp"
 #include "scheduler/schedules.hpp"
-#include "throttling/managing.hpp"
 #include "throttling/status.hpp"
 
 namespace sluice {
@@ -188,7 +188,7 @@ std::shared_ptr<known_store> snapshot::read_on(const known_store& before) {
   if (made->away) return made;
   auto throttlers = carry_out<std::vector<throttler_status>>(
       *store_, read_timeout,
-      [&](const auto& store, const auto& then) { throttling::throttlers_of(store, rows->throttlers, then); });
+      [&](const auto& store, const auto& then) { operations::throttlers_of(store, rows->throttlers, then); });
   if (!throttlers && is_transient(throttlers.error().code)) {
     made->away = throttlers.error();
     return made;

@@ -1,16 +1,17 @@
 // Throttlers, as a client changes them and looks at them, and why a job does not run.
 #include "core/throttlers.hpp"
 #include "client/parts.hpp"
-#include "throttling/managing.hpp"
+#include "operations/jobs.hpp"
+#include "operations/throttlers.hpp"
 
 namespace sluice {
 
-using throttling::async_store;
-using throttling::callback;
+using operations::async_store;
+using operations::callback;
 
 result<void> client::set_throttler(const sluice::throttler& definition) {
   const auto set = parts_->carry_out<std::string>([&](const async_store& store, const callback<std::string>& then) {
-    throttling::set_throttler(store, definition, then);
+    operations::set_throttler(store, definition, then);
   });
   if (!set) return set.error();
   parts_->note("set throttler", {*set});
@@ -19,7 +20,7 @@ result<void> client::set_throttler(const sluice::throttler& definition) {
 
 result<void> client::remove_throttler(throttler_kind kind, const std::string& name) {
   const auto removed = parts_->carry_out<std::string>([&](const async_store& store, const callback<std::string>& then) {
-    throttling::remove_throttler(store, kind, name, then);
+    operations::remove_throttler(store, kind, name, then);
   });
   if (!removed) return removed.error();
   parts_->note("remove throttler", {*removed});
@@ -27,12 +28,12 @@ result<void> client::remove_throttler(throttler_kind kind, const std::string& na
 }
 
 result<std::vector<throttler_status>> client::throttlers() {
-  return parts_->carry_out<std::vector<throttler_status>>(throttling::all_throttlers);
+  return parts_->carry_out<std::vector<throttler_status>>(operations::all_throttlers);
 }
 
 result<throttler_status> client::throttler(throttler_kind kind, const std::string& name) {
   return parts_->carry_out<throttler_status>([&](const async_store& store, const callback<throttler_status>& then) {
-    throttling::one_throttler(store, kind, name, then);
+    operations::one_throttler(store, kind, name, then);
   });
 }
 
@@ -61,7 +62,7 @@ result<waiter_page> client::waiters(throttler_kind kind, const std::string& name
 
 result<explanation> client::explain(const job_id& id) {
   return parts_->carry_out<explanation>([&](const async_store& store, const callback<explanation>& then) {
-    throttling::explain_job(
+    operations::explain_job(
         store, id, [this] { return parts_->shared_store->now(); }, then);
   });
 }

@@ -25,16 +25,17 @@ inline std::string instead_of(std::string_view name, const std::vector<std::stri
 }
 
 inline error no_queue(std::string_view name, const std::vector<std::string>& known) {
-  return {errc::not_found, cat("there is no queue ", printable(name, 200), instead_of(name, known))};
+  return {errc::not_found, cat("there is no queue ", printable(name, 200), instead_of(name, known)),
+          error_subject::queue};
 }
 
 inline error no_group(std::string_view name) {
-  return {errc::not_found, cat("there is no group ", printable(name, 200))};
+  return {errc::not_found, cat("there is no group ", printable(name, 200)), error_subject::group};
 }
 
 inline error no_job(const job_id& id, errc code) {
   const auto name = printable(id.value, 200);
-  if (code == errc::not_found) return {code, cat("there is no job ", name)};
+  if (code == errc::not_found) return {code, cat("there is no job ", name), error_subject::job};
   if (code == errc::damaged_record)
     return {code, cat("the record of job ", name, " cannot be decoded; it is in quarantine")};
   return {code, cat("job ", name, ": ", describe(code))};

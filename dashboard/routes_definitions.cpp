@@ -8,9 +8,9 @@
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
 #include "dashboard/routes.hpp"
+#include "operations/throttlers.hpp"
 #include "scheduler/recurrence.hpp"
 #include "storage/store.hpp"
-#include "throttling/managing.hpp"
 #include "throttling/status.hpp"
 #include "wire/body.hpp"
 #include "wire/json.hpp"
@@ -80,7 +80,7 @@ result<std::vector<throttler_status>> statuses_of(visit& v, std::vector<storage:
   std::erase_if(rows, [](const auto& row) { return throttling::throttler_of(row) != row.resource; });  // of a key
   auto all = carry_out<std::vector<throttler_status>>(
       *v.on.shared_store, timeout,
-      [&](const auto& store, const auto& then) { throttling::throttlers_of(store, std::move(rows), then); });
+      [&](const auto& store, const auto& then) { operations::throttlers_of(store, std::move(rows), then); });
   if (!all) return all;
   for (auto& one : *all)
     if (one.kind == throttler_kind::dynamic_window)

@@ -8,6 +8,7 @@
 #include "core/log.hpp"
 #include "core/queues.hpp"
 #include "core/throttlers.hpp"
+#include "operations/schedules.hpp"
 
 namespace sluice::execution {
 namespace {
@@ -42,7 +43,7 @@ result<void> store_definitions(const server_options& options, const storage::ask
       log::info("throttler ", stored.resource, " is now ", stored.text);
   }
   const auto schedules = completed(options.recurring, options);
-  return schedules ? scheduler::apply_configuration(*schedules, options.prune_recurring, ask) : schedules.error();
+  return schedules ? operations::apply_configuration(*schedules, options.prune_recurring, ask) : schedules.error();
 }
 
 }  // namespace sluice::execution

@@ -3,7 +3,7 @@
 
 #include <sluice/options.hpp>
 
-#include "scheduler/schedules.hpp"
+#include "storage/async_store.hpp"
 
 namespace sluice::execution {
 

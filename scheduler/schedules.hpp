@@ -11,7 +11,8 @@
 #include <sluice/job.hpp>
 #include <sluice/recurring.hpp>
 
-#include "storage/async_store.hpp"
+#include "core/pipeline.hpp"
+#include "storage/schedules.hpp"
 
 namespace sluice::scheduler {
 
@@ -51,17 +52,5 @@ std::vector<time_point> next_instants(const storage::schedule_row& row, time_poi
 error no_schedule(const std::string& name);
 // Whether it is of a configuration.
 bool is_configured(const storage::schedule_row& row);
-
-// Reads, changes and swaps; again when another was first. Tells how it stands then; `updated` is false when nothing was
-// to be changed.
-void change_schedule(const storage::async_store& store, const std::string& name, const schedule_change& how,
-                     const storage::callback<storage::update_schedule_answer>& then);
-// All, by name.
-void all_schedules(const storage::async_store& store,
-                   const storage::callback<std::vector<storage::schedule_row>>& then);
-
-// What a configuration says, if all of it makes sense: each is put; with `prune` those of an earlier configuration that
-// it does not name any more are removed. Tells the log what it changed.
-result<void> apply_configuration(const std::vector<recurring>& all, bool prune, const storage::asker& ask);
 
 }  // namespace sluice::scheduler

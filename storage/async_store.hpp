@@ -42,11 +42,11 @@ result<T> carry_out(const Ask& ask, const std::function<void(const async_store&,
       },
       [&came](result<T> told) { came.emplace(std::move(told)); });
   while (!open.empty()) {
-    const auto next = std::exchange(open, {});
+    auto next = std::exchange(open, {});
     std::vector<request> all;
     all.reserve(next.size());
-    for (const auto& one : next)
-      all.push_back(one.asked);
+    for (auto& one : next)
+      all.push_back(std::move(one.asked));
     auto got = ask(all);
     for (std::size_t i = 0; i < next.size(); ++i)
       next[i].then(got[i]);

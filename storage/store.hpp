@@ -326,37 +326,37 @@ struct prune_answer {
   std::uint64_t quarantined = 0, quarantined_bytes = 0;
 };
 
-// A person's words about one job: that it waits in its queue to be run, or that it is deleted; its history tells of a
-// change. none (also when it is so already), not_found, damaged_record; a requeue is an illegal_transition for a job
-// that runs or is throttled. A cancel of one that runs asks it to end and takes nothing from it: unless it succeeds,
-// the end of its run is that of the job, as deleted. A cancel is an illegal_transition for a job that has succeeded or
-// failed.
-struct requeue_request {
-  static constexpr std::string_view request_name = "requeue";
-  job_id id;
+// A person's word about jobs: that each waits in its queue to be run, or that it is deleted; its history tells of a
+// change. Per job: none (also when it is so already), not_found, damaged_record; a requeue is an illegal_transition for
+// a job that runs or is throttled. A cancel of one that runs asks it to end and takes nothing from it: unless it
+// succeeds, the end of its run is that of the job, as deleted. A cancel is an illegal_transition for a job that has
+// succeeded or failed.
+// An error of the whole request may come when the first of several jobs are changed already.
+enum class job_change : std::uint8_t { requeue, remove, cancel };
+constexpr std::string_view name_of(job_change change) {
+  return change == job_change::requeue ? "requeue" : change == job_change::remove ? "remove" : "cancel";
+}
+inline constexpr std::size_t max_changed = 100;  // ids of one request; more is an invalid_argument
+struct change_jobs_request {
+  static constexpr std::string_view request_name = "change_jobs";
+  job_change change = job_change::requeue;
+  std::vector<job_id> ids;
   std::optional<job_state> only_in{};  // illegal_transition in any other
   author by{};                         // as the job's reason says
-};
-struct remove_request {
-  static constexpr std::string_view request_name = "remove";
-  job_id id;
-  std::optional<job_state> only_in{};
-  author by{};
-};
-struct cancel_request {
-  static constexpr std::string_view request_name = "cancel";
-  job_id id;
-  std::optional<job_state> only_in{};
-  author by{};
-  // Whether a hint tells the servers, when the job runs; also when it was asked already. Each hint makes all of them
-  // renew what they run, so who cancels many lets one tell.
-  bool hints = true;
+
+  std::size_t weight() const { return 1 + ids.size(); }
 };
 struct change_answer {
   errc code = errc::none;
   std::string message{};
   bool changed = true;  // false: it was so already; nothing of a refusal
   bool asked = false;   // by a cancel: it runs, and is to end
+  error_subject subject = error_subject::other;
+};
+// Of an answer with a code.
+inline error refusal(const change_answer& told) { return {told.code, told.message, told.subject}; }
+struct change_jobs_answer {
+  std::vector<change_answer> each;
 };
 void describe(auto& v, described<change_answer> auto& a) {
   v("code", a.code)("message", a.message)("changed", a.changed)("asked", a.asked);
@@ -486,15 +486,15 @@ using telling = std::function<void(const repaired_finding&)>;
 // file that asks would have them.
 class request
     : public std::variant<enqueue_request, claim_request, settle_request, renew_request, progress_request,
-                          promote_request, expired_request, reap_request, prune_request, requeue_request,
-                          remove_request, pause_request, heartbeat_request, deregister_request, get_request,
-                          list_request, queues_request, queue_names_request, ready_request, servers_request,
-                          acquire_permits_request, read_limiter_request, update_limiter_request, define_request,
-                          undefine_request, throttlers_request, throttler_request, reconcile_request, explain_request,
-                          lock_request, schedules_request, schedule_request, due_request, update_schedule_request,
-                          locks_request, quarantine_request, totals_request, log_action_request, operator_log_request,
-                          holders_request, waiters_request, parents_request, change_group_request, groups_request,
-                          failed_members_request, cancel_request, quarantined_job_request, drop_quarantined_request> {
+                          promote_request, expired_request, reap_request, prune_request, change_jobs_request,
+                          pause_request, heartbeat_request, deregister_request, get_request, list_request,
+                          queues_request, queue_names_request, ready_request, servers_request, acquire_permits_request,
+                          read_limiter_request, update_limiter_request, define_request, undefine_request,
+                          throttlers_request, throttler_request, reconcile_request, explain_request, lock_request,
+                          schedules_request, schedule_request, due_request, update_schedule_request, locks_request,
+                          quarantine_request, totals_request, log_action_request, operator_log_request, holders_request,
+                          waiters_request, parents_request, change_group_request, groups_request,
+                          failed_members_request, quarantined_job_request, drop_quarantined_request> {
 public:
   using variant::variant;
   request() = default;
@@ -510,14 +510,15 @@ struct done_answer {};
 void describe(auto&, described<done_answer> auto&) {}
 
 // An error means that the request as a whole was not carried out (unknown_outcome: may have been).
-class answer : public std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer,
-                                   promote_answer, expired_answer, reap_answer, prune_answer, change_answer,
-                                   done_answer, heartbeat_answer, get_answer, list_answer, queues_answer, names_answer,
-                                   servers_answer, acquire_permits_answer, read_limiter_answer, update_limiter_answer,
-                                   define_answer, throttlers_answer, throttler_answer, reconcile_answer, explain_answer,
-                                   lock_answer, schedules_answer, schedule_answer, due_answer, update_schedule_answer,
-                                   locks_answer, quarantine_answer, totals_answer, operator_log_answer, holders_answer,
-                                   waiters_answer, parents_answer, groups_answer, quarantined_job_answer> {
+class answer
+    : public std::variant<error, enqueue_answer, claim_answer, settle_answer, renew_answer, progress_answer,
+                          promote_answer, expired_answer, reap_answer, prune_answer, change_answer, change_jobs_answer,
+                          done_answer, heartbeat_answer, get_answer, list_answer, queues_answer, names_answer,
+                          servers_answer, acquire_permits_answer, read_limiter_answer, update_limiter_answer,
+                          define_answer, throttlers_answer, throttler_answer, reconcile_answer, explain_answer,
+                          lock_answer, schedules_answer, schedule_answer, due_answer, update_schedule_answer,
+                          locks_answer, quarantine_answer, totals_answer, operator_log_answer, holders_answer,
+                          waiters_answer, parents_answer, groups_answer, quarantined_job_answer> {
 public:
   using variant::variant;
   answer() = default;

@@ -11,7 +11,7 @@
 #include "execution/definitions.hpp"
 #include "execution/dispatcher.hpp"
 #include "execution/run_handler.hpp"
-#include "throttling/managing.hpp"
+#include "operations/throttlers.hpp"
 
 namespace sluice::testing {
 namespace {
@@ -135,7 +135,7 @@ hand_server::hand_server(server_options options, filter_list filters, std::share
   const auto ask = [this](const storage::request& r) { return site_->answer_to(r); };
   require(check(options_));
   require(execution::store_definitions(options_, ask));
-  require(throttling::require_defined(undefined_throttlers(options_), ask));
+  require(operations::require_defined(undefined_throttlers(options_), ask));
   add({});
   site_->servers.push_back(this);
 }

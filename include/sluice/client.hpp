@@ -144,8 +144,8 @@ public:
   /// server is lost. Until then it keeps what it holds. illegal_transition when it has succeeded or failed already.
   /// Fine when it is cancelled or deleted already.
   result<cancel_result> cancel(const job_id& id);
-  /// Each at its place succeeds or fails alone. Up to 200 are changed in one round trip. Handlers of cancelled jobs are
-  /// told when all of them were asked, or a thousand.
+  /// Each at its place succeeds or fails alone. A hundred are changed in one step of the store, by its order, and
+  /// handlers of cancelled jobs are told behind it.
   std::vector<result<void>> requeue(const std::vector<job_id>& ids);
   std::vector<result<void>> remove(const std::vector<job_id>& ids);
   std::vector<result<cancel_result>> cancel(const std::vector<job_id>& ids);

@@ -52,10 +52,14 @@ std::string_view name_of(errc code) noexcept;
 /// True when the same call may succeed later without anybody changing anything.
 bool is_transient(errc code) noexcept;
 
+/// What a not_found speaks of, for who helps a person on.
+enum class error_subject : std::uint8_t { other, job, queue, group, throttler, schedule, quarantine, store };
+
 /// A code with what it was about. `message` is for people and never needed to decide.
 struct error {
   errc code = errc::none;
   std::string message;
+  error_subject subject = error_subject::other;
 };
 
 /// "code: message", or the code's sentence when there is no message.

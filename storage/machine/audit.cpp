@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t slice = 100;
 
 // Something that is gone through, as the rules name it.
-struct place {
+struct audit_turn {
   std::string what, key;
 };
 
@@ -37,7 +37,7 @@ enum class doing : std::uint8_t { look, mend };
 using hearing = std::function<bool(std::string finding, std::string done)>;
 
 result<void> go_through(const asking& ask, doing what_to_do, const hearing& hear) {
-  std::map<std::size_t, std::deque<place>> left;  // by turn
+  std::map<std::size_t, std::deque<audit_turn>> left;  // by turn
   left[0].push_back({"all", ""});
   bool goes_on = true;
   while (goes_on && !left.empty()) {

@@ -77,11 +77,15 @@ change_answer group_change(const group_name& group, const change_told& told) {
   const auto& name = group.value;
   if (said == "done") return {};
   if (said == "already") return {.changed = false};
-  if (said == "not_found") return {errc::not_found, no_group(name).message};
+  if (said == "not_found")
+    return {.code = errc::not_found, .message = no_group(name).message, .subject = error_subject::group};
   if (said == "other")
     return {errc::illegal_transition, about.empty() ? cat("group ", name, " is there, and in no other group")
                                                     : cat("group ", name, " is there, in group ", about)};
-  if (said == "no_group") return {errc::not_found, cat(no_group(about).message, " that ", name, " could be in")};
+  if (said == "no_group")
+    return {.code = errc::not_found,
+            .message = cat(no_group(about).message, " that ", name, " could be in"),
+            .subject = error_subject::group};
   if (said == "too_deep")
     return {errc::invalid_argument, cat("groups are in each other 16 deep at most, and ", about, " is the 16th")};
   if (said == "sealed") return {errc::group_closed, cat("group ", about, " is sealed: ", name, " cannot be in it")};

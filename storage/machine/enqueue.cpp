@@ -19,17 +19,17 @@ errc compare(steps& x, const prepared_job& wanted, std::string_view stored_recor
   return offered && stored->same_job(*offered) ? errc::none : errc::id_conflict;
 }
 
-struct place {
+struct asked_job {
   const prepared_job* job;
   answer* into;
   std::size_t at;
 };
-using places = std::vector<place>;
+using asked_jobs = std::vector<asked_job>;
 // What one call stores. A request with a job that has to do with others is in parts of its own: what a caller is told
 // of his keys depends on what stands in his call, and on nobody else's.
 struct part {
   const enqueue_request* of = nullptr;  // unless it is plain
-  places jobs{};
+  asked_jobs jobs{};
   bool all_or_none = false;
   std::size_t bytes = 0, parents = 0;
 };
@@ -72,7 +72,7 @@ call call_for(const part& some) {
   return c;
 }
 
-void read_stored(steps& x, const places& some, const item& reply) {
+void read_stored(steps& x, const asked_jobs& some, const item& reply) {
   if (reply.size() != some.size())  // which was no answer to this
     for (const auto& p : some)
       *p.into = error{errc::unknown_outcome, "the store answered something else"};
@@ -107,7 +107,7 @@ constexpr flow_word flow_words[] = {{"missing", errc::not_found, what::missing},
                                     {"stored", errc::none, what::replaced}};
 
 // The same of one job that has to do with others, or with time: what was said of it, and about whom.
-void read_word(steps& x, const place& p, std::string_view said, std::string_view about) {
+void read_word(steps& x, const asked_job& p, std::string_view said, std::string_view about) {
   auto* filled = filling<enqueue_answer>(*p.into);
   if (!filled || said.empty()) return;
   if (said == "there") {
@@ -123,7 +123,7 @@ void read_word(steps& x, const place& p, std::string_view said, std::string_view
 }
 
 // All of these were to be stored, and one of them was not: so none was.
-void refuse_all(const places& some, const std::vector<std::string_view>& said) {
+void refuse_all(const asked_jobs& some, const std::vector<std::string_view>& said) {
   auto* filled = filling<enqueue_answer>(*some.front().into);
   if (!filled) return;
   const auto stands_for_it = [](std::string_view word) {

@@ -33,7 +33,7 @@ constexpr std::array<known_verb, verb_count> verbs{{
     {"expired", effect::may_find_nothing},
     {"reap", writes},
     {"prune", effect::may_find_nothing},
-    {"change", promises},
+    {"change_jobs", promises},
     {"pause", promises},
     {"heartbeat", writes},
     {"deregister", writes},

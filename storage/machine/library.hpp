@@ -24,7 +24,7 @@ enum class verb : std::uint8_t {
   expired,
   reap,
   prune,
-  change,
+  change_jobs,
   pause,
   heartbeat,
   deregister,

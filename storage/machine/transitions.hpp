@@ -29,9 +29,7 @@ void ask(steps& x, const promote_request& r, answer& into);      // promote.cpp
 void ask(steps& x, const expired_request& r, answer& into);      // reap.cpp
 void ask(steps& x, const reap_request& r, answer& into);         // reap.cpp
 void ask(steps& x, const prune_request& r, answer& into);        // prune.cpp
-void ask(steps& x, const requeue_request& r, answer& into);      // change.cpp
-void ask(steps& x, const remove_request& r, answer& into);       // change.cpp
-void ask(steps& x, const cancel_request& r, answer& into);       // change.cpp
+void ask(steps& x, const change_jobs_request& r, answer& into);  // change_jobs.cpp
 void ask(steps& x, const pause_request& r, answer& into);        // by_name.cpp
 void ask(steps& x, const heartbeat_request& r, answer& into);    // by_name.cpp
 void ask(steps& x, const deregister_request& r, answer& into);   // by_name.cpp

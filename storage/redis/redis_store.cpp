@@ -188,8 +188,10 @@ private:
   }
 
   error not_there(const link& l) const {
-    return {errc::not_found, cat("there is no store at Redis ", to_string(l.server), ", database ", where_.db,
-                                 ", prefix ", where_.prefix)};
+    return {
+        errc::not_found,
+        cat("there is no store at Redis ", to_string(l.server), ", database ", where_.db, ", prefix ", where_.prefix),
+        error_subject::store};
   }
 
   result<void> look_for_store(const link& l, steady_point deadline) {

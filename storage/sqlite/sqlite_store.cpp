@@ -66,8 +66,9 @@ error no_store(const std::string& path) {
       others.push_back(at->path().filename().string());
   }
   const auto meant = nearest(asked.filename().string(), others);
-  return {errc::not_found, cat("there is no store at ", printable(path, 300),
-                               meant ? cat("; did you mean ", printable(*meant, 300), "?") : std::string())};
+  if (!meant) return {errc::not_found, cat("there is no store at ", printable(path, 300)), error_subject::store};
+  return {errc::not_found,
+          cat("there is no store at ", printable(path, 300), "; did you mean ", printable(*meant, 300), "?")};
 }
 
 class sqlite_store final : public store {

@@ -224,7 +224,11 @@ TEST_CASE("an actor of the host sets pauses triggers lists and removes schedules
       .receive([&](bool there) { CHECK_FALSE(there); }, failed);
   self->request(facade, timeout, pause_schedule_atom::value, std::string("s"), true)
       .receive([&](const recurring_status&) { FAIL("there is none"); },
-               [&](const caf::error& e) { CHECK(error_of(e).code == errc::not_found); });
+               [&](const caf::error& e) {
+                 CHECK(error_of(e).code == errc::not_found);
+                 CHECK(error_of(e).message == "there is no schedule s; there is none yet");
+                 CHECK(error_of(e).subject == error_subject::schedule);
+               });
 }
 
 }  // namespace sluice::test

@@ -200,8 +200,8 @@ private:
       case 8: return expired_request{};
       case 9: return reap_request{{{start(in), in.below(2), 30s, false}}, 3};
       case 10: return prune_request{{}, 1s, 10};
-      case 11: return requeue_request{job_id(id(in))};
-      case 12: return remove_request{job_id(id(in))};
+      case 11: return change_jobs_request{job_change::requeue, {job_id(id(in)), job_id(id(in))}};
+      case 12: return change_jobs_request{job_change::remove, {job_id(id(in))}};
       case 13: return pause_request{queue_name(queues[in.below(2)]), in.below(2) == 1};
       case 14:
         return acquire_permits_request{{{start(in), {resources[in.below(2)]}, in.below(2) == 1, in.below(2) == 1}}};
@@ -219,7 +219,7 @@ private:
       case 17: return reconcile_request{};
       case 18: return explain_request{job_id(id(in))};
       case 19: return log_action_request{{id(in), std::string(in.bytes())}, "pause", {id(in)}, in.byte()};
-      case 20: return cancel_request{job_id(id(in))};
+      case 20: return change_jobs_request{job_change::cancel, {job_id(id(in)), job_id(id(in))}};
       default: return lock_request{static_cast<lock_request::verb>(in.below(4)), "lock", "holder", "other", {}, 30s};
     }
   }

@@ -119,7 +119,7 @@ void agrees_with_the_model(world& w, const program& p, std::unique_ptr<storage::
   expect_sound(w);
   agree(expected.look(), model::look(w));
   for (const auto& id : job_names) {  // what ended is to run again
-    requests one{storage::requeue_request{job_id(id)}};
+    requests one{requeuing(job_id(id))};
     commit(one, 0);
   }
   agree(expected.look(), model::look(w));
@@ -261,6 +261,9 @@ void repeats_change_nothing(world& w, const program& p) {
     // Who asks again is told that it is so, and not that this changed it.
     if (auto* same = std::get_if<storage::change_answer>(&again))
       same->changed = std::get<storage::change_answer>(first).changed;
+    if (auto* same = std::get_if<storage::change_jobs_answer>(&again))
+      for (std::size_t i = 0; i < same->each.size(); ++i)
+        same->each[i].changed = std::get<storage::change_jobs_answer>(first).each[i].changed;
     for (auto* one : {&first, &again})
       if (auto* stored = std::get_if<storage::enqueue_answer>(one)) stored->notes.clear();
     try {

@@ -2,11 +2,13 @@
 #include "scheduler/schedules.hpp"
 #include "core/recurring.hpp"
 #include "core/text.hpp"
+#include "operations/schedules.hpp"
 #include "scheduler/recurrence.hpp"
 #include "support/catch.hpp"
 #include "support/worlds.hpp"
 
 using namespace sluice;
+using namespace sluice::operations;
 using namespace sluice::scheduler;
 using namespace sluice::test;
 using namespace std::chrono_literals;

@@ -157,7 +157,7 @@ ON_EACH_STORE("can-3 A job that has ended before is told to have ended") {
   }
   CHECK(cancel(w, "nobody").code == errc::not_found);
   CHECK(get(w, "good").history.size() == 1);
-  const auto only = w.ask<storage::change_answer>(storage::cancel_request{job_id("good"), processing, {}});
+  const auto only = change(w, cancelling(job_id("good"), processing, {}));
   CHECK(only.message == "job good is succeeded by now, and was left so");
   audit(w);
 }
@@ -340,18 +340,18 @@ ON_EACH_STORE("can-9 Renewals and reports of progress tell who is asked to end a
   audit(w);
 }
 
-ON_EACH_STORE("can-9 A cancel that is to give no hint gives none and the next one of the same job does") {
-  const auto tells = [&w](const std::string& id, bool hints) {
-    w.ask<storage::change_answer>(storage::cancel_request{job_id(id), {}, anna, hints});
+ON_EACH_STORE("can-9 Jobs that are cancelled together are told by one hint if any of them runs") {
+  const auto tells = [&w](const std::vector<job_id>& ids) {
+    w.ask<storage::change_jobs_answer>(storage::change_jobs_request{storage::job_change::cancel, ids, {}, anna});
     return w.store().made_work().cancels;
   };
   const auto j = started(w, "runs");
-  put_all(w, {"waits"});
-  CHECK_FALSE(tells("runs", false));
+  put_all(w, {"waits", "waits-too"});
+  CHECK(tells({job_id("waits"), job_id("runs"), job_id("nobody")}));
   CHECK(ask(w, storage::renew_request{{run_of(j)}, 30s}).cancelled.size() == 1);
-  CHECK(tells("runs", true));
-  CHECK_FALSE(tells("waits", true));
-  CHECK_FALSE(tells("waits", true));
+  CHECK(tells({job_id("runs")}));  // which was asked already: that hint may have been lost
+  CHECK_FALSE(tells({job_id("waits"), job_id("waits-too")}));
+  CHECK_FALSE(tells({job_id("waits")}));
   audit(w);
 }
 

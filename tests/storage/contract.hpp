@@ -234,14 +234,25 @@ inline storage::promote_answer promote(world& w, std::uint32_t limit = 1000) {
   return w.ask<storage::promote_answer>(storage::promote_request{limit});
 }
 
-inline storage::change_answer requeue(world& w, const std::string& id) {
-  return w.ask<storage::change_answer>(storage::requeue_request{job_id(id)});
+inline storage::change_jobs_request requeuing(const job_id& id, std::optional<job_state> only_in = {},
+                                              const author& by = {}) {
+  return {storage::job_change::requeue, {id}, only_in, by};
 }
-inline storage::change_answer remove(world& w, const std::string& id) {
-  return w.ask<storage::change_answer>(storage::remove_request{job_id(id)});
+inline storage::change_jobs_request removing(const job_id& id, std::optional<job_state> only_in = {},
+                                             const author& by = {}) {
+  return {storage::job_change::remove, {id}, only_in, by};
 }
+inline storage::change_jobs_request cancelling(const job_id& id, std::optional<job_state> only_in = {},
+                                               const author& by = {}) {
+  return {storage::job_change::cancel, {id}, only_in, by};
+}
+inline storage::change_answer change(world& w, const storage::change_jobs_request& wanted) {
+  return w.ask<storage::change_jobs_answer>(wanted).each.at(0);
+}
+inline storage::change_answer requeue(world& w, const std::string& id) { return change(w, requeuing(job_id(id))); }
+inline storage::change_answer remove(world& w, const std::string& id) { return change(w, removing(job_id(id))); }
 inline storage::change_answer cancel(world& w, const std::string& id, const author& by = {}) {
-  return w.ask<storage::change_answer>(storage::cancel_request{job_id(id), {}, by});
+  return change(w, cancelling(job_id(id), {}, by));
 }
 // Whether it was otherwise before.
 inline bool pause(world& w, const std::string& queue, bool paused = true) {

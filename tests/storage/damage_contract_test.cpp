@@ -289,15 +289,10 @@ TEST_CASE("A file with random bytes in it is answered or refused, and never a cr
     auto opened = storage::open_store("sqlite:" + path, &w.clock);
     if (!opened) continue;
     ++opened_files;
-    const std::vector<storage::request> all = {storage::queues_request{},
-                                               storage::list_request{},
-                                               storage::expired_request{},
-                                               storage::promote_request{},
-                                               claiming({.free = 300}),
-                                               storage::enqueue_request{{prepared({.id = "new"})}},
-                                               storage::requeue_request{job_id("j120")},
-                                               storage::remove_request{job_id("j3")},
-                                               storage::prune_request{}};
+    const std::vector<storage::request> all = {
+        storage::queues_request{},  storage::list_request{}, storage::expired_request{},
+        storage::promote_request{}, claiming({.free = 300}), storage::enqueue_request{{prepared({.id = "new"})}},
+        requeuing(job_id("j120")),  removing(job_id("j3")),  storage::prune_request{}};
     for (const auto& r : all) {
       const auto answers = (*opened)->apply({&r, 1});
       CHECK(answers.size() == 1);
@@ -553,8 +548,8 @@ ON_HARMED_STORES("Where no number can be drawn nothing starts, what ends goes on
 
   w.command({"SET", "number", number});
   for (const storage::request& r : std::vector<storage::request>{
-           enqueue_of("new"), claiming({.free = 5}), storage::promote_request{},
-           storage::requeue_request{job_id("done")}, storage::settle_request{{ended(back, how::given_back)}, {}},
+           enqueue_of("new"), claiming({.free = 5}), storage::promote_request{}, requeuing(job_id("done")),
+           storage::settle_request{{ended(back, how::given_back)}, {}},
            storage::settle_request{{ended(back, how::retry)}, {}},
            storage::reap_request{{{run_of(back), 0, 30s, false}}, 3},
            storage::acquire_permits_request{{wanting(back, {m})}}, taking("scanner")})

@@ -134,7 +134,7 @@ ON_EACH_STORE("A batch is carried out in order, and each request sees the ones b
       look_at_a,
       claiming({}),
       look_at_a,
-      storage::remove_request{job_id("a")},
+      removing(job_id("a")),
       look_at_a,
       claiming({.free = 5}),
       storage::queues_request{},

@@ -126,13 +126,19 @@ void remove_schedules(world& w) {
 }
 
 void remove_what_is_not_final(world& w) {
-  requests all;
+  storage::change_jobs_request some{storage::job_change::remove, {}};
+  const auto remove_some = [&] {
+    for (const auto& one : w.ask<storage::change_jobs_answer>(some).each)
+      REQUIRE(one.code == errc::none);
+    some.ids.clear();
+  };
   job_query query;
   query.limit = storage::largest_page;
-  for (const auto& j : list(w, query))
-    if (!is_final(j.state)) all.emplace_back(storage::remove_request{j.id});
-  for (const auto& one : ask_all(w, all))
-    REQUIRE(std::get<storage::change_answer>(one).code == errc::none);
+  for (const auto& j : list(w, query)) {
+    if (!is_final(j.state)) some.ids.push_back(j.id);
+    if (some.ids.size() == storage::max_changed) remove_some();
+  }
+  remove_some();
 }
 
 void remove_throttlers(world& w) {

@@ -251,12 +251,12 @@ void check_looks(world& w) {
 void check_steps(world& w, const stock& s) {
   check_answers(
       w, {enqueue_of("new"), storage::renew_request{{run_of(s.runs), run_of(s.holds), run_of(s.inline_permits)}, 30s},
-          storage::progress_request{{{run_of(s.runs), {0.5, "half"}}}}, storage::requeue_request{job_id("failed")},
-          storage::requeue_request{job_id("later")}, storage::remove_request{job_id("ready")},
-          storage::remove_request{job_id("waits")}, storage::pause_request{queue_name("default"), false},
-          storage::heartbeat_request{serving("s1", {"default"})}, storage::promote_request{},
+          storage::progress_request{{{run_of(s.runs), {0.5, "half"}}}}, requeuing(job_id("failed")),
+          requeuing(job_id("later")), removing(job_id("ready")), removing(job_id("waits")),
+          storage::pause_request{queue_name("default"), false}, storage::heartbeat_request{serving("s1", {"default"})},
+          storage::promote_request{},
           storage::acquire_permits_request{{wanting(s.runs, {"mutex:n"}), wanting(s.inline_permits, {"semaphore:s"})}},
-          storage::cancel_request{job_id("holds")}, storage::cancel_request{job_id("woken")}, taking("printer"),
+          cancelling(job_id("holds")), cancelling(job_id("woken")), taking("printer"),
           storage::lock_request{storage::lock_request::verb::read, "printer"}, noted_pause});
   auto opened = changed_window(w);
   opened.wakes = {{window, 3}};

@@ -95,6 +95,12 @@ struct teller {
     return cat(name_of(c.code), c.changed ? "" : ", as it was", c.asked ? ", asked" : "",
                in_full ? ' ' + c.message : "");
   }
+  std::string operator()(const storage::change_jobs_answer& c) const {
+    std::string text;
+    for (const auto& one : c.each)
+      text += (*this)(one) + "; ";
+    return text;
+  }
   std::string operator()(const storage::acquire_permits_answer& t) const {
     std::string text;
     for (const auto& one : in_words(t.each))

@@ -505,8 +505,17 @@ std::uint32_t model::prune_state(job_state state, const retention_rule& rule, st
   return removed;
 }
 
-storage::change_answer model::apply(const storage::requeue_request& r) {
-  auto* j = find(r.id);
+storage::change_jobs_answer model::apply(const storage::change_jobs_request& r) {
+  storage::change_jobs_answer told;
+  for (const auto& id : r.ids)
+    told.each.push_back(r.change == storage::job_change::requeue  ? requeue(id)
+                        : r.change == storage::job_change::remove ? remove(id)
+                                                                  : cancel(id));
+  return told;
+}
+
+storage::change_answer model::requeue(const job_id& id) {
+  auto* j = find(id);
   if (!j) return {errc::not_found, ""};
   if (j->seen.state == enqueued) return {.changed = false};
   if (j->seen.state == processing || j->seen.state == throttled) return {errc::illegal_transition, ""};
@@ -524,8 +533,8 @@ storage::change_answer model::apply(const storage::requeue_request& r) {
   return {};
 }
 
-storage::change_answer model::apply(const storage::remove_request& r) {
-  auto* j = find(r.id);
+storage::change_answer model::remove(const job_id& id) {
+  auto* j = find(id);
   if (!j) return {errc::not_found, ""};
   if (j->seen.state == deleted) return {.changed = false};
   if (j->seen.state == processing) remember(*j, "deleted", stores_words, duration::zero());
@@ -539,13 +548,13 @@ storage::change_answer model::apply(const storage::remove_request& r) {
   return {};
 }
 
-storage::change_answer model::apply(const storage::cancel_request& r) {
-  auto* j = find(r.id);
+storage::change_answer model::cancel(const job_id& id) {
+  auto* j = find(id);
   if (!j) return {errc::not_found, ""};
   if (j->seen.state == deleted) return {.changed = false};
   if (is_final(j->seen.state)) return {errc::illegal_transition, ""};
   if (j->seen.state == processing) {
-    cancels_ = cancels_ || r.hints;
+    cancels_ = true;
     if (std::exchange(j->asked_to_end, true)) return {.changed = false, .asked = true};
     remember_hand(*j, "cancel_asked");
     j->seen.reason = stores_words;

@@ -126,9 +126,7 @@ private:
   storage::expired_answer apply(const storage::expired_request& r) const;
   storage::reap_answer apply(const storage::reap_request& r);
   storage::prune_answer apply(const storage::prune_request& r);
-  storage::change_answer apply(const storage::requeue_request& r);
-  storage::change_answer apply(const storage::remove_request& r);
-  storage::change_answer apply(const storage::cancel_request& r);
+  storage::change_jobs_answer apply(const storage::change_jobs_request& r);
   storage::change_answer apply(const storage::pause_request& r);
   storage::acquire_permits_answer apply(const storage::acquire_permits_request& r);
   storage::define_answer apply(const storage::define_request& r);
@@ -149,6 +147,9 @@ private:
   };
   key_answer ask_for_key(const prepared_job& wanted, const std::vector<parent_link>& parents);
   errc settle_one(const storage::settlement& end);
+  storage::change_answer requeue(const job_id& id);
+  storage::change_answer remove(const job_id& id);
+  storage::change_answer cancel(const job_id& id);
 
   // Flow.
   void begin_step();

@@ -158,14 +158,14 @@ ON_EACH_STORE("The history of a job tells what people did to it, also once it ra
   const auto first = claim_one(w);
   REQUIRE(settle(w, first, how::failed) == errc::none);
   w.clock.advance(1s);
-  w.ask<storage::change_answer>(storage::requeue_request{job_id("a"), {}, anna});
+  change(w, requeuing(job_id("a"), {}, anna));
   const auto requeued_at = w.clock.now();
   CHECK(get(w, "a").fence == first.fence);
   w.clock.advance(1s);
   const auto second = claim_one(w);
   CHECK(second.attempt == 1);
   REQUIRE(settle(w, second, how::succeeded) == errc::none);
-  w.ask<storage::change_answer>(storage::remove_request{job_id("a")});
+  change(w, removing(job_id("a")));
   CHECK(remove(w, "a").changed == false);
 
   const auto seen = get(w, "a");
@@ -193,17 +193,17 @@ ON_EACH_STORE("The history of a job tells what people did to it, also once it ra
 }
 
 ON_EACH_STORE("The reason of a job says who changed it, when they said who they are") {
-  const auto change = [&](auto r) { REQUIRE(w.ask<storage::change_answer>(std::move(r)).code == errc::none); };
+  const auto changed = [&](const storage::change_jobs_request& r) { REQUIRE(change(w, r).code == errc::none); };
   put_all(w, {"a"});
-  change(storage::remove_request{job_id("a"), {}, anna});
+  changed(removing(job_id("a"), {}, anna));
   CHECK(get(w, "a").reason == "deleted by anna through dashboard");
-  change(storage::requeue_request{job_id("a"), {}, {"bob", ""}});
+  changed(requeuing(job_id("a"), {}, {"bob", ""}));
   CHECK(get(w, "a").reason == "requeued by bob");
   claim_one(w);
-  change(storage::remove_request{job_id("a"), {}, bob});
+  changed(removing(job_id("a"), {}, bob));
   CHECK(get(w, "a").reason == "deleted by bob through sluice");
   CHECK(get(w, "a").history.back().error == "deleted by bob through sluice while it ran");
-  change(storage::requeue_request{job_id("a")});
+  changed(requeuing(job_id("a")));
   CHECK(get(w, "a").reason == "requeued by hand");
   audit(w);
 }

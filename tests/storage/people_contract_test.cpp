@@ -105,15 +105,14 @@ ON_EACH_STORE("A requeue of a job that runs is refused, and changes nothing") {
 ON_EACH_STORE("A job that has left the state in which it was to be changed is left alone") {
   put_all(w, {"a", "b"});
   const auto a = claim_one(w);
-  const auto change = [&](auto r) { return w.template ask<storage::change_answer>(std::move(r)); };
-  const auto refused = change(storage::remove_request{a.id, job_state::enqueued});
+  const auto refused = change(w, removing(a.id, job_state::enqueued));
   CHECK(refused.code == errc::illegal_transition);
   CHECK(refused.message == "job a is processing by now, and was left so");
   CHECK(get(w, "a").state == job_state::processing);
-  CHECK(change(storage::remove_request{job_id("b"), job_state::enqueued}).code == errc::none);
+  CHECK(change(w, removing(job_id("b"), job_state::enqueued)).code == errc::none);
   REQUIRE(settle(w, a) == errc::none);
-  CHECK(change(storage::requeue_request{a.id, job_state::failed}).code == errc::illegal_transition);
-  CHECK(change(storage::requeue_request{a.id, job_state::succeeded}).code == errc::none);
+  CHECK(change(w, requeuing(a.id, job_state::failed)).code == errc::illegal_transition);
+  CHECK(change(w, requeuing(a.id, job_state::succeeded)).code == errc::none);
   audit(w);
 }
 
@@ -309,10 +308,55 @@ ON_EACH_STORE("A server lives from its first word to its last") {
   info.has_filters = true;
   beat(w, info);
   CHECK(servers(w).at(0).has_filters);
+  CHECK(servers(w).at(0).throttled.empty());
+  info.throttled = {{job_type("mail"), {"mutex:user:{id}", "semaphore:smtp"}}};
+  beat(w, info);
+  REQUIRE(servers(w).at(0).throttled.size() == 1);
+  CHECK(servers(w).at(0).throttled[0].type == job_type("mail"));
+  CHECK(servers(w).at(0).throttled[0].throttlers == names{"mutex:user:{id}", "semaphore:smtp"});
   CHECK(servers(w).at(0).queues == info.queues);
   audit(w);
   leave(w, server_id("nobody"));
   CHECK(servers(w).size() == 1);
   leave(w, info.id);
   CHECK(servers(w).empty());
+}
+
+ON_EACH_STORE("Jobs that are changed together are changed one after the other, and each is answered for itself") {
+  put_all(w, {"a", "b", "runs"});
+  REQUIRE(settle(w, claim_one(w), how::failed) == errc::none);
+  REQUIRE(settle(w, claim_one(w)) == errc::none);
+  claim_one(w);
+  storage::change_jobs_request wanted{storage::job_change::requeue, {}};
+  for (const auto* id : {"a", "nobody", "runs", "a", "b"})
+    wanted.ids.emplace_back(id);
+  const auto told = w.ask<storage::change_jobs_answer>(wanted).each;
+  REQUIRE(told.size() == 5);
+  CHECK((told[0].code == errc::none && told[0].changed));
+  CHECK(told[1].code == errc::not_found);
+  CHECK(told[1].message == "there is no job nobody");
+  CHECK(told[1].subject == error_subject::job);
+  CHECK(told[2].code == errc::illegal_transition);
+  CHECK((told[3].code == errc::none && !told[3].changed));  // by the first of these
+  CHECK((told[4].code == errc::none && told[4].changed));
+  CHECK(w.store().made_work().has_work());
+  CHECK(ids(claim(w, {.free = 5})) == names{"a", "b"});
+  audit(w);
+}
+
+ON_EACH_STORE("So many jobs are changed by one request and no more") {
+  storage::change_jobs_request all{storage::job_change::remove, {}};
+  for (std::size_t i = 0; i < storage::max_changed; ++i) {
+    all.ids.emplace_back(cat("j", i));
+    REQUIRE(put(w, {.id = all.ids.back().value}) == errc::none);
+  }
+  auto one_more = all;
+  one_more.ids.emplace_back("another");
+  CHECK(refusal(w, one_more) == errc::invalid_argument);
+  CHECK(get(w, "j0").state == job_state::enqueued);
+  const auto told = w.ask<storage::change_jobs_answer>(all).each;
+  CHECK(std::count_if(told.begin(), told.end(), [](const auto& one) { return one.changed; }) == 100);
+  CHECK(get(w, "j99").state == job_state::deleted);
+  CHECK(w.ask<storage::change_jobs_answer>(storage::change_jobs_request{}).each.empty());
+  audit(w);
 }

@@ -213,9 +213,9 @@ std::string words_for(const command& c) {
       return cat("prune ", c.choice < 3 ? name_of(end_by(c)) : "all",
                  c.flag ? cat(" older than ", format_duration(waits[c.time])) : "", " keeping ", c.more, ", at most ",
                  c.amount == 0 ? all_of_them : number(c.amount));
-    case verb::requeue: return "requeue " + job;
-    case verb::remove: return "remove " + job;
-    case verb::cancel: return "cancel " + job;
+    case verb::requeue: return "requeue " + both;
+    case verb::remove: return "remove " + both;
+    case verb::cancel: return "cancel " + both;
     case verb::group: {
       const auto& group = at(group_names, c.queue);
       const auto verb = c.choice < 3 ? "create " : c.choice < 5 ? "seal " : "cancel ";
@@ -350,8 +350,10 @@ void crowd::serve() { w_.ask<storage::heartbeat_answer>(somebody_serves()); }
 
 storage::request crowd::request(const command& c) {
   w_.clock.advance(1us);
-  const auto& job = at(job_names, c.job);
   const auto both = ids_of(c);
+  const auto changing = [&](storage::job_change change) {
+    return storage::change_jobs_request{change, {both.begin(), both.end()}};
+  };
   switch (c.what) {
     case verb::enqueue: {
       storage::enqueue_request r;
@@ -411,9 +413,9 @@ storage::request crowd::request(const command& c) {
       if (c.amount > 0) r.limit = number(c.amount);
       return r;
     }
-    case verb::requeue: return storage::requeue_request{job_id(job)};
-    case verb::remove: return storage::remove_request{job_id(job)};
-    case verb::cancel: return storage::cancel_request{job_id(job)};
+    case verb::requeue: return changing(storage::job_change::requeue);
+    case verb::remove: return changing(storage::job_change::remove);
+    case verb::cancel: return changing(storage::job_change::cancel);
     case verb::group: {
       using act = storage::change_group_request::what;
       new_group group{group_name(at(group_names, c.queue)), {}, c.time == 3 ? 30s : 24h};

@@ -94,6 +94,11 @@ TEST_CASE("a room may not include what is above or beside it") {
   CHECK_FALSE(allowed("wire/a.cpp", "client/b.hpp"));
   CHECK_FALSE(allowed("wire/a.cpp", "dashboard/b.hpp"));
   CHECK(allowed("client/a.cpp", "wire/b.hpp"));
+  CHECK(allowed("actors/a.cpp", "operations/b.hpp"));
+  CHECK(allowed("execution/a.cpp", "operations/b.hpp"));
+  CHECK_FALSE(allowed("operations/a.cpp", "client/b.hpp"));
+  CHECK_FALSE(allowed("operations/a.cpp", "execution/b.hpp"));
+  CHECK_FALSE(allowed("scheduler/a.cpp", "operations/b.hpp"));
 }
 
 TEST_CASE("what the stores share knows none of them, and none knows another") {

@@ -1,14 +1,16 @@
-#include "throttling/managing.hpp"
+#include "operations/throttlers.hpp"
 
 #include <deque>
 
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
+#include "operations/jobs.hpp"
 #include "support/catch.hpp"
 #include "throttling/support.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
+using namespace sluice::operations;
 using namespace sluice::throttling;
 
 namespace {

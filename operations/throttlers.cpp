@@ -1,15 +1,13 @@
-#include "throttling/managing.hpp"
+#include "operations/throttlers.hpp"
 
 #include <map>
 
-#include "core/no_job.hpp"
 #include "core/ranges.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
-#include "throttling/explain.hpp"
 #include "throttling/status.hpp"
 
-namespace sluice::throttling {
+namespace sluice::operations {
 namespace {
 
 constexpr std::uint32_t shown = 20;            // holders, and waiters
@@ -17,7 +15,7 @@ constexpr std::size_t limiters_at_once = 200;  // about one page of throttlers
 
 bool row_is_limiter(const std::string& resource) {
   const auto kind = kind_of(resource);
-  return kind && is_limiter(*kind);
+  return kind && throttling::is_limiter(*kind);
 }
 
 void read_limiter(const async_store& store, const std::string& resource,
@@ -72,11 +70,12 @@ struct joining : std::enable_shared_from_this<joining> {
     std::vector<throttler_status> all;
     std::map<std::string, std::size_t> place;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      all.push_back(status_of(rows[i], limiters[i]));
+      all.push_back(throttling::status_of(rows[i], limiters[i]));
       place[rows[i].resource] = i;
     }
     for (const auto& line : lines)
-      if (const auto at = place.find(throttler_of(line)); at != place.end()) add_line(all[at->second], line);
+      if (const auto at = place.find(throttling::throttler_of(line)); at != place.end())
+        throttling::add_line(all[at->second], line);
     then(std::move(all));
   }
 };
@@ -100,7 +99,7 @@ struct description : std::enable_shared_from_this<description> {
   }
 
   void check_limiter(storage::throttler_answer row) {
-    const auto of = throttler_of(row.about);
+    const auto of = throttling::throttler_of(row.about);
     if (!row_is_limiter(of)) return describe(row, {});
     read_limiter(store, of,
                  [me = shared_from_this(), row = std::move(row)](const result<storage::limiter_record>& limiter) {
@@ -110,12 +109,12 @@ struct description : std::enable_shared_from_this<description> {
   }
 
   void describe(const storage::throttler_answer& row, const storage::limiter_record& limiter) {
-    status = status_of(row.about, limiter);
+    status = throttling::status_of(row.about, limiter);
     for (const auto& h : row.holders)
       status.holders.push_back({h.id, h.fence, h.reserved, h.since});
     status.waiters = row.waiters;
     has_state = !limiter.state.empty();
-    if (throttler_of(row.about) == resource && kind == throttler_kind::dynamic_window) add_keys();
+    if (throttling::throttler_of(row.about) == resource && kind == throttler_kind::dynamic_window) add_keys();
     else tell();
   }
 
@@ -127,7 +126,7 @@ struct description : std::enable_shared_from_this<description> {
         store, prefix,
         [me, prefix](const storage::throttler_row& line) {
           if (!line.resource.starts_with(prefix)) return false;
-          add_line(me->status, line);
+          throttling::add_line(me->status, line);
           if (me->lines.size() < shown) me->lines.push_back(line.resource);
           return true;
         },
@@ -153,7 +152,8 @@ struct description : std::enable_shared_from_this<description> {
     const bool known =
         status.definition || status.held + status.waiting > 0 || kind == throttler_kind::mutex || has_state;
     if (known) then(std::move(status));
-    else then(error{errc::not_found, cat("there is no throttler ", printable(resource, 200))});
+    else
+      then(error{errc::not_found, cat("there is no throttler ", printable(resource, 200)), error_subject::throttler});
   }
 };
 
@@ -176,7 +176,7 @@ void remove_throttler(const async_store& store, throttler_kind kind, const std::
   storage::ask_for<storage::change_answer>(store, storage::undefine_request{resource},
                                            [then, resource](const result<storage::change_answer>& got) {
                                              if (!got) then(got.error());
-                                             else if (got->code != errc::none) then(error{got->code, got->message});
+                                             else if (got->code != errc::none) then(storage::refusal(*got));
                                              else then(resource);
                                            });
 }
@@ -187,7 +187,7 @@ void throttlers_of(const async_store& store, std::vector<storage::throttler_row>
   all->store = store;
   all->then = then;
   for (auto& row : rows)
-    (throttler_of(row) == row.resource ? all->rows : all->lines).push_back(std::move(row));
+    (throttling::throttler_of(row) == row.resource ? all->rows : all->lines).push_back(std::move(row));
   all->limiters.resize(all->rows.size());
   all->read_limiters();
 }
@@ -228,14 +228,4 @@ result<void> require_defined(std::vector<undefined_throttler> all,
   return error{errc::not_found, how_to_define(all)};
 }
 
-void explain_job(const async_store& store, const job_id& id, const std::function<time_point()>& now,
-                 const callback<explanation>& then) {
-  storage::ask_for<storage::explain_answer>(store, storage::explain_request{id},
-                                            [id, now, then](const result<storage::explain_answer>& got) {
-                                              if (!got) then(got.error());
-                                              else if (!got->found) then(no_job(id, got->code));
-                                              else then(explain(*got, now()));
-                                            });
-}
-
-}  // namespace sluice::throttling
+}  // namespace sluice::operations

@@ -1,18 +1,16 @@
-// What people and actors ask about throttlers, for clients and actors. What each means, and its errors, stand in
-// <sluice/client.hpp>.
+// What people and programs do to throttlers. What each means, and its errors, stand in <sluice/client.hpp>.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include <sluice/explanation.hpp>
 #include <sluice/throttler_status.hpp>
 
 #include "core/unresolved.hpp"
 #include "storage/async_store.hpp"
 
-namespace sluice::throttling {
+namespace sluice::operations {
 
 using storage::async_store;
 using storage::callback;
@@ -30,8 +28,5 @@ void one_throttler(const async_store& store, throttler_kind kind, const std::str
 // Those of them that the store defines are fine; not_found names the others, and says what to do.
 result<void> require_defined(std::vector<undefined_throttler> all,
                              const std::function<storage::answer(const storage::request&)>& ask);
-// `now`: the store's clock, looked at when the answer is there.
-void explain_job(const async_store& store, const job_id& id, const std::function<time_point()>& now,
-                 const callback<explanation>& then);
 
-}  // namespace sluice::throttling
+}  // namespace sluice::operations
