@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -16,55 +17,60 @@ constexpr std::size_t longest_name = 150;
 
 error damaged(const std::string& what) { return {errc::damaged_record, "the definition of a schedule " + what}; }
 
-// The word of a rule, or nothing.
 template <class Rule>
-bool take_rule(const json& value, const std::vector<std::string>& words, Rule& into) {
+bool take_word(const json& value, const std::vector<std::string>& words, Rule& into) {
   if (!value.is_string()) return false;
   const auto at = std::find(words.begin(), words.end(), value.get<std::string>());
   if (at != words.end()) into = static_cast<Rule>(at - words.begin());
   return at != words.end();
 }
 
-bool take_text(const json& value, std::string& into) {
+// Whether a value is one of its kind.
+bool take(const json& value, catch_up_rule& into) { return take_word(value, catch_up_rules(), into); }
+bool take(const json& value, overlap_rule& into) { return take_word(value, overlap_rules(), into); }
+bool take(const json& value, stagger_rule& into) { return take_word(value, stagger_rules(), into); }
+bool take(const json& value, std::string& into) {
   if (value.is_string()) into = value.get<std::string>();
   return value.is_string();
 }
-
-bool take_time(const json& value, duration& into) {
+bool take(const json& value, has_one_value auto& into) { return take(value, into.value); }
+bool take(const json& value, duration& into) {
   const auto read = value.is_string() ? parse_duration(value.get<std::string>()) : std::nullopt;
   if (read) into = *read;
   return read.has_value();
 }
-
-bool take_number(const json& value, std::uint32_t& into) {
+bool take(const json& value, std::uint32_t& into) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max())
     return false;
   into = value.get<std::uint32_t>();
   return true;
 }
-
-bool take_headers(const json& value, std::map<std::string, std::string>& into) {
+bool take(const json& value, std::map<std::string, std::string>& into) {
   if (!value.is_object()) return false;
   for (const auto& [name, text] : value.items())
-    if (!take_text(text, into[name])) return false;
+    if (!take(text, into[name])) return false;
   return true;
 }
 
-bool take_field(recurring& r, const std::string& key, const json& value) {
-  if (key == "name") return take_text(value, r.name);
-  if (key == "job") return take_text(value, r.job.value);
-  if (key == "args") return take_text(value, r.args);
-  if (key == "cron") return take_text(value, r.cron);
-  if (key == "every") return take_time(value, r.every);
-  if (key == "zone") return take_text(value, r.zone);
-  if (key == "queue") return take_text(value, r.queue.value);
-  if (key == "stagger") return take_rule(value, stagger_rules(), r.stagger);
-  if (key == "catch_up") return take_rule(value, catch_up_rules(), r.catch_up);
-  if (key == "catch_up_max") return take_number(value, r.catch_up_max);
-  if (key == "overlap") return take_rule(value, overlap_rules(), r.overlap);
-  if (key == "headers") return take_headers(value, r.headers);
-  return false;
-}
+// Reads the members that there are. `left`: the names that nobody asked for, or that stand before none of their kind.
+class member_reader {
+public:
+  explicit member_reader(const json& from) : from_(from) {
+    for (const auto& [name, value] : from.items())
+      left.insert(name);
+  }
+
+  template <class T>
+  member_reader& operator()(const std::string& name, T& into, const field& = {}) {
+    if (const auto at = from_.find(name); at != from_.end() && take(*at, into)) left.erase(name);
+    return *this;
+  }
+
+  std::set<std::string> left;
+
+private:
+  const json& from_;
+};
 
 }  // namespace
 
@@ -103,8 +109,9 @@ result<recurring> read_recurring(std::string_view text) {
   const auto tree = json::parse(text, nullptr, false);
   if (!tree.is_object()) return damaged("is no JSON object");
   recurring read;
-  for (const auto& [key, value] : tree.items())
-    if (!take_field(read, key, value)) return damaged(cat("has a bad '", printable(key, 60), "'"));
+  member_reader members(tree);
+  members_of(read, members);
+  if (!members.left.empty()) return damaged(cat("has a bad '", printable(*members.left.begin(), 60), "'"));
   return read;
 }
 

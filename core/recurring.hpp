@@ -30,13 +30,19 @@ job_id occurrence_id(const std::string& name, time_point at);
 // "NAME:ID", where the ID is new: of a job that is triggered by hand. So each job of a schedule has its name.
 job_id triggered_id(const std::string& name, time_point now);
 
-// A definition as it is stored and shown: all that is not as it is by default.
-void show(auto& v, const recurring& d) {
+// What is shown of a const value, and read into one that is not.
+inline given_json as_json(const std::string& text) { return {text}; }
+inline std::string& as_json(std::string& text) { return text; }
+inline std::string as_text(const duration& time) { return format_duration(time); }
+inline duration& as_text(duration& time) { return time; }
+
+// The members of a definition as it is stored and shown: all that is not as it is by default.
+void members_of(auto& d, auto& v) {
   const recurring plain;
   v("name", d.name)("job", d.job);
-  v("args", given_json{d.args}, {.is_content = true, .is_given = d.args != plain.args});
+  v("args", as_json(d.args), {.is_content = true, .is_given = d.args != plain.args});
   v("cron", d.cron, {.is_given = d.cron != plain.cron});
-  v("every", format_duration(d.every), {.is_given = d.every != plain.every});
+  v("every", as_text(d.every), {.is_given = d.every != plain.every});
   v("zone", d.zone, {.is_given = d.zone != plain.zone})("queue", d.queue, {.is_given = d.queue != plain.queue});
   v("stagger", d.stagger, {.is_given = d.stagger != plain.stagger});
   v("catch_up", d.catch_up, {.is_given = d.catch_up != plain.catch_up});
@@ -44,6 +50,7 @@ void show(auto& v, const recurring& d) {
   v("overlap", d.overlap, {.is_given = d.overlap != plain.overlap});
   v("headers", d.headers, {.is_content = true, .is_given = !d.headers.empty()});
 }
+void show(auto& v, const recurring& d) { members_of(d, v); }
 
 // The stored form: JSON. Equal definitions give equal texts, for ever.
 std::string write_recurring(const recurring& definition);
