@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/pages.hpp"
 #include "cli/words.hpp"
+#include "core/log.hpp"
 #include "core/text.hpp"
 #include "storage/job_filter.hpp"
 #include "wire/json.hpp"
@@ -50,22 +51,38 @@ constexpr change remove_jobs{
 constexpr change cancel{"cancel", "cancelled", &cancel_some, &client::cancel};
 constexpr change cancel_running{"cancel", "asked to stop", &cancel_some, &client::cancel};
 
+// Of several in a row that failed alike, once: it is the store that failed them.
+void tell_failures(const std::vector<job_id>& ids, const std::vector<result<std::string_view>>& each) {
+  for (std::size_t from = 0, to = 0; from < ids.size(); from = to) {
+    to = from + 1;
+    if (each[from]) continue;
+    const auto& why = each[from].error();
+    while (to < ids.size() && ids[to] != ids[from] && !each[to] && each[to].error().message == why.message &&
+           each[to].error().code == why.code)
+      ++to;
+    if (to == from + 1) failed(why);
+    else
+      note(log::redact(cat(to - from, " jobs, ", printable(ids[from].value), " to ", printable(ids[to - 1].value), ": ",
+                           sentence_of(why))));
+  }
+}
+
 int change_some(client& store, const command& c, const change& how) {
   std::vector<job_id> ids(c.ids.begin(), c.ids.end());
   const auto each = how.some(store, ids);
+  tell_failures(ids, each);
   if (c.json && ids.size() > 1) {  // as the API says it
     changed_page all;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (each[i]) ++all.done;
       else all.failed.emplace_back(ids[i], each[i].error());
-      if (!each[i]) failed(each[i].error());  // in full, which the API's words are not
     }
     print_line(wire::json_of(wire::told_changes{all, all.failed.size()}));
     return all.failed.empty() ? 0 : 1;
   }
   int code = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (!each[i]) code = failed(each[i].error());
+    if (!each[i]) code = 1;
     else if (!c.json) print_line(cat(printable(ids[i].value), " ", *each[i]));
     else print_line(wire::json_done("id", ids[i].value, *each[i]));
   }
@@ -151,13 +168,31 @@ int change_all(client& store, const command& c, const change& how) {
   return whole && refused == 0 ? 0 : 1;
 }
 
+// The first of what jobs are found by that was said, if any was.
+std::string_view filter_said(const command& c) {
+  for (const auto& [option, said] : {std::pair("--state", &c.state),
+                                     {"--queue", &c.queue},
+                                     {"--type", &c.type},
+                                     {"--id-begins", &c.id_begins},
+                                     {"--server", &c.server},
+                                     {"--since", &c.since},
+                                     {"--until", &c.until},
+                                     {"--match", &c.match},
+                                     {"--error", &c.error}})
+    if (!said->empty()) return option;
+  return c.headers.empty() ? "" : "--header";
+}
+
 }  // namespace
 
 int change_jobs(client& store, const command& c) {
   const auto& cancels = c.all && c.state == "processing" ? cancel_running : cancel;
   const auto& how = c.name == "requeue" ? requeue : c.name == "cancel" ? cancels : remove_jobs;
   if (c.all == !c.ids.empty())
-    return usage_error(cat(c.name, " needs ids of jobs, or --all and what must hold for them"));
+    return usage_error(cat(c.name, " needs ids of jobs, or --all and what must hold for them, and not both"));
+  if (const auto filter = filter_said(c); !c.all && !filter.empty())
+    return usage_error(
+        cat(filter, " finds jobs where no ids are given: leave it out, or say --all in place of the ids"));
   return c.all ? change_all(store, c, how) : change_some(store, c, how);
 }
 

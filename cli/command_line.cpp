@@ -251,6 +251,7 @@ void add_jobs_commands(CLI::App& app, command& c) {
   auto* jobs = app.add_subcommand("jobs", jobs_help);
   add_query_options(*jobs, c);
   add_page_options(*jobs, c);
+  jobs->add_flag("--args", c.shows_args, "With how the arguments of each begin");
 
   auto* errors = app.add_subcommand("errors", errors_help);
   add_kind_options(*errors, c);
@@ -277,12 +278,12 @@ void add_flow_options(CLI::App& enqueue, command& c) {
                   "a member of a group has failed")
       ->delimiter(',')
       ->check(one_of(texts_of(enqueue_words::on)));
-  enqueue.add_option("--need", c.need, "So many of them are enough (all)");
+  enqueue.add_option("--need", c.said.after.need, "So many of them are enough (all)");
   enqueue.add_option("--unless", c.unless, "What happens when too many end otherwise (delete)")
       ->check(one_of(texts_of(enqueue_words::unless)));
   enqueue.add_option("--if-missing", c.missing, "What happens when one is not in the store (refuse)")
       ->check(one_of(texts_of(enqueue_words::if_missing)));
-  enqueue.add_option("--group", c.group, "The group that it is a member of, made by `sluice group create`");
+  enqueue.add_option("--group", c.said.group.value, "The group that it is a member of, made by `sluice group create`");
   auto* by = enqueue.add_option("--unique-by", c.unique_by,
                                 "Its unique key: a template over the arguments, as '{customer_id}'; '*': all of them");
   enqueue.add_option("--until", c.unique_until, "Until when it has its key (end): end, start, or a time, as 10m")
@@ -553,7 +554,7 @@ std::unique_ptr<CLI::App> make_app(command& c) {
   enqueue->add_option("--at", c.at, "Ready only from this instant, as 2026-03-08T07:00Z or 2026-03-08T08:00+01:00")
       ->excludes(in);
   enqueue->add_option("--timeout", c.timeout, "How long one run may take, e.g. 30s");
-  enqueue->add_option("--retries", c.retries, "How often it is tried again when it fails (its queue says)");
+  enqueue->add_option("--retries", c.said.retry.attempts, "How often it is tried again when it fails (its queue says)");
   enqueue->add_option("--header", c.headers, "A header for its handler, as NAME=VALUE")->allow_extra_args(false);
   enqueue->add_option("--id", c.id, "The job's id (default: a new one)");
   const auto take_config = [&c](CLI::App& sub) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <sluice/job.hpp>
 #include <sluice/log.hpp>
 #include <sluice/options.hpp>
 
@@ -34,13 +35,12 @@ struct command {
   std::string exec_key;                        // a file
   std::string schedule;                        // the name of one, or a part of it
   std::string sort = "name";                   // of schedules
-  std::optional<std::uint32_t> retries;
-  std::vector<std::string> parents;  // ids
-  std::vector<std::string> on;       // how they have to end
-  std::string unless, missing;       // what happens otherwise
-  std::uint32_t need = 0;
+  new_job said;                                // what of a new job is said as it stands there
+  std::vector<std::string> parents;            // ids
+  std::vector<std::string> on;                 // how they have to end
+  std::string unless, missing;                 // what happens otherwise
   std::vector<std::string> after_groups;
-  std::string group, group_in, seal_within;  // whose member a job is; a group, and what it is in
+  std::string group, group_in, seal_within;  // a group, and what it is in
   std::optional<std::string> unique_by;
   std::string unique_until, when_taken, at_most;
   bool unique_per_queue = false;
@@ -50,6 +50,7 @@ struct command {
   log_level log_from = log_level::info;
   log_format log_as = log_format::text;
   bool json = false;
+  bool shows_args = false;
   bool bulk = false;
   bool repair = false;
   bool looks_into_store = false;

@@ -52,7 +52,7 @@ void read_word(const Table& table, const std::string& said, Value& into) {
 
 // Words about parents, without any.
 bool lacks_parents(const command& c) {
-  const bool says = !c.on.empty() || !c.unless.empty() || !c.missing.empty() || c.need > 0;
+  const bool says = !c.on.empty() || !c.unless.empty() || !c.missing.empty() || c.said.after.need > 0;
   return says && c.parents.empty() && c.after_groups.empty();
 }
 
@@ -71,7 +71,7 @@ result<std::optional<unique_rule>> unique_of(const command& c) {
 }
 
 run_after parents_of(const command& c) {
-  run_after after;
+  auto after = c.said.after;
   for (const auto& id : c.parents)
     after.parents.emplace_back(id);
   for (const auto& name : c.after_groups)
@@ -80,21 +80,19 @@ run_after parents_of(const command& c) {
   for (const auto& end : c.on)
     on |= static_cast<unsigned>(value_of(enqueue_words::on, end).value_or(parent_end::succeeded));
   if (on != 0) after.on = static_cast<parent_end>(on);
-  after.need = c.need;
   read_word(enqueue_words::unless, c.unless, after.unless);
   read_word(enqueue_words::if_missing, c.missing, after.missing);
   return after;
 }
 
 result<new_job> job_of(const command& c) {
-  new_job job;
+  auto job = c.said;
   job.queue = queue_name(c.queue == "-" ? "" : c.queue);
   job.type = job_type(c.type);
   job.id = job_id(c.id);
   const auto delay = delay_of(c);
   if (!delay) return delay.error();
   job.delay = *delay;
-  job.retry.attempts = c.retries;
   auto headers = headers_of(c);
   if (!headers) return headers.error();
   job.headers = std::move(*headers);
@@ -102,7 +100,6 @@ result<new_job> job_of(const command& c) {
     return error{errc::invalid_argument,
                  "--on, --need, --unless and --if-missing are about parents: name them by --after or --after-group"};
   job.after = parents_of(c);
-  job.group = group_name(c.group);
   auto unique = unique_of(c);
   if (!unique) return unique.error();
   job.unique = std::move(*unique);
@@ -115,9 +112,10 @@ result<new_job> job_of(const command& c) {
 
 int told(const result<enqueue_report>& stored, const command& c) {
   if (!stored) {
-    const bool is_typed = c.args != "-" && !c.args.starts_with('@');
+    const bool lost_quotes =
+        (c.args.starts_with('{') || c.args.starts_with('[')) && c.args.find('"') == std::string::npos;
     auto why = stored.error();
-    if (is_typed && why.code == errc::invalid_argument && !check_json(c.args, max_json_depth))
+    if (lost_quotes && why.code == errc::invalid_argument && !check_json(c.args, max_json_depth))
       why.message += "; a shell keeps the double quotes of JSON between single ones: '{\"name\": \"Ada\"}'";
     return failed(why);
   }

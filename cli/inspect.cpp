@@ -52,6 +52,8 @@ std::optional<std::uint64_t> count(client& store, const job_query& query) {
 int list(client& store, const command& c) {
   auto query = query_of(c);
   if (!query) return usage_error(query.error().message);
+  // One character more than is shown, so that it is told when there is more.
+  query->first_of_args = c.shows_args ? args_shown + 4 : 0;
   bool is_empty = c.after.empty();
   const auto ask = [&](std::uint32_t limit, const std::string& after) {
     query->limit = limit;
@@ -64,8 +66,10 @@ int list(client& store, const command& c) {
     is_empty = is_empty && page && page->jobs.empty();
     return page;
   };
+  const auto as_table = c.shows_args ? +[](const std::vector<job>& jobs) { return jobs_table(jobs, true); }
+                                     : +[](const std::vector<job>& jobs) { return jobs_table(jobs, false); };
   return show_pages(
-      c, giving_way(storage::reads_records(*query), ask), [](job_page & p) -> auto& { return p.jobs; }, jobs_table,
+      c, giving_way(storage::reads_records(*query), ask), [](job_page & p) -> auto& { return p.jobs; }, as_table,
       [&] { return count(store, *query); });
 }
 

@@ -82,12 +82,18 @@ std::string table::text() const {
   return out;
 }
 
-std::string jobs_table(const std::vector<job>& jobs) {
-  table t({"ID", "TYPE", "QUEUE", "STATE", "ATTEMPT", "LOSSES", "CREATED", "REASON"});
-  for (const auto& j : jobs)
-    t.add({printable(j.id.value), printable(j.type.value, 40), printable(j.queue.value, 40),
-           std::string(name_of(j.state)), std::to_string(j.attempt), std::to_string(j.losses),
-           format_time(j.created_at), printable(j.reason, 60)});
+std::string jobs_table(const std::vector<job>& jobs, bool with_args) {
+  std::vector<std::string> titles{"ID", "TYPE", "QUEUE", "STATE", "ATTEMPT", "LOSSES", "CREATED", "REASON"};
+  if (with_args) titles.insert(titles.begin() + 2, "ARGS");
+  table t(titles);
+  for (const auto& j : jobs) {
+    std::vector<std::string> row{printable(j.id.value),        printable(j.type.value, 40),
+                                 printable(j.queue.value, 40), std::string(name_of(j.state)),
+                                 std::to_string(j.attempt),    std::to_string(j.losses),
+                                 format_time(j.created_at),    printable(j.reason, 60)};
+    if (with_args) row.insert(row.begin() + 2, printable(j.args, args_shown));
+    t.add(row);
+  }
   return t.text();
 }
 

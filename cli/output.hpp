@@ -29,7 +29,9 @@ private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string jobs_table(const std::vector<job>& jobs);
+inline constexpr std::uint32_t args_shown = 60;  // bytes
+// `with_args`: with how they begin.
+std::string jobs_table(const std::vector<job>& jobs, bool with_args);
 std::string errors_table(const std::vector<wire::error_group>& errors);
 std::string locks_table(const std::vector<lock_status>& locks);
 std::string quarantine_table(const std::vector<quarantined_job>& jobs);

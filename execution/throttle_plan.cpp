@@ -1,6 +1,7 @@
 #include "execution/throttle_plan.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/text.hpp"
 
@@ -115,7 +116,7 @@ std::vector<type_throttlers> throttled_types(const throttle_plans& plans) {
         name += piece.path.empty() ? doubled_braces(lowered(piece.text)) : cat('{', piece.text, '}');
     }
     for (const auto* names : {&plan.custom, &plan.permits, &plan.windows})
-      its.insert(its.end(), names->begin(), names->end());
+      std::transform(names->begin(), names->end(), std::back_inserter(its), doubled_braces);
   }
   return all;
 }

@@ -82,8 +82,11 @@ struct changing_jobs : std::enable_shared_from_this<changing_jobs> {
   callback<changes> then;
   changes each{};
   std::size_t one_by_one_until = 0;
+  std::optional<error> away{};
 
   void next() {
+    while (away && each.size() < wanted.ids.size())
+      each.emplace_back(*away);
     if (each.size() == wanted.ids.size()) return then(std::move(each));
     const auto from = each.size();
     const auto most = from < one_by_one_until ? 1 : storage::max_changed;
@@ -103,6 +106,11 @@ struct changing_jobs : std::enable_shared_from_this<changing_jobs> {
     if (!told && told.error().code == errc::storage_damaged && to - from > 1) {
       one_by_one_until = to;
       return;
+    }
+    if (!told && is_transient(told.error().code)) {
+      away = told.error();
+      if (away->code == errc::unknown_outcome) away->code = errc::storage_unavailable;
+      away->message = cat("the store was not asked any more: ", away->message);
     }
     for (auto i = from; i < to; ++i) {
       if (!told) each.emplace_back(told.error());

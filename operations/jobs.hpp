@@ -27,8 +27,9 @@ void explain_job(const async_store& store, const job_id& id, const std::function
 
 // What came of each. An error: the store did not carry it out.
 using changes = std::vector<result<storage::change_answer>>;
-// In parts, one after the other. Where something that is damaged ends a part, each of its jobs is asked for by itself;
-// one that is so already counts as changed then, since the part may have changed it.
+// In parts, one after the other, until the store fails in a way that may pass: then no more is asked of it. Where
+// something that is damaged ends a part, each of its jobs is asked for by itself; one that is so already counts as
+// changed then, since the part may have changed it.
 void change_jobs(const async_store& store, storage::change_jobs_request wanted, const callback<changes>& then);
 
 }  // namespace sluice::operations

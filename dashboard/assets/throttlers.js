@@ -177,11 +177,22 @@ function keys_table(told) {
 // Whether it is the throttler of this resource. {path} stands for a value of args in it, {{ for a brace; a dynamic
 // window has a resource for each of its keys.
 function is_called(resource, throttler) {
-  const pieces = throttler.split(/(\{\{|\}\}|\{[^{}]*\})/);
-  const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  const pattern = pieces.map((one, i) => (i % 2 === 0 ? escaped(one) : /^[{}]{2}$/.test(one) ? `\\${one[0]}` : '.+'));
-  const key = throttler.startsWith('dynamic_window:') ? '(/.*)?' : '';
-  return new RegExp(`^${pattern.join('')}${key}$`, 's').test(resource);
+  const literals = ['']; // between which values stand
+  for (const one of throttler.split(/(\{\{|\}\}|\{[^{}]*\})/))
+    if (/^\{[^{]/.test(one)) literals.push('');
+    else literals[literals.length - 1] += one === '{{' || one === '}}' ? one[0] : one;
+  if (literals.length === 1 && throttler.startsWith('dynamic_window:') && resource.startsWith(`${literals[0]}/`))
+    return true;
+  if (literals.length === 1) return resource === literals[0];
+  let at = literals[0].length;
+  if (!resource.startsWith(literals[0])) return false;
+  const last = literals.pop();
+  for (const literal of literals.slice(1)) {
+    at = resource.indexOf(literal, at + 1); // behind a value, which is not empty
+    if (at < 0) return false;
+    at += literal.length;
+  }
+  return resource.length > at + last.length && resource.endsWith(last);
 }
 // The types that it lets in, as servers tell it that live.
 function types_of(resource, servers) {

@@ -113,6 +113,17 @@ TEST_CASE("a graph of jobs is stored from a file or from standard input, all or 
   CHECK(w.client->get(job_id("fine")).error().code == errc::not_found);
 }
 
+TEST_CASE("a list of jobs shows how their arguments begin when it is asked to") {
+  work_world w;
+  const std::string long_text(100, 'x');
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{\"to\": \"ada\"}", "--id", "short"}).exit_code == 0);
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "{\"to\": \"" + long_text + "\"}", "--id", "long"}).exit_code == 0);
+  const auto without = w.sluice({"jobs"}).out, with = w.sluice({"jobs", "--args"}).out;
+  CHECK(without.find("ada") == std::string::npos);
+  CHECK(with.find("{\"to\": \"ada\"}") != std::string::npos);
+  CHECK(with.find("{\"to\": \"" + long_text.substr(0, 52) + "... (truncated)") != std::string::npos);
+}
+
 TEST_CASE("a list that fails on its way tells what it found and where to go on") {
   work_world w;
   for (int i = 0; i < 250; ++i)
@@ -247,6 +258,8 @@ TEST_CASE("words that ask for nothing sensible are told with what they take") {
            {{"enqueue", "default", "noop", "@nowhere"}, "cannot read nowhere", 1},
            {{"requeue"}, "requeue needs ids of jobs, or --all"},
            {{"requeue", "a", "--all"}, "requeue needs ids of jobs, or --all"},
+           {{"delete", "a", "--state", "failed"}, "--state finds jobs where no ids are given"},
+           {{"cancel", "a", "b", "--header", "tenant=x"}, "--header finds jobs where no ids are given"},
            {{"delete", "--all"}, "--all needs a --state"},
            {{"delete", "--all", "--state", "enqueued"}, "add --yes"}}) {
     const auto got = w.sluice(words);
