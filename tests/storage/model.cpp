@@ -500,7 +500,9 @@ std::uint32_t model::prune_state(job_state state, const retention_rule& rule, st
     ++looked;
     if (is_parent_of_some(j->seen.id.value)) continue;
     ++removed;
-    jobs_.erase(std::string(j->seen.id.value));
+    const std::string id = j->seen.id.value;
+    std::erase_if(owed_, [&](const ending& end) { return end.first == id; });  // no child waits for it any more
+    jobs_.erase(id);
   }
   return removed;
 }
