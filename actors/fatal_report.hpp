@@ -21,16 +21,24 @@ public:
     why_ = why;
     if (call_) call_(why);
     else log::error("the server cannot go on: ", to_string(why));
+    if (besides_) besides_();
   }
   void on_report(const std::function<void(const error&)>& call) {
     const mutex_lock held(lock_);
     call_ = call;
     if (why_ && call) call(*why_);
   }
+  // Called after that one, for who waits for the server.
+  void also_report(const std::function<void()>& call) {
+    const mutex_lock held(lock_);
+    besides_ = call;
+    if (why_ && call) call();
+  }
   // From here on nobody is told.
   void end() {
     const mutex_lock held(lock_);
     call_ = nullptr;
+    besides_ = nullptr;
     if (!why_) why_ = error{errc::not_running, {}};
   }
 
@@ -38,6 +46,7 @@ private:
   mutex lock_;
   std::optional<error> why_ SLUICE_GUARDED_BY(lock_);
   std::function<void(const error&)> call_ SLUICE_GUARDED_BY(lock_);
+  std::function<void()> besides_ SLUICE_GUARDED_BY(lock_);
 };
 
 }  // namespace sluice::actors

@@ -108,10 +108,12 @@ struct root_state {
     bool more = false;
     for (const std::string& named : names) {
       if (queues.contains(named)) continue;
-      const auto* options = options_for(e->options.queues, named);
-      if (!options) continue;
-      log::info("queue ", named, " matches a pattern: it gets a pool of ", options->workers, " workers");
-      queues[named].kept_state = make_queue_state(named, *options);
+      const auto* found = options_for(e->options.queues, named);
+      if (!found) continue;
+      auto options = *found;
+      if (options.workers == 0) options.workers = default_workers(named, e->options.special_queue_workers);
+      log::info("queue ", named, " matches a pattern: it gets a pool of ", options.workers, " workers");
+      queues[named].kept_state = make_queue_state(named, options);
       more = true;
     }
     if (more) replace_missing();

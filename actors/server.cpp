@@ -1,8 +1,13 @@
 // sluice::server: a server in an actor_system of its own.
 #include <sluice/server.hpp>
 
+#include <atomic>
+
+#include <unistd.h>
+
 #include "actors/own_system.hpp"
 #include "actors/running_server.hpp"
+#include "core/per_process.hpp"
 #include "core/text.hpp"
 
 namespace sluice {
@@ -12,12 +17,18 @@ struct server::parts {
   handler_registry handlers;
   const filter_list filters;
 
+  // Who started it; 0: nobody. A child that was forked has none of its threads, and leaves it as it is.
+  std::atomic<pid_t> started_in{0};
   std::mutex mutex{};  // one start or stop at a time
   std::function<void(const error&)> on_fatal{};
   // Kept after a stop, for give_back_unfinished.
   std::unique_ptr<actors::running_server> running{};
   std::unique_ptr<actors::own_system> system{};
 
+  bool is_of_parent() const {
+    const auto by = started_in.load();
+    return by != 0 && by != ::getpid();
+  }
   result<void> start();
   stop_report stop();
 };
@@ -25,17 +36,25 @@ struct server::parts {
 server::server(server_options options, handler_registry handlers, filter_list filters)
     : parts_(new parts{std::move(options), std::move(handlers), std::move(filters)}) {}
 
-server::~server() { stop(); }
+server::~server() {
+  stop();
+  if (parts_->is_of_parent()) (void)parts_.release();
+}
 
 void server::add(const handler_registry& more) {
+  if (parts_->is_of_parent()) return;
   std::lock_guard hold(parts_->mutex);
   for (const auto& [type, entry] : more.entries())
     parts_->handlers.add(type, entry);
 }
 
 result<void> server::start() {
+  if (parts_->is_of_parent()) return of_other_process(parts_->started_in);
   std::lock_guard hold(parts_->mutex);
-  return parts_->start();
+  parts_->started_in = ::getpid();  // before it opens anything: another thread may fork meanwhile
+  auto started = parts_->start();
+  if (!parts_->system) parts_->started_in = 0;
+  return started;
 }
 
 result<void> server::parts::start() {
@@ -60,11 +79,13 @@ result<void> server::parts::start() {
 }
 
 void server::quiet() {
+  if (parts_->is_of_parent()) return;
   std::lock_guard hold(parts_->mutex);
   if (parts_->running) parts_->running->quiet();
 }
 
 stop_report server::stop() {
+  if (parts_->is_of_parent()) return {};
   std::lock_guard hold(parts_->mutex);
   return parts_->stop();
 }
@@ -72,18 +93,30 @@ stop_report server::stop() {
 stop_report server::parts::stop() {
   if (!system) return {};
   // The system's end waits for the actors, which wait for nothing.
-  return running->stop([this](actors::actor_counter&) { system.reset(); });
+  const auto report = running->stop([this](actors::actor_counter&) { system.reset(); });
+  if (report.unfinished == 0) started_in = 0;  // nothing of it is left
+  return report;
 }
 
 void server::give_back_unfinished() {
+  if (parts_->is_of_parent()) return;
   std::lock_guard hold(parts_->mutex);
   if (parts_->running) parts_->running->give_back_unfinished();
 }
 
 void server::on_fatal(const std::function<void(const error&)>& callback) {
+  if (parts_->is_of_parent()) return;
   std::lock_guard hold(parts_->mutex);
   parts_->on_fatal = callback;
   if (parts_->system) parts_->running->context()->fatal.on_report(parts_->on_fatal);
+}
+
+std::optional<duration> server::when_fatal(const std::function<void()>& call) {
+  if (parts_->is_of_parent()) return std::nullopt;
+  std::lock_guard hold(parts_->mutex);
+  if (!parts_->system) return std::nullopt;
+  parts_->running->context()->fatal.also_report(call);
+  return parts_->options.grace;
 }
 
 }  // namespace sluice

@@ -66,6 +66,7 @@ namespace {
 result<server_context_ptr> open_at_once(const server_options& options, const handler_registry& handlers,
                                         const filter_list& filters, const std::string& token) {
   if (auto fine = check(options); !fine) return fine.error();
+  if (auto has_code = require_custom_code(options, handlers); !has_code) return has_code.error();
   auto opened = storage::open_shared_store_for_server(options.storage);
   if (!opened) return opened.error();
   if ((*opened)->durability() < options.require_durability)
@@ -98,7 +99,7 @@ result<server_context_ptr> open_at_once(const server_options& options, const han
 
   if (auto stored = e->definitions.store(store_timeout); !stored) return stored.error();
   if (auto defined = e->definitions.check_throttlers(store_timeout); !defined) return defined.error();
-  for (const auto& doubt : schedules_without_server(options, *e->known_types()))
+  for (const auto& doubt : doubts_of(options, *e->known_types()))
     log::warn(doubt);
   // Last of what may fail: no other sees a server that never ran.
   const auto known =

@@ -32,11 +32,6 @@ constexpr const char* description =
 // How a type's name shows fixed words: help prints them, and completion and manual read them.
 std::string in_braces(const std::vector<std::string>& words) { return "{" + joined(words, ",") + "}"; }
 
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
-  const auto meant = nearest(word, known);
-  return meant ? cat("; did you mean '", *meant, "'?") : std::string();
-}
-
 // A command among others is one line: its own help says more.
 class short_lists : public CLI::Formatter {
 public:

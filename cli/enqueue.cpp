@@ -135,6 +135,16 @@ bool is_stored(const result<enqueue_report>& said) {
   return said && (said->what == enqueue_result::stored || said->what == enqueue_result::replaced);
 }
 
+// The next line that is not empty, by whatever editor it was written. `number` is that of the line before.
+bool next_line(std::istream& lines, std::string& line, std::uint64_t& number) {
+  while (std::getline(lines, line)) {
+    if (++number == 1) line.erase(0, line.size() - without_bom(line).size());
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty()) return true;
+  }
+  return false;
+}
+
 // Each line is the arguments of one job. With an id, each has its line's number behind it, so that the same lines
 // again are the same jobs.
 int enqueue_lines(client& store, const command& c, const new_job& like, std::istream& lines) {
@@ -155,9 +165,7 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
     numbers.clear();
   };
   std::uint64_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.empty()) continue;
+  for (std::string line; next_line(lines, line, number);) {
     numbers.push_back(number);
     some.push_back(like);
     some.back().args = std::move(line);
@@ -186,7 +194,8 @@ int enqueue(client& store, const command& c) {
   if (c.bulk && !is_source) return usage_error("--bulk reads lines: in place of JSON give - or @FILE");
   if (c.bulk) return enqueue_lines(store, c, *job, in);
   job->args = is_source ? std::string(std::istreambuf_iterator<char>(in), {}) : c.args;
-  if (is_source && job->args.ends_with('\n')) job->args.pop_back();
+  if (is_source && job->args.ends_with('\n'))
+    job->args.resize(job->args.size() - (job->args.ends_with("\r\n") ? 2 : 1));
   std::vector<new_job> one;
   one.push_back(std::move(*job));
   const auto stored = store.enqueue_reporting(std::move(one)).front();
@@ -218,9 +227,7 @@ int enqueue_all(client& store, const command& c) {
   std::vector<new_job> jobs;
   std::uint64_t number = 0;
   bool is_fine = true;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.empty()) continue;
+  for (std::string line; next_line(lines, line, number);) {
     wire::body_reader body(std::move(line));
     jobs.push_back(wire::read_new_job(body));
     for (const auto& fault : body.faults()) {

@@ -29,9 +29,8 @@ std::optional<named_throttler> read_name(const std::string& text) {
     usage_error(cat("the name of the throttler is missing: ", begins, ":NAME; `sluice throttlers` lists all"));
     return std::nullopt;
   }
-  const auto meant = nearest(begins, kinds);
   usage_error(cat("a throttler is KIND:NAME, as semaphore:provider-api, where KIND is one of ", joined(kinds, ", "),
-                  "; not '", printable(text, 100), "'", meant ? cat("; did you mean '", *meant, "'?") : std::string()));
+                  "; not '", printable(text, 100), "'", did_you_mean(begins, kinds)));
   return std::nullopt;
 }
 

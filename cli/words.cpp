@@ -120,9 +120,8 @@ void note_missing_type(client& store, const command& c) {
   types.reserve(page->jobs.size());
   for (const auto& one : page->jobs)
     types.push_back(one.type.value);
-  const auto meant = nearest(c.type, types);
   note(cat("there is no job of type ", c.type, c.queue.empty() ? std::string() : cat(" in queue ", c.queue),
-           meant ? cat("; did you mean '", *meant, "'?") : std::string()));
+           did_you_mean(c.type, types)));
 }
 
 result<job_query> query_of(const command& c) {

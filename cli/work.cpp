@@ -1,10 +1,7 @@
 // `sluice work` and `sluice check`: the composition root of a server that needs no C++ of yours.
 #include <atomic>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
-#include <thread>
 
 #include <malloc.h>
 #include <unistd.h>
@@ -14,13 +11,16 @@
 #include <sluice/exec_key.hpp>
 #include <sluice/server.hpp>
 
+#include "actors/serving.hpp"
 #include "cli/commands.hpp"
+#include "cli/exec/children.hpp"
 #include "cli/exec/exec_handler.hpp"
 #include "cli/exec/exec_rules.hpp"
 #include "cli/output.hpp"
 #include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/log.hpp"
+#include "core/queues.hpp"
 #include "core/unresolved.hpp"
 #include "operations/throttlers.hpp"
 #include "scheduler/recurrence.hpp"
@@ -32,13 +32,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Beyond the grace time and what the store needs, nothing holds us: leases recover the rest.
-constexpr auto watchdog = 5s;
-// `timeout` and some supervisors signal the process and then its group: that is one request to stop.
-constexpr auto same_request = 500ms;
-constexpr auto log_timeout = 500ms;
 constexpr auto between_start_tries = 1s;
-constexpr int done_signal = SIGUSR2;  // our own word to the waiting main thread
 
 std::optional<config::fault> fault_of_dashboard(const dashboard_options& options) {
   const auto wrong = dashboard::fault_of(options);
@@ -78,89 +72,20 @@ void cannot(const command& c, const char* what, const error& why) {
   else log::error("cannot ", what, ": ", to_string(why));
 }
 
-sigset_t waited_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int s : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, done_signal})
-    sigaddset(&set, s);
-  return set;
+// What `sluice work` is told something by. As the first process of a container it waits for others' children, too.
+signals::kept caught_signals() {
+  std::vector<int> others{SIGHUP, SIGUSR1};
+  if (exec::adopts_orphans()) others.push_back(SIGCHLD);
+  return signals::kept(others);
 }
 
-int next_signal(const sigset_t& set, const std::optional<std::chrono::steady_clock::time_point>& deadline) {
-  for (;;) {
-    timespec left{3600, 0};
-    if (deadline) {
-      const auto ns = std::max<std::int64_t>(
-          0,
-          std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - std::chrono::steady_clock::now()).count());
-      left = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
-    }
-    const int got = ::sigtimedwait(&set, nullptr, &left);
-    if (got > 0) return got;
-    if (errno == EAGAIN && deadline) return 0;
-  }
-}
-
-// The end, whatever still runs, or holds up the log.
-[[noreturn]] void leave(int code) {
-  log::flush(log_timeout);
-  ::_exit(code);
-}
-
-// Serves until it is told to stop. Answers the exit code. `stopping` is set as soon as it is told.
-// `page` answers until the server has stopped, and ends within the same time.
-int serve(server& s, const server_options& options, std::atomic<bool>& fatal, std::atomic<bool>& stopping,
-          std::optional<dashboard>& page) {
-  const auto set = waited_signals();
-  std::optional<std::chrono::steady_clock::time_point> deadline;
-  std::chrono::steady_clock::time_point asked;
-  std::thread stopper;
-  std::atomic<bool> stopped{false};
-  stop_report report;
-  for (;;) {
-    const int got = next_signal(set, deadline);
-    if (got == SIGHUP) continue;  // a terminal that closed is no reason to stop
-    if (got == SIGUSR1) {
-      if (stopper.joinable()) continue;
-      log::info("SIGUSR1: claiming nothing new");
-      s.quiet();
-      continue;
-    }
-    if (got == 0) {
-      log::error("stopping took too long; leaving, leases recover what was held");
-      leave(1);
-    }
-    if (got == done_signal) {
-      if (stopped) break;
-      if (!fatal || stopper.joinable()) continue;
-    } else if (stopper.joinable()) {
-      if (std::chrono::steady_clock::now() < asked + same_request) continue;
-      log::warn("second signal: leaving at once");
-      leave(128 + got);
-    }
-    log::info(fatal ? "stopping: the store takes nothing more" : "stopping: giving running jobs ",
-              fatal ? "" : format_duration(options.grace));
-    stopping = true;
-    asked = std::chrono::steady_clock::now();
-    deadline = asked + options.grace + watchdog;
-    stopper = std::thread([&] {
-      report = s.stop();
-      s.give_back_unfinished();
-      page.reset();
-      stopped = true;
-      ::kill(::getpid(), done_signal);
-    });
-  }
-  stopper.join();
-  log::info("stopped");
-  const int code = fatal ? 1 : 0;
-  if (report.unfinished > 0) leave(code);  // their bodies must not run on
-  return code;
+void note_children(int signal) {
+  if (signal == SIGCHLD) exec::reap_orphans();
 }
 
 // While servers of an older version work on the store it cannot be raised for us: waits until they have ended, and
 // tells for whom. Answers how the start ended; none: we were told to stop meanwhile.
-std::optional<result<void>> start_after_older(server& s, const std::string& url) {
+std::optional<result<void>> start_after_older(server& s, const std::string& url, const signals::kept& told_by) {
   std::string told;
   for (;;) {
     auto started = s.start();
@@ -172,8 +97,12 @@ std::optional<result<void>> start_after_older(server& s, const std::string& url)
       log::info("waiting: ", why);
       told = why;
     }
-    const int got = next_signal(waited_signals(), std::chrono::steady_clock::now() + between_start_tries);
-    if (got == SIGTERM || got == SIGINT) return std::nullopt;
+    const auto next_try = std::chrono::steady_clock::now() + between_start_tries;
+    for (int got = signals::woken; got != signals::none;) {
+      got = told_by.next(next_try);
+      if (got == SIGTERM || got == SIGINT) return std::nullopt;
+      note_children(got);
+    }
   }
 }
 
@@ -214,7 +143,7 @@ std::vector<std::string> types_of_hosts(const server_options& options) {
 // What a start would find out, as faults and warnings. The store is opened only when it is to be asked, and is not
 // made.
 void add_unresolved(const command& c, config::loaded& into) {
-  for (auto& doubt : schedules_without_server(into.options, types_of(into.options)))
+  for (auto& doubt : doubts_of(into.options, types_of(into.options)))
     into.warnings.push_back(std::move(doubt));
   const auto undefined = undefined_throttlers(into.options);
   if (!c.looks_into_store) {
@@ -241,8 +170,12 @@ int check(const command& c) {
   if (!got->faults.empty()) return tell_faults(c, *got), 1;
   if (c.json) return 0;
   std::printf("%s is fine: %s\n", c.config.c_str(), log::redact(got->options.storage).c_str());
-  for (const auto& [name, queue] : got->options.queues)
-    std::printf("  %s: %u worker%s\n", name.c_str(), queue.workers, queue.workers == 1 ? "" : "s");
+  for (const auto& [name, queue] : got->options.queues) {
+    const bool by_name = queue.workers == 0;
+    const auto workers = by_name ? default_workers({}, 0) : queue.workers;
+    std::printf("  %s: %u worker%s%s\n", name.c_str(), workers, workers == 1 ? "" : "s",
+                by_name ? cat(" each, ", got->options.special_queue_workers, " if named *-queue").c_str() : "");
+  }
   if (const auto types = types_of_hosts(got->options); !types.empty())
     std::printf("  types that need a server of your own: %s; `sluice work` runs only noop%s\n",
                 printable(joined(types, ", "), 300).c_str(), got->options.allow_exec ? " and exec" : "");
@@ -253,16 +186,16 @@ void warn_of_few_files(const server_options& options, std::uint64_t files) {
   constexpr std::uint64_t of_a_command = 6, others = 200;
   std::uint64_t wanted = others;
   for (const auto& [name, queue] : options.queues)
-    wanted += of_a_command * queue.workers;
+    wanted += of_a_command * std::max(1u, queue.workers);
   if (files < wanted)
     log::warn("this server may open ", files, " files, and where all of its workers run commands it needs ", wanted,
               "; raise its limit (ulimit -Hn, LimitNOFILE of systemd)");
 }
 
 int work(const command& c) {
-  const auto set = waited_signals();
-  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread, so that only we wait for them
-  ::signal(SIGCHLD, SIG_DFL);                   // ignored, as some parents leave it, children could not be waited for
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, children could not be waited for
+  const auto told_by = caught_signals();
+  told_by.block_elsewhere();  // before any thread, so that none but this one is interrupted
   const auto got = read(c);
   if (!got) return 1;
   if (!got->faults.empty()) return tell_faults(c, *got), 1;
@@ -288,14 +221,8 @@ int work(const command& c) {
   // Before any job is claimed: a dashboard that cannot be had fails the start.
   if (const auto& asked = got->options.dashboard)
     if (const auto fine = dashboard::can_start(*asked); !fine) return cannot(c, "start the dashboard", fine.error()), 1;
-  std::atomic<bool> fatal{false};
   server s(got->options, std::move(handlers));
-  s.on_fatal([&](const error& why) {
-    log::error("the server cannot go on: ", to_string(why));
-    fatal = true;
-    ::kill(::getpid(), done_signal);
-  });
-  const auto tried = start_after_older(s, got->options.storage);
+  const auto tried = start_after_older(s, got->options.storage, told_by);
   if (!tried) return log::info("stopped"), 0;
   if (const auto& started = *tried; !started) return cannot(c, "start", started.error()), 1;
   log::info("working on ", got->options.storage, " as pid ", ::getpid());
@@ -310,7 +237,9 @@ int work(const command& c) {
     }
     page.emplace(std::move(*listens));
   }
-  return serve(s, got->options, fatal, stopping, page);
+  // The page answers until the server has stopped, and ends within the same time.
+  const serving until{told_by, [&] { stopping = true; }, [&] { page.reset(); }, note_children};
+  return until.until_told(s);
 }
 
 }  // namespace sluice::cli

@@ -3,6 +3,7 @@
 #include <condition_variable>
 
 #include "core/log.hpp"
+#include "core/never_destroyed.hpp"
 #include "core/stop_caller.hpp"
 
 namespace sluice {
@@ -116,6 +117,10 @@ lock_keeper::lock_keeper(std::shared_ptr<storage::shared_store> store) : shared_
 }
 
 lock_keeper::~lock_keeper() {
+  if (!shared_->store->is_of_this_process()) {
+    never_destroyed<std::thread>(std::move(thread_));  // there is no such thread in a child that was forked
+    return;
+  }
   {
     std::lock_guard hold(shared_->wake->mutex);
     shared_->wake->stop = true;

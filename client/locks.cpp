@@ -8,6 +8,7 @@
 #include "client/asking.hpp"
 #include "client/lock_keeper.hpp"
 #include "core/locks.hpp"
+#include "core/never_destroyed.hpp"
 #include "core/text.hpp"
 #include "operations/locks.hpp"
 
@@ -54,8 +55,9 @@ struct held_lock::parts {
   ~parts() {
     if (!released) give_up();
   }
-  // Also when it was lost: the store may know of nobody else.
+  // Also when it was lost: the store may know of nobody else. In a child that was forked it is its parent's.
   void give_up() {
+    if (!of->shared_store->is_of_this_process()) return;
     lease->end();
     lock_keeper::release(*of->shared_store, *lease);
   }
@@ -67,22 +69,25 @@ held_lock& held_lock::operator=(held_lock&&) noexcept = default;
 held_lock::~held_lock() = default;
 
 const std::string& held_lock::resource() const {
-  static const std::string none;
+  static const auto& none = never_destroyed<std::string>();
   return parts_ ? parts_->lease->resource() : none;
 }
 sluice::fence held_lock::fence() const { return parts_ ? parts_->lease->fence() : sluice::fence(); }
-bool held_lock::still_held() const { return parts_ && parts_->lease->held(steady_clock::now()); }
+bool held_lock::still_held() const {
+  return parts_ && parts_->of->shared_store->is_of_this_process() && parts_->lease->held(steady_clock::now());
+}
 std::stop_token held_lock::lost() const { return parts_ ? parts_->lease->lost().get_token() : std::stop_token(); }
 
 result<void> held_lock::release() {
   if (!parts_) return error{errc::invalid_argument, "this held_lock was moved from and holds no lock"};
   const auto& lease = *parts_->lease;
-  if (!parts_->released && !lease.held(steady_clock::now())) {
+  const bool is_here = parts_->of->shared_store->is_of_this_process();  // else it is refused
+  if (is_here && !parts_->released && !lease.held(steady_clock::now())) {
     parts_->give_up();
     return error{errc::stale_fence, cat("lock ", printable(lease.resource(), 200), " was lost before")};
   }
   parts_->released = true;
-  parts_->lease->end();
+  if (is_here) parts_->lease->end();
   const auto got = parts_->of->ask({.what = act::release, .resource = lease.resource(), .fence = lease.fence()});
   if (!got) return got.error();
   const auto now = operations::holder_after(lease.resource(), *got);

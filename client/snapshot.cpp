@@ -16,9 +16,10 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr duration between_looks = 1s;   // while somebody looks
-constexpr duration between_probes = 5s;  // while only probes ask
-constexpr int part_of_store = 20;        // a read takes at most such a part of the time, as 1 of 20
+constexpr duration between_looks = 1s;     // while somebody looks
+constexpr duration probe_timeout = 700ms;  // probes themselves often wait for a second
+constexpr duration between_probes = 5s;    // while only probes ask
+constexpr int part_of_store = 20;          // a read takes at most such a part of the time, as 1 of 20
 constexpr duration longest_read_pause = 4s;
 constexpr duration after_a_change = 250ms;  // at least, from one read to the next
 constexpr duration longest_after_a_change = 500ms;
@@ -109,10 +110,16 @@ void snapshot::expire() {
 }
 
 bool snapshot::has_answered() {
-  std::lock_guard hold(mutex_);
+  std::unique_lock hold(mutex_);
   const auto now = steady_clock::now();
   probed_until_ = now + probed_for;
   asked_.notify_one();
+  const bool is_read = read_at_ && *read_at_ + answered_of_late > now;
+  if (!is_read && waiting_ < max_waiting) {
+    ++waiting_;
+    answered_.wait_for(hold, probe_timeout, [&] { return stopping_ || (read_at_ && *read_at_ >= now); });
+    --waiting_;
+  }
   return answered_at_ && *answered_at_ + answered_of_late > now;
 }
 

@@ -35,7 +35,7 @@ public:
   known glance();
   // Something was changed: the next look is not content with what was read before.
   void expire();
-  // Whether the store has answered of late. Waits for nobody.
+  // Whether the store has answered of late. Waits 0.7 s for it at most, and only when it was not read of late.
   bool has_answered();
 
 private:

@@ -80,8 +80,8 @@ std::optional<unique_rule> read_unique(reader& from) {
   reader r(*at, from.pointer("unique"), from.faults());
   if (const auto by = r.text("by")) {
     rule.by = *by;
-    const auto parsed = parse_args_template(*by);
-    if (!by->empty() && !parsed) r.fault_at("by", parsed.error().message);
+    const auto parsed = parse_unique_template(*by);
+    if (!by->empty() && *by != "*" && !parsed) r.fault_at("by", parsed.error().message);
   }
   if (const auto until = r.text("until"); until && !enqueue_words::read_until(*until, rule))
     r.fault_at("until", "must be start, end, or a period of 1ms to 3650d, as 10m");

@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstring>
-#include <map>
 
 #include <unistd.h>
 
@@ -51,9 +51,10 @@ std::vector<std::string> path_of(const json& tree, const std::string& name) {
 // A name that an override adds to those of a map, and that is like one of them, is mostly mistyped: a queue of that
 // name would have servers of its own. `file` is what stood before any override; without queues it has the default one.
 void warn_of_added(const json& file, const std::vector<std::string>& path, std::string_view said_by, loaded& into) {
-  static const std::map<std::string, std::string> things{
-      {"queues", "queue"}, {"jobs", "job type"}, {"throttlers", "throttler"}, {"recurring", "schedule"}};
-  const auto thing = path.size() < 2 ? things.end() : things.find(path[0]);
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> things{
+      {{"queues", "queue"}, {"jobs", "job type"}, {"throttlers", "throttler"}, {"recurring", "schedule"}}};
+  const auto* const thing = std::find_if(things.begin(), things.end(),
+                                         [&](const auto& one) { return path.size() >= 2 && one.first == path[0]; });
   if (thing == things.end()) return;
   std::vector<std::string> names;
   if (const auto map = file.find(path[0]); map != file.end() && map->is_object())

@@ -3,12 +3,16 @@
 #include <algorithm>
 
 #include "core/instant.hpp"
+#include "core/never_destroyed.hpp"
 #include "core/text.hpp"
 
 namespace sluice::config {
 namespace {
 
-const json nothing = json::object();
+const json& nothing() {
+  static const auto& empty = never_destroyed<json>(json::object());
+  return empty;
+}
 
 // A value as it is quoted in a fault: short, escaped, and never a whole object.
 std::string shown(const json& value) {
@@ -19,7 +23,7 @@ std::string shown(const json& value) {
 }  // namespace
 
 reader::reader(const json& value, std::string pointer, std::vector<fault>& faults)
-    : value_(value.is_object() ? value : nothing), pointer_(std::move(pointer)), faults_(faults) {
+    : value_(value.is_object() ? value : nothing()), pointer_(std::move(pointer)), faults_(faults) {
   if (!value.is_object()) faults_.push_back({pointer_, cat("must be an object, not ", shown(value))});
 }
 
@@ -109,6 +113,10 @@ std::optional<duration> reader::time(std::string_view key, ranges::range<duratio
            std::nullopt;
   if (!at->is_string()) return wrong_type(key, *at, range), std::nullopt;
   const auto read = parse_duration(at->get<std::string>());
+  if (const auto one = in_one_unit(at->get<std::string>()))
+    return fault_at(key, cat("needs one number with one unit, for units cannot be joined: write \"", *one, "\" for ",
+                             shown(*at), "; it must be ", range)),
+           std::nullopt;
   if (!read) return fault_at(key, cat("must be ", range, " (units: us ms s m h d), not ", shown(*at))), std::nullopt;
   if (!allowed.contains(*read)) return fault_at(key, cat("must be ", range, ", not ", shown(*at))), std::nullopt;
   return read;
@@ -123,9 +131,7 @@ std::optional<std::size_t> reader::choice(std::string_view key, const std::vecto
   if (!at->is_string()) return wrong_type(key, *at, "one of " + list), std::nullopt;
   const auto found = std::find(words.begin(), words.end(), at->get<std::string>());
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  const auto meant = nearest(at->get<std::string>(), words);
-  return fault_at(key, cat("must be one of ", list, ", not ", shown(*at),
-                           meant ? cat("; did you mean '", *meant, "'?") : std::string())),
+  return fault_at(key, cat("must be one of ", list, ", not ", shown(*at), did_you_mean(at->get<std::string>(), words))),
          std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 #include "config/throttlers.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "core/text.hpp"
@@ -24,12 +25,9 @@ struct definition {
   bool has_kind = false;
 };
 
-definition read_definition(const std::string& name, const json& value, const std::string& pointer,
-                           std::vector<fault>& faults) {
-  if (!valid_throttler_name(name))
-    faults.push_back({pointer, name.empty()
-                                   ? "must not be an empty name"
-                                   : "must be a name of 1 to 100 characters, none of them a control character"});
+// Value by value; what they make together is looked at in `read_definition`.
+definition read_values(const std::string& name, const json& value, const std::string& pointer,
+                       std::vector<fault>& faults) {
   definition made;
   auto& t = made.content;
   t.name = name;
@@ -43,7 +41,7 @@ definition read_definition(const std::string& name, const json& value, const std
   keep(t.compatible, r.flag("compatible"));
   if (const auto key = r.text("key")) {
     t.key = *key;
-    if (const auto parsed = parse_args_template(*key); !parsed) r.fault_at("key", parsed.error().message);
+    if (const auto parsed = parse_key_template(*key); !parsed) r.fault_at("key", parsed.error().message);
   }
   keep(t.capacity, r.number("capacity", ranges::throttle_limit));
   keep(t.min_limit, r.number("min_limit", ranges::throttle_limit));
@@ -52,6 +50,34 @@ definition read_definition(const std::string& name, const json& value, const std
   if (kind && value.is_object())
     for (const auto& field : throttler_fields())
       if (value.contains(field.name) && !uses(*kind, field.name)) r.fault_at(field.name, not_of(*kind));
+  return made;
+}
+
+// Whether something else stands there than what a definition has: it may be a field that is missing, misspelt.
+bool has_unknown(const json& value) {
+  const auto& fields = throttler_fields();
+  const auto is_known = [&](const std::string& key) {
+    return key == "kind" || key == "mode" ||
+           std::any_of(fields.begin(), fields.end(), [&](const auto& field) { return field.name == key; });
+  };
+  const auto items = value.items();
+  return std::any_of(items.begin(), items.end(), [&](const auto& item) { return !is_known(item.key()); });
+}
+
+definition read_definition(const std::string& name, const json& value, const std::string& pointer,
+                           std::vector<fault>& faults) {
+  if (!valid_throttler_name(name))
+    faults.push_back({pointer, name.empty()
+                                   ? "must not be an empty name"
+                                   : "must be a name of 1 to 100 characters, none of them a control character"});
+  auto made = read_values(name, value, pointer, faults);
+  if (!made.has_kind || has_unknown(value)) return made;
+  const auto is_told = [&](const std::string& field) {
+    const auto at = field == "name" ? pointer : cat(pointer, "/", field);
+    return std::any_of(faults.begin(), faults.end(), [&](const auto& f) { return f.pointer == at; });
+  };
+  for (const auto& one : faults_of(made.content))
+    if (!is_told(one.field)) faults.push_back({pointer, told_of(made.content, one)});
   return made;
 }
 
@@ -91,10 +117,7 @@ void read_throttlers(reader& from, server_options& options) {
   for (const auto& [name, value] : at->items()) {
     const auto pointer = from.pointer("throttlers") + "/" + pointer_part(name);
     auto& faults = from.faults();
-    const auto before = faults.size();
     auto made = read_definition(name, value, pointer, faults);
-    if (faults.size() == before)
-      if (const auto sound = check(made.content); !sound) faults.push_back({pointer, sound.error().message});
     if (made.has_kind) {
       const auto [first, is_new] = known.emplace(resource_of(made.content.kind, name), name);
       if (!is_new)
@@ -116,8 +139,6 @@ loaded_throttler read_alone(throttler_kind kind, const std::string& name, json v
   if (value.contains("kind")) got.faults.push_back({"/kind", "is said before the name already; remove it"});
   value["kind"] = std::string(name_of(kind));
   got.definition = read_definition(name, value, "", got.faults).content;
-  if (got.faults.empty())
-    if (const auto sound = check(got.definition); !sound) got.faults.push_back({"", sound.error().message});
   return got;
 }
 

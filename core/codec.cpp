@@ -145,6 +145,21 @@ retry_policy read_retry(reader& in) {
 
 }  // namespace
 
+std::vector<std::string> job_content::what_differs(const job_content& other,
+                                                   const std::vector<std::string>& left_out) const {
+  const auto that_count = [&](auto all) {
+    for (const auto& name : left_out)
+      all.erase(name);
+    return all;
+  };
+  std::vector<std::string> parts;
+  if (type != other.type) parts.emplace_back("type");
+  if (queue != other.queue) parts.emplace_back("queue");
+  if (args != other.args) parts.emplace_back("args");
+  if (that_count(headers) != that_count(other.headers)) parts.emplace_back("headers");
+  return parts;
+}
+
 std::string encode(const job_id& id, const job_content& content) {
   const bool more = !content.headers.empty() || content.retry != retry_policy{} || content.timeout;
   const auto ms = milliseconds_of(id);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sluice/job.hpp>
 
@@ -19,10 +20,10 @@ struct job_content {
   std::optional<duration> timeout;
   time_point created_at;
 
-  // What makes two enqueues of one id the same job.
-  bool same_job(const job_content& other) const {
-    return type == other.type && queue == other.queue && args == other.args && headers == other.headers;
-  }
+  // What makes two enqueues of one id the same job: the parts of it that differ, by name. The headers that are named
+  // in `left_out` do not count.
+  std::vector<std::string> what_differs(const job_content& other, const std::vector<std::string>& left_out = {}) const;
+  bool same_job(const job_content& other) const { return what_differs(other).empty(); }
 };
 
 // Of what has happened to a job its last runs, and so many bytes of them: the errors of older ones are cut.

@@ -60,6 +60,9 @@ std::string_view describe(errc code) noexcept { return row_of(code).sentence; }
 std::string_view name_of(errc code) noexcept { return row_of(code).name; }
 bool is_transient(errc code) noexcept { return row_of(code).is_transient; }
 
+bad_result::bad_result(sluice::error e) : std::logic_error(to_string(e)), error_(std::move(e)) {}
+void throw_bad_result(const error& e) { throw bad_result(e); }
+
 std::string to_string(const error& e) {
   std::string text(name_of(e.code));
   text += ": ";

@@ -122,6 +122,7 @@ result<exec_key> exec_key::read(const std::string& file) {
     if ((got = ::read(opened.get(), text.data() + size, text.size() - size)) < 0) return unreadable();
   if (size == text.size()) return cannot_be(file, cat("has ", longest_file, " bytes or more: it holds a key a line"));
   text.resize(size);
+  text.erase(0, text.size() - without_bom(text).size());
 
   exec_key made;
   std::size_t number = 0;

@@ -102,6 +102,11 @@ bool is_number(std::string_view text) {
 
 std::string shown(std::string_view text) { return cat("'", printable(text, 200), "'"); }
 
+// Of a time that joins units.
+std::string as_one(std::string_view text, std::string_view in_one) {
+  return cat("needs one number with one unit, for units cannot be joined: write ", in_one, " for ", shown(text));
+}
+
 std::string units_for(std::string_view number) {
   return cat("needs a unit: ", number, "s, ", number, "m, ", number, "h or ", number, "d");
 }
@@ -134,12 +139,14 @@ std::string no_instant(std::string_view text) {
 std::string no_time(std::string_view text, ranges::range<duration> allowed) {
   const auto range = cat("a time of ", with_days(allowed.least), " to ", with_days(allowed.most));
   if (is_number(text) && text.size() < 20) return cat(units_for(text), "; it is ", range);
+  if (const auto one = in_one_unit(text)) return cat(as_one(text, *one), "; it is ", range);
   return cat("must be ", range, ", as 30s (units: us ms s m h d), not ", shown(text));
 }
 
 std::string no_since(std::string_view text) {
   if (is_number(text) && text.size() < 20) return units_for(text);
   if (is_day(text) || is_local(text)) return no_instant(text);
+  if (const auto one = in_one_unit(text)) return as_one(text, *one);
   return cat("must be a time, as 2h, or an instant, as 2026-03-08T07:00Z, not ", shown(text));
 }
 

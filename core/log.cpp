@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/per_process.hpp"
 #include "core/thread_name.hpp"
 
 #include <spdlog/pattern_formatter.h>
@@ -214,9 +215,10 @@ private:
 };
 
 writer& the_writer() {
-  // Leaked on purpose: threads may log until the process is gone, and its own may never end.
-  static auto* const instance = new writer;
-  return *instance;
+  // Never destroyed: threads may log until the process is gone, and its own may never end. A child that was forked has
+  // no such thread, and somebody may have held the lock at the fork.
+  static constinit per_process<writer> one;
+  return one.here();
 }
 
 // The thread that is started meanwhile has all signals blocked: no handler of the program's runs on it.
@@ -238,10 +240,7 @@ void writer::start() {
   const signals_blocked here;
   std::thread([this] { run(); }).detach();
   runs_ = true;
-  static const pid_t process = ::getpid();
-  std::atexit([] {
-    if (::getpid() == process) log::flush(exit_timeout);  // a child that was forked has no such thread
-  });
+  std::atexit([] { log::flush(exit_timeout); });
 }
 
 void writer::run() {

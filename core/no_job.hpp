@@ -16,7 +16,7 @@ namespace sluice {
 // Behind "there is no X": which one was meant, or which there are.
 inline std::string instead_of(std::string_view name, const std::vector<std::string>& known) {
   constexpr std::size_t told = 5;
-  if (const auto meant = nearest(name, known)) return cat("; did you mean '", printable(*meant, 200), "'?");
+  if (auto meant = did_you_mean(name, known); !meant.empty()) return meant;
   if (known.empty()) return "; there is none yet";
   std::string all = known.size() == 1 ? "; there is " : "; there are ";
   for (std::size_t i = 0; i < known.size() && i < told; ++i)

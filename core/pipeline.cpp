@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 
+#include <sluice/exec_key.hpp>
 #include <sluice/handler.hpp>
 
 #include "core/codec.hpp"
@@ -90,22 +91,28 @@ result<void> check_times(const new_job& job) {
 result<std::string> key_of(const new_job& job) {
   if (!job.unique) return std::string();
   const auto& rule = *job.unique;
-  if (rule.until == unique_until::period && !ranges::unique_period.contains(rule.period))
-    return invalid("unique: the period must be 1 ms to 10 years");
-  if (rule.at_most < duration(0)) return invalid("unique: at_most must not be negative");
-  if (rule.at_most > duration(0) && rule.then != when_taken::extend)
-    return invalid("unique: at_most is of extend: say then = extend, or leave it out");
-  if (rule.then == when_taken::coalesce &&
-      (rule.until != unique_until::end || !job.after.parents.empty() || !job.after.groups.empty()))
-    return invalid("unique: coalesce needs a key that is held until the end, and a job that runs after no others");
+  if (auto fine = check(rule, "unique"); !fine) return fine.error();
+  if (rule.then == when_taken::coalesce && (!job.after.parents.empty() || !job.after.groups.empty()))
+    return invalid("unique: coalesce needs a job that runs after no others");
   auto key = job.type.value + "/";
   if (rule.per_queue) key += job.queue.value + "/";
   if (rule.by.empty() || rule.by == "*") return key + hashed(job.args);
-  const auto parsed = parse_args_template(rule.by);
-  if (!parsed) return invalid(cat("unique.by ", parsed.error().message));
-  const auto filled = parsed->fill_exactly(job.args);
+  const auto filled = parse_unique_template(rule.by)->fill_exactly(job.args);
   if (!filled) return invalid(cat("unique.by '", printable(rule.by, 60), "': ", filled.error().message));
   return key + (filled->size() <= longest_key ? *filled : hashed(*filled));
+}
+
+using header_map = std::map<std::string, std::string>;
+
+// Those that filters added, or gave another value. A signature is left out: it says by which key a job may run.
+std::vector<std::string> headers_of_filters(const header_map& said, const header_map& passed) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : passed) {
+    const auto before = said.find(name);
+    const bool is_as_said = before != said.end() && before->second == value;
+    if (!is_as_said && name != signature_header) names.push_back(name);
+  }
+  return names;
 }
 
 template <class T>
@@ -140,6 +147,7 @@ filter_list in_order(filter_list filters) {
 
 result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) const {
   if (job.id.empty()) job.id = make_job_id(now);
+  const auto said = filters_.empty() ? header_map() : job.headers;
   for (const auto& entry : filters_) {
     if (!entry.only_for.empty() && entry.only_for != job.type) continue;
     try {
@@ -175,6 +183,7 @@ result<prepared_job> enqueue_pipeline::prepare(new_job job, time_point now) cons
                     job.unique.value_or(unique_rule{}),
                     job.start_within,
                     job.finish_within};
+  if (!filters_.empty()) ready.headers_of_filters = headers_of_filters(said, job.headers);
   if (!flow.is_empty()) ready.flow = std::make_shared<const flow_options>(std::move(flow));
   ready.record = encode(job.id, job_content{std::move(job.type), std::move(job.queue), std::move(job.args),
                                             std::move(job.headers), job.retry, job.timeout, now});

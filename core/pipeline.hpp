@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <sluice/error.hpp>
 #include <sluice/filter.hpp>
@@ -48,6 +49,8 @@ struct prepared_job {
   duration delay{0};
   std::string record;                          // encoded content
   std::shared_ptr<const flow_options> flow{};  // null: the store keeps nothing but the record
+  // Headers that a filter added or changed. Each call may get others, and is about the same job all the same.
+  std::vector<std::string> headers_of_filters{};
 
   bool is_plain() const { return !flow; }
   std::size_t parents() const { return flow ? flow->after.parents.size() + flow->after.groups.size() : 0; }

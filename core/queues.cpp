@@ -1,8 +1,8 @@
 #include "core/queues.hpp"
 
 #include <algorithm>
-#include <thread>
 
+#include "core/processors.hpp"
 #include "core/text.hpp"
 
 namespace sluice {
@@ -21,7 +21,8 @@ const queue_options* options_for(const std::map<std::string, queue_options>& que
 }
 
 std::uint32_t default_workers(const std::string& queue, std::uint32_t special_queue_workers) {
-  return queue.ends_with("-queue") ? special_queue_workers : std::clamp(std::thread::hardware_concurrency(), 1u, 1000u);
+  if (queue.ends_with('*')) return 0;
+  return queue.ends_with("-queue") ? special_queue_workers : std::min(usable_processors(), 1000u);
 }
 
 queue_name queue_of_type(const std::map<std::string, type_options>& types, const job_type& type) {

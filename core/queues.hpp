@@ -9,7 +9,8 @@ namespace sluice {
 // characters (of equals, the first by name); null when this server does not serve it.
 const queue_options* options_for(const std::map<std::string, queue_options>& queues, const std::string& queue);
 
-// What stands for `workers: 0`: special_queue_workers for a queue named *-queue, else the processors.
+// What stands for `workers: 0`: special_queue_workers for a queue named *-queue, else the processors that this process
+// may use. Still 0 for a pattern that ends in *: the name of a queue that matches it tells.
 std::uint32_t default_workers(const std::string& queue, std::uint32_t special_queue_workers);
 
 // Where jobs of a type go that name no queue; empty: these settings say nothing of it.

@@ -57,6 +57,7 @@ result<void> check_type(const std::string& type, const type_options& t) {
   for (std::size_t i = 0; are_few && i < t.throttle.size(); ++i)
     if (const auto known = list.add(t.throttle[i]); !known)
       checks.emplace_back(invalid(cat(where, "throttle[", i, "] ", known.error().message)));
+  if (t.unique) checks.push_back(check(*t.unique, where + "unique"));
   if (t.without_overlap)
     if (const auto sound = overlap_template(type, *t.without_overlap); !sound)
       checks.emplace_back(invalid(cat(where, "without_overlap ", sound.error().message)));
@@ -93,6 +94,19 @@ result<void> check(const retry_policy& retry, const std::string& where) {
   return all_of({within(ranges::attempts, retry.attempts.value_or(0), where + ".attempts"),
                  within(ranges::retry_delay, retry.delay.value_or(0s), where + ".delay"),
                  within(ranges::retry_delay, retry.max_delay.value_or(0s), where + ".max_delay")});
+}
+
+result<void> check(const unique_rule& rule, const std::string& where) {
+  if (rule.until == unique_until::period && !ranges::unique_period.contains(rule.period))
+    return invalid(where + ": the period must be 1 ms to 10 years");
+  if (rule.at_most < duration(0)) return invalid(where + ": at_most must not be negative");
+  if (rule.at_most > duration(0) && rule.then != when_taken::extend)
+    return invalid(where + ": at_most is of extend: say then = extend, or leave it out");
+  if (rule.then == when_taken::coalesce && rule.until != unique_until::end)
+    return invalid(where + ": coalesce needs a key that is held until the end");
+  if (rule.by.empty() || rule.by == "*") return {};
+  const auto parsed = parse_unique_template(rule.by);
+  return parsed ? result<void>() : invalid(cat(where, ".by ", parsed.error().message));
 }
 
 result<void> check_timeout(const std::optional<duration>& timeout, const std::string& where) {

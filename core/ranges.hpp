@@ -1,7 +1,9 @@
 // What may be said of jobs and servers: one table for files, for options made in code, and for new jobs.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <sluice/error.hpp>
 #include <sluice/job.hpp>
@@ -58,10 +60,19 @@ result<void> check_name(std::string_view what, std::string_view name);
 
 // invalid_argument names what is out of its range, as `where` calls it.
 result<void> check(const retry_policy& retry, const std::string& where);
+result<void> check(const unique_rule& rule, const std::string& where);
 result<void> check_timeout(const std::optional<duration>& timeout, const std::string& where);
 result<void> check(const new_group& group);
 // Names the first field that is out of its range, missing, or not of this kind, and what to do.
 result<void> check(const throttler& definition);
+
+// All that is wrong of a definition: which field it is of, and words that begin with its name.
+struct throttler_fault {
+  std::string field, problem;
+};
+std::vector<throttler_fault> faults_of(const throttler& definition);
+// In the words of `check`: "semaphore 'x': limit must be given: ...".
+std::string told_of(const throttler& definition, const throttler_fault& fault);
 result<void> check(const server_options& options);
 
 }  // namespace sluice

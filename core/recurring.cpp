@@ -1,11 +1,13 @@
 #include "core/recurring.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
+#include "core/never_destroyed.hpp"
 #include "core/text.hpp"
 
 namespace sluice {
@@ -72,18 +74,20 @@ private:
   const json& from_;
 };
 
+using word_list = std::initializer_list<std::string>;
+
 }  // namespace
 
 const std::vector<std::string>& catch_up_rules() {
-  static const std::vector<std::string> words{"last", "none", "all"};
+  static const auto& words = never_destroyed<std::vector<std::string>>(word_list{"last", "none", "all"});
   return words;
 }
 const std::vector<std::string>& overlap_rules() {
-  static const std::vector<std::string> words{"allow", "skip", "queue_one"};
+  static const auto& words = never_destroyed<std::vector<std::string>>(word_list{"allow", "skip", "queue_one"});
   return words;
 }
 const std::vector<std::string>& stagger_rules() {
-  static const std::vector<std::string> words{"true", "even", "false"};
+  static const auto& words = never_destroyed<std::vector<std::string>>(word_list{"true", "even", "false"});
   return words;
 }
 

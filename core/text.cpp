@@ -117,6 +117,22 @@ std::optional<duration> parse_duration(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::string> in_one_unit(std::string_view text) {
+  constexpr auto digits = "0123456789.";
+  duration sum{0};
+  std::size_t parts = 0;
+  for (std::size_t at = 0; at < text.size(); ++parts) {
+    const auto behind_number = std::min(text.find_first_not_of(digits, at), text.size());
+    const auto end = std::min(text.find_first_of("0123456789 ", behind_number), text.size());
+    const auto part = parse_duration(text.substr(at, end - at));
+    if (!part) return std::nullopt;
+    sum += *part;
+    at = std::min(text.find_first_not_of(' ', end), text.size());
+  }
+  if (parts < 2 || static_cast<double>(sum.count()) > longest_duration_us) return std::nullopt;
+  return format_duration(sum);
+}
+
 std::string format_duration(duration d) {
   const auto us = d.count();
   if (us == 0) return "0s";
@@ -152,19 +168,46 @@ bool is_misleading(std::string_view text, std::size_t at, std::size_t length) {
          (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
 }
 
+constexpr std::size_t bytes_of_an_escape = 4;
+
+void append_escape(std::string& to, unsigned char byte) {
+  static constexpr std::string_view hex = "0123456789abcdef";
+  to += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
+}
+
+std::string cut_off(std::string text) { return std::move(text) + "... (truncated)"; }
+
+// `append_bad` adds `size_of_bad` bytes for each byte that is no UTF-8.
+template <class Append>
+std::string valid_utf8(std::string_view text, std::size_t most, std::size_t size_of_bad, Append append_bad) {
+  std::string out;
+  out.reserve(std::min(text.size(), most));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text, at);
+    if (out.size() + (length == 0 ? size_of_bad : length) > most) return cut_off(std::move(out));
+    if (length == 0) {
+      append_bad(out, static_cast<unsigned char>(text[at]));
+      ++at;
+    } else {
+      out.append(text, at, length);
+      at += length;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t most) {
-  static constexpr std::string_view hex = "0123456789abcdef";
   std::string out;
   out.reserve(std::min(text.size(), most) + 16);
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
     const std::size_t length = utf8_length(text, at);
     const bool escaped = length == 0 || byte < 0x20 || is_misleading(text, at, length);
-    if (out.size() + (escaped ? 4 : length) > most) return out + "... (truncated)";
+    if (out.size() + (escaped ? bytes_of_an_escape : length) > most) return cut_off(std::move(out));
     if (escaped) {
-      out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
+      append_escape(out, byte);
       ++at;
     } else {
       out.append(text, at, length);
@@ -175,20 +218,16 @@ std::string printable(std::string_view text, std::size_t most) {
 }
 
 std::string bounded_utf8(std::string_view text, std::size_t most) {
-  std::string out;
-  out.reserve(std::min(text.size(), most));
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = utf8_length(text, at);
-    if (out.size() + std::max<std::size_t>(length, 1) > most) return out + "... (truncated)";
-    if (length == 0) {
-      out += '?';
-      ++at;
-    } else {
-      out.append(text, at, length);
-      at += length;
-    }
-  }
-  return out;
+  return valid_utf8(text, most, 1, [](std::string& out, unsigned char) { out += '?'; });
+}
+
+std::string escaped_utf8(std::string_view text, std::size_t most) {
+  return valid_utf8(text, most, bytes_of_an_escape, append_escape);
+}
+
+std::string_view without_bom(std::string_view text) {
+  constexpr std::string_view bom = "\xEF\xBB\xBF";
+  return text.starts_with(bom) ? text.substr(bom.size()) : text;
 }
 
 std::string_view first_bytes(std::string_view text, std::size_t most) {
@@ -223,6 +262,11 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
     }
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const auto meant = nearest(word, candidates);
+  return meant ? cat("; did you mean '", printable(*meant, 200), "'?") : std::string();
 }
 
 std::string lowered(std::string_view text) {

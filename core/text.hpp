@@ -40,6 +40,8 @@ inline error invalid(std::string why) { return {errc::invalid_argument, std::mov
 
 // "250ms", "30s", "5m", "24h", "30d", also "1.5s". A bare number is no duration.
 std::optional<duration> parse_duration(std::string_view text);
+// "1h30m" and "1h 30m" are none either: the same time as one number with one unit, "90m", for whoever is told so.
+std::optional<std::string> in_one_unit(std::string_view text);
 // The shortest exact form: "1500ms", "30s", "24h".
 std::string format_duration(duration d);
 
@@ -58,6 +60,10 @@ std::string printable(std::string_view text, std::size_t most = 16 * 1024);
 
 // Valid UTF-8 made of `text`: bad bytes are replaced by '?', too much is cut off with a mark.
 std::string bounded_utf8(std::string_view text, std::size_t most);
+// The same with each bad byte as \xNN, so that none is lost. Control characters stay.
+std::string escaped_utf8(std::string_view text, std::size_t most);
+// `text` without a byte order mark at its head, which editors of Windows write.
+std::string_view without_bom(std::string_view text);
 
 // The first bytes of `text`, at most so many, and no part of a character at their end.
 std::string_view first_bytes(std::string_view text, std::size_t most);
@@ -69,6 +75,8 @@ std::string listed(const std::vector<std::string>& names);
 
 // The candidate with the smallest edit distance, when that is near enough to be a slip.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+// "; did you mean 'NEAREST'?", or nothing.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
 // ASCII letters in lower case.
 std::string lowered(std::string_view text);

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/args_values.hpp"
+#include "core/never_destroyed.hpp"
 #include "core/text.hpp"
 
 namespace sluice {
@@ -135,9 +136,8 @@ result<parsed_ref> parse_ref(std::string_view text) {
                        in_quotes(text)));
   const auto kind = parse_throttler_kind(text.substr(0, colon));
   if (!kind) {
-    const auto meant = nearest(text.substr(0, colon), throttler_kinds());
     return invalid(cat("must begin with one of ", kinds, ", not ", in_quotes(text.substr(0, colon)),
-                       meant ? cat("; did you mean '", *meant, "'?") : std::string()));
+                       did_you_mean(text.substr(0, colon), throttler_kinds())));
   }
   const auto name = text.substr(colon + 1);
   auto parsed = parse_args_template(name);
@@ -166,7 +166,7 @@ std::optional<throttler_kind> parse_throttler_kind(std::string_view name) noexce
 }
 
 const std::vector<std::string>& throttler_kinds() {
-  static const std::vector<std::string> all(kind_names.begin(), kind_names.end());
+  static const auto& all = never_destroyed<std::vector<std::string>>(kind_names.begin(), kind_names.end());
   return all;
 }
 
@@ -187,7 +187,7 @@ std::optional<throttle_action> parse_throttle_action(std::string_view name) noex
 }
 
 const std::vector<std::string>& throttle_actions() {
-  static const std::vector<std::string> all(action_names.begin(), action_names.end());
+  static const auto& all = never_destroyed<std::vector<std::string>>(action_names.begin(), action_names.end());
   return all;
 }
 
@@ -322,10 +322,40 @@ result<args_template> parse_args_template(std::string_view text) {
   return made;
 }
 
+namespace {
+
+// Of a key without a placeholder, with the braces where they were forgotten. The text can be printed.
+std::string alike_for_all(std::string_view text) {
+  const auto at = text.find_last_of(":/") + 1;
+  const auto last = text.substr(at);
+  const bool is_name = last.find_first_of("{} ") == std::string_view::npos && !parse_args_path(last).empty();
+  const auto braces = is_name ? cat("did you mean '", text.substr(0, at), "{", last, "}'?")
+                              : std::string("write the name of one in braces, as '{customer_id}'.");
+  return cat("'", text, "' names none of the args, so it would be alike for all jobs; ", braces);
+}
+
+}  // namespace
+
+result<args_template> parse_key_template(std::string_view text) {
+  auto parsed = parse_args_template(text);
+  if (!parsed || parsed->has_placeholders()) return parsed;
+  return invalid(alike_for_all(text));
+}
+
+result<args_template> parse_unique_template(std::string_view text) {
+  constexpr std::string_view constant = "constant:";
+  const bool is_constant = text.starts_with(constant);
+  auto parsed = parse_args_template(is_constant ? text.substr(constant.size()) : text);
+  if (!parsed || parsed->has_placeholders() != is_constant) return parsed;
+  return is_constant
+             ? invalid(cat("'", text, "' has placeholders, and is not constant: leave '", constant, "' out"))
+             : invalid(cat(alike_for_all(text), " One that is to be alike for all is written '", constant, text, "'"));
+}
+
 result<args_template> overlap_template(std::string_view type, const std::string& without_overlap) {
   if (without_overlap.empty()) return parse_args_template(cat("overlap:", type));
   // By itself first: an error counts its bytes.
-  if (auto alone = parse_args_template(without_overlap); !alone) return alone;
+  if (auto alone = parse_key_template(without_overlap); !alone) return alone;
   return parse_args_template(cat("overlap:", type, '/', without_overlap));
 }
 

@@ -120,6 +120,12 @@ private:
 // bytes.
 result<args_template> parse_args_template(std::string_view text);
 
+// The same of a key, which tells jobs apart: it must have a placeholder. invalid_argument offers the braces.
+result<args_template> parse_key_template(std::string_view text);
+
+// The same of a unique key. One that is alike for all jobs of a type says so: "constant:nightly" is the key "nightly".
+result<args_template> parse_unique_template(std::string_view text);
+
 // The name of the mutex that `type_options::without_overlap` of a type means. No type's name holds a brace or a slash.
 result<args_template> overlap_template(std::string_view type, const std::string& without_overlap);
 

@@ -10,9 +10,8 @@
 namespace sluice {
 namespace {
 
-std::string meant_by(const job_type& type, const std::set<std::string, std::less<>>& types) {
-  const auto meant = nearest(type.value, std::vector<std::string>(types.begin(), types.end()));
-  return meant ? cat("; did you mean '", *meant, "'?") : std::string();
+std::string meant_by(std::string_view type, const std::set<std::string, std::less<>>& types) {
+  return did_you_mean(type, {types.begin(), types.end()});
 }
 
 }  // namespace
@@ -57,20 +56,73 @@ std::string how_to_define(const std::vector<undefined_throttler>& all) {
              all.empty() ? std::string() : printable(all.front().resource, 200), " …`");
 }
 
-std::vector<std::string> schedules_without_server(const server_options& options,
-                                                  const std::set<std::string, std::less<>>& types) {
-  std::vector<std::string> all;
+result<void> require_custom_code(const server_options& options, const handler_registry& handlers) {
+  std::string wrong;
+  for (const auto& [type, its] : options.jobs)
+    for (const auto& text : its.throttle) {
+      const auto ref = parse_throttle_ref(text);
+      if (!ref || ref->kind != throttler_kind::custom || !handlers.entries().contains(type)) continue;
+      const auto has_it = [&](const auto& given) {
+        return std::any_of(given.begin(), given.end(), [&](const auto& one) {
+          return resource_of(throttler_kind::custom, one.first) == resource_of(throttler_kind::custom, ref->name);
+        });
+      };
+      if (has_it(handlers.limiters()) || has_it(handlers.throttlers())) continue;
+      const auto name = printable(ref->name, 100);
+      wrong += cat(wrong.empty() ? "" : "\n", "jobs.", type, ".throttle names custom:", name,
+                   ", and this server was given no code for it: add it with handlers.limit(\"", name,
+                   "\", …), or with throttle_by_actor");
+    }
+  return wrong.empty() ? result<void>() : invalid(std::move(wrong));
+}
+
+namespace {
+
+void doubt_schedules(const server_options& options, const std::set<std::string, std::less<>>& types,
+                     std::vector<std::string>& doubts) {
   for (const auto& one : options.recurring) {
     auto queue = one.queue.empty() ? queue_of_type(options.jobs, one.job) : one.queue;
     if (queue.empty()) queue = queue_name(std::string(default_queue));
     if (!options_for(options.queues, queue.value))
-      all.push_back(cat("schedule ", printable(one.name, 200), " enqueues into queue ", printable(queue.value, 200),
-                        ", which this server does not serve: its jobs wait until another does"));
+      doubts.push_back(cat("schedule ", printable(one.name, 200), " enqueues into queue ", printable(queue.value, 200),
+                           ", which this server does not serve: its jobs wait until another does"));
     if (!types.contains(one.job.value))
-      all.push_back(cat("schedule ", printable(one.name, 200), " makes jobs of type ", printable(one.job.value, 200),
-                        ", which this server does not know: they wait until another does", meant_by(one.job, types)));
+      doubts.push_back(cat("schedule ", printable(one.name, 200), " makes jobs of type ", printable(one.job.value, 200),
+                           ", which this server does not know: they wait until another does",
+                           meant_by(one.job.value, types)));
   }
-  return all;
+}
+
+// A configuration may be for several servers, so types that resemble none are told together.
+void doubt_types(const server_options& options, const std::set<std::string, std::less<>>& types,
+                 std::vector<std::string>& doubts) {
+  std::vector<std::string> others, queues;
+  for (const auto& [name, its] : options.queues)
+    queues.push_back(name);
+  for (const auto& [type, its] : options.jobs) {
+    const auto name = cat("jobs.", printable(type, 200));
+    if (!types.contains(type)) {
+      if (const auto meant = meant_by(type, types); meant.empty()) others.push_back(name);
+      else doubts.push_back(cat(name, " is of a type that this server has no handler of", meant));
+    } else if (!its.queue.empty() && !options_for(options.queues, its.queue.value)) {
+      doubts.push_back(cat(name, ".queue is ", printable(its.queue.value, 200),
+                           ", which this server does not serve: its jobs wait until another does",
+                           did_you_mean(its.queue.value, queues)));
+    }
+  }
+  if (!others.empty())
+    doubts.push_back(cat(printable(listed(others), 500), others.size() == 1 ? " is" : " are",
+                         " of types that this server has no handler of: their timeouts, retries and throttlers count "
+                         "where one has"));
+}
+
+}  // namespace
+
+std::vector<std::string> doubts_of(const server_options& options, const std::set<std::string, std::less<>>& types) {
+  std::vector<std::string> doubts;
+  doubt_schedules(options, types, doubts);
+  doubt_types(options, types, doubts);
+  return doubts;
 }
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <sluice/handler.hpp>
 #include <sluice/options.hpp>
 
 namespace sluice {
@@ -24,9 +25,12 @@ std::string not_defined(std::string_view resource);
 std::string describe(const undefined_throttler& one);
 std::string how_to_define(const std::vector<undefined_throttler>& all);
 
-// Of each schedule whose jobs this server would not run, a sentence that says why: it does not serve their queue, or
-// knows no such type.
-std::vector<std::string> schedules_without_server(const server_options& options,
-                                                  const std::set<std::string, std::less<>>& types);
+// Custom throttlers that types of this server name and for which it was given no code, a sentence for each. Of types
+// that others run, they may have it.
+result<void> require_custom_code(const server_options& options, const handler_registry& handlers);
+
+// What the options say without effect here, a sentence for each: schedules and types whose queue this server does not
+// serve, and those of a type that it does not know. `types`: those it has a handler of.
+std::vector<std::string> doubts_of(const server_options& options, const std::set<std::string, std::less<>>& types);
 
 }  // namespace sluice

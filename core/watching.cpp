@@ -65,18 +65,10 @@ std::vector<watched_part> job_context::take_watched() {
 
 outcome watch_filter::around(job_context& context, const std::function<outcome(job_context&)>& next) {
   const auto since = std::chrono::steady_clock::now();
-  const auto note = [&](bool failed) {
-    const auto took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - since);
-    context.watched("JOB", context.type().value, took, failed);
-  };
-  try {
-    auto ended = next(context);
-    note(ended.what == run_end::failed || ended.what == run_end::given_up);
-    return ended;
-  } catch (...) {
-    note(true);
-    throw;
-  }
+  auto ended = next(context);
+  const auto took = std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - since);
+  context.watched("JOB", context.type().value, took, ended.what == run_end::failed || ended.what == run_end::given_up);
+  return ended;
 }
 
 std::string in_words(const watched_part& part) {

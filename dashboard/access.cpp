@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <thread>
 
 #include <sluice/dashboard.hpp>
 
+#include "core/secret_file.hpp"
 #include "core/text.hpp"
 #include "dashboard/listening.hpp"
 
@@ -31,8 +31,9 @@ result<std::string> read_secret(const std::string& option, const std::string& fi
     if (!value) return error{errc::not_found, cat(option, ": the environment has no variable ", variable)};
     secret = value;
   } else {
-    std::ifstream from(file);
-    if (!std::getline(from, secret)) return error{errc::io_error, cat(option, ": cannot read ", printable(file, 300))};
+    auto line = first_line_of(file);
+    if (!line) return error{errc::io_error, cat(option, ": cannot read ", printable(file, 300))};
+    secret = std::move(*line);
   }
   while (!secret.empty() && (secret.back() == '\r' || secret.back() == ' '))
     secret.pop_back();

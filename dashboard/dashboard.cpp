@@ -14,9 +14,15 @@ struct dashboard::parts {
 };
 
 dashboard::dashboard(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
-dashboard::~dashboard() = default;
+// A child that was forked has none of its threads, and leaves it as it is.
+dashboard::~dashboard() {
+  if (parts_ && !parts_->on.shared_store->is_of_this_process()) (void)parts_.release();
+}
 dashboard::dashboard(dashboard&&) noexcept = default;
-dashboard& dashboard::operator=(dashboard&&) noexcept = default;
+dashboard& dashboard::operator=(dashboard&& other) noexcept {
+  std::swap(parts_, other.parts_);
+  return *this;
+}
 
 result<dashboard> dashboard::start(client_options store, dashboard_options options, std::function<bool()> is_ready) {
   using namespace std::chrono_literals;

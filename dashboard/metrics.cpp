@@ -234,7 +234,8 @@ void add_counted(std::string& to, std::map<std::string, std::uint64_t>& overflow
                   "Jobs that this process stored; what is stored again under its id counts again.");
   for (const auto& [name, q] : queues)
     enqueued.add({{"queue", name}}, load(q->enqueued));
-  family started(to, "sluice_runs_total", "counter", "Runs that this process claimed.");
+  family started(to, "sluice_claimed_total", "counter",
+                 "Jobs that this process claimed; one that a throttler parks is claimed again.");
   for (const auto& [name, q] : queues)
     started.add({{"queue", name}}, load(q->started));
   family ended(to, "sluice_ends_total", "counter", "Runs of this process that ended, by how.");

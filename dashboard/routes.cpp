@@ -5,6 +5,7 @@
 
 #include <sluice/exec_key.hpp>
 
+#include "core/never_destroyed.hpp"
 #include "core/text.hpp"
 
 namespace sluice::web {
@@ -98,13 +99,13 @@ std::vector<route> all_of_api() {
 }
 
 const std::vector<route>& all() {
-  static const auto them = [] {
+  static const auto& them = never_destroyed<std::vector<route>>([] {
     auto made = all_of_api();
     for (const auto page : pages)
       made.push_back({"GET", page, view, memory, {}, show_page, true});
     made.push_back({"GET", "/assets/{hash}/{name}", view, memory, {}, show_asset, true});
     return made;
-  }();
+  }());
   return them;
 }
 

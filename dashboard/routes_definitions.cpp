@@ -33,9 +33,8 @@ std::optional<throttler_kind> kind_named(const std::string& name) {
 }
 
 http_response no_kind(const visit& v) {
-  const auto meant = nearest(v.names[0], throttler_kinds());
   return problem(errc::not_found, cat("there is no kind of throttler '", printable(v.names[0], 100), "'",
-                                      meant ? cat("; did you mean '", *meant, "'?") : std::string()));
+                                      did_you_mean(v.names[0], throttler_kinds())));
 }
 
 http_response faults_of(const std::vector<config::fault>& all) {

@@ -7,6 +7,7 @@
 #include <sluice/version.hpp>
 
 #include "core/clock.hpp"
+#include "core/never_destroyed.hpp"
 #include "core/no_job.hpp"
 #include "core/text.hpp"
 #include "dashboard/openapi_text.hpp"
@@ -74,12 +75,12 @@ http_response show_api(visit& v) {
 }
 
 const std::string& openapi() {
-  static const std::string text = [] {
+  static const auto& text = never_destroyed<std::string>([] {
     std::string all = openapi_text;
     constexpr std::string_view place = "\"schemas\": {";
     all.insert(all.find(place) + place.size(), wire::schemas());
     return all;
-  }();
+  }());
   return text;
 }
 

@@ -58,9 +58,7 @@ std::string fault_of_query(const http_request& request, const route& way) {
   std::set<std::string_view> seen;
   for (const auto& [name, value] : request.query) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      const auto meant = nearest(first_bytes(name, 300), known);
-      return cat("there is no parameter '", printable(name, 100), "'",
-                 meant ? cat("; did you mean '", *meant, "'?") : std::string());
+      return cat("there is no parameter '", printable(name, 100), "'", did_you_mean(first_bytes(name, 300), known));
     }
     if (name != "header" && !seen.insert(name).second) return cat("the parameter '", name, "' is given twice");
   }

@@ -11,23 +11,11 @@ namespace {
 
 using step = std::function<outcome(job_context&)>;
 
-step inside(const execution_config& config, const job& about, std::size_t from, const step& handle) {
-  for (; from < config.filters.size(); ++from) {
-    if (!concerns(config.filters[from], about)) continue;
-    return [&config, &about, from, handle](job_context& context) {
-      return config.filters[from].filter->around(context, inside(config, about, from + 1, handle));
-    };
-  }
-  return handle;
-}
-
-// A thread that is ended unwinds with an exception that is no object: the sanitizer takes its reference
-// for a null one.
-__attribute__((no_sanitize("null"))) outcome run_inside(const execution_config& config, const job& about,
-                                                        const handler& handle, job_context& context) {
+// How `run` ended, also when that was an exception. A thread that is ended unwinds with an exception that is no object:
+// the sanitizer takes its reference for a null one.
+__attribute__((no_sanitize("null"))) outcome end_of(const step& run, job_context& context) {
   try {
-    // Without filters of the user's there is nothing to wrap.
-    auto ended = config.filters.size() == 1 ? handle(context) : inside(config, about, 0, handle)(context);
+    auto ended = run(context);
     if (ended.what == run_end::succeeded && ended.text.empty()) ended.text = context.result();
     return ended;
   } catch (ended_early& early) {
@@ -50,6 +38,17 @@ __attribute__((no_sanitize("null"))) outcome run_inside(const execution_config& 
   }
 }
 
+// The filters from one on, with the handler inside. None of them sees an exception of what is inside of it.
+outcome run_inside(const execution_config& config, const job& about, std::size_t from, const step& handle,
+                   job_context& context) {
+  const auto& filters = config.filters;
+  while (from < filters.size() && !concerns(filters[from], about))
+    ++from;
+  if (from == filters.size() || !config.has_user_filters()) return end_of(handle, context);
+  const step next = [&](job_context& c) { return run_inside(config, about, from + 1, handle, c); };
+  return end_of([&](job_context& c) { return filters[from].filter->around(c, next); }, context);
+}
+
 }  // namespace
 
 outcome run_handler(const execution_config& config, const job& about, const std::stop_token& stop,
@@ -58,7 +57,7 @@ outcome run_handler(const execution_config& config, const job& about, const std:
   if (found == config.handlers.entries().end())
     return outcome::give_back("this server knows no handler for type " + about.type.value);
   job_context context(about, stop, std::move(progress), reason);
-  auto ended = run_inside(config, about, found->second.run, context);
+  auto ended = run_inside(config, about, 0, found->second.run, context);
   ended.watched = context.take_watched();
   if (!ended.watched.empty()) log::info("job ", about.id.value, " (", about.type.value, "): ", in_words(ended.watched));
   return ended;

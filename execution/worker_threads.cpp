@@ -285,7 +285,12 @@ void worker_threads::actor_died(std::uint64_t actor, const std::string& why) {
 }
 
 void worker_threads::tell_progress(const run_ptr& run, progress_report progress) {
+  const bool is_no_fraction = progress.done > 1.001;
+  const auto said = progress.done;
   progress = bounded(std::move(progress));
+  if (is_no_fraction && !told_of_progress_.exchange(true))
+    log::warn("job ", run->about.id.value, " (", run->about.type.value, ") reports a progress of ", said,
+              ", which is shown as 100 %: progress is a fraction, as 0.5 for half");
   {
     const mutex_lock held(core_.lock);
     auto& state = core_.state_of(*run);

@@ -62,6 +62,7 @@ private:
   pool_core& core_;
   pool& of_;
   std::function<void()> on_progress_;
+  std::atomic<bool> told_of_progress_{false};  // of one that is no fraction
 };
 
 }  // namespace sluice::execution

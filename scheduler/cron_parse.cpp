@@ -282,14 +282,33 @@ std::string unknown_macro(std::string_view text) {
     known.emplace_back(m.name);
     all += (all.empty() ? "" : ", ") + known.back();
   }
-  const auto meant = nearest(text, known);
-  return cat("no such macro; known are ", all, meant ? cat("; did you mean '", *meant, "'?") : std::string());
+  return cat("no such macro; known are ", all, did_you_mean(text, known));
+}
+
+// What other schedulers take for a part of the expression, and here stands beside it: nothing when there is none.
+std::string kept_beside(std::string_view text, const std::vector<word>& words) {
+  if (words.empty()) return {};
+  const auto first = words[0].text;
+  if (same(first, "@every")) {
+    const auto said = words.size() < 2 ? std::string_view("5m") : text.substr(words[1].at);
+    const auto interval = in_one_unit(said).value_or(printable(said, 30));
+    return cat("an interval is no cron expression; leave cron out and write every=", interval,
+               ", or in a file \"every\": \"", interval, "\"");
+  }
+  for (const std::string_view zone_of_others : {"TZ=", "CRON_TZ="}) {
+    if (!first.starts_with(zone_of_others)) continue;
+    const auto zone = printable(first.substr(zone_of_others.size()), 60);
+    return cat("a zone is no part of the expression; write zone=", zone, " beside it, or in a file \"zone\": \"", zone,
+               "\"; for the command cron it is --zone ", zone);
+  }
+  return {};
 }
 
 cron_rule read_expression(std::string_view text, std::string_view name, unsigned second_when_absent) {
   if (second_when_absent > 59) throw fault{cat("the second ", second_when_absent, " is out of range; it is 0 to 59")};
   if (text.size() > longest) throw fault{cat("it has ", text.size(), " characters; at most ", longest, " are allowed")};
   auto words = split(text);
+  if (auto beside = kept_beside(text, words); !beside.empty()) throw fault{std::move(beside)};
   if (words.size() == 1 && words[0].text.front() == '@') {
     const auto known =
         std::find_if(macros.begin(), macros.end(), [&](const macro& m) { return same(m.name, words[0].text); });

@@ -23,7 +23,16 @@ std::uint64_t mixed(std::uint64_t h) {
   return h ^ (h >> 33);
 }
 
+// Both are told when both are wrong.
+result<void> check_cron_and_zone(const recurring& r) {
+  const auto expression = cron::parse(r.cron, r.name);
+  const auto zone = time_zone::find(r.zone);
+  if (expression) return zone ? result<void>() : result<void>(zone.error());
+  return zone ? expression.error() : invalid(cat(expression.error().message, "; and ", zone.error().message));
+}
+
 result<void> check_timing(const recurring& r) {
+  if (!ranges::catch_up_max.contains(r.catch_up_max)) return invalid("catch_up_max must be 1 to 1000");
   if (r.cron.empty() == (r.every == duration::zero()))
     return invalid("cron or every must be given, and not both: cron \"*/10 * * * *\", or every \"90s\"");
   if (r.cron.empty()) {
@@ -32,37 +41,50 @@ result<void> check_timing(const recurring& r) {
     if (r.zone != "UTC") return invalid("zone has no effect with every; remove it");
     return {};
   }
-  const auto all = recurrence::of(r, std::nullopt);
-  if (!all) return all.error();
+  if (auto fine = check_cron_and_zone(r); !fine) return fine;
   if (r.stagger == stagger_rule::even && span_of(r) == duration::zero())
     return invalid("stagger is \"even\", but the cron expression has seconds and says itself when it runs; remove one");
   return {};
 }
 
-}  // namespace
-
-result<void> check(const recurring& r) {
+result<void> check_names(const recurring& r) {
   if (!valid_schedule_name(r.name))
     return invalid(cat("the name '", printable(r.name, 60), "' must be 1 to 150 characters of A-Z a-z 0-9 _ . : -"));
   if (r.job.empty()) return invalid("job must be given: the type of its jobs");
   if (auto fine = check_name("job", r.job.value); !fine) return fine;
-  if (!r.queue.empty())
-    if (auto fine = check_name("queue", r.queue.value); !fine) return fine;
+  return r.queue.empty() ? result<void>() : check_name("queue", r.queue.value);
+}
+
+result<void> check_args(const recurring& r) {
   if (r.args.size() > max_recurring_args_bytes)
     return error{errc::too_large, cat("args have ", r.args.size(), " bytes; at most ", max_recurring_args_bytes,
                                       " of a schedule's are stored")};
   if (auto json = check_json(r.args, max_json_depth); !json) return invalid("args: " + json.error().message);
   if (const auto first = r.args.find_first_not_of(" \t\r\n"); r.args[first] != '{')
     return invalid("args must be a JSON object");
+  return {};
+}
+
+result<void> check_own_headers(const recurring& r) {
   auto headers = r.headers;
   for (const auto* own : {recurring_header, occurrence_header}) {
     if (headers.contains(own))
       return invalid(cat("header '", own, "' is Sluice's own: it says of which schedule a job is"));
     headers[own] = r.name;
   }
-  if (const auto fine = check_headers(headers); !fine) return fine.error();
-  if (!ranges::catch_up_max.contains(r.catch_up_max)) return invalid("catch_up_max must be 1 to 1000");
-  return check_timing(r);
+  return check_headers(headers);
+}
+
+}  // namespace
+
+result<void> check(const recurring& r) {
+  std::optional<error> wrong;
+  for (const auto& one : {check_names(r), check_args(r), check_own_headers(r), check_timing(r)}) {
+    if (one) continue;
+    if (!wrong) wrong = one.error();
+    else wrong->message += "; and " + one.error().message;
+  }
+  return wrong ? result<void>(*wrong) : result<void>();
 }
 
 duration span_of(const recurring& r) {

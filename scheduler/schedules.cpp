@@ -23,7 +23,6 @@ constexpr duration recheck_interval = 1min;
 constexpr duration farthest = 2000 * 366 * 24h;
 
 using maybe_update = std::optional<update_schedule_request>;
-const maybe_update nothing;
 
 constexpr const char* unreadable = "what is stored of it cannot be read; set it again, or remove it";
 
@@ -121,9 +120,9 @@ schedule_change putting(recurring definition, std::string zones, std::string con
     const auto before = seen.row ? read(*seen.row) : std::nullopt;
     const auto text = write_recurring(definition);
     if (before) {
-      if (!config.empty() && before->record.config == config) return nothing;
+      if (!config.empty() && before->record.config == config) return maybe_update();
       const bool as_it_was = before->record.definition == text && before->record.problem.empty();
-      if (as_it_was && config.empty()) return nothing;
+      if (as_it_was && config.empty()) return maybe_update();
       record = before->record;
       if (!same_timing(before->definition, definition)) record.mark = std::max(record.mark, seen.now);
     }
@@ -138,7 +137,7 @@ schedule_change putting(recurring definition, std::string zones, std::string con
 
 schedule_change removing(std::string name) {
   return [name = std::move(name)](const storage::schedule_answer& seen) -> planned_update {
-    if (!seen.row) return nothing;
+    if (!seen.row) return maybe_update();
     update_schedule_request r;
     r.name = name;
     r.version = seen.row->version;
@@ -152,7 +151,7 @@ schedule_change pausing(std::string name, bool paused, std::string zones) {
     if (!seen.row) return no_schedule(name);
     auto known = read(*seen.row);
     if (!known) return error{errc::damaged_record, cat("schedule ", name, ": ", unreadable)};
-    if (known->record.paused == paused) return nothing;
+    if (known->record.paused == paused) return maybe_update();
     auto r = same(*seen.row);
     known->record.paused = paused;
     if (!paused) known->record.mark = std::max(known->record.mark, seen.now);

@@ -11,6 +11,8 @@
 
 #include <sluice/cron.hpp>
 
+#include "core/never_destroyed.hpp"
+#include "core/per_process.hpp"
 #include "core/text.hpp"
 #include "scheduler/zone_table.hpp"
 
@@ -87,8 +89,8 @@ struct kept_zones {
 };
 
 kept_zones& kept() {
-  static kept_zones all;
-  return all;
+  static constinit per_process<kept_zones> all;
+  return all.here();
 }
 
 // The last part: "london" of "Europe/London".
@@ -141,7 +143,8 @@ std::string release(const fs::path& folder) {
 }  // namespace
 
 time_zone time_zone::utc() {
-  static const auto table = std::make_shared<const zone_table>(scheduler::fixed_zone("UTC", 0));
+  static const auto& table = never_destroyed<std::shared_ptr<const zone_table>>(
+      std::make_shared<const zone_table>(scheduler::fixed_zone("UTC", 0)));
   return time_zone(table);
 }
 

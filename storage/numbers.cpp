@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/per_process.hpp"
+
 namespace sluice::storage {
 namespace {
 
@@ -40,8 +42,8 @@ histogram::seen histogram::look() const {
 }
 
 numbers& numbers::here() {
-  static auto* const all = new numbers;  // for ever: threads that outlive main may count
-  return *all;
+  static constinit per_process<numbers> all;  // for ever: threads that outlive main may count
+  return all.here();
 }
 
 queue_numbers& numbers::of(const std::string& queue) {

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/log.hpp"
+#include "core/never_destroyed.hpp"
 #include "storage/redis/redis_store.hpp"
 #include "storage/sqlite/sqlite_store.hpp"
 
@@ -78,7 +79,7 @@ error none_in_memory(const std::string& url) {
 }
 
 const clock& wall() {
-  static const system_clock one;
+  static const auto& one = never_destroyed<system_clock>();
   return one;
 }
 

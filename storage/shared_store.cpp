@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/per_process.hpp"
 #include "core/thread_name.hpp"
 #include "storage/file_name.hpp"
 #include "storage/job_filter.hpp"
@@ -51,6 +52,7 @@ shared_store::~shared_store() {
 }
 
 void shared_store::submit(requests asked, answered done, priority when) {
+  if (!is_of_this_process()) return done(refuse_forked(asked.size()));
   const auto self = weak_from_this().lock();  // the answer may let go of the last other share before this returns
   auto submission =
       std::make_shared<pending_submission>(pending_submission{std::move(asked), std::move(done), 0, {}, when, false});
@@ -75,6 +77,7 @@ void shared_store::submit(requests asked, answered done, priority when) {
 }
 
 shared_store::answers shared_store::call(requests asked, steady_point deadline) {
+  if (!is_of_this_process()) return refuse_forked(asked.size());
   struct exchange {
     std::mutex mutex;
     std::condition_variable answered;
@@ -312,6 +315,7 @@ std::unique_ptr<shared_store::subscription> shared_store::subscribe(listener cal
   made->from = this;
   made->made = std::make_shared<subscription::call>();
   made->made->callback = std::move(callback);
+  if (!is_of_this_process()) return made;
   std::lock_guard hold(listeners_mutex_);
   listeners_.push_back(made->made);
   if (!watch_) watch_ = store_->watch_others([this](const hint& meant) { hear(meant); });
@@ -319,6 +323,7 @@ std::unique_ptr<shared_store::subscription> shared_store::subscribe(listener cal
 }
 
 shared_store::subscription::~subscription() {
+  if (!from->is_of_this_process()) return;
   {
     std::lock_guard hold(from->listeners_mutex_);
     std::erase(from->listeners_, made);
@@ -330,30 +335,41 @@ shared_store::subscription::~subscription() {
 namespace {
 
 // What is told on a shared store's thread may hold the last share of it: then another thread ends it.
+// A child that was forked leaves it as it is: it has no thread to wait for, and the files are its parent's.
 void end_shared_store(shared_store* which) {
+  if (!which->is_of_this_process()) return;
   if (which->is_here()) std::thread([which] { delete which; }).detach();
   else delete which;
+}
+
+struct open_stores {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<shared_store>> by_place;
+};
+
+open_stores& all_open() {
+  static constinit per_process<open_stores> all;
+  return all.here();
 }
 
 }  // namespace
 
 result<std::shared_ptr<shared_store>> open_shared_store(const std::string& url, std::shared_ptr<const clock> time,
                                                         open_mode mode, const machine::library* known) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<shared_store>> open;
   if (auto named = check_url(url); !named) return named.error();
   auto path = identity_of(url);
   if (mode == open_mode::read_only && !path.starts_with(":memory:")) path += " to look";
-  std::lock_guard hold(mutex);
-  std::erase_if(open, [](const auto& entry) { return entry.second.expired(); });
-  if (auto shared = open[path].lock()) {
+  auto& open = all_open();
+  std::lock_guard hold(open.mutex);
+  std::erase_if(open.by_place, [](const auto& entry) { return entry.second.expired(); });
+  if (auto shared = open.by_place[path].lock()) {
     if (time) return error{errc::invalid_argument, "the store is open already, and goes by another clock"};
     return shared;
   }
   auto made = open_store(url, time.get(), mode, known);
   if (!made) return made.error();
   std::shared_ptr<shared_store> fresh(new shared_store(std::move(*made), std::move(time)), end_shared_store);
-  open[path] = fresh;
+  open.by_place[path] = fresh;
   return fresh;
 }
 

@@ -13,6 +13,9 @@
 #include <shared_mutex>
 #include <thread>
 
+#include <unistd.h>
+
+#include "core/per_process.hpp"
 #include "storage/store.hpp"
 
 namespace sluice::storage {
@@ -25,6 +28,8 @@ enum class priority : std::uint8_t {
   urgent,     // before all but others of its kind, with little else in its commit; else as `unordered`. For renewals
 };
 
+// A child that was forked has no thread of its parent's. There all that is asked is answered with not_running at once,
+// and nothing of the parent's is touched: it is neither closed nor destroyed.
 class shared_store : public std::enable_shared_from_this<shared_store> {
 public:
   using requests = std::vector<request>;
@@ -66,6 +71,7 @@ public:
 
   // How many submissions wait for their turn.
   std::size_t waiting() {
+    if (!is_of_this_process()) return 0;
     std::lock_guard hold(mutex_);
     return waiting_.size();
   }
@@ -87,6 +93,9 @@ public:
     return me == thread_.get_id() || me == second_thread_.get_id() || me == hints_thread_.load();
   }
 
+  // False in a child that was forked from the process that opened it.
+  bool is_of_this_process() const { return opener_ == ::getpid(); }
+
   // By the clock that the store was opened with.
   time_point now() const { return time_->now(); }
 
@@ -103,6 +112,7 @@ private:
   enum class who : std::uint8_t { first_thread, second_thread, hints_thread, caller };
   using submissions = std::vector<std::shared_ptr<pending_submission>>;
 
+  answers refuse_forked(std::size_t count) const { return answers(count, of_other_process(opener_)); }
   void run();
   void take_turn(who me);
   void run_second();
@@ -117,6 +127,7 @@ private:
   void notify_listeners(const hint& meant);
   void hear(const hint& meant);
 
+  const pid_t opener_ = ::getpid();
   std::shared_ptr<const clock> time_;  // outlives the store
   std::unique_ptr<store> store_;
   std::unique_ptr<store> second_;  // null when the store has no other connection
@@ -140,11 +151,11 @@ private:
   std::thread second_thread_;
 };
 
-// One shared store per store and process: the same file answers the same shared store while anybody uses it.
-// `sqlite::memory:` is one store as well, shared by this process's servers and clients and gone with the
-// last of them; `sqlite::memory:NAME` is another.
-// With a `time` of the caller's the store must not be open yet (invalid_argument), and goes by it for whoever
-// opens the URL while anybody uses it. What is opened to look only is apart from what may write.
+// One shared store per store and process, never one of a process that this one was forked from: the same file answers
+// the same shared store while anybody uses it. `sqlite::memory:` is one store as well, shared by this process's servers
+// and clients and gone with the last of them; `sqlite::memory:NAME` is another. With a `time` of the caller's the store
+// must not be open yet (invalid_argument), and goes by it for whoever opens the URL while anybody uses it. What is
+// opened to look only is apart from what may write.
 result<std::shared_ptr<shared_store>> open_shared_store(const std::string& url,
                                                         std::shared_ptr<const clock> time = nullptr,
                                                         open_mode mode = open_mode::may_make,

@@ -91,6 +91,11 @@ error why_not(const job_id& id, errc code, const enqueue_answer::note& note) {
               cat(not_stored, "its parent ", about,
                   " has its unique key, and a job cannot take the place of its own parent; leave out one of both")};
     case what::refused: return {code, cat(not_stored, "job ", about, " has its unique key")};
+    case what::other_content: {
+      const bool is_one = about == "type" || about == "queue";
+      return {code, cat(not_stored, "a job with this id is there already, and its ", about,
+                        is_one ? " differs" : " differ", "; give another job another id")};
+    }
     case what::with_others:
       return {code, cat(not_stored, "all jobs of this call are stored or none is, and ", about, " was refused")};
     default: return no_job(id, code);

@@ -66,10 +66,11 @@ struct enqueue_answer {
       other_group,
       refused,
       own_parent,
-      with_others
+      with_others,
+      other_content
     };
     what is = what::same;
-    std::string about;  // whose key it is, the parent, or the group
+    std::string about;  // whose key it is, the parent, the group, or what differs
   };
   std::vector<errc> each;
   std::map<std::size_t, note> notes{};  // by place, of those of which there is more to say

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,11 @@ struct error_group {
   job_id last_id;
 };
 
-// The first line of what a failed job's last run said, at most 200 bytes, with # for each number: so "timeout after
-// 5012 ms" and "timeout after 4998 ms" are one kind.
+// The first line of an error, at most 200 bytes, with # for each number: so "timeout after 5012 ms" and "timeout after
+// 4998 ms" are one kind. A number of up to three digits stays behind HTTP, status, code, exit, errno or signal: "HTTP
+// 404" and "HTTP 503" are two kinds.
+std::string kind_of_error(std::string_view said);
+// That of what the last run of a failed job said.
 std::string kind_of_error(const job& failed);
 
 class error_groups {

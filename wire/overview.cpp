@@ -78,13 +78,6 @@ void check_queues(const known_store& known, std::vector<trouble>& into) {
   }
 }
 
-void check_throttlers(const known_store& known, std::vector<trouble>& into) {
-  for (const auto& t : known.throttlers)
-    if (t.limit && t.waiting > 0 && t.held >= *t.limit)
-      into.push_back({"full_throttler", t.resource,
-                      cat(t.resource, " is full with ", t.held, "; ", jobs_wait(t.waiting), " for it")});
-}
-
 void check_schedules(const known_store& known, bool with_content, std::vector<trouble>& into) {
   for (const auto& s : known.schedules) {
     if (!s.problem.empty())
@@ -124,7 +117,6 @@ std::vector<trouble> troubles_of(const known_store& known, bool with_content) {
   check_servers(known, all);
   check_schedules(known, with_content, all);
   check_queues(known, all);
-  check_throttlers(known, all);
   return all;
 }
 

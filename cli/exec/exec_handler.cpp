@@ -22,6 +22,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/exec/children.hpp"
 #include "cli/exec/exec_rules.hpp"
 #include "core/log.hpp"
 #include "core/text.hpp"
@@ -37,8 +38,9 @@ constexpr auto longest_poll = std::chrono::milliseconds(3'600'000);
 constexpr int reads_a_turn = 8;  // a command that never stops writing must not keep us from its timeout
 constexpr duration longest_timeout = 24h * 30;
 constexpr std::size_t max_output = 64 * 1024;
-constexpr auto terminate_timeout = 2s;   // between SIGTERM and SIGKILL
-constexpr auto recheck_interval = 20ms;  // where the kernel has no pidfd to wait on
+constexpr std::size_t max_read = max_output + 1;  // one more tells that some is cut off
+constexpr auto terminate_timeout = 2s;            // between SIGTERM and SIGKILL
+constexpr auto recheck_interval = 20ms;           // where the kernel has no pidfd to wait on
 
 struct command {
   std::vector<std::string> argv;
@@ -49,6 +51,12 @@ struct command {
 struct bad_args : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// The system ends each text that it passes on at its first NUL.
+void refuse_nul(const std::string& text, const std::string& what) {
+  if (text.find('\0') == std::string::npos) return;
+  throw bad_args(cat("exec: a NUL cannot be passed to a program: ", what, " holds one; take it out"));
+}
 
 command parse(const std::string& text) {
   const auto args = json::parse(text);
@@ -61,9 +69,9 @@ command parse(const std::string& text) {
   if (argv == args.end() || !argv->is_array() || argv->empty())
     throw bad_args("exec: \"argv\" must be a list of texts, the program first");
   for (const auto& one : *argv) {
-    if (!one.is_string() || one.get_ref<const std::string&>().find('\0') != std::string::npos)
-      throw bad_args("exec: \"argv\" must hold texts only");
+    if (!one.is_string()) throw bad_args("exec: \"argv\" must hold texts only");
     c.argv.push_back(one.get<std::string>());
+    refuse_nul(c.argv.back(), "a text of \"argv\"");
   }
   if (const auto timeout = args.find("timeout"); timeout != args.end()) {
     c.timeout = timeout->is_string() ? parse_duration(timeout->get<std::string>()) : std::nullopt;
@@ -73,9 +81,12 @@ command parse(const std::string& text) {
   if (const auto env = args.find("env"); env != args.end()) {
     if (!env->is_object()) throw bad_args("exec: \"env\" must be an object of texts");
     for (const auto& [name, value] : env->items()) {
-      if (!value.is_string() || name.empty() || name.find_first_of(std::string("=\0", 2)) != std::string::npos)
-        throw bad_args("exec: \"env\" must be an object of texts");
+      if (!value.is_string()) throw bad_args("exec: \"env\" must be an object of texts");
+      if (name.empty() || name.find('=') != std::string::npos)
+        throw bad_args(
+            cat("exec: the name of a variable in \"env\" must not be empty or hold '=': '", printable(name, 100), "'"));
       c.env.push_back(name + "=" + value.get<std::string>());
+      refuse_nul(c.env.back(), cat("the variable ", printable(name, 100), " of \"env\""));
     }
   }
   return c;
@@ -163,24 +174,15 @@ public:
   // The group gets the signal; it exists at least until its leader is reaped.
   void signal(int what) const { ::kill(-pid_, what); }
 
-  bool ended() const {
-    siginfo_t info{};
-    if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) != 0) return errno == ECHILD;
-    return info.si_pid == pid_;
-  }
+  bool ended() const { return has_ended(pid_); }
 
   // Kills what is left of the group, tells the guard, reaps. Answers the wait status.
   int finish() {
     signal(SIGKILL);
-    siginfo_t info{};
-    while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-    }
+    await_end(pid_);
     watch_.leave(pid_);
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
     reaped_ = true;
-    return status;
+    return wait_for(pid_);
   }
 
 private:
@@ -212,7 +214,7 @@ run_end follow(child& c, int output, int stop, const std::optional<duration>& ti
         return;
       }
       end.output.append(buffer.data(),
-                        std::min(static_cast<std::size_t>(got), max_output - std::min(max_output, end.output.size())));
+                        std::min(static_cast<std::size_t>(got), max_read - std::min(max_read, end.output.size())));
     }
   };
   while (!c.ended()) {
@@ -285,6 +287,13 @@ bool is_readable(int file, const std::optional<duration>& within) {
   }
 }
 
+outcome cannot_run(const std::string& program, int why) {
+  const auto text = cat("exec: cannot run ", printable(program, 200), ": ", std::strerror(why));
+  if (why == E2BIG)
+    return outcome::do_not_retry(cat(text, "; write what is long in its argv and env into a file, and name that"));
+  return why == ENOENT || why == EACCES || why == ENOEXEC ? outcome::do_not_retry(text) : outcome::failed(text);
+}
+
 outcome run(guard& watch, const rules& may, job_context& context) {
   if (may.key)
     if (const auto fine = may.key->check(context); !fine)
@@ -323,7 +332,7 @@ outcome run(guard& watch, const rules& may, job_context& context) {
   failed_write.set(failed[1]);
   ::fcntl(out_read.get(), F_SETFL, O_NONBLOCK);
 
-  const pid_t pid = ::fork();
+  const pid_t pid = fork_own();
   if (pid < 0) return cannot_start("fork", errno, context);
   if (pid == 0)
     become(watch.to_guard(), may, program->c_str(), argv.data(), env.data(), out_write.get(), failed_write.get());
@@ -343,8 +352,7 @@ outcome run(guard& watch, const rules& may, job_context& context) {
       return cannot_start("the guard of commands has ended or reads nothing; it is started anew", why, context);
     }
     if (why == EMFILE || why == ENFILE || why == EAGAIN) return cannot_start("exec", why, context);
-    const auto text = cat("exec: cannot run ", printable(c.argv[0], 200), ": ", std::strerror(why));
-    return why == ENOENT || why == EACCES || why == ENOEXEC ? outcome::do_not_retry(text) : outcome::failed(text);
+    return cannot_run(c.argv[0], why);
   }
 
   std::stop_callback on_stop(context.stop(), [&] {
@@ -352,7 +360,7 @@ outcome run(guard& watch, const rules& may, job_context& context) {
     if (::write(stop.get(), &one, sizeof one) < 0) return;
   });
   const auto end = follow(process, out_read.get(), stop.get(), c.timeout);
-  const auto output = bounded_utf8(end.output, max_output);
+  const auto output = escaped_utf8(end.output, max_output);
   if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0 && !end.timed_out) return outcome::succeeded(output);
   if (end.stopped) return outcome::give_back("the command was stopped");
   if (end.timed_out) return late(c, cat("output: ", output));

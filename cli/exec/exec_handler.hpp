@@ -1,8 +1,8 @@
 // The built-in job type `exec`: runs a command. Args: {"argv": ["tar", "cf", …], "timeout": "30s",
-// "env": {"NAME": "value"}}. The command is a process group of its own, without a shell. Its output
-// (the first 64 KiB of stdout and stderr together) is the job's result; an exit other than 0 is a
-// failure, and args that say nothing runnable, or a program that is not allowed, are one that is not
-// retried. The group is killed at the timeout, when the job is asked to stop, and when this process dies.
+// "env": {"NAME": "value"}}. The command is a process group of its own, without a shell. Its output (stdout and stderr
+// together, a byte that is no UTF-8 as \xNN, at most 64 KiB and then a mark) is the job's result; an exit other than 0
+// is a failure, and args that say nothing runnable, or a program that is not allowed, are one that is not retried. The
+// group is killed at the timeout, when the job is asked to stop, and when this process dies.
 #pragma once
 
 #include <sluice/handler.hpp>

@@ -11,8 +11,9 @@
 
 #include <fcntl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "cli/exec/children.hpp"
 
 namespace sluice::exec {
 namespace {
@@ -70,7 +71,7 @@ struct guard::parts {
 result<void> guard::parts::fork_one() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return error{errc::io_error, std::string("pipe: ") + std::strerror(errno)};
-  const pid_t made = ::fork();
+  const pid_t made = fork_own();
   if (made < 0) {
     const error failed{errc::io_error, std::string("fork: ") + std::strerror(errno)};
     ::close(ends[0]);
@@ -106,7 +107,7 @@ guard::guard(guard&& other) noexcept = default;
 guard::~guard() {
   if (!parts_) return;
   ::close(parts_->pipe);
-  if (parts_->child >= 0) ::waitpid(parts_->child, nullptr, 0);
+  if (parts_->child >= 0) wait_for(parts_->child);
 }
 
 guard::words guard::to_guard() const { return words(parts_->pipe); }
@@ -129,13 +130,13 @@ void guard::leave(pid_t group) noexcept {
 
 void guard::renew() {
   const std::lock_guard hold(parts_->mutex);
-  if (parts_->child >= 0 && ::waitpid(parts_->child, nullptr, WNOHANG) == 0) {
+  if (parts_->child >= 0 && !has_ended(parts_->child)) {
     constexpr pid_t nobody = 0;
     parts_->say(nobody);
     if (!parts_->missed_some) return;  // another command had it started anew
     ::kill(parts_->child, SIGKILL);
-    ::waitpid(parts_->child, nullptr, 0);
   }
+  if (parts_->child >= 0) wait_for(parts_->child);
   parts_->child = -1;                                     // its number may be another's by now
   if (auto forked = parts_->fork_one(); !forked) return;  // the next command tries again
   parts_->missed_some = false;

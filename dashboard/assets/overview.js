@@ -22,7 +22,6 @@ const words_of_trouble = {
   unknown_type: 'Type',
   paused_queue: 'Paused',
   failed_jobs: 'Failed',
-  full_throttler: 'Throttler',
   dead_schedule: 'Schedule',
   late_schedule: 'Schedule',
 };
@@ -34,8 +33,6 @@ function link_of_trouble({ kind, about }, text) {
   if (kind === 'silent_server') return link(['servers'], {}, text);
   if (kind.endsWith('_queue')) return link(['queues', about], {}, text);
   if (kind.endsWith('_schedule')) return link(['recurring', about], {}, text);
-  if (kind === 'full_throttler')
-    return link(['throttlers', about.slice(0, about.indexOf(':')), about.slice(about.indexOf(':') + 1)], {}, text);
   return text;
 }
 
@@ -49,7 +46,6 @@ const order_of_troubles = [
   'failed_jobs',
   'quarantine',
   'late_schedule',
-  'full_throttler',
   'paused_queue',
   'store_volatile',
 ];

@@ -4,9 +4,12 @@
 
 #include <cassert>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -39,7 +42,7 @@ enum class errc : std::uint8_t {
   unknown_outcome,      ///< The store failed while committing: it may or may not have happened.
   overloaded,           ///< Too much is waiting for the store in this process. Waiting may help.
   timed_out,            ///< The deadline passed first.
-  not_running,          ///< The server or client is stopped.
+  not_running,          ///< The server or client is stopped, or was opened before fork().
   io_error,             ///< The operating system refused; the message says what.
 };
 
@@ -65,20 +68,38 @@ struct error {
 /// "code: message", or the code's sentence when there is no message.
 std::string to_string(const error& e);
 
-/// A value of T or an error. Reading the wrong side is a programming error: it throws std::bad_variant_access,
-/// and is asserted where there is no value to read.
+/// Thrown by reading the value of a result that is an error, with the error's words.
+class bad_result : public std::logic_error {
+public:
+  explicit bad_result(sluice::error e);
+  const sluice::error& error() const noexcept { return error_; }
+
+private:
+  sluice::error error_;
+};
+[[noreturn]] void throw_bad_result(const error& e);
+
+template <class T>
+class result;
+template <>
+class result<void>;
+
+/// A value of T or an error. Reading the value of an error throws `bad_result`, reading the error of a value
+/// std::bad_variant_access.
 template <class T>
 class [[nodiscard]] result {
 public:
+  using value_type = T;
+
   result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
   result(sluice::error e) : content_(std::in_place_index<1>, std::move(e)) {}
 
   bool ok() const noexcept { return content_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
 
-  T& value() & { return std::get<0>(content_); }
-  const T& value() const& { return std::get<0>(content_); }
-  T&& value() && { return std::get<0>(std::move(content_)); }
+  T& value() & { return checked(*this); }
+  const T& value() const& { return checked(*this); }
+  T&& value() && { return std::move(checked(*this)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -87,7 +108,53 @@ public:
 
   const sluice::error& error() const { return std::get<1>(content_); }
 
+  /// The value, or `otherwise`.
+  template <class U>
+  T value_or(U&& otherwise) const& {
+    return ok() ? std::get<0>(content_) : static_cast<T>(std::forward<U>(otherwise));
+  }
+  template <class U>
+  T value_or(U&& otherwise) && {
+    return ok() ? std::get<0>(std::move(content_)) : static_cast<T>(std::forward<U>(otherwise));
+  }
+  /// What `next` makes of the value, which is a result itself; or this error.
+  template <class F>
+  auto and_then(F&& next) const& -> std::remove_cvref_t<std::invoke_result_t<F, const T&>> {
+    if (!ok()) return error();
+    return std::invoke(std::forward<F>(next), value());
+  }
+  template <class F>
+  auto and_then(F&& next) && -> std::remove_cvref_t<std::invoke_result_t<F, T>> {
+    if (!ok()) return error();
+    return std::invoke(std::forward<F>(next), std::move(*this).value());
+  }
+  /// What `change` makes of the value; or this error.
+  template <class F>
+  auto transform(F&& change) const& {
+    return and_then([&](const T& v) { return made_by(std::forward<F>(change), v); });
+  }
+  template <class F>
+  auto transform(F&& change) && {
+    return std::move(*this).and_then([&](T v) { return made_by(std::forward<F>(change), std::move(v)); });
+  }
+
 private:
+  template <class Self>
+  static auto& checked(Self& self) {
+    if (!self.ok()) throw_bad_result(self.error());
+    return std::get<0>(self.content_);
+  }
+  template <class F, class V>
+  static auto made_by(F&& change, V&& v) {
+    using made = std::remove_cvref_t<std::invoke_result_t<F, V>>;
+    if constexpr (std::is_void_v<made>) {
+      std::invoke(std::forward<F>(change), std::forward<V>(v));
+      return result<made>();
+    } else {
+      return result<made>(std::invoke(std::forward<F>(change), std::forward<V>(v)));
+    }
+  }
+
   std::variant<T, sluice::error> content_;
 };
 
@@ -99,9 +166,18 @@ public:
 
   bool ok() const noexcept { return !error_.has_value(); }
   explicit operator bool() const noexcept { return ok(); }
+  void value() const {
+    if (error_) throw_bad_result(*error_);
+  }
   const sluice::error& error() const {
     assert(error_);
     return *error_;
+  }
+  /// What `next` answers, which is a result itself; or this error.
+  template <class F>
+  auto and_then(F&& next) const -> std::remove_cvref_t<std::invoke_result_t<F>> {
+    if (!ok()) return error();
+    return std::invoke(std::forward<F>(next));
   }
 
 private:

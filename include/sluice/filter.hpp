@@ -32,7 +32,8 @@ public:
   /// In the enqueuing process, before anything is stored. May change the job, or refuse it.
   virtual result<void> on_enqueue(new_job&) { return {}; }
 
-  /// Around the handler, on the worker's thread. Call `next` once to run what is inside.
+  /// Around the handler, on the worker's thread. Call `next` once to run what is inside. It throws nothing: it answers
+  /// how the run ended, also when that was an exception of the handler's, `end_as`, `retry_in` or a stop.
   virtual outcome around(job_context& context, const std::function<outcome(job_context&)>& next);
 
   /// In the server, before it is stored, for what handlers answer and for runs that throttlers rejected; the latter,
@@ -43,8 +44,8 @@ public:
   virtual void applied(const job& /*about*/, const outcome& /*stored*/) {}
 };
 
-/// Watches every run as a whole, as `job_context::watch` does: system "JOB", by type. A run that says that it failed
-/// counts as failed.
+/// Watches every run as a whole, as `job_context::watch` does: system "JOB", by type. A run that failed counts
+/// as failed.
 class watch_filter final : public filter {
 public:
   outcome around(job_context& context, const std::function<outcome(job_context&)>& next) override;

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -165,6 +166,19 @@ struct handler_options {
 class actor_route;      // <sluice/actors.hpp>
 class throttler_route;  // <sluice/actors.hpp>
 
+namespace shape {
+
+template <class T>
+inline constexpr bool is_result = false;
+template <class T>
+inline constexpr bool is_result<result<T>> = true;
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
+}  // namespace shape
+
 /// The job types a server knows. Filled before the server starts; copied by it.
 class handler_registry {
 public:
@@ -250,6 +264,13 @@ private:
     if constexpr (std::is_void_v<answer>) {
       run();
       return outcome::succeeded();
+    } else if constexpr (shape::is_result<answer>) {
+      answer told = run();
+      return told ? as_outcome([&]() -> decltype(auto) { return std::move(told).value(); })
+                  : outcome::failed(to_string(told.error()));
+    } else if constexpr (shape::is_optional<answer>) {
+      answer told = run();
+      return told ? as_outcome([&]() -> decltype(auto) { return *std::move(told); }) : outcome::succeeded();
     } else if constexpr (std::is_same_v<answer, outcome>) {
       return run();
     } else if constexpr (std::is_pointer_v<answer> && std::is_convertible_v<const answer&, std::string_view>) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -32,6 +33,18 @@ inline bool is_nested_deeper_than(int levels, std::string_view json) {
   return false;
 }
 
+namespace json_fit {
+
+/// Where a value does not fit, in front of what `failure` says of it: "/lines/0/price: type must be number, but is
+/// string". `failure`: why such a value cannot be converted; empty: it can.
+std::string why_not(const nlohmann::json& value, const std::function<std::string(const nlohmann::json&)>& failure);
+/// Of a number that has become another one, as 99999999999 in an int: where, and both. Empty: there is none. `made`:
+/// what the value was converted to, written again.
+std::string cut_number(const nlohmann::json& value, const nlohmann::json& made);
+
+}  // namespace json_fit
+
+/// A value that does not fit T, and a number that does not, is an exception that says where, and what was wanted.
 template <class T>
 struct json_conversion {
   static T read(const std::string& text) {
@@ -42,7 +55,14 @@ struct json_conversion {
                   "its own namespace");
     if constexpr (readable) {
       if (is_nested_deeper_than(1'000, text)) throw std::invalid_argument("it is nested deeper than 1000 levels");
-      return nlohmann::json::parse(text).get<T>();
+      const auto tree = nlohmann::json::parse(text);
+      try {
+        T made = tree.get<T>();
+        if (const auto cut = cut_in(tree, made); !cut.empty()) throw std::invalid_argument(cut);
+        return made;
+      } catch (const nlohmann::json::exception&) {
+        throw std::invalid_argument(json_fit::why_not(tree, failure_of));
+      }
     }
   }
   /// Text that is no UTF-8 is written with replacement characters.
@@ -52,6 +72,27 @@ struct json_conversion {
                   "a type without JSON: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TYPE, MEMBERS...) after it, in "
                   "its own namespace");
     if constexpr (writable) return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
+private:
+  static std::string failure_of(const nlohmann::json& tree) {
+    try {
+      (void)tree.get<T>();
+      return {};
+    } catch (const std::exception& e) {
+      return e.what();
+    } catch (...) {
+      return "an exception";
+    }
+  }
+  // What cannot be written is not compared.
+  static std::string cut_in(const nlohmann::json& tree, const T& made) {
+    if constexpr (std::is_same_v<T, nlohmann::json> || !std::constructible_from<nlohmann::json, const T&>) return {};
+    else try {
+        return json_fit::cut_number(tree, nlohmann::json(made));
+      } catch (...) {
+        return {};
+      }
   }
 };
 

@@ -24,8 +24,8 @@ void set_log_format(log_format format);
 /// From now on lines go to `sink`, also those that are not out yet; an empty one is standard error again. It is
 /// called from the log's own thread, with one line at a time, so that one that blocks stops nothing but the log.
 /// What it throws is dropped. Once another has replaced it, at most the call that was under way goes on. Let it own
-/// what it uses: it may be called until the process is gone. It must call nothing of Sluice. In a child made by
-/// fork() alone nothing is logged once its parent has logged.
+/// what it uses: it may be called until the process is gone. It must call nothing of Sluice. A child made by
+/// fork() has no sink of its parent's, whose locks another thread may have held: its lines go to standard error.
 using log_sink = std::function<void(log_level, std::string_view line)>;
 void set_log_sink(log_sink sink);
 

@@ -26,7 +26,7 @@ enum class open_mode : std::uint8_t {
 };
 
 struct queue_options {
-  std::uint32_t workers = 0;     ///< 1 to 1000. 0: special_queue_workers if named *-queue, else the processors.
+  std::uint32_t workers = 0;     ///< 1 to 1000. 0: special_queue_workers if named *-queue, else the usable processors.
   std::uint32_t prefetch = 256;  ///< 0 to 1000: most claimed ahead of free workers.
   retry_policy retry{};
   std::optional<duration> timeout{};

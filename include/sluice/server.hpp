@@ -5,7 +5,9 @@
 /// A crash at any point costs only the leases: the jobs it held run again (docs/guarantees.md).
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include <sluice/error.hpp>
 #include <sluice/filter.hpp>
@@ -61,10 +63,26 @@ public:
   void on_fatal(const std::function<void(const error&)>& callback);
 
 private:
+  friend struct serving;
   void add(const handler_registry& more);
+  std::optional<duration> when_fatal(const std::function<void()>& call);  // nothing when it does not run
 
   struct parts;
   std::unique_ptr<parts> parts_;
 };
+
+/// Serves until the program is told to stop, stops the server in order, and answers the exit code for `main`. Call it
+/// after `start`, on the main thread. As `sluice work` it does
+///  - at SIGTERM or SIGINT: `stop`, then 0;
+///  - at the same again, half a second or more later: ends the process at once, with 128 and the signal's number;
+///  - at SIGUSR1: `quiet`; at SIGHUP: nothing. Before this call both end the program as by default. A handler that it
+///  has
+///    of its own for one of these two stays in its place;
+///  - when the server can no longer work: `stop`, then 1. What `on_fatal` was given is called before; without it the
+///    reason is logged.
+/// It ends the process itself when the stop takes 5 s longer than `grace` (with 1), and when handlers ignored their
+/// stop (with the exit code), since they must not run on. 1 at once when the server does not run. A SIGTERM or SIGINT
+/// that came before counts, once `catch_stop_signals` was called (<sluice/stop_signal.hpp>): call that first in `main`.
+int run(server& s);
 
 }  // namespace sluice

@@ -5,6 +5,8 @@
 ///   sluice::wait_for_stop_signal();
 ///   server.stop();
 ///
+/// `run` (<sluice/server.hpp>) does the last two, and what else `sluice work` does with signals.
+///
 /// A signal is remembered for the life of the process: whoever waits later is answered at once. Further ones change
 /// nothing, since `timeout` and some supervisors send each twice; a stop ends by itself after the grace time. Threads:
 /// any number may wait, and none needs a signal mask of its own. Child processes that run another program do not

@@ -25,7 +25,9 @@ enum class when_taken : std::uint8_t {
 /// Of all jobs of a type with one key, one at a time is stored. It is no mutex: of two with `until` start, both may
 /// run. `type_options::without_overlap` has them run one at a time. docs/unique.md
 struct unique_rule {
-  /// A template over args, as "{customer_id}": who is alike by it has one key. Empty, or "*": all args, byte by byte.
+  /// A template over args, as "{customer_id}": jobs for which it gives the same text have one key. Empty, or "*": all
+  /// args, byte by byte. "constant:TEXT": one key for all jobs of the type. Without a placeholder, and without one of
+  /// these, it is `invalid_argument`.
   std::string by{};
   unique_until until = unique_until::end;
   duration period{0};  ///< 1 ms to 10 years, with `unique_until::period`.

@@ -2,10 +2,6 @@
 // its store is lost; the exit code is 1 then, so that a supervisor starts it again.
 //
 //   service CONFIG
-#include <unistd.h>
-
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <optional>
 
@@ -25,6 +21,17 @@ public:
   sluice::result<void> on_enqueue(sluice::new_job& job) override {
     if (job.headers.contains("tenant") || job.headers.contains("recurring")) return {};
     return sluice::error{sluice::errc::refused, "a job needs the header 'tenant'"};
+  }
+};
+
+// A line for each run, however it ended.
+class log_runs final : public sluice::filter {
+public:
+  sluice::outcome around(sluice::job_context& job,
+                         const std::function<sluice::outcome(sluice::job_context&)>& next) override {
+    auto how = next(job);
+    std::printf("job %s: %s\n", job.id().value.c_str(), std::string(name_of(how.what)).c_str());
+    return how;
   }
 };
 
@@ -58,17 +65,12 @@ int main(int argc, char** argv) {
 
   const sluice::filter_list filters{
       {std::make_shared<needs_tenant>(), 0},
+      {std::make_shared<log_runs>(), 0},
       {std::make_shared<gone_customers_are_final>(), 10, sluice::job_type("invoice")},
       {std::make_shared<tell_of_failures>(), 30},
   };
-  std::atomic<bool> is_fatal = false;
   sluice::server server(*options, {}, filters);  // its schedules pass `on_enqueue` too
   server.handle<invoice>("invoice", [](const invoice& args) { return "sent for " + args.order; });
-  server.on_fatal([&](const sluice::error& why) {
-    cannot(why);
-    is_fatal = true;
-    ::kill(::getpid(), SIGTERM);  // main waits for it; the callback must not stop the server itself
-  });
   if (const auto up = server.start(); !up) return cannot(up.error());
 
   auto store = sluice::client_of(*options);
@@ -81,8 +83,5 @@ int main(int argc, char** argv) {
     page.emplace(std::move(*started));
   }
 
-  sluice::wait_for_stop_signal();
-  const auto left = server.stop();
-  if (left.unfinished > 0) server.give_back_unfinished();
-  return is_fatal ? 1 : 0;
+  return sluice::run(server);  // until it is told to stop, or its store is lost
 }

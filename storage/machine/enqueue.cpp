@@ -2,22 +2,12 @@
 
 #include "core/codec.hpp"
 #include "core/enqueue_words.hpp"
+#include "core/never_destroyed.hpp"
+#include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
 
 namespace sluice::storage::machine {
 namespace {
-
-// The same id again: the same job, or another that may not have it.
-errc compare(steps& x, const prepared_job& wanted, std::string_view stored_record) {
-  if (stored_record.empty()) return errc::none;
-  const auto stored = decode_content(wanted.id, stored_record);
-  const auto offered = decode_content(wanted.id, wanted.record);
-  if (!stored) {
-    damaged(x, {wanted.id.value, {}, {}, stored_record, {}, {}});
-    return errc::id_conflict;
-  }
-  return offered && stored->same_job(*offered) ? errc::none : errc::id_conflict;
-}
 
 struct asked_job {
   const prepared_job* job;
@@ -25,6 +15,25 @@ struct asked_job {
   std::size_t at;
 };
 using asked_jobs = std::vector<asked_job>;
+
+// The same id again: the same job, or another that may not have it.
+void compare(steps& x, const asked_job& asked, std::string_view stored_record, enqueue_answer& into) {
+  const auto& wanted = *asked.job;
+  const auto is_same = [&] {
+    into.each[asked.at] = errc::none;
+    into.notes[asked.at] = {};
+  };
+  if (stored_record.empty()) return is_same();
+  into.each[asked.at] = errc::id_conflict;
+  const auto stored = decode_content(wanted.id, stored_record);
+  if (!stored) return damaged(x, {wanted.id.value, {}, {}, stored_record, {}, {}});
+  const auto offered = decode_content(wanted.id, wanted.record);
+  if (!offered) return;
+  const auto differing = stored->what_differs(*offered, wanted.headers_of_filters);
+  if (differing.empty()) return is_same();
+  into.notes[asked.at] = {enqueue_answer::note::what::other_content, listed(differing)};
+}
+
 // What one call stores. A request with a job that has to do with others is in parts of its own: what a caller is told
 // of his keys depends on what stands in his call, and on nobody else's.
 struct part {
@@ -81,8 +90,7 @@ void read_stored(steps& x, const asked_jobs& some, const item& reply) {
     if (stored.empty()) made_work(x, *some[i].job);
     auto* filled = filling<enqueue_answer>(*some[i].into);
     if (!filled || stored.empty()) continue;
-    filled->each[some[i].at] = compare(x, *some[i].job, stored);
-    if (filled->each[some[i].at] == errc::none) filled->notes[some[i].at] = {};
+    compare(x, some[i], stored, *filled);
   }
 }
 
@@ -110,11 +118,7 @@ constexpr flow_word flow_words[] = {{"missing", errc::not_found, what::missing},
 void read_word(steps& x, const asked_job& p, std::string_view said, std::string_view about) {
   auto* filled = filling<enqueue_answer>(*p.into);
   if (!filled || said.empty()) return;
-  if (said == "there") {
-    filled->each[p.at] = compare(x, *p.job, about);
-    if (filled->each[p.at] == errc::none) filled->notes[p.at] = {};
-    return;
-  }
+  if (said == "there") return compare(x, p, about, *filled);
   for (const auto& one : flow_words) {
     if (one.word != said) continue;
     filled->each[p.at] = one.code;
@@ -141,8 +145,8 @@ void refuse_all(const asked_jobs& some, const std::vector<std::string_view>& sai
       code = errc::unique_conflict;
       filled->notes[some[i].at].is = what::refused;
     } else if (said[i] == "there") {
+      if (code == errc::none) filled->notes.erase(some[i].at);
       code = errc::id_conflict;
-      filled->notes.erase(some[i].at);
     } else if (code == errc::none) {
       code = errc::refused;
       filled->notes[some[i].at] = {what::with_others, "job " + some[first].job->id.value};
@@ -170,7 +174,7 @@ void read_stored_flow(steps& x, const part& some, const item& reply) {
 }  // namespace
 
 void add_flow_job(call& c, const prepared_job& job) {
-  static const flow_options none;  // the end of a run carries plain jobs, too
+  static const auto& none = never_destroyed<flow_options>();  // the end of a run carries plain jobs, too
   const auto& flow = job.flow ? *job.flow : none;
   const auto& after = flow.after;
   std::string options;

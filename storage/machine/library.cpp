@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/codec.hpp"
+#include "core/never_destroyed.hpp"
 #include "core/text.hpp"
 #include "storage/admission.hpp"
 #include "storage/machine/rule_files.hpp"
@@ -147,7 +148,7 @@ std::string current_text() {
 }
 
 const library& current_library() {
-  static const library made(layout, current_text());
+  static const auto& made = never_destroyed<library>(layout, current_text());
   return made;
 }
 

@@ -2,12 +2,14 @@
 
 #include <charconv>
 
+#include "core/never_destroyed.hpp"
+
 namespace sluice::storage::machine {
 
 item reply::root() const { return {*this, 0}; }
 
 item item::operator[](std::size_t i) const {
-  static const reply nothing;
+  static const auto& nothing = never_destroyed<reply>();
   return i < size() ? item(*all_, static_cast<std::size_t>(at().number) + i) : nothing.root();
 }
 

@@ -74,6 +74,7 @@ result<std::unique_ptr<connection>> connection::open(const address& to, const st
   } else context = redisConnectUnixNonBlock(to.path.c_str());
   if (!context) return unavailable("out of memory");
   std::unique_ptr<connection> made(new connection(context, stop));
+  made->server_ = to_string(to);
   made->is_port_without_tls_ = to.path.empty() && !tls;
   if (context->err != 0) return failed(context->errstr);
   ::fcntl(context->fd, F_SETFD, FD_CLOEXEC);

@@ -72,6 +72,8 @@ public:
   // reading after it must not take a late reply for another.
   result<owned_reply> next(steady_point deadline);
 
+  // Where it leads, as people are told it.
+  const std::string& server() const { return server_; }
   // Bytes posted, and of these handed to the kernel: a command that ends behind `sent` was never seen by Redis.
   std::uint64_t posted() const { return posted_; }
   std::uint64_t sent() const { return sent_; }
@@ -91,6 +93,7 @@ private:
   void read_some();
 
   redisContext* context_;
+  std::string server_;
   const stop_signal& stop_;
   std::unique_ptr<tls_session> tls_;
   std::string out_;  // posted and not sent yet, from `out_at_`

@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "storage/machine/transitions.hpp"
 #include "storage/redis/libraries.hpp"
+#include "storage/redis/refusals.hpp"
 
 namespace sluice::storage::redis {
 namespace {
@@ -96,12 +97,16 @@ void exchange::wait_for_replicas(std::uint32_t count, duration timeout) {
   replica_timeout_ = timeout;
 }
 
+std::string exchange::in_words(const std::string& why) const {
+  return cat("Redis at ", connection_.server(), ": ", why);
+}
+
 // All that was not answered: certainly not done when Redis never saw its end.
 void exchange::lose(const std::string& why) {
   why_not_stay = why;
   for (auto& s : steps_) {
     const bool unseen = s.ends_at > connection_.sent();
-    s.failed({unseen || !s.writes ? errc::storage_unavailable : errc::unknown_outcome, cat("Redis: ", why)});
+    s.failed({unseen || !s.writes ? errc::storage_unavailable : errc::unknown_outcome, in_words(why)});
   }
   steps_.clear();
 }
@@ -118,7 +123,7 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     auto got = next(deadline);
     if (!got) {
       for (auto& [s, reply] : waiting)
-        s.failed({errc::unknown_outcome, cat("Redis: ", got.error().message)});
+        s.failed({errc::unknown_outcome, in_words(got.error().message)});
       return lose(got.error().message), false;
     }
     auto s = std::move(steps_.front());
@@ -139,8 +144,8 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
       continue;
     }
     if (why.word == "RIGHTS") {
-      s.failed({why.code, cat("its user may not run", printable(reply.text().substr(why.word.size()), 300),
-                              ", which the rules of jobs use; docs/store_layout.md lists what to allow")});
+      s.failed({why.code, in_words(cat("its user may not run", printable(reply.text().substr(why.word.size()), 300),
+                                       ", which the rules of jobs use; docs/store_layout.md lists what to allow"))});
       continue;
     }
     stay = stay && !why.leave;
@@ -148,7 +153,7 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
     const bool stopped = why.code == errc::storage_damaged || why.code == errc::unknown_outcome;
     if (stopped) log::error("Redis refused a call: ", printable(known_.with_places(reply.text()), 1000));
     const auto code = why.code == errc::unknown_outcome && !s.writes ? errc::storage_unavailable : why.code;
-    s.failed({code, cat("Redis: ", printable(known_.with_places(reply.text()), 300))});
+    s.failed({code, in_words(cat(printable(known_.with_places(reply.text()), 300), help_with(reply.text())))});
   }
   if (replicas_ > 0) {
     auto got = next(deadline);  // of the mark, without which WAIT may have nothing to wait for
@@ -159,7 +164,7 @@ bool exchange::collect(steady_point deadline, std::deque<step>& again) {
                          : got.error().message;
     for (auto& [s, reply] : waiting) {
       if (enough) s.read(reply.root());
-      else s.failed({errc::unknown_outcome, cat("Redis: ", why)});
+      else s.failed({errc::unknown_outcome, in_words(why)});
     }
     if (!got) return why_not_stay = got.error().message, false;
   }
@@ -171,11 +176,12 @@ bool exchange::finish(steady_point deadline) {
     std::deque<step> again;
     bool stay = collect(deadline, again);
     if (again.empty()) return stay;
-    auto found = stay && reloads < max_reloads ? find_library(connection_, known_, deadline)
-                                               : error{errc::storage_unavailable, "Redis has lost the library"};
+    auto found = stay && reloads < max_reloads
+                     ? find_library(connection_, known_, deadline)
+                     : error{errc::storage_unavailable, "it has lost the library of Sluice's rules"};
     if (!found) {
       for (auto& s : again)
-        s.failed(found.error());
+        s.failed({found.error().code, in_words(found.error().message)});
       why_not_stay = found.error().message;  // an answer to what was asked last may come yet
       return false;
     }

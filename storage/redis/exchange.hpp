@@ -52,6 +52,8 @@ private:
   bool collect(steady_point deadline, std::deque<step>& again);
   result<owned_reply> next(steady_point deadline);
   void lose(const std::string& why);
+  // Behind the server that it is of.
+  std::string in_words(const std::string& why) const;
 
   connection& connection_;
   const machine::library& known_;

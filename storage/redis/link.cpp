@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/text.hpp"
+#include "storage/redis/refusals.hpp"
 
 namespace sluice::storage::redis {
 namespace {
@@ -23,16 +24,6 @@ std::string_view field(std::string_view info, std::string_view name) {
     return info.substr(from, info.find_first_of("\r\n", from) - from);
   }
   return {};
-}
-
-// What its user can do about an error of Redis.
-std::string_view help_with(std::string_view what) {
-  if (what.starts_with("NOAUTH"))
-    return "; the URL has to log in, by USER:PASSWORD@ or :PASSWORD@ before its host, or by a file or a variable "
-           "(docs/configuration.md)";
-  if (what.find("DB index is out of range") != std::string_view::npos)
-    return "; the database is the number at the end of the URL, below `databases` of Redis's settings (16)";
-  return "";
 }
 
 error refused(const address& a, std::string_view what) {

@@ -12,6 +12,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include "core/per_process.hpp"
 #include "core/text.hpp"
 #include "core/thread_name.hpp"
 
@@ -32,14 +33,14 @@ struct lookup {
   ~lookup() { ::close(over); }
 };
 
-// Never destroyed: a look-up may outlast main().
+// Never destroyed: a look-up may outlast main(). A child that was forked has no thread of its parent's look-ups.
 struct all_lookups {
   std::mutex lock;
   std::map<std::string, std::shared_ptr<lookup>> by_host;
 };
 all_lookups& lookups() {
-  static auto* const all = new all_lookups;
-  return *all;
+  static constinit per_process<all_lookups> all;
+  return all.here();
 }
 
 void carry_out(const std::string& host, lookup& into) {

@@ -10,6 +10,7 @@
 #include "storage/redis/libraries.hpp"
 #include "storage/redis/link.hpp"
 #include "storage/redis/listener.hpp"
+#include "storage/redis/refusals.hpp"
 
 namespace sluice::storage::redis {
 namespace {
@@ -183,7 +184,8 @@ private:
     auto x = start_exchange();
     result<void> done;
     x.send(std::move(c), std::move(read), [&](const error& e) { done = e; });
-    if (!x.finish(deadline) && done) done = error{errc::storage_unavailable, "Redis went away"};
+    if (!x.finish(deadline) && done)
+      done = error{errc::storage_unavailable, cat("Redis at ", link_->at->server(), " went away")};
     return done;
   }
 
@@ -197,7 +199,8 @@ private:
   result<void> look_for_store(const link& l, steady_point deadline) {
     const auto found = ask(*l.at, {"GET", cat(prefix_, ":schema")}, deadline);
     if (!found)
-      return error{errc::storage_unavailable, cat("Redis at ", to_string(l.server), ": ", found.error().message)};
+      return error{errc::storage_unavailable, cat("Redis at ", to_string(l.server), ": ", found.error().message,
+                                                  help_with(found.error().message))};
     const auto layout = found->root().text();
     if (layout.empty() && was_there_)
       return error{errc::storage_unavailable, cat("Redis at ", to_string(l.server), " has lost the store")};

@@ -5,9 +5,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 
+#include "core/secret_file.hpp"
 #include "core/text.hpp"
 
 namespace sluice::storage::redis {
@@ -51,6 +51,12 @@ std::string_view cut(std::string_view& text, char mark) {
   return front;
 }
 
+// An IPv6 address, perhaps with a port behind: where the one ends and the other begins nobody can tell.
+bool is_bare_ipv6(std::string_view text) {
+  return std::count(text.begin(), text.end(), ':') > 1 &&
+         text.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos;
+}
+
 // For errors: what stands before the last '@' may be a password, however it was meant.
 std::string without_credentials(const std::string& url) {
   const auto at = url.rfind('@');
@@ -67,7 +73,7 @@ public:
       return wrong("in a user or password, write ? as %3F and @ as %40");
     std::string_view options = mark == std::string_view::npos ? std::string_view() : rest.substr(mark + 1);
     rest = rest.substr(0, mark);
-    if (!credentials(rest)) return wrong("in a user or password, write each of / @ ' \" and space as %XX");
+    if (const auto fault = credentials(rest); !fault.empty()) return wrong(fault);
     const auto place = scheme == "redis+unix"          ? socket(rest)
                        : scheme.ends_with("+sentinel") ? sentinels(rest)
                                                        : server(rest);
@@ -84,22 +90,23 @@ private:
     return {errc::invalid_argument, cat("the store's URL '", shown_, "': ", what)};
   }
 
-  bool credentials(std::string_view& rest) {
+  // Empty when they are right, as below.
+  std::string credentials(std::string_view& rest) {
     const auto at = rest.rfind('@');
-    if (at == std::string_view::npos) return true;
+    if (at == std::string_view::npos) return {};
     auto words = rest.substr(0, at);
     rest = rest.substr(at + 1);
-    if (words.find_first_of("/'\" @") != std::string_view::npos) return false;
+    if (words.find_first_of("/'\" @") != std::string_view::npos)
+      return "in a user or password, write each of / @ ' \" % and space as %XX";
     const auto user = decoded(words.substr(0, words.find(':')));
     cut(words, ':');
     const auto password = decoded(words);
-    if (!user || !password) return false;
+    if (!user || !password) return "in a user or password, a % must be written %25: it begins a byte as %XX";
     made_.server.user = *user;
     made_.server.password = *password;
-    return true;
+    return {};
   }
 
-  // Empty when it is right.
   std::string add_host(std::string_view text, std::uint16_t port) {
     address a;
     a.port = port;
@@ -112,6 +119,7 @@ private:
       if (!text.empty() && text.front() != ':') return "after ']' only :PORT is allowed";
       port_text = text.empty() ? text : text.substr(1);
     } else {
+      if (is_bare_ipv6(text)) return "an IPv6 address stands in brackets, as in redis://[::1]:6379/0";
       port_text = text;
       a.host = cut(port_text, ':');
     }
@@ -222,13 +230,12 @@ result<std::string> password_of(const credentials& who) {
                  cat("the password of Redis: the variable ", printable(who.password_variable, 100), " is not set")};
   }
   if (who.password_file.empty()) return who.password;
-  std::ifstream file(who.password_file);
-  std::string first_line;
-  if (!std::getline(file, first_line) || first_line.empty())
+  auto password = first_line_of(who.password_file);
+  if (!password || password->empty())
     return error{errc::storage_unavailable,
                  cat("the password of Redis: the file ", printable(who.password_file, 200),
-                     file.is_open() ? " has none in its first line" : cat(" cannot be read: ", std::strerror(errno)))};
-  return first_line;
+                     password ? " has none in its first line" : cat(" cannot be read: ", std::strerror(errno)))};
+  return std::move(*password);
 }
 
 result<location> parse_url(const std::string& url) {

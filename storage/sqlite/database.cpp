@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/text.hpp"
+#include "storage/sqlite/forks.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
@@ -52,6 +53,7 @@ error to_error(const failure& f, bool while_committing) {
       [[fallthrough]];
     case SQLITE_PERM:
       return {errc::io_error, "SQLite: " + f.message + "; may this user write the file and its folder?"};
+    case SQLITE_AUTH: return {errc::not_running, f.message};  // forks.hpp
     case SQLITE_TOOBIG: return {errc::too_large, "SQLite: " + f.message};
     default: return {while_committing ? errc::unknown_outcome : errc::storage_unavailable, "SQLite: " + f.message};
   }
@@ -98,6 +100,7 @@ void query::bind(real r) {
 }
 
 database::database(const std::string& path, access how) {
+  refuse_inherited(path);
   const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                     (how == access::look ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
                     (how == access::make ? SQLITE_OPEN_CREATE : 0);
@@ -109,6 +112,7 @@ database::database(const std::string& path, access how) {
     sqlite3_close(handle_);
     throw failure{code, why, true};
   }
+  open_.emplace(path);
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, busy_ms);  // from the first look on: another may be recovering the log
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +12,8 @@
 #include <sqlite3.h>
 
 #include <sluice/error.hpp>
+
+#include "storage/sqlite/forks.hpp"
 
 namespace sluice::storage::sqlite {
 
@@ -119,6 +122,7 @@ public:
 
 private:
   sqlite3* handle_ = nullptr;
+  std::optional<open_here> open_;
   std::unordered_map<const char*, sqlite3_stmt*> statements_;
 };
 

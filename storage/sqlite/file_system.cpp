@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <optional>
@@ -9,6 +10,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/text.hpp"
 
 namespace sluice::storage::sqlite {
 namespace {
@@ -54,6 +57,16 @@ bool is_mounted_alone(const std::string& file) {
   const auto folder = std::filesystem::path(file).parent_path();
   const auto own = mount_of(file), of_folder = mount_of(folder.empty() ? "." : folder.string());
   return own && of_folder && *own != *of_folder;
+}
+
+std::string why_no_file_beside(const std::string& file) {
+  const auto parent = std::filesystem::path(file).parent_path();
+  const auto folder = parent.empty() ? std::string(".") : parent.string();
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
+  const int why = errno;
+  const auto its = cat("its folder ", printable(folder, 300));
+  return why == EROFS ? cat(its, " is on a read-only file system")
+                      : cat("this user may not write ", its, " (", std::strerror(why), ")");
 }
 
 void known_file::learn(const std::string& path) {

@@ -17,6 +17,9 @@ reach reach_of(long magic);                                           // as stat
 // not seen where else it is mounted. False before Linux 5.8, which does not tell.
 bool is_mounted_alone(const std::string& file);
 
+// Why no file can be made beside this one, as "its folder F is on a read-only file system"; empty when one can.
+std::string why_no_file_beside(const std::string& file);
+
 // A file that is in use, known again by its inode, which it keeps from being used anew. It is only named, not opened:
 // to open and close a database otherwise would drop SQLite's locks.
 class known_file {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/never_destroyed.hpp"
 #include "core/text.hpp"
 
 namespace sluice::storage::sqlite {
@@ -293,41 +294,46 @@ struct known_command {
   bool tells_others = false;
 };
 
-const std::unordered_map<std::string_view, known_command> commands = {
-    {"GET", {2, get, kind::text}},
-    {"MGET", {2, mget}},
-    {"SET", {3, set, kind::text}},
-    {"EXISTS", {2, exists}},
-    {"DEL", {2, del}},
-    {"UNLINK", {2, del}},
-    {"PUBLISH", {3, [](const asked& a) { a.into.set_number(0); }, kind::none, true}},
-    {"HGET", {3, hget, kind::hash}},
-    {"HSTRLEN", {3, hstrlen, kind::hash}},
-    {"HMGET", {3, hmget, kind::hash}},
-    {"HEXISTS", {3, has, kind::hash}},
-    {"HLEN", {2, size, kind::hash}},
-    {"HSET", {4, put, kind::hash}},
-    {"HDEL", {3, remove, kind::hash}},
-    {"HSETNX", {4, put_new, kind::hash}},
-    {"HKEYS", {2, all_fields, kind::hash}},
-    {"HVALS", {2, all_fields, kind::hash}},
-    {"HGETALL", {2, all_fields, kind::hash}},
-    {"SADD", {3, put, kind::set}},
-    {"SREM", {3, remove, kind::set}},
-    {"SISMEMBER", {3, has, kind::set}},
-    {"SCARD", {2, size, kind::set}},
-    {"SMEMBERS", {2, all_fields, kind::set}},
-    {"ZADD", {4, zadd, kind::sorted}},
-    {"ZREM", {3, remove, kind::sorted}},
-    {"ZSCORE", {3, zscore, kind::sorted}},
-    {"ZCARD", {2, size, kind::sorted}},
-    {"ZCOUNT", {4, zcount, kind::sorted}},
-    {"ZRANGE", {4, zrange, kind::sorted}},
-    {"SCAN", {2, scan_keys}},
-    {"HSCAN", {3, scan, kind::hash}},
-    {"SSCAN", {3, scan, kind::set}},
-    {"ZSCAN", {3, scan, kind::sorted}},
-};
+using command_table = std::unordered_map<std::string_view, known_command>;
+
+const command_table& commands() {
+  static const auto& all = never_destroyed<command_table>(command_table{
+      {"GET", {2, get, kind::text}},
+      {"MGET", {2, mget}},
+      {"SET", {3, set, kind::text}},
+      {"EXISTS", {2, exists}},
+      {"DEL", {2, del}},
+      {"UNLINK", {2, del}},
+      {"PUBLISH", {3, [](const asked& a) { a.into.set_number(0); }, kind::none, true}},
+      {"HGET", {3, hget, kind::hash}},
+      {"HSTRLEN", {3, hstrlen, kind::hash}},
+      {"HMGET", {3, hmget, kind::hash}},
+      {"HEXISTS", {3, has, kind::hash}},
+      {"HLEN", {2, size, kind::hash}},
+      {"HSET", {4, put, kind::hash}},
+      {"HDEL", {3, remove, kind::hash}},
+      {"HSETNX", {4, put_new, kind::hash}},
+      {"HKEYS", {2, all_fields, kind::hash}},
+      {"HVALS", {2, all_fields, kind::hash}},
+      {"HGETALL", {2, all_fields, kind::hash}},
+      {"SADD", {3, put, kind::set}},
+      {"SREM", {3, remove, kind::set}},
+      {"SISMEMBER", {3, has, kind::set}},
+      {"SCARD", {2, size, kind::set}},
+      {"SMEMBERS", {2, all_fields, kind::set}},
+      {"ZADD", {4, zadd, kind::sorted}},
+      {"ZREM", {3, remove, kind::sorted}},
+      {"ZSCORE", {3, zscore, kind::sorted}},
+      {"ZCARD", {2, size, kind::sorted}},
+      {"ZCOUNT", {4, zcount, kind::sorted}},
+      {"ZRANGE", {4, zrange, kind::sorted}},
+      {"SCAN", {2, scan_keys}},
+      {"HSCAN", {3, scan, kind::hash}},
+      {"SSCAN", {3, scan, kind::set}},
+      {"ZSCAN", {3, scan, kind::sorted}},
+  });
+  return all;
+}
 
 }  // namespace
 
@@ -345,8 +351,8 @@ void keyspace::begin_call(bool may_write) {
 }
 
 void keyspace::call(words command, command_answer& into) {
-  const auto found = commands.find(command.front());
-  if (found == commands.end()) refuse(cat("ERR unknown command '", command.front(), "'"));
+  const auto found = commands().find(command.front());
+  if (found == commands().end()) refuse(cat("ERR unknown command '", command.front(), "'"));
   const auto& known = found->second;
   if (command.size() < known.least) refuse(cat("ERR wrong number of arguments for '", command.front(), "'"));
   if (known.tells_others) published_ = true;

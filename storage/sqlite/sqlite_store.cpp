@@ -275,7 +275,9 @@ private:
       return trouble{what_is(e), true};
     } catch (const failure& f) {
       recover(f);
-      return trouble{to_error(f, committing), concerns_one(f)};
+      auto e = to_error(f, committing);
+      e.message = cat(in_memory() ? "the store in memory" : printable(path_, 300), ": ", e.message);
+      return trouble{std::move(e), concerns_one(f)};
     } catch (const std::exception& e) {
       roll_back();
       return trouble{what_is(e), true};
@@ -454,6 +456,15 @@ private:
     return {};
   }
 
+  // SQLite says of a -wal or -shm that it cannot make no more than that it cannot open the database.
+  std::string why_not_opened(const failure& f) const {
+    if (in_memory() || (f.code & 0xff) != SQLITE_CANTOPEN) return {};
+    const auto why = why_no_file_beside(path_);
+    if (why.empty()) return {};
+    return cat("; SQLite makes a -wal and a -shm beside the file, also to look at it, and ", why,
+               ". Copy the file, and its -wal if there is one, to a folder that can be written");
+  }
+
   // To make it: with the lock held, the tables are made when missing. Else that is not_found.
   result<void> open_database(access how) {
     try {
@@ -479,7 +490,7 @@ private:
       close();
       auto e = is_no_database(f) ? no_store_of_ours(path_, "it is no SQLite database") : to_error(f, false);
       e.message = is_no_database(f) ? cat(e.message, ", or, if it was a store, ", how_to_recover)
-                                    : cat("opening ", path_, ": ", e.message);
+                                    : cat("opening ", path_, ": ", e.message, why_not_opened(f));
       return e;
     }
     if (!in_memory() && !was_open_) file_.learn(path_);

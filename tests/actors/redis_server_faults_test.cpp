@@ -139,12 +139,12 @@ bool was_lost(sluice::client& c, const std::string& id) {
 TEST_CASE("a server that is started while its Redis is away says so, and works once Redis is back") {
   redis_server redis;
   redis.kill();
-  const log_counter log;
+  const log_lines log;
   run_book book;
   server works(options_on(redis.url()));
   works.handle("note", [&](job_context& c) { book.note(c.id().value); });
   auto begun = std::async(std::launch::async, [&] { return works.start(); });
-  REQUIRE(eventually([&] { return log.lines() > 0; }));
+  REQUIRE(eventually([&] { return log.lines().size() > 0; }));
   redis.start();
   REQUIRE(begun.get().ok());
   auto client = sluice::client::open({redis.url(), 10s, {}, {}});
@@ -155,7 +155,7 @@ TEST_CASE("a server that is started while its Redis is away says so, and works o
 
 TEST_CASE("a server outlives every fault of its Redis and keeps every promise") {
   redis_server redis({.tcp = true, .appendonly = "always"});
-  log_counter log;
+  log_lines log;
   run_book book;
   handler_registry handlers;
   handlers.handle("note", [&](job_context& c) {
@@ -206,9 +206,9 @@ TEST_CASE("a server outlives every fault of its Redis and keeps every promise") 
 
   // A lone master that must not write: every connection to it is given up again.
   REQUIRE_FALSE(redis.command({"CONFIG", "SET", "min-replicas-to-write", "1"}).is_error());
-  const int lines_before = log.lines();
+  const auto lines_before = log.lines().size();
   const double refusing = away_for(5s);
-  const int refusing_lines = log.lines() - lines_before;
+  const auto refusing_lines = log.lines().size() - lines_before;
   REQUIRE_FALSE(redis.command({"CONFIG", "SET", "min-replicas-to-write", "0"}).is_error());
   CHECK(book.grows());
 
@@ -216,7 +216,7 @@ TEST_CASE("a server outlives every fault of its Redis and keeps every promise") 
   REQUIRE(runs_dry(load.client()));
   CHECK(redis.alive());
   CHECK(refusing_lines < 60);
-  CHECK(log.lines() < 100);
+  CHECK(log.lines().size() < 100);
   CHECK(refusing < 0.5);
   CHECK(!gave_up);
   CHECK(killed < 0.5);
@@ -237,7 +237,7 @@ TEST_CASE("a server outlives every fault of its Redis and keeps every promise") 
   CHECK(missed == 0);
   CHECK(unasked == 0);
   WARN(load.report() << "ran more than once: " << twice << "; of a core while killed " << killed << ", while stopped "
-                     << stopped << ", while it may not write " << refusing << "; log lines " << log.lines()
+                     << stopped << ", while it may not write " << refusing << "; log lines " << log.lines().size()
                      << ", of these " << refusing_lines << " in 5 s without replicas");
 }
 

@@ -5,7 +5,10 @@
 #include <sluice/server.hpp>
 
 #include "actors/server_world.hpp"
+#include "core/queues.hpp"
+#include "core/text.hpp"
 #include "support/catch.hpp"
+#include "support/measure.hpp"
 #include "support/redis_server.hpp"
 
 namespace sluice::test {
@@ -226,8 +229,60 @@ TEST_CASE("filters wrap the run and may replace its outcome and learn what was s
   REQUIRE(w.becomes(id, job_state::succeeded));
   CHECK(w.get(id).result == "forgiven");
   w.server->stop();
-  // The exception passed by "after": it is the run that failed, around what was wrapped.
-  CHECK(filter->seen == "before elect applied:forgiven ");
+  CHECK(filter->seen == "before after elect applied:forgiven ");
+}
+
+TEST_CASE("a filter around a run is told how it ended, whatever the handler threw") {
+  struct listener : filter {
+    std::mutex mutex;
+    std::vector<std::string> told;
+    outcome around(job_context& c, const std::function<outcome(job_context&)>& next) override {
+      auto how = next(c);
+      const std::lock_guard hold(mutex);
+      told.push_back(cat(name_of(how.what), " ", how.text));
+      return how;
+    }
+  };
+  server_world w;
+  w.options.retry.attempts = 0;
+  const auto heard = std::make_shared<listener>();
+  w.filters.push_back({heard});
+  w.filters.push_back({std::make_shared<watch_filter>()});
+  w.handlers.handle("throws", [](job_context&) { throw std::runtime_error("no"); });
+  w.handlers.handle("ends", [](job_context& c) { c.end_as(outcome::do_not_retry("enough")); });
+  w.handlers.handle("sets", [](job_context& c) { c.set_result("42"); });
+  w.start();
+  REQUIRE(w.becomes(w.enqueue("throws"), job_state::failed));
+  REQUIRE(w.becomes(w.enqueue("ends"), job_state::failed));
+  REQUIRE(w.becomes(w.enqueue("sets"), job_state::succeeded));
+  w.server->stop();
+  CHECK(heard->told == std::vector<std::string>{"failed no", "failed enough", "succeeded 42"});
+}
+
+TEST_CASE("a queue named *-queue has one worker under a pattern, too") {
+  const log_lines told;
+  server_world w;
+  w.options.queues = {{"tenant-*", {}}};
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  REQUIRE(w.becomes(w.enqueue("noop", "{}", "tenant-a-queue"), job_state::succeeded));
+  REQUIRE(w.becomes(w.enqueue("noop", "{}", "tenant-b"), job_state::succeeded));
+  w.server->stop();
+  const auto all = default_workers("tenant-b", 1);
+  CHECK(told.has("queue tenant-a-queue matches a pattern: it gets a pool of 1 workers"));
+  CHECK(told.has(cat("queue tenant-b matches a pattern: it gets a pool of ", all, " workers")));
+}
+
+TEST_CASE("a server does not start without the code of a custom throttler that its types name") {
+  server_world w;
+  w.options.jobs["call"].throttle = {"custom:breaker"};
+  w.options.jobs["others"].throttle = {"custom:elsewhere"};  // of a type that another server runs
+  w.handlers.handle("call", [](job_context&) {});
+  const auto refused = server(w.options, w.handlers).start();
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message ==
+        "jobs.call.throttle names custom:breaker, and this server was given no code for it: add it with "
+        "handlers.limit(\"breaker\", …), or with throttle_by_actor");
 }
 
 TEST_CASE("a server tells the store whether it has filters") {

@@ -86,7 +86,7 @@ TEST_CASE("the rarer keys of throttlers are read too") {
       "A": {"kind": "sliding_window", "limit": 1000000000, "interval": "366d", "buckets": 1000, "compatible": true},
       "a": {"kind": "mutex", "mode": "release"},
       "b": {"kind": "custom", "mode": "acquire_and_release"},
-      "Straße 1 - {x}": {"kind": "dynamic_window", "key": "k", "limit": 1, "capacity": 2, "interval": "1s", "buckets": 1}
+      "Straße 1 - {x}": {"kind": "dynamic_window", "key": "{k}", "limit": 1, "capacity": 2, "interval": "1s", "buckets": 1}
     },
     "jobs": {"a": {"when_throttled": "retry", "throttle_delay": "15s", "throttle": []},
              "b": {"when_throttled": "delete", "throttle_delay": "1d", "strict": false,

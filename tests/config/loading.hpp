@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "config/load.hpp"
+#include "core/processors.hpp"
 #include "storage/store.hpp"
 #include "support/catch.hpp"
 
@@ -32,6 +32,6 @@ inline server_options options_of(config::source from) {
 }
 inline server_options options_of(const std::string& text) { return options_of(config::source{text, {}, {}}); }
 
-inline std::uint32_t processors() { return std::clamp(std::thread::hardware_concurrency(), 1u, 1000u); }
+inline std::uint32_t processors() { return std::min(usable_processors(), 1000u); }
 
 }  // namespace sluice::test

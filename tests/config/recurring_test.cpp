@@ -103,6 +103,9 @@ TEST_CASE("the faults of a schedule are told with their places") {
   CHECK(says(one(R"("overlap": "skipp")"), "did you mean 'skip'"));
   CHECK(says(one(R"("zon": "UTC")"), "did you mean 'zone'"));
   CHECK(says(one(R"("zone": "Europe/Lundon")"), "no time zone"));
+  const auto two = faults(R"({"job": "t", "cron": "61 * * * *", "zone": "Europe/Lundon"})");
+  CHECK(says(two, "61 is out of range"));
+  CHECK(says(two, "; and there is no time zone 'Europe/Lundon'"));
   CHECK(says(test::shown(load(R"({"recurring": {"a b": {"job": "t", "every": "1m"}}})").faults), "1 to 150"));
   CHECK(says(test::shown(load(R"({"recurring": []})").faults), "must be an object by name"));
 }

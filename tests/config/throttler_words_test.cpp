@@ -39,6 +39,9 @@ TEST_CASE("the faults of a definition in words are those of a file") {
   CHECK(faults(semaphore, {"limit=4", "kind=mutex"}) == "[/kind] is said before the name already; remove it\n");
   CHECK(faults(semaphore, {"limit=4", "more"}) == "[] 'more' must look like limit=4\n");
   CHECK(faults(semaphore, {"limit=4", "=5"}) == "[] '=5' must look like limit=4\n");
+  CHECK(faults(fixed_window, {"limit=4", "buckets=3"}) ==
+        "[/buckets] is nothing that a fixed_window has; remove it\n"
+        "[] fixed window 'It': interval must be given: a time of 1s to 366d\n");
   CHECK(faults(fixed_window, {"limit=4", "interval=soon"}).starts_with("[/interval] must be a time from"));
   CHECK(faults(semaphore, {"limit=4", "mode=relase"}).find("did you mean 'release'") != std::string::npos);
 }

@@ -53,6 +53,24 @@ TEST_CASE("all that an enqueuer said reads back") {
   CHECK(read->same_job(said));
 }
 
+TEST_CASE("two contents differ in parts that have names, and headers may be left out") {
+  const auto one = full_content();
+  auto other = one;
+  other.created_at += 1s;
+  other.timeout.reset();
+  other.retry = {};
+  CHECK(one.what_differs(other).empty());
+  other.headers["more"] = "1";
+  CHECK(one.what_differs(other) == std::vector<std::string>{"headers"});
+  CHECK(one.what_differs(other, {"more"}).empty());
+  CHECK(other.what_differs(one, {"more"}).empty());
+  CHECK(one.what_differs(other, {"less"}) == std::vector<std::string>{"headers"});
+  other.type = job_type("another");
+  other.queue = queue_name("another");
+  other.args = "[\"another\"]";
+  CHECK(one.what_differs(other, {"more"}) == std::vector<std::string>{"type", "queue", "args"});
+}
+
 TEST_CASE("a job that says nothing of itself reads back") {
   job_content said;
   said.type = job_type("t");

@@ -30,6 +30,21 @@ TEST_CASE("a duration with a NUL byte in it is refused") {
   CHECK_FALSE(parse_duration(std::string("\0", 1)));
 }
 
+TEST_CASE("a time of joined units is told as one number with one unit") {
+  const std::vector<std::pair<std::string, std::string>> table{
+      {"1h30m", "90m"},      {"1h 30m", "90m"},   {"1m30s", "90s"}, {"1d12h", "36h"},
+      {"2s500ms", "2500ms"}, {"1h0m5s", "3605s"}, {"1.5h30m", "2h"}};
+  for (const auto& [text, expected] : table) {
+    CAPTURE(text);
+    CHECK(in_one_unit(text) == expected);
+    CHECK(parse_duration(expected));
+  }
+  const auto other = GENERATE(as<std::string>{}, "", "90m", "1h30", "h30m", "1h30x", "1h-30m", "1h,30m", " ", "1h30m!",
+                              "3650d1h", "soon", "1e5h1m", "1 h 30 m");
+  CAPTURE(other);
+  CHECK_FALSE(in_one_unit(other));
+}
+
 TEST_CASE("a duration is written in its shortest exact form") {
   CHECK(format_duration(0s) == "0s");
   CHECK(format_duration(1500ms) == "1500ms");

@@ -1,3 +1,4 @@
+#include <memory>
 #include <set>
 #include <string>
 
@@ -85,4 +86,29 @@ TEST_CASE("a value can be moved out of a result") {
   result<std::string> made = std::string(100, 'x');
   const std::string taken = std::move(made).value();
   CHECK(taken.size() == 100);
+}
+
+TEST_CASE("reading the value of an error throws its words") {
+  const result<int> none = error{errc::not_found, "there is no job a"};
+  CHECK_THROWS_WITH(*none, "not_found: there is no job a");
+  CHECK_THROWS_AS(none.value(), bad_result);
+  CHECK_THROWS_WITH(result<void>(error{errc::timed_out, ""}).value(), to_string(error{errc::timed_out, ""}));
+  CHECK_NOTHROW(result<void>().value());
+}
+
+TEST_CASE("results go on with each other") {
+  const result<int> seven = 7;
+  const result<int> none = error{errc::not_found, "gone"};
+  CHECK(seven.value_or(1) == 7);
+  CHECK(none.value_or(1) == 1);
+  const auto half = [](int n) -> result<int> {
+    return n % 2 == 0 ? result<int>(n / 2) : error{errc::refused, "is odd"};
+  };
+  CHECK(result<int>(8).and_then(half).and_then(half).value() == 2);
+  CHECK(seven.and_then(half).error().message == "is odd");
+  CHECK(none.and_then(half).error().message == "gone");
+  CHECK(seven.transform([](int n) { return std::to_string(n); }).value() == "7");
+  CHECK(none.transform([](int) {}).error().message == "gone");
+  CHECK(result<std::unique_ptr<int>>(std::make_unique<int>(3)).transform([](auto p) { return *p; }).value() == 3);
+  CHECK(result<void>().and_then([] { return result<int>(4); }).value() == 4);
 }

@@ -84,6 +84,17 @@ bool says(const std::string& text, const std::string& part) { return text.find(p
 
 }  // namespace
 
+TEST_CASE_METHOD(key_world, "a key file may be written by any editor") {
+  const auto signature_of = [&](const std::string& text) {
+    auto job = backup();
+    REQUIRE(key(text).sign(job));
+    return job.headers.at(signature_header);
+  };
+  const auto plain = signature_of(first_key);
+  CHECK(signature_of(first_key + "\r\n") == plain);
+  CHECK(signature_of("\xEF\xBB\xBF" + first_key + "\r\n") == plain);
+}
+
 TEST_CASE_METHOD(key_world, "a signature is HMAC-SHA256 of netstrings: what it is of, id or name, type, queue, args") {
   auto job = backup();
   REQUIRE(key().sign(job));

@@ -1,4 +1,7 @@
 // Which functions are handlers, and what they are called with.
+#include <optional>
+#include <set>
+
 #include <sluice/json.hpp>
 
 #include "support/catch.hpp"
@@ -10,6 +13,27 @@ struct order {
   int number = 0;
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(order, number)
+
+struct bought {
+  std::string sku;
+  std::int16_t count = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(bought, sku, count)
+struct basket {
+  std::string customer;
+  float weight = 0;
+  std::vector<bought> lines;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(basket, customer, weight, lines)
+
+// It clamps, and is never written.
+struct read_only {
+  int percent = 0;
+};
+[[maybe_unused]] void from_json(const nlohmann::json& tree, read_only& into) {
+  into.percent = std::min(100, tree.at("percent").get<int>());
+}
+[[noreturn]] void to_json(nlohmann::json&, const read_only&) { throw std::runtime_error("it is only read"); }
 
 std::string number_of(const order& args) { return std::to_string(args.number); }
 
@@ -61,6 +85,78 @@ TEST_CASE("args that only their handler's words name are made for a function tha
 TEST_CASE("args that do not fit are a failed run that says why") {
   const auto run = [](const order& args) { return args.number; };
   CHECK(result_of_run(handler_registry().handle("order", run), "{}").find("number") != std::string::npos);
+}
+
+TEST_CASE("args that do not fit are told with their place, and what was wanted and found there") {
+  const auto [text, said] = GENERATE(table<std::string, std::string>({
+      {R"({"customer": 5, "weight": 0.1, "lines": []})", "/customer: type must be string, but is number"},
+      {R"({"customer": "a", "weight": 0.1, "lines": [{"sku": "x", "count": 1}, {"sku": "x", "count": "7"}]})",
+       "/lines/1/count: type must be number, but is string"},
+      {R"({"customer": "a", "weight": 0.1, "lines": [{"sku": "x"}]})", "/lines/0: key 'count' not found"},
+      {R"({"customer": "a", "weight": null, "lines": []})", "/weight: type must be number, but is null"},
+      {R"([])", "cannot use at() with array"},
+      {R"({"customer": "a", "weight": 0.1, "lines": [{"sku": "x", "count": 99999}]})",
+       "/lines/0/count: 99999 does not fit the number that it is read as"},
+      {R"({"customer": "a", "weight": 0.1, "lines": [{"sku": "x", "count": 1.5}]})",
+       "/lines/0/count: 1.5 does not fit the number that it is read as"},
+      {R"({"customer": "a", "weight": 1e300, "lines": []})",
+       "/weight: 1e+300 does not fit the number that it is read as"},
+  }));
+  job about;
+  about.id = job_id("b");
+  about.args = text;
+  const auto read = args_of<basket>(about);
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error().message == "job b: " + said);
+}
+
+TEST_CASE("numbers that fit are taken, however they are written") {
+  job about;
+  about.args =
+      R"({"customer": "a", "weight": 0.1, "lines": [{"sku": "x", "count": -32768}, {"sku": "y", "count": 2.0}]})";
+  const auto read = args_of<basket>(about);
+  REQUIRE(read.ok());
+  CHECK(read->lines[0].count == -32768);
+  CHECK(read->lines[1].count == 2);
+}
+
+TEST_CASE("a number is refused only where its type could not hold it") {
+  const auto fits = [](auto of, const std::string& text) {
+    job about;
+    about.args = text;
+    return args_of<decltype(of)>(about).ok();
+  };
+  CHECK_FALSE(fits(std::uint64_t(), "-1"));
+  CHECK_FALSE(fits(std::uint32_t(), "-1"));
+  CHECK_FALSE(fits(std::int64_t(), "18446744073709551615"));
+  CHECK(fits(std::uint64_t(), "18446744073709551615"));
+  CHECK(fits(std::int64_t(), "-9223372036854775808"));
+  CHECK_FALSE(fits(int(), "1e10"));
+  CHECK_FALSE(fits(std::int64_t(), "99999999999999999999"));
+  CHECK(fits(int(), "1e3"));
+  CHECK(fits(double(), "99999999999"));
+  CHECK(fits(std::set<int>(), "[300, 44]"));
+  CHECK(fits(std::set<int>(), "[70000, 4464, 70000]"));
+  CHECK(fits(std::vector<int>(), "[1, 2, 2147483647]"));
+  CHECK_FALSE(fits(std::vector<int>(), "[1, 2, 2147483648]"));
+  CHECK(fits(read_only(), R"({"percent": 356})"));
+}
+
+TEST_CASE("a handler may answer a result or an optional") {
+  const auto end_of = [](auto run) {
+    job about;
+    job_context context(about, {});
+    handler_registry handlers;
+    handlers.handle("order", run);
+    return handlers.entries().at("order").run(context);
+  };
+  CHECK(end_of([]() -> result<int> { return 7; }).text == "7");
+  CHECK(end_of([]() -> std::optional<std::string> { return "a"; }).text == "a");
+  CHECK(end_of([]() -> std::optional<int> { return std::nullopt; }).what == run_end::succeeded);
+  CHECK(end_of([]() -> result<void> { return {}; }).what == run_end::succeeded);
+  const auto failed = end_of([]() -> result<int> { return error{errc::io_error, "no room"}; });
+  CHECK(failed.what == run_end::failed);
+  CHECK(failed.text == "io_error: no room");
 }
 
 TEST_CASE("what a function takes decides whether it is a handler") {

@@ -33,6 +33,10 @@ TEST_CASE("what is no time or instant is told with what is missing") {
   CHECK(no_time("5", ranges::timeout) == "needs a unit: 5s, 5m, 5h or 5d; it is a time of 1ms to 30d");
   CHECK(no_time("11y", ranges::seal_within) ==
         "must be a time of 1s to 3650d, as 30s (units: us ms s m h d), not '11y'");
+  CHECK(no_time("1h30m", ranges::seal_within) ==
+        "needs one number with one unit, for units cannot be joined: write 90m for '1h30m'; it is a time of 1s to "
+        "3650d");
+  CHECK(no_since("1d12h") == "needs one number with one unit, for units cannot be joined: write 36h for '1d12h'");
   CHECK(no_since("2").find("needs a unit: 2s") == 0);
   CHECK(no_since("2026-12-01").find("needs a time of day") == 0);
   CHECK(no_since("soon\n") == "must be a time, as 2h, or an instant, as 2026-03-08T07:00Z, not 'soon\\x0a'");

@@ -1,5 +1,7 @@
 #include <stdexcept>
 
+#include <sluice/exec_key.hpp>
+
 #include "core/codec.hpp"
 #include "core/pipeline.hpp"
 #include "core/text.hpp"
@@ -138,6 +140,8 @@ TEST_CASE("a unique key is made of the type and of what a template finds in the 
   CHECK(key_of(R"({"a":")" + text + R"("})", {.by = "{a}"}).size() < 60);
   CHECK(key_of("{}", {.by = "{a}"}).find("unique.by '{a}': the placeholder {a}") != std::string::npos);
   CHECK(key_of("{}", {.by = "{a"}).find("brace") != std::string::npos);
+  CHECK(key_of(R"({"a":1})", {.by = "a"}).find("unique.by 'a' names none of the args") != std::string::npos);
+  CHECK(key_of(R"({"a":1})", {.by = "constant:a"}) == "mail/a");
   CHECK(key_of("{}", {.until = unique_until::period}).find("1 ms to 10 years") != std::string::npos);
   CHECK(key_of("{}", {.until = unique_until::start, .then = when_taken::coalesce}).find("coalesce") !=
         std::string::npos);
@@ -225,6 +229,22 @@ TEST_CASE("a filter may change the job") {
   REQUIRE(ready);
   CHECK(ready->queue == queue_name("tenant-7"));
   CHECK(content_of(*ready).headers.at("tenant") == "7");
+}
+
+TEST_CASE("a prepared job names the headers that filters added or changed, and a signature never") {
+  auto job = make();
+  job.headers = {{"kept", "1"}, {"changed", "1"}, {"set-again", "1"}};
+  const auto act = [](new_job& j) {
+    j.headers["added"] = "2";
+    j.headers["changed"] = "2";
+    j.headers["set-again"] = "1";
+    j.headers[signature_header] = "v1=2";
+    return result<void>();
+  };
+  const auto ready = enqueue_pipeline({entry(0, act)}, {}).prepare(job, now);
+  REQUIRE(ready);
+  CHECK(ready->headers_of_filters == std::vector<std::string>{"added", "changed"});
+  CHECK(enqueue_pipeline({}, {}).prepare(job, now)->headers_of_filters.empty());
 }
 
 TEST_CASE("a filter sees the id that the job will have") {

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/signals.hpp"
 #include "support/catch.hpp"
 
 namespace sluice::test {
@@ -78,6 +79,40 @@ TEST_CASE("one stop signal is told to all threads that wait") {
             ::kill(::getpid(), SIGINT);
           }
           return told == std::array<int, 4>{SIGINT, SIGINT, SIGINT, SIGINT};
+        }) == 0);
+}
+
+TEST_CASE("whoever serves is told each stop signal, those too that came before, and the others that it asked for") {
+  CHECK(in_a_process([] {
+          catch_stop_signals();
+          ::raise(SIGTERM);
+          ::raise(SIGTERM);
+          const signals::kept told({SIGUSR1});
+          ::raise(SIGUSR1);
+          return told.next() == SIGUSR1 && told.next() == SIGTERM && told.next() == SIGTERM &&
+                 told.next(std::chrono::steady_clock::now()) == signals::none && wait_for_stop_signal(0s) == SIGTERM;
+        }) == 0);
+}
+
+TEST_CASE("a signal reaches whoever serves though all threads block it, and so does a word of another thread") {
+  CHECK(in_a_process([] {
+          const signals::kept told({SIGUSR1});
+          told.block_elsewhere();
+          ::kill(::getpid(), SIGUSR1);
+          if (told.next() != SIGUSR1) return false;
+          std::jthread other([] { signals::kept::wake(); });
+          return told.next() == signals::woken;
+        }) == 0);
+}
+
+TEST_CASE("a handler that a program has for SIGUSR1 or SIGHUP stays") {
+  CHECK(in_a_process([] {
+          static volatile std::sig_atomic_t mine = 0;
+          ::signal(SIGUSR1, [](int) { mine = 1; });
+          const signals::kept told({SIGUSR1, SIGHUP});
+          ::raise(SIGUSR1);
+          ::raise(SIGHUP);
+          return mine == 1 && told.next() == SIGHUP && told.next(std::chrono::steady_clock::now()) == signals::none;
         }) == 0);
 }
 

@@ -106,6 +106,22 @@ TEST_CASE("bounded text is valid and cut between characters") {
   CHECK(bounded_utf8("a\nb", 3) == "a\nb");
 }
 
+TEST_CASE("text that may lose nothing has its bad bytes as hex escapes, and keeps its control characters") {
+  CHECK(escaped_utf8("f\xfcr\n?\xff?", 100) == "f\\xfcr\n?\\xff?");
+  CHECK(escaped_utf8("caf\xc3\xa9", 5) == "caf\xc3\xa9");
+  CHECK(escaped_utf8("a\xff", 5) == "a\\xff");
+  CHECK(escaped_utf8("a\xff", 4) == "a" + mark);
+  CHECK(escaped_utf8("a\xe2\x82\xac", 3) == "a" + mark);
+  CHECK(escaped_utf8("", 0).empty());
+}
+
+TEST_CASE("a byte order mark is dropped at the head of a text only") {
+  CHECK(without_bom("\xEF\xBB\xBFkey") == "key");
+  CHECK(without_bom("key\xEF\xBB\xBF") == "key\xEF\xBB\xBF");
+  CHECK(without_bom("\xEF\xBB") == "\xEF\xBB");
+  CHECK(without_bom("").empty());
+}
+
 TEST_CASE("a slip of the pen finds the word that was meant") {
   const std::vector<std::string> words{"workers", "prefetch", "retry", "timeout"};
   CHECK(nearest("worker", words) == "workers");

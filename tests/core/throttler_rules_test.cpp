@@ -91,6 +91,27 @@ TEST_CASE("a dynamic window shares a capacity or has a limit for each key") {
   CHECK(fault(keyless).find("key must be a template over args") != std::string::npos);
 }
 
+TEST_CASE("all faults of a throttler are told, each with its field") {
+  const auto fields = [](const throttler& t) {
+    std::vector<std::string> all;
+    for (const auto& one : faults_of(t)) {
+      CHECK(one.problem.starts_with(one.field));
+      all.push_back(one.field);
+    }
+    return all;
+  };
+  using names = std::vector<std::string>;
+  CHECK(fields(fixed(4, 1h)).empty());
+  CHECK(fields(made(throttler_kind::sliding_window)) == names{"interval", "buckets", "limit"});
+  CHECK(fields(made(throttler_kind::dynamic_window)) == names{"interval", "buckets", "key", "limit"});
+  auto t = fixed(0, duration(0));
+  t.name = "a/b";
+  t.buckets = 3;
+  CHECK(fields(t) == names{"name", "buckets", "interval", "limit"});
+  CHECK(fault(t).find("must not hold a '/'") != std::string::npos);
+  CHECK(told_of(t, {"limit", "limit is wrong"}) == "fixed window 'a/b': limit is wrong");
+}
+
 TEST_CASE("what a kind of throttler does not use is refused by its name") {
   struct row {
     const char* field;

@@ -406,6 +406,35 @@ TEST_CASE("a template that cannot be read tells the byte") {
   }
 }
 
+TEST_CASE("a key without a placeholder is refused, and the braces are offered") {
+  const auto refusal = [](std::string_view text) {
+    const auto parsed = parse_key_template(text);
+    return parsed ? std::string() : parsed.error().message;
+  };
+  CHECK(refusal("{customer}").empty());
+  CHECK(refusal("order:{customer}").empty());
+  CHECK(refusal("customer") ==
+        "'customer' names none of the args, so it would be alike for all jobs; did you mean "
+        "'{customer}'?");
+  CHECK(has(refusal("tenant:customer.id"), "did you mean 'tenant:{customer.id}'?"));
+  CHECK(has(refusal("overlap/customer"), "did you mean 'overlap/{customer}'?"));
+  CHECK(has(refusal("two words"), "write the name of one in braces, as '{customer_id}'"));
+  CHECK(has(refusal("{{customer}}"), "write the name of one in braces"));
+  CHECK(has(refusal("{customer"), "byte 1"));
+}
+
+TEST_CASE("a unique key may be said to be alike for all jobs") {
+  const auto constant = parse_unique_template("constant:nightly");
+  REQUIRE(constant.ok());
+  CHECK(*constant->fill_exactly("{}") == "nightly");
+  CHECK(parse_unique_template("{id}").ok());
+  CHECK(has(parse_unique_template("id").error().message,
+            "did you mean '{id}'? One that is to be alike for all is "
+            "written 'constant:id'"));
+  CHECK(has(parse_unique_template("constant:{id}").error().message, "has placeholders"));
+  CHECK(has(parse_unique_template("constant:").error().message, "must not be empty"));
+}
+
 TEST_CASE("a long name is cut and stays distinct") {
   const auto named = [](const std::string& value) { return filled("{a}", "{\"a\": \"" + value + "\"}"); };
   CHECK(named(std::string(100, 'x')) == std::string(100, 'x'));

@@ -97,7 +97,7 @@ TEST_CASE("what a server does is counted by queue, and how long it waited and ra
     return value_of(text, cat(name, "{queue=\"", queue, "\"", more, "}"));
   };
   CHECK(of("sluice_enqueued_total") == 3);
-  CHECK(of("sluice_runs_total") == 3);
+  CHECK(of("sluice_claimed_total") == 3);
   CHECK(of("sluice_ends_total", ",outcome=\"succeeded\"") == 2);
   CHECK(of("sluice_ends_total", ",outcome=\"failed\"") == 1);
   CHECK(of("sluice_run_duration_seconds_count") == 3);

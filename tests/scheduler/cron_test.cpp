@@ -156,6 +156,15 @@ TEST_CASE("an error names the field and the position and what is allowed") {
   CHECK(refusal("* * * * * * *").find("it has 7 fields") != std::string::npos);
   CHECK(refusal("@dayly").find("no such macro; known are @every_second") != std::string::npos);
   CHECK(refusal("@dayly").find("did you mean '@daily'?") != std::string::npos);
+  CHECK(refusal("@every 5m").find("leave cron out and write every=5m, or in a file \"every\": \"5m\"") !=
+        std::string::npos);
+  CHECK(refusal("@Every 1h30m").find("write every=90m,") != std::string::npos);
+  CHECK(refusal("@every  1h 30m").find("write every=90m,") != std::string::npos);
+  CHECK(refusal("@every").find("write every=5m,") != std::string::npos);
+  CHECK(refusal("TZ=Asia/Tokyo 30 4 * * *").find("write zone=Asia/Tokyo beside it") != std::string::npos);
+  CHECK(refusal("CRON_TZ=Asia/Tokyo 30 4 * * *").find("\"zone\": \"Asia/Tokyo\"") != std::string::npos);
+  CHECK(refusal("CRON_TZ=UTC @daily").find("--zone UTC") != std::string::npos);
+  CHECK(refusal("@reboot").find("no such macro; known are @every_second") != std::string::npos);
   CHECK(refusal("\x1b[2J * * * *").find('\x1b') == std::string::npos);
   CHECK(refusal(std::string(2000, '1')).find("it has 2000 characters; at most 1000 are allowed") != std::string::npos);
   CHECK(refusal("99999999999999999999 * * * *").find("99999999999999999999 is out of range") != std::string::npos);

@@ -229,6 +229,11 @@ TEST_CASE("a definition that makes no sense is refused with what is allowed") {
   r = said("* * * * * *");
   r.stagger = stagger_rule::even;
   CHECK(refusal(r).find("has seconds") != std::string::npos);
+  r = said("61 * * * *");
+  r.zone = "Nowhere/At_All";
+  CHECK(refusal(r).find("61 is out of range; allowed are 0 to 59; and there is no time zone") != std::string::npos);
+  r.args = "[1]";
+  CHECK(refusal(r).starts_with("args must be a JSON object; and cron '61"));
   r = said("* * * * *");
   r.name = std::string(151, 'x');
   CHECK(refusal(r).find("1 to 150") != std::string::npos);

@@ -115,6 +115,47 @@ ON_EACH_STORE("An id with other content is refused, and nothing changes") {
   audit(w);
 }
 
+ON_EACH_STORE("Who is refused an id is told what differs") {
+  const job_words first{.id = "a", .args = "[1]", .headers = {{"k", "v"}}};
+  REQUIRE(put(w, first) == errc::none);
+  std::vector<std::pair<job_words, std::string>> table(5, {first, {}});
+  table[0].first.type = "other";
+  table[0].second = "its type differs;";
+  table[1].first.queue = "other";
+  table[1].second = "its queue differs;";
+  table[2].first.args = "[2]";
+  table[2].second = "its args differ;";
+  table[3].first.headers = {};
+  table[3].second = "its headers differ;";
+  table[4].first = {.id = "a", .type = "other", .args = "{}"};
+  table[4].second = "its type, args and headers differ;";
+  for (const auto& [words, told] : table) {
+    CAPTURE(told);
+    auto one = prepared(words);
+    const auto plain = ask(w, storage::enqueue_request{{one}});
+    CHECK(storage::report_of(one.id, plain, 0).error().message.find(told) != std::string::npos);
+    flow_of(one).start_within = 1h;
+    const auto with_a_time = ask(w, storage::enqueue_request{{one}});
+    CHECK(storage::report_of(one.id, with_a_time, 0).error().message.find(told) != std::string::npos);
+    const auto with_another = ask(w, storage::enqueue_request{{prepared({.id = "new"}), one}, true});
+    CHECK(storage::report_of(one.id, with_another, 1).error().message.find(told) != std::string::npos);
+  }
+  audit(w);
+}
+
+ON_EACH_STORE("Headers that filters add make no other job, and those of the enqueuer do") {
+  const job_words first{.id = "a", .headers = {{"trace", "1"}, {"tenant", "x"}}};
+  REQUIRE(put(w, first) == errc::none);
+  auto again = prepared({.id = "a", .headers = {{"trace", "2"}, {"tenant", "x"}}});
+  CHECK(ask(w, storage::enqueue_request{{again}}).each.at(0) == errc::id_conflict);
+  again.headers_of_filters = {"trace"};
+  CHECK(ask(w, storage::enqueue_request{{again}}).each.at(0) == errc::none);
+  CHECK(get(w, "a").headers == first.headers);
+  again.headers_of_filters = {"tenant"};
+  CHECK(ask(w, storage::enqueue_request{{again}}).each.at(0) == errc::id_conflict);
+  audit(w);
+}
+
 ON_EACH_STORE("A delayed job is scheduled and not claimed") {
   REQUIRE(put(w, {.id = "later", .delay = 5s}) == errc::none);
   const auto found = get(w, "later");

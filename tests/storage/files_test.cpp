@@ -122,6 +122,14 @@ TEST_CASE("A holder of the lock that does not live is not named", "[sqlite]") {
   CHECK(std::get<error>(answers[0]).message.starts_with("an unknown process holds"));
 }
 
+TEST_CASE("A folder in which no file can be made is told of with the reason", "[sqlite]") {
+  using storage::sqlite::why_no_file_beside;
+  const temp_dir folder;
+  CHECK(why_no_file_beside(folder.file("jobs.db")).empty());
+  CHECK(why_no_file_beside(folder.file("none/jobs.db")) ==
+        "this user may not write its folder " + folder.file("none") + " (No such file or directory)");
+}
+
 TEST_CASE("File systems of other machines are known, and those that may be", "[sqlite]") {
   for (const long magic : {0x6969L, 0x517bL, 0xff534d42L, 0xfe534d42L, 0x00c36400L, 0x0bd00bd0L})
     CHECK(reach_of(magic) == reach::network);

@@ -402,7 +402,8 @@ std::pair<errc, std::optional<model::note>> model::enqueue_one(const prepared_jo
   if (const auto* stored = find(wanted.id)) {
     if (!flow.group.empty() && stored->group != flow.group.value)
       return {errc::id_conflict, note{what::other_group, stored->group}};
-    if (!stored->content.same_job(content)) return {errc::id_conflict, std::nullopt};
+    if (const auto parts = stored->content.what_differs(content, wanted.headers_of_filters); !parts.empty())
+      return {errc::id_conflict, note{what::other_content, listed(parts)}};
     return {errc::none, note{}};
   }
   std::vector<parent_link> parents;
@@ -507,8 +508,7 @@ storage::enqueue_answer model::store_all_or_none(const storage::enqueue_request&
   for (std::size_t i = 0; i < r.jobs.size(); ++i) {
     const auto more = answer.notes.find(i);
     const bool told = more != answer.notes.end();
-    is_there.push_back(answer.each[i] == errc::none ? told && more->second.is == what::same
-                                                    : answer.each[i] == errc::id_conflict && !told);
+    is_there.push_back(told && (more->second.is == what::same || more->second.is == what::other_content));
     is_stored.push_back(answer.each[i] == errc::none && (!told || more->second.is == what::replaced));
     there += is_there[i] ? 1 : 0;
     stored += is_stored[i] ? 1 : 0;
@@ -520,8 +520,8 @@ storage::enqueue_answer model::store_all_or_none(const storage::enqueue_request&
   }
   for (std::size_t i = 0; i < r.jobs.size(); ++i) {
     if (is_there[i]) {
+      if (answer.each[i] == errc::none) answer.notes.erase(i);
       answer.each[i] = errc::id_conflict;
-      answer.notes.erase(i);
     } else if (is_stored[i]) {
       answer.each[i] = errc::refused;
       answer.notes[i] = {what::with_others, "job " + r.jobs[*first].id.value};

@@ -322,6 +322,27 @@ ON_EACH_STORE("A server lives from its first word to its last") {
   CHECK(servers(w).empty());
 }
 
+ON_EACH_STORE("A queue counts as served no more when the last server that serves it has left") {
+  put_all(w, {"a"});
+  REQUIRE(put(w, {.id = "b", .queue = "other"}) == errc::none);
+  beat(w, serving("s1", {"default:2", "other:1"}));
+  beat(w, serving("s2", {"default:2"}));
+  w.clock.advance(1s);
+  beat(w, serving("silent", {"other:1"}));
+  leave(w, server_id("nobody"));
+  CHECK(explain(w, "b").served);
+  leave(w, server_id("silent"));
+  CHECK(explain(w, "b").served);
+  leave(w, server_id("s1"));
+  CHECK_FALSE(explain(w, "b").served);
+  CHECK(explain(w, "a").served);
+  leave(w, server_id("s2"));
+  CHECK_FALSE(explain(w, "a").served);
+  claim(w, {.server = "s3"});
+  CHECK(explain(w, "a").served);
+  audit(w);
+}
+
 ON_EACH_STORE("Jobs that are changed together are changed one after the other, and each is answered for itself") {
   put_all(w, {"a", "b", "runs"});
   REQUIRE(settle(w, claim_one(w), how::failed) == errc::none);

@@ -196,6 +196,12 @@ TEST_CASE("A password comes from a file or a variable, and is read again at each
   const auto file = folder.file("password");
   const auto url = [&](const std::string& more) { return cat("redis://127.0.0.1:", server.port(), "/0?", more); };
   CHECK(says(why_not(url("password_file=" + file)), {file}));
+  write_file(file, "\r\n");
+  CHECK(says(why_not(url("password_file=" + file)), {file, "has none in its first line"}));
+  for (const auto& by_windows : {password + "\r\n", "\xEF\xBB\xBF" + password}) {
+    write_file(file, by_windows);
+    CHECK(storage::open_store(url("password_file=" + file)).ok());
+  }
   write_file(file, password + "\n");
   world w(url("password_file=" + file));
   put_all(w, {"a"});

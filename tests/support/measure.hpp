@@ -3,9 +3,12 @@
 
 #include <sys/resource.h>
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include "core/log.hpp"
 
@@ -25,25 +28,39 @@ inline double seconds_since(std::chrono::steady_clock::time_point from) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
 }
 
-// Counts what is logged while it lives.
-class log_counter {
+// What is logged while it lives.
+class log_lines {
 public:
-  log_counter() {
-    set_log_sink([n = lines_](log_level, std::string_view) { ++*n; });
+  log_lines() {
+    set_log_sink([all = all_](log_level, std::string_view line) {
+      const std::lock_guard hold(all->mutex);
+      all->lines.emplace_back(line);
+    });
     set_log_level(log_level::info);
   }
-  ~log_counter() {
+  ~log_lines() {
     set_log_level(log_level::off);
-    written();
+    log::flush(std::chrono::seconds(10));
     set_log_sink({});
   }
-  log_counter(const log_counter&) = delete;
-  int lines() const { return written(), *lines_; }
+  log_lines(const log_lines&) = delete;
+
+  std::vector<std::string> lines() const {
+    log::flush(std::chrono::seconds(10));
+    const std::lock_guard hold(all_->mutex);
+    return all_->lines;
+  }
+  bool has(const std::string& part) const {
+    const auto all = lines();
+    return std::any_of(all.begin(), all.end(), [&](const auto& l) { return l.find(part) != std::string::npos; });
+  }
 
 private:
-  static void written() { log::flush(std::chrono::seconds(10)); }
-
-  std::shared_ptr<std::atomic<int>> lines_ = std::make_shared<std::atomic<int>>(0);
+  struct kept {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+  };
+  std::shared_ptr<kept> all_ = std::make_shared<kept>();
 };
 
 }  // namespace sluice::test

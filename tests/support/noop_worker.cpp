@@ -1,5 +1,6 @@
-// noop_worker CONFIG LOG: a server until SIGTERM or SIGINT. Its handler `noop` writes "begin ID FENCE" and "end ID
-// FENCE" to the log, each with the monotonic microseconds. Between them it takes as long as its args say: {"ms": 5}, or
+// noop_worker CONFIG LOG [run]: a server until SIGTERM or SIGINT, with `run` by sluice::run. Its handler `noop` writes
+// "begin ID FENCE" and "end ID FENCE" to the log, each with the monotonic microseconds. Between them it takes as long
+// as its args say: {"ms": 5}, or
 // {"until_told": true} for until LOG.go is there, and otherwise no time; with {"until_stopped": true} it goes on until
 // it is asked to stop, and has no end. Its handler `tells` says what its args say,
 // each of which may be left out: {"progress": 0.5, "words": "...", "part": "...", "result": "...", "fault": "..."}, and
@@ -62,7 +63,8 @@ int fail(const std::string& why) { return std::fprintf(stderr, "noop_worker: %s\
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return fail("noop_worker CONFIG LOG");
+  const bool by_run = argc == 4 && argv[3] == std::string("run");
+  if (argc != 3 && !by_run) return fail("noop_worker CONFIG LOG [run]");
   sluice::catch_stop_signals();
   std::ifstream file(argv[1], std::ios::binary);
   const auto got =
@@ -75,6 +77,7 @@ int main(int argc, char** argv) {
   server.handle("tells",
                 [log, told = argv[2] + std::string(".go")](sluice::job_context& c) { return tell(log, told, c); });
   if (const auto up = server.start(); !up) return fail(to_string(up.error()));
+  if (by_run) return sluice::run(server);
   const int why = sluice::wait_for_stop_signal();
   std::fprintf(stderr, "noop_worker: stopping by signal %d\n", why);
   server.stop();

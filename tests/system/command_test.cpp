@@ -502,8 +502,55 @@ TEST_CASE("exec refuses what cannot run and kills what runs too long") {
   CHECK(w.get("missing").attempt == 1);
   REQUIRE(eventually(
       [&] { return w.get("loud").state == job_state::succeeded && w.get("env").state == job_state::succeeded; }));
-  CHECK(w.get("loud").result.size() == 64 * 1024);
+  CHECK(w.get("loud").result == std::string(64 * 1024, 'x') + "... (truncated)");
   CHECK(w.get("env").result == "heard\n");
+}
+
+TEST_CASE("exec gives up at once what cannot be passed to any program, and says why") {
+  work_world w;
+  auto p = w.work();
+  const auto with = [&](const std::string& id, const json& args) {
+    auto j = work_world::exec("", id);
+    j.args = args.dump();
+    w.enqueue({j});
+    REQUIRE(eventually([&] { return w.get(id).attempt > 0 && w.get(id).state != job_state::processing; }));
+    const auto ended = w.get(id);
+    CAPTURE(id, ended.reason);
+    CHECK(ended.state == job_state::failed);
+    CHECK(ended.attempt == 1);
+    return ended.history.back().error;
+  };
+  const std::string nul("a\0b", 3);
+  const std::string cannot = "exec: a NUL cannot be passed to a program: ";
+  CHECK(with("value", {{"argv", {"env"}}, {"env", {{"X", nul}}}}) ==
+        cannot + "the variable X of \"env\" holds one; take it out");
+  CHECK(with("name", {{"argv", {"env"}}, {"env", {{nul, "x"}}}}) ==
+        cannot + "the variable a\\x00b of \"env\" holds one; take it out");
+  CHECK(with("argv", {{"argv", {"echo", nul}}}) == cannot + "a text of \"argv\" holds one; take it out");
+  CHECK(with("equals", {{"argv", {"env"}}, {"env", {{"A=B", "x"}}}}).find("'A=B'") != std::string::npos);
+  CHECK(with("number", {{"argv", {"echo", 7}}}) == "exec: \"argv\" must hold texts only");
+  const auto long_text = with("long", {{"argv", {"true", std::string(200'000, 'x')}}});
+  CHECK(long_text.find("Argument list too long; write what is long in its argv and env into a file") !=
+        std::string::npos);
+}
+
+TEST_CASE("what a command says is kept to its last byte, or has a mark where it is cut") {
+  work_world w;
+  auto p = w.work();
+  w.enqueue({work_world::exec("printf 'f\\374r 100%% ?\\377?\\n'", "latin1"),
+             work_world::exec("head -c 65536 /dev/zero | tr '\\0' x", "fits"),
+             work_world::exec("head -c 65537 /dev/zero | tr '\\0' x", "cut"),
+             work_world::exec("head -c 20000 /dev/zero | tr '\\0' '\\377'", "binary")});
+  for (const auto* id : {"latin1", "fits", "cut", "binary"})
+    REQUIRE(eventually([&] { return w.get(id).state == job_state::succeeded; }));
+  const std::string mark = "... (truncated)", whole(65536, 'x');
+  CHECK(w.get("latin1").result == "f\\xfcr 100% ?\\xff?\n");
+  CHECK(w.get("fits").result == whole);
+  CHECK(w.get("cut").result == whole + mark);
+  const auto binary = w.get("binary").result;
+  CHECK(binary.size() == 65536 + mark.size());
+  CHECK(binary.starts_with("\\xff\\xff"));
+  CHECK(binary.ends_with("\\xff" + mark));
 }
 
 TEST_CASE("enqueue obeys what a configuration says of a type when it is given one") {

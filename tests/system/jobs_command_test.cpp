@@ -79,6 +79,24 @@ TEST_CASE("jobs are read from a file and found by what they are") {
             after + "\n");
 }
 
+TEST_CASE("lines of jobs may end in CR LF, as editors of Windows end them") {
+  work_world w;
+  const auto file = w.folder.file("lines");
+  write_file(file, "\xEF\xBB\xBF{\"n\":1}\r\n\r\n\n{\"n\":2}\r\n{\"n\":3}");
+  const auto bulk = w.sluice({"enqueue", "default", "noop", "@" + file, "--bulk", "--id", "line"});
+  CHECK(bulk.err.empty());
+  CHECK(bulk.out == "line:1\nline:4\nline:5\n");
+  CHECK(w.get("line:1").args == R"({"n":1})");
+  CHECK(w.get("line:4").args == R"({"n":2})");
+  write_file(file, "\xEF\xBB\xBF{\"type\":\"noop\",\"id\":\"a\"}\r\n\r\n{\"type\":\"noop\",\"id\":\"b\"}\r\n");
+  const auto all = w.sluice({"enqueue-all", file});
+  CHECK(all.err.empty());
+  CHECK(all.out == "a\nb\n");
+  write_file(file, "{\"n\":\r\n4}\r\n");
+  REQUIRE(w.sluice({"enqueue", "default", "noop", "@" + file, "--id", "whole"}).exit_code == 0);
+  CHECK(w.get("whole").args == "{\"n\":\r\n4}");
+}
+
 TEST_CASE("a graph of jobs is stored from a file or from standard input, all or none") {
   work_world w;
   const auto file = w.folder.file("graph");

@@ -88,4 +88,24 @@ TEST_CASE("a file that is mounted without its folder is refused, and one whose f
   CHECK(with_its_folder.exit_code == 0);
 }
 
+TEST_CASE("a store in a folder that cannot be written is told of with the reason") {
+  const temp_dir folder;
+  std::filesystem::create_directory(folder.file("kept"));
+  REQUIRE(sluice({"enqueue", "default", "noop", "{}"}, folder.url("kept/jobs.db")).exit_code == 0);
+  for (const auto* tail : {"-wal", "-shm"})
+    std::filesystem::remove(folder.file("kept/jobs.db") + tail);
+  if (run({"unshare", "--mount", "true"}, folder.path().string()).exit_code != 0) {
+    WARN("skipped: nobody may mount here");
+    return;
+  }
+  const auto looked = run({"unshare", "--mount", "sh", "-c",
+                           cat("mount --bind kept kept && mount -o remount,bind,ro kept && exec ",
+                               program_path("sluice"), " jobs --store ", folder.url("kept/jobs.db"))},
+                          folder.path().string());
+  CAPTURE(looked.err);
+  CHECK(looked.exit_code == 1);
+  CHECK(looked.err.find("its folder " + folder.file("kept") + " is on a read-only file system") != std::string::npos);
+  CHECK(looked.err.find("to a folder that can be written") != std::string::npos);
+}
+
 }  // namespace sluice::test

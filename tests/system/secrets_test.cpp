@@ -167,8 +167,14 @@ TEST_CASE("a server on Redis shows no secret, however it was told of it") {
   auto server = w.serve(std::move(all), "work.log");
   set.clear();
   look_at(w, server, files);
-  for (const auto& key : redis.command({"KEYS", "*"}).elements)
-    shows_none(key.text, redis.command({"DUMP", key.text}).text);
+  int seen = 0;
+  for (const auto& key : redis.command({"KEYS", "*"}).elements) {
+    const auto bytes = redis.command({"DUMP", key.text}).text;
+    if (bytes.empty()) continue;  // the server goes on: the key has left meanwhile
+    shows_none(key.text, bytes);
+    ++seen;
+  }
+  CHECK(seen > 5);
 }
 
 TEST_CASE("nothing secret stands in the file of a store, nor beside it") {

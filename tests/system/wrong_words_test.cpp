@@ -260,6 +260,7 @@ TEST_CASE_METHOD(wrong_words, "a definition that lacks something is told with wh
            {{"recurring", "set", "x"}, {"/job: must be given", examples}, 2},
            {{"recurring", "set", "x", "job=noop"}, {"cron or every must be given", examples}, 2},
            {{"recurring", "set", "x", "job=noop", "every=5"}, {R"(needs a unit, as "5s" or "5m")"}, 2},
+           {{"recurring", "set", "x", "job=noop", "cron=@every 5m"}, {"leave cron out and write every=5m"}, 2},
            {{"recurring", "set", "x", "job=noop", "cron=* * * *"}, {"it has 4 fields; 5 are needed"}, 2}})
     check_told(w.sluice(one.words), one);
 }
@@ -279,6 +280,7 @@ TEST_CASE_METHOD(wrong_words, "a job that cannot be stored is told with what to 
            {{"enqueue", "default", "noop", "@" + w.folder.path().string()}, {"it is a folder; name a file"}},
            {enqueue({"--in", "5"}), {"--in " + units, "0s to 3650d"}, 2},
            {enqueue({"--in", "11y"}), {"--in must be a time of 0s to 3650d, as 30s (units: us ms s m h d)"}, 2},
+           {enqueue({"--in", "1h30m"}), {"--in needs one number with one unit", "write 90m for '1h30m'"}, 2},
            {enqueue({"--in", "3651d"}), {"--in must be a time of 0s to 3650d"}, 2},
            {enqueue({"--in", "-5s"}), {"--in must be a time of 0s to 3650d", "not '-5s'"}, 2},
            {enqueue({"--in", "2026-12-01T00:00Z"}), {"an instant is --at 2026-12-01T00:00Z"}, 2},

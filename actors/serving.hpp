@@ -1,0 +1,22 @@
+// Serving until the program is told to stop: what sluice::run does, and `sluice work` with more beside it.
+#pragma once
+
+#include <functional>
+
+#include <sluice/server.hpp>
+
+#include "core/signals.hpp"
+
+namespace sluice {
+
+struct serving {
+  const signals::kept& told;
+  std::function<void()> when_stopping{};  // as soon as it is told
+  std::function<void()> when_stopped{};   // the server has given its jobs back; within the same time
+  std::function<void(int)> on_other{};    // signals that mean nothing to a server
+
+  // As `run` (<sluice/server.hpp>).
+  int until_told(server& s) const;
+};
+
+}  // namespace sluice

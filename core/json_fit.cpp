@@ -1,0 +1,122 @@
+// Where a job's arguments do not fit the type that its handler takes.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <sluice/json.hpp>
+
+#include "core/text.hpp"
+
+namespace sluice::json_fit {
+namespace {
+
+using nlohmann::json;
+
+// Without the library's own code in front of it.
+std::string sentence_of(const std::string& what) {
+  const auto end = what.starts_with("[json.exception.") ? what.find("] ") : std::string::npos;
+  return end == std::string::npos ? what : what.substr(end + 2);
+}
+
+constexpr std::size_t most_tries = 1000, most_bytes_tried = 1U << 20U;
+
+// Finds the part that a failure speaks of, by what it says when the part is another.
+struct search {
+  json tree;
+  const std::function<std::string(const json&)>& failure;
+  std::string first = failure(tree);
+  std::size_t tries_left = std::min(most_tries, most_bytes_tried / (1 + tree.dump().size()));
+
+  bool may_try() { return tries_left > 0 && tries_left-- > 0; }
+  // Its last word is the type that was found; a part that is null in its place is told as that.
+  bool has_wrong_type(json& part) {
+    const std::string found = part.type_name();
+    if (!first.ends_with(" " + found) || !may_try()) return false;
+    const auto kept = std::exchange(part, part.is_null() ? json::array() : json());
+    const bool is_it = failure(tree) == first.substr(0, first.size() - found.size()) + part.type_name();
+    part = kept;
+    return is_it;
+  }
+  bool lacks_key(json& part, const std::string& key) {
+    if (key.empty() || !part.is_object() || part.contains(key) || !may_try()) return false;
+    part[key] = nullptr;
+    const bool is_it = failure(tree) != first;
+    part.erase(key);
+    return is_it;
+  }
+  std::string missing_key() const {
+    const auto begin = first.find("key '"), end = first.rfind("' not found");
+    return begin == std::string::npos || end == std::string::npos ? "" : first.substr(begin + 5, end - begin - 5);
+  }
+  std::optional<std::string> path_from(json& part, const std::string& path) {
+    if (has_wrong_type(part) || lacks_key(part, missing_key())) return path;
+    std::size_t place = 0;
+    for (auto at = part.begin(); part.is_structured() && at != part.end(); ++at, ++place)
+      if (auto found = path_from(*at, cat(path, "/", part.is_object() ? at.key() : std::to_string(place))))
+        return found;
+    return std::nullopt;
+  }
+};
+
+// Whether an integer is what is left of the bits of another. Not of 8 bits: what clamps or maps would often seem so.
+template <class... Narrow>
+bool is_left_of(std::uint64_t wanted, const json& made) {
+  return ((made == json(static_cast<Narrow>(wanted))) || ...);
+}
+bool is_negative(const json& number) { return !number.is_number_unsigned() && number.get<std::int64_t>() < 0; }
+
+// What the processor makes of a number that is too large for an integer.
+bool is_no_integer(const json& made) {
+  return made == json(std::numeric_limits<std::int32_t>::min()) ||
+         made == json(std::numeric_limits<std::int64_t>::min()) || made == json(std::uint64_t{1} << 63U);
+}
+
+bool is_another(double wanted, const json& made) {
+  if (made.is_number_float()) return std::isfinite(wanted) && !std::isfinite(made.get<double>());
+  if (!made.is_number_integer()) return false;
+  const auto whole = std::trunc(wanted);
+  if (std::abs(wanted) >= 2147483648.0 && made.get<double>() != wanted) return is_no_integer(made);
+  return whole != wanted && made.get<double>() == whole;
+}
+
+// Any other difference may be what the type means.
+bool is_another(const json& wanted, const json& made) {
+  if (wanted.is_number_float()) return is_another(wanted.get<double>(), made);
+  if (!wanted.is_number_integer() || !made.is_number_integer()) return false;
+  if (is_negative(wanted) == is_negative(made) && wanted == made) return false;
+  return is_left_of<std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(
+      wanted.get<std::uint64_t>(), made);
+}
+
+bool stands_in(const json& list, const json& value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+
+std::string cut_at(const std::string& path, const json& value, const json& made) {
+  if (value.is_number() && is_another(value, made))
+    return cat(path, path.empty() ? "" : ": ", value.dump(), " does not fit the number that it is read as");
+  if (!value.is_structured() || value.type() != made.type()) return {};
+  if (value.is_array() && value.size() != made.size()) return {};  // a set
+  std::size_t place = 0;
+  for (auto at = value.begin(); at != value.end(); ++at, ++place) {
+    if (value.is_array() && stands_in(made, *at)) continue;  // elsewhere, perhaps: a set is in another order
+    const auto other = value.is_object() ? made.find(at.key()) : made.begin() + static_cast<std::ptrdiff_t>(place);
+    if (other == made.end()) continue;
+    auto found = cut_at(cat(path, "/", value.is_object() ? at.key() : std::to_string(place)), *at, *other);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string why_not(const json& value, const std::function<std::string(const json&)>& failure) {
+  search s{value, failure};
+  const auto path = s.path_from(s.tree, {}).value_or("");
+  return cat(path, path.empty() ? "" : ": ", sentence_of(s.first));
+}
+
+std::string cut_number(const json& value, const json& made) { return cut_at({}, value, made); }
+
+}  // namespace sluice::json_fit

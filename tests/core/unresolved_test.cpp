@@ -1,0 +1,30 @@
+#include "core/unresolved.hpp"
+
+#include "support/catch.hpp"
+
+namespace sluice::test {
+
+TEST_CASE("what a server's options say of types without effect is told") {
+  server_options options;
+  options.queues = {{"fast", {}}, {"tenant-*", {}}};
+  const std::set<std::string, std::less<>> types{"thumbnail", "mail"};
+  CHECK(doubts_of(options, types).empty());
+
+  options.jobs["thumbnail"].queue = queue_name("tenant-a");
+  options.jobs["mail"].timeout = std::chrono::seconds(3);
+  CHECK(doubts_of(options, types).empty());
+
+  options.jobs["thumbnial"].timeout = std::chrono::seconds(3);
+  options.jobs["mail"].queue = queue_name("fastt");
+  options.jobs["invoice"].timeout = std::chrono::seconds(3);
+  options.jobs["reminder"].timeout = std::chrono::seconds(3);
+  CHECK(doubts_of(options, types) ==
+        std::vector<std::string>{
+            "jobs.mail.queue is fastt, which this server does not serve: its jobs wait until another does; did you "
+            "mean 'fast'?",
+            "jobs.thumbnial is of a type that this server has no handler of; did you mean 'thumbnail'?",
+            "jobs.invoice and jobs.reminder are of types that this server has no handler of: their timeouts, retries "
+            "and throttlers count where one has"});
+}
+
+}  // namespace sluice::test
