@@ -18,7 +18,10 @@ using nlohmann::json;
 // Without the library's own code in front of it.
 std::string sentence_of(const std::string& what) {
   const auto end = what.starts_with("[json.exception.") ? what.find("] ") : std::string::npos;
-  return end == std::string::npos ? what : what.substr(end + 2);
+  const auto sentence = end == std::string::npos ? what : what.substr(end + 2);
+  for (const std::string members : {"cannot use at() with ", "cannot use value() with "})
+    if (sentence.starts_with(members)) return "type must be object, but is " + sentence.substr(members.size());
+  return sentence;
 }
 
 constexpr std::size_t most_tries = 1000, most_bytes_tried = 1U << 20U;
@@ -31,14 +34,20 @@ struct search {
   std::size_t tries_left = std::min(most_tries, most_bytes_tried / (1 + tree.dump().size()));
 
   bool may_try() { return tries_left > 0 && tries_left-- > 0; }
-  // Its last word is the type that was found; a part that is null in its place is told as that.
+  // Its last word is the type that was found; of a part that is another in its place, that other's. Of three, since one
+  // may be what is wanted.
   bool has_wrong_type(json& part) {
     const std::string found = part.type_name();
-    if (!first.ends_with(" " + found) || !may_try()) return false;
-    const auto kept = std::exchange(part, part.is_null() ? json::array() : json());
-    const bool is_it = failure(tree) == first.substr(0, first.size() - found.size()) + part.type_name();
-    part = kept;
-    return is_it;
+    if (!first.ends_with(" " + found)) return false;
+    for (auto other : {json(), json::array(), json(false)}) {
+      if (other.type() == part.type() || !may_try()) continue;
+      const std::string told = first.substr(0, first.size() - found.size()) + other.type_name();
+      std::swap(part, other);
+      const bool is_it = failure(tree) == told;
+      std::swap(part, other);
+      if (is_it) return true;
+    }
+    return false;
   }
   bool lacks_key(json& part, const std::string& key) {
     if (key.empty() || !part.is_object() || part.contains(key) || !may_try()) return false;
@@ -76,13 +85,11 @@ bool is_no_integer(const json& made) {
 
 bool is_another(double wanted, const json& made) {
   if (made.is_number_float()) return std::isfinite(wanted) && !std::isfinite(made.get<double>());
-  if (!made.is_number_integer()) return false;
-  const auto whole = std::trunc(wanted);
-  if (std::abs(wanted) >= 2147483648.0 && made.get<double>() != wanted) return is_no_integer(made);
-  return whole != wanted && made.get<double>() == whole;
+  const bool is_too_large = std::abs(wanted) >= 2147483648.0;  // for 32 bits at least
+  return is_too_large && made.is_number_integer() && made.get<double>() != wanted && is_no_integer(made);
 }
 
-// Any other difference may be what the type means.
+// Any other difference may be what the type means: one that writes whole seconds may have read a part of one.
 bool is_another(const json& wanted, const json& made) {
   if (wanted.is_number_float()) return is_another(wanted.get<double>(), made);
   if (!wanted.is_number_integer() || !made.is_number_integer()) return false;

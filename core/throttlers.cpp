@@ -355,7 +355,10 @@ result<args_template> parse_unique_template(std::string_view text) {
 result<args_template> overlap_template(std::string_view type, const std::string& without_overlap) {
   if (without_overlap.empty()) return parse_args_template(cat("overlap:", type));
   // By itself first: an error counts its bytes.
-  if (auto alone = parse_key_template(without_overlap); !alone) return alone;
+  if (auto alone = parse_key_template(without_overlap); !alone)
+    return parse_args_template(without_overlap)
+               ? invalid(alone.error().message + " One at a time of the whole type is written true, or \"\" in C++.")
+               : alone;
   return parse_args_template(cat("overlap:", type, '/', without_overlap));
 }
 
