@@ -98,13 +98,14 @@ TEST_CASE("a store in a folder that cannot be written is told of with the reason
     WARN("skipped: nobody may mount here");
     return;
   }
+  const auto kept = folder.file("kept");
   const auto looked = run({"unshare", "--mount", "sh", "-c",
-                           cat("mount --bind kept kept && mount -o remount,bind,ro kept && exec ",
+                           cat("mount --bind ", kept, " ", kept, " && mount -o remount,bind,ro ", kept, " && exec ",
                                program_path("sluice"), " jobs --store ", folder.url("kept/jobs.db"))},
                           folder.path().string());
   CAPTURE(looked.err);
   CHECK(looked.exit_code == 1);
-  CHECK(looked.err.find("its folder " + folder.file("kept") + " is on a read-only file system") != std::string::npos);
+  CHECK(looked.err.find("its folder " + kept + " is on a read-only file system") != std::string::npos);
   CHECK(looked.err.find("to a folder that can be written") != std::string::npos);
 }
 
