@@ -40,7 +40,7 @@ client_options client_of(const server_options& options);
 class client {
 public:
   /// Opens the store. Errors: invalid_argument (URL), not_found (no store, by `mode`), storage_*, io_error. In a child
-  /// made by fork() alone each call of a client that its parent opened is not_running; one that it opens itself works.
+  /// made by fork() alone each call of a client that its parent opened is not_running; so is opening its parent's file.
   static result<client> open(client_options options);
   /// As `client_of` says, with the filters that are given here: pass the server's list where its rules shall hold. Jobs
   /// of a type go to the queue that these options name for it; a client that is told only of a store sends all that
