@@ -100,18 +100,19 @@ bool is_another(const json& wanted, const json& made) {
 
 bool stands_in(const json& list, const json& value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
-std::string cut_at(const std::string& path, const json& value, const json& made) {
+// The rest of the path, and what does not fit there. Nothing is made where all fits, as it mostly does.
+std::string cut_in(const json& value, const json& made) {
   if (value.is_number() && is_another(value, made))
-    return cat(path, path.empty() ? "" : ": ", value.dump(), " does not fit the number that it is read as");
+    return cat(": ", value.dump(), " does not fit the number that it is read as");
   if (!value.is_structured() || value.type() != made.type()) return {};
   if (value.is_array() && value.size() != made.size()) return {};  // a set
   std::size_t place = 0;
   for (auto at = value.begin(); at != value.end(); ++at, ++place) {
-    if (value.is_array() && stands_in(made, *at)) continue;  // elsewhere, perhaps: a set is in another order
     const auto other = value.is_object() ? made.find(at.key()) : made.begin() + static_cast<std::ptrdiff_t>(place);
-    if (other == made.end()) continue;
-    auto found = cut_at(cat(path, "/", value.is_object() ? at.key() : std::to_string(place)), *at, *other);
-    if (!found.empty()) return found;
+    const auto found = other == made.end() ? std::string() : cut_in(*at, *other);
+    if (found.empty()) continue;
+    if (value.is_array() && stands_in(made, *at)) return {};  // a set is in another order
+    return cat("/", value.is_object() ? at.key() : std::to_string(place), found);
   }
   return {};
 }
@@ -124,6 +125,9 @@ std::string why_not(const json& value, const std::function<std::string(const jso
   return cat(path, path.empty() ? "" : ": ", sentence_of(s.first));
 }
 
-std::string cut_number(const json& value, const json& made) { return cut_at({}, value, made); }
+std::string cut_number(const json& value, const json& made) {
+  auto found = cut_in(value, made);
+  return found.starts_with(": ") ? found.substr(2) : found;
+}
 
 }  // namespace sluice::json_fit
