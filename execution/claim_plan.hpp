@@ -15,6 +15,7 @@ namespace sluice::execution {
 struct pool_load {
   std::uint32_t workers = 0;
   std::uint32_t running = 0;
+  std::uint32_t ending = 0;  // the filters have their say: the worker is not free, nor is any permit given back
   std::uint32_t queued = 0;
   std::uint32_t awaiting_admission = 0;
   std::uint32_t ended = 0;      // and not yet taken
@@ -42,7 +43,7 @@ inline std::uint32_t max_ahead(const pool_load& load, std::uint32_t prefetch) {
 
 // `coming`: what another claim has asked for, as if it had got all of it.
 inline claim_size plan_claim(const pool_load& load, std::uint32_t prefetch, std::uint32_t coming) {
-  const auto taken = load.running + load.queued + load.awaiting_admission + coming;
+  const auto taken = load.running + load.ending + load.queued + load.awaiting_admission + coming;
   claim_size size;
   size.free = load.workers > taken ? load.workers - taken : 0;
   const auto wanted = max_ahead(load, prefetch);

@@ -88,10 +88,15 @@ void pool_core::begin(worker& w) {
   ++runs.running;
 }
 
-void pool_core::handler_over(const claimed_run& run) {
-  auto& state = state_of(run);
-  state.phase = run_phase::ended;
+void pool_core::stop_running(const claimed_run& run) {
+  state_of(run).phase = run_phase::ended;
   --runs.running;
+  ++runs.ending;
+}
+
+void pool_core::handler_over(const claimed_run& run) {
+  stop_running(run);
+  const auto& state = state_of(run);
   const auto ran = since(state.began);
   times.note(ran);
   if (state.of_type) state.of_type->times.note(ran);
@@ -136,6 +141,7 @@ void pool_core::end(const run_ptr& run, outcome result, duration ran) {
   auto elected = elect(*config, run->about, run->failures, std::move(result), ran);
   if (run->reason == stop_reason::cancelled) end_as_cancelled(elected);
   const pool_section section(*this);
+  --runs.ending;
   file({run, std::move(elected.settlement), std::move(elected.elected)});
 }
 

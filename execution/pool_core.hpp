@@ -46,7 +46,9 @@ struct pool_core {
   // Another of its chain may begin. When it has not begun itself, those behind it go back.
   void end_turn(const claimed_run& run) SLUICE_REQUIRES(lock);
   void give_back(const run_chains::runs& waiting) SLUICE_REQUIRES(lock);
-  // Its handler is over.
+  // Its handler is over, or nobody waits for it any more: `end` must follow.
+  void stop_running(const claimed_run& run) SLUICE_REQUIRES(lock);
+  // The first of these. How long it ran is taken note of, and the next of its chain may begin.
   void handler_over(const claimed_run& run) SLUICE_REQUIRES(lock);
   // Its end is there to be taken.
   void file(ended_run end) SLUICE_REQUIRES(lock);

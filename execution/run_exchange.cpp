@@ -130,6 +130,7 @@ pool_load run_exchange::load() const {
   pool_load load;
   load.workers = core_.workers.count();
   load.running = core_.runs.running;
+  load.ending = core_.runs.ending;
   load.queued = static_cast<std::uint32_t>(core_.runs.queue.size());
   load.awaiting_admission = core_.runs.awaiting_admission;
   load.ended = static_cast<std::uint32_t>(core_.ended.size());

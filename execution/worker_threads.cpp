@@ -82,9 +82,8 @@ void worker_threads::retire(worker_id id, const std::string& why, std::optional<
     run = w->current;
     if (run && run->by_actor) w->current = nullptr;
     if (core_.muted || !run || core_.state_of(*run).phase != run_phase::running) return;
-    auto& state = core_.state_of(*run);
-    state.phase = run_phase::ended;
-    --core_.runs.running;
+    core_.stop_running(*run);
+    const auto& state = core_.state_of(*run);
     result = retired_outcome(*run, state, why);
     ran = core_.since(state.began);
   }
@@ -147,8 +146,7 @@ void worker_threads::thread_ends(worker_id id) {
     const auto current = core_.workers.find(id)->current;
     if (current && core_.state_of(*current).phase == run_phase::running && !core_.muted) {
       run = current;
-      core_.state_of(*run).phase = run_phase::ended;
-      --core_.runs.running;
+      core_.stop_running(*run);
       ran = core_.since(core_.state_of(*run).began);
     }
   }

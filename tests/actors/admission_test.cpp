@@ -217,10 +217,9 @@ TEST_CASE("a world and a server's actors let in the same jobs in the same order"
       caf::anon_send_exit(door, caf::exit_reason::kill);
     }
     const auto hand = outcome_of(of, world.storage(), by_hand), actors = outcome_of(of, url, by_actors);
-    const auto [by_hand_here, by_actors_here] = std::mismatch(hand.begin(), hand.end(), actors.begin(), actors.end());
-    const bool is_same = by_hand_here == hand.end() && by_actors_here == actors.end();
-    INFO("by hand:   " << (is_same ? "" : *by_hand_here) << "\nby actors: " << (is_same ? "" : *by_actors_here));
-    REQUIRE(is_same);
+    REQUIRE(hand.size() == actors.size());
+    for (std::size_t i = 0; i < hand.size(); ++i)
+      CHECK("by actors: " + actors[i] == "by actors: " + hand[i]);
     for (const auto& line : hand)
       for (const auto* kind : {" succeeded ", "line=mutex:", "line=semaphore:", "line=fixed_window:f ",
                                "line=sliding_window:l ", "line=dynamic_window:d/", "line=custom:odd ",

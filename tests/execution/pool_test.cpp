@@ -22,7 +22,7 @@ constexpr auto timeout = 10s;
 // A pool of jobs that run until their number is called.
 class pool_world {
 public:
-  explicit pool_world(unsigned workers) {
+  explicit pool_world(unsigned workers, const filter_list& filters = {}) {
     handler_registry handlers;
     handlers.handle("work", [this](job_context& c) {
       run(c.id().value);
@@ -30,8 +30,8 @@ public:
     });
     queue_options options;
     options.workers = workers;
-    pool_ =
-        std::make_shared<pool>(queue_name("default"), options, make_execution_config(handlers, {}, server_options{}));
+    pool_ = std::make_shared<pool>(queue_name("default"), options,
+                                   make_execution_config(handlers, filters, server_options{}));
     for (unsigned i = 0; i < workers; ++i)
       pool_->workers.add({});
   }
@@ -123,6 +123,24 @@ TEST_CASE("A run whose lease is over does not begin", "[pool]") {
   w.end("a");
   w.wait_until_running("good");
   CHECK(ids(w.wait_for_ends(2)) == names{"a succeeded", "late given_back"});
+}
+
+TEST_CASE("Nothing is claimed for a worker whose run the filters still talk about", "[pool]") {
+  // The store knows of that end only afterwards: what is claimed before would not get the permits of the one that
+  // ended.
+  struct looking final : filter {
+    void elect(election&) override { free_meanwhile = plan_claim((*w)->runs.load(), 0, 0).free; }
+    pool_world* w = nullptr;
+    std::atomic<std::uint32_t> free_meanwhile{9};
+  };
+  const auto looks = std::make_shared<looking>();
+  pool_world w(1, {{looks}});
+  looks->w = &w;
+  w.accept({w.start("a")});
+  w.end("a");
+  CHECK(ids(w.wait_for_ends(1)) == names{"a succeeded"});
+  CHECK(looks->free_meanwhile == 0);
+  CHECK(plan_claim(w->runs.load(), 0, 0).free == 1);
 }
 
 namespace {
