@@ -1,3 +1,4 @@
+#include "actors/hint_router.hpp"
 #include "actors/spawn.hpp"
 #include "actors/supervisor.hpp"
 #include "core/log.hpp"
@@ -76,9 +77,11 @@ struct root_state {
   }
 
   void sweep() {
+    e->config->threads->try_again();
     if (facade) caf::anon_send(facade, sweep_atom::value);
     for (const auto& [key, q] : queues)
       if (q.supervisor) caf::anon_send(q.supervisor, sweep_atom::value);
+    e->hints->route(storage::hint::of_any_work());  // one request for all queues that have none
     find_queues();
   }
 

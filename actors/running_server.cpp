@@ -32,8 +32,9 @@ void warn_of_refused(const storage::answer& told) {
 
 result<std::unique_ptr<running_server>> running_server::open(const server_options& options,
                                                              const handler_registry& handlers,
-                                                             const filter_list& filters) {
-  auto opened = open_server_context(options, handlers, filters);
+                                                             const filter_list& filters,
+                                                             const pause_function& pause_for) {
+  auto opened = open_server_context(options, handlers, filters, pause_for);
   if (!opened) return opened.error();
   auto made = std::make_unique<running_server>();
   made->context_ = std::move(*opened);
@@ -93,6 +94,7 @@ stop_report running_server::stop(const std::function<void(actor_counter&)>& wait
   const auto close_by = steady_clock::now() + last_timeout / 2;
   for (const auto& p : context_->queues.pools())
     p->workers.close(close_by);
+  context_->config->threads->close(steady_clock::now() + last_timeout / 4);
   last.emplace_back(storage::deregister_request{context_->id});
   const auto told = store_->call(std::move(last), steady_clock::now() + last_timeout);
   for (std::size_t i = 0; i + 1 < told.size(); ++i)  // who cannot leave is pruned

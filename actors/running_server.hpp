@@ -9,7 +9,8 @@ class running_server {
 public:
   // Opens the store. No actor runs yet.
   static result<std::unique_ptr<running_server>> open(const server_options& options, const handler_registry& handlers,
-                                                      const filter_list& filters);
+                                                      const filter_list& filters,
+                                                      const pause_function& pause_for = sleep_on);
 
   const server_context_ptr& context() const { return context_; }
 

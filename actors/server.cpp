@@ -29,7 +29,7 @@ struct server::parts {
     const auto by = started_in.load();
     return by != 0 && by != ::getpid();
   }
-  result<void> start();
+  result<void> start(const actors::pause_function& pause_for);
   stop_report stop();
 };
 
@@ -48,23 +48,25 @@ void server::add(const handler_registry& more) {
     parts_->handlers.add(type, entry);
 }
 
-result<void> server::start() {
+result<void> server::start() { return start_while(actors::sleep_on); }
+
+result<void> server::start_while(const std::function<bool(duration)>& pause_for) {
   if (parts_->is_of_parent()) return of_other_process(parts_->started_in);
   std::lock_guard hold(parts_->mutex);
   parts_->started_in = ::getpid();  // before it opens anything: another thread may fork meanwhile
-  auto started = parts_->start();
+  auto started = parts_->start(pause_for);
   if (!parts_->system) parts_->started_in = 0;
   return started;
 }
 
-result<void> server::parts::start() {
+result<void> server::parts::start(const actors::pause_function& pause_for) {
   if (system) return error{errc::invalid_argument, "the server runs already"};
   for (const auto& [type, entry] : handlers.entries())
     if (entry.route)
       return error{errc::invalid_argument, "type " + type +
                                                " is handled by an actor, which this server has no system for; use "
                                                "sluice::spawn_server in the actor's own system"};
-  auto opened = actors::running_server::open(options, handlers, filters);
+  auto opened = actors::running_server::open(options, handlers, filters, pause_for);
   if (!opened) return opened.error();
   running = std::move(*opened);
   if (on_fatal) running->context()->fatal.on_report(on_fatal);

@@ -115,8 +115,13 @@ result<server_context_ptr> open_at_once(const server_options& options, const han
 
 }  // namespace
 
+bool sleep_on(duration pause) {
+  std::this_thread::sleep_for(pause);
+  return true;
+}
+
 result<server_context_ptr> open_server_context(const server_options& options, const handler_registry& handlers,
-                                               const filter_list& filters) {
+                                               const filter_list& filters, const pause_function& pause_for) {
   const auto token = random_token();  // all tries are one server's
   const auto until = std::chrono::steady_clock::now() + store_timeout;
   bool is_told = false;
@@ -128,7 +133,7 @@ result<server_context_ptr> open_server_context(const server_options& options, co
     if (!may_mend || std::chrono::steady_clock::now() + pause >= until) return opened;
     if (!std::exchange(is_told, true))
       log::warn("the server cannot begin yet; it goes on trying for 10 s: ", to_string(opened.error()));
-    std::this_thread::sleep_for(pause);
+    if (!pause_for(pause)) return opened;
   }
 }
 

@@ -2,6 +2,7 @@
 // of them is.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -37,8 +38,12 @@ struct server_context : execution_context, std::enable_shared_from_this<server_c
 
 using server_context_ptr = std::shared_ptr<server_context>;
 
+// Between two tries of a start that finds its store away: false when there shall be no other.
+using pause_function = std::function<bool(duration)>;
+bool sleep_on(duration pause);
+
 // Checks the options, opens the store and tells it that this server lives. No actor runs yet.
 result<server_context_ptr> open_server_context(const server_options& options, const handler_registry& handlers,
-                                               const filter_list& filters);
+                                               const filter_list& filters, const pause_function& pause_for = sleep_on);
 
 }  // namespace sluice::actors

@@ -64,6 +64,27 @@ bool is_stop(int signal) { return signal == SIGTERM || signal == SIGINT; }
 
 }  // namespace
 
+bool serving::pause(duration how_long) const {
+  const auto until = steady_clock::now() + how_long;
+  for (int got = signals::woken; got != signals::none;) {
+    got = told.next(until);
+    if (is_stop(got)) return false;
+    if (got == SIGUSR1) is_to_be_quiet = true;
+    if (on_other && got > 0 && got != SIGUSR1) on_other(got);  // nothing is claimed yet that could be left
+  }
+  return true;
+}
+
+std::optional<result<void>> serving::start(server& s) const {
+  bool is_told = false;
+  auto started = s.start_while([&](duration how_long) {
+    is_told = !pause(how_long);
+    return !is_told;
+  });
+  if (is_told) return std::nullopt;
+  return started;
+}
+
 int serving::until_told(server& s) const {
   const auto fatal = std::make_shared<std::atomic<bool>>(false);  // the server may outlive this call
   const auto& is_fatal = *fatal;
@@ -75,6 +96,8 @@ int serving::until_told(server& s) const {
     log::error("run: the server does not run; call start() before, and see what it answers");
     return 1;
   }
+  if (greeting) log::info(greeting);
+  if (is_to_be_quiet) s.quiet();
   std::optional<stop_under_way> stop;
   while (!stop || !stop->is_over()) {
     const int got = told.next(stop ? std::optional(stop->deadline) : std::nullopt);
@@ -103,8 +126,7 @@ int serving::until_told(server& s) const {
 
 int run(server& s) {
   const signals::kept told({SIGHUP, SIGUSR1});  // a terminal that closed is no reason to stop
-  log::info("serving until SIGTERM or SIGINT");
-  return serving{told}.until_told(s);
+  return serving{.told = told, .greeting = "serving until SIGTERM or SIGINT"}.until_told(s);
 }
 
 }  // namespace sluice

@@ -63,12 +63,11 @@ void supervisor_state::overdue(sluice::fence f) const { kept_state->pool->worker
 void supervisor_state::sweep() {
   refill();
   kept_state->pool->watch.give_back_queued_before(steady_clock::now() - e->options.sweep_interval);
-  kept_state->dispatcher->claim_if_free();
 }
 
 void supervisor_state::worker_gone(const caf::actor_addr& who) {
   std::erase_if(kept_state->workers, [&](const worker_actor& w) { return w.address() == who; });
-  // A thread that cannot be made now is asked for again in a while, once for all of them.
+  // What dies again at once is made again in a while, once for all of them.
   if (steady_clock::now() - last_refill < refill_pause) {
     if (!std::exchange(refill_waits, true)) self->delayed_send(self, refill_later, sweep_atom::value);
     return;

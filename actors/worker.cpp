@@ -22,7 +22,7 @@ bool has_ended(const caf::actor& who) {
   return false;
 }
 
-// The actor and its thread end together: whichever goes first takes the other along.
+// The actor and its worker of the pool end together: whichever goes first takes the other along.
 struct worker_state {
   static inline const char* name = "worker";
   worker_actor::pointer self = nullptr;
@@ -70,6 +70,7 @@ struct worker_state {
 
   void ask(const actor_route& route, const caf::actor& actor, const run_ptr& run, caf::message content) {
     of.pool->workers.asked_actor(run, actor.id());
+    if (e->config->shares->somebody_waits()) of.dispatcher->runs_ended();
     // Weak: an answer that never comes must not hold the job for ever.
     const auto asked_for = std::weak_ptr(run);
     const auto ended = [this, asked_for](outcome how) {
@@ -102,6 +103,9 @@ struct worker_state {
           "the type that handle_by_actor names");
     auto result = outcome::failed(printable(self->system().render(failed)));
     if (failed.category() == caf::atom("sluice")) result.text = to_string(error_of(failed));
+    // What an exception said, as `caught` passes it on; of one that ended the actor CAF does not tell.
+    if (failed == caf::sec::runtime_error && failed.context().match_elements<std::string>())
+      result.text = printable(failed.context().get_as<std::string>(0));
     // A living actor may pass on such an error of somebody else's.
     if (has_ended(who)) {
       e->types->actor_gone(who.id());  // before the next run is sent after it

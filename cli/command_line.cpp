@@ -360,7 +360,7 @@ constexpr const char* dashboard_help =
     "with these `sluice work` serves them as well.";
 
 constexpr const char* top_help =
-    "Shows what is wrong, and what each queue and limit does, each second anew.\n"
+    "Shows what is wrong, and what each queue, limit and type of job does, each second anew.\n"
     "Where the output is no terminal: once and plain, from two looks a second apart";
 
 void add_dashboard_command(CLI::App& app, command& c) {

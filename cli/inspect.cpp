@@ -172,7 +172,7 @@ result<client> open_client(const command& c) {
     options.jobs = std::move(of_server.jobs);
     options.queues = std::move(of_server.queues);
   }
-  return client::open(std::move(options));
+  return open_at_once(std::move(options));
 }
 
 int inspect(const command& c) {

@@ -16,7 +16,6 @@
 #include "wire/json.hpp"
 
 namespace sluice::cli {
-namespace {
 
 std::string ago(time_point at) {
   const auto now = std::chrono::time_point_cast<duration>(std::chrono::system_clock::now());
@@ -26,6 +25,8 @@ std::string ago(time_point at) {
   if (s < 48 * 3600) return cat(s / 3600, " h");
   return cat(s / 86400, " d");
 }
+
+namespace {
 
 // A line of a page about one thing.
 std::string page_line(std::string_view name, const std::string& value) {

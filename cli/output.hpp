@@ -29,6 +29,8 @@ private:
   std::vector<std::vector<std::string>> rows_;
 };
 
+std::string ago(time_point at);  // "3 min", by this program's clock
+
 inline constexpr std::uint32_t args_shown = 60;  // bytes
 // `with_args`: with how they begin.
 std::string jobs_table(const std::vector<job>& jobs, bool with_args);

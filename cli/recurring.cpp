@@ -91,7 +91,7 @@ int recurring_jobs(const command& c) {
     if (!said.faults.empty()) return usage_error("`sluice recurring set --help` has examples");
     if (const auto fine = sign(said.definition, c); !fine) return failed(fine.error());
   }
-  auto opened = client::open(options_of(c));
+  auto opened = open_at_once(options_of(c));
   if (!opened) return failed(opened.error());
   auto& store = *opened;
   if (c.name == "recurring list") return list(store, c);

@@ -108,7 +108,7 @@ int throttle(const command& c) {
     said = config::load_throttler(which.kind, which.name, c.words);
     if (!said.faults.empty()) return tell_faults(c.throttler, said.faults);
   }
-  auto store = client::open(options_of(c));
+  auto store = open_at_once(options_of(c));
   if (!store) return failed(store.error());
   if (c.name == "throttlers") return list(*store, c);
   if (c.name == "throttler set") return done(c, which, store->set_throttler(said.definition), "set");

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <thread>
@@ -31,7 +32,12 @@ constexpr auto between_looks = 1s;
 constexpr std::size_t max_troubles = 8;
 constexpr std::size_t max_queues = 30;
 constexpr std::size_t max_throttlers = 10;
-constexpr duration ends_timeout = 1s;
+constexpr std::size_t max_types = 40;
+constexpr duration answer_timeout = 1s;
+// Types are read from jobs one by one, so less often, and of so many pages of 200 at most.
+constexpr auto between_looks_at_types = 5s;
+constexpr unsigned max_pages = 5;
+constexpr duration of_late = 1h;
 
 // How many jobs came to an end in each queue, and when that was looked at.
 struct ends_seen {
@@ -56,7 +62,7 @@ std::optional<ends_seen> check_ends(storage::shared_store& store, const std::vec
   for (const auto& queue : queues)
     all.push_back(storage::totals_request{{queue.queue, totals_step::hour, later, {}}});
   if (!all.empty()) {
-    const auto answers = ask(store, all, ends_timeout);
+    const auto answers = ask(store, all, answer_timeout);
     for (std::size_t i = 0; i < queues.size(); ++i) {
       const auto* totals = std::get_if<storage::totals_answer>(&answers[i]);
       if (!totals) return std::nullopt;
@@ -78,6 +84,75 @@ std::optional<std::uint64_t> rate_of(const std::string& queue, const std::option
   return static_cast<std::uint64_t>(10 * static_cast<double>(ended - then) / passed.count());
 }
 
+// What jobs themselves tell of their types: the store keeps no totals of these.
+struct type_line {
+  std::string type;
+  std::uint64_t running = 0, failed_last_hour = 0;
+  std::optional<time_point> running_since{};  // the first of them
+};
+struct types_seen {
+  std::vector<type_line> types;  // those with the most of both first
+  bool cut = false;              // there were more jobs than it reads
+};
+void show(auto& v, const type_line& t) {
+  v("type", t.type)("running", t.running)("running_since", t.running_since)("failed_last_hour", t.failed_last_hour);
+}
+
+std::vector<type_line> busiest(const std::map<std::string, type_line>& by_type) {
+  std::vector<type_line> types;
+  for (const auto& [name, line] : by_type)
+    types.push_back(line);
+  const auto jobs = [](const type_line& t) { return t.running + t.failed_last_hour; };
+  std::stable_sort(types.begin(), types.end(), [&](const auto& a, const auto& b) { return jobs(a) > jobs(b); });
+  if (types.size() <= max_types) return types;
+  type_line other{"other"};
+  for (auto one = types.begin() + max_types; one != types.end(); ++one) {
+    other.running += one->running;
+    other.failed_last_hour += one->failed_last_hour;
+    if (!other.running_since || (one->running_since && *one->running_since < *other.running_since))
+      other.running_since = one->running_since;
+  }
+  types.resize(max_types);
+  types.push_back(std::move(other));
+  return types;
+}
+
+// Nothing when the store does not tell.
+std::optional<types_seen> check_types(storage::shared_store& store, time_point now) {
+  types_seen seen;
+  std::map<std::string, type_line> by_type;
+  const auto read = [&](job_query wanted, const std::function<void(type_line&, const job&)>& note) {
+    wanted.limit = storage::largest_page;
+    wanted.with_args = false;
+    for (unsigned pages = 0; pages < max_pages; ++pages) {
+      const auto told = ask_for<storage::list_answer>(store, storage::list_request{wanted}, answer_timeout);
+      if (!told) return false;
+      for (const auto& job : told->page.jobs) {
+        auto& line = by_type[job.type.value];
+        line.type = job.type.value;
+        note(line, job);
+      }
+      wanted.after = told->page.next;
+      if (wanted.after.empty()) return true;
+    }
+    return seen.cut = true;
+  };
+  job_query running, failed;
+  running.state = job_state::processing;
+  failed.state = job_state::failed;
+  failed.from = now - of_late;
+  const bool is_told = read(running,
+                            [](type_line& line, const job& j) {
+                              ++line.running;
+                              if (j.started_at && (!line.running_since || *j.started_at < *line.running_since))
+                                line.running_since = j.started_at;
+                            }) &&
+                       read(failed, [](type_line& line, const job&) { ++line.failed_last_hour; });
+  if (!is_told) return std::nullopt;
+  seen.types = busiest(by_type);
+  return seen;
+}
+
 // The overview of the API, and its objects of each queue and throttler; of a queue with what this program knows beside.
 struct queue_line {
   queue_counts queue;
@@ -88,15 +163,20 @@ struct whole_page {
   wire::overview overview;
   std::vector<queue_line> queues;
   std::vector<throttler_status> throttlers;
+  std::optional<std::vector<type_line>> types{};
+  bool types_cut = false;
 };
 void show(auto& v, const queue_line& q) {
   describe(v, q.queue);
   v("workers", q.workers)("ended_a_second", q.ended_a_second);
 }
-void show(auto& v, const whole_page& p) { v("overview", p.overview)("queues", p.queues)("throttlers", p.throttlers); }
+void show(auto& v, const whole_page& p) {
+  v("overview", p.overview)("queues", p.queues)("throttlers", p.throttlers);
+  v("types", p.types)("types_cut", p.types_cut);
+}
 
 std::string json_of(const wire::known_store& known, const std::optional<ends_seen>& now,
-                    const std::optional<ends_seen>& before) {
+                    const std::optional<ends_seen>& before, const std::optional<types_seen>& types) {
   const auto workers = wire::workers_of(known);
   whole_page page{wire::overview_of(known), {}, known.throttlers};
   for (const auto& q : known.queues) {
@@ -104,6 +184,10 @@ std::string json_of(const wire::known_store& known, const std::optional<ends_see
     const auto tenths = rate_of(q.queue.value, now, before);
     page.queues.push_back({q, of_it == workers.end() ? 0 : of_it->second,
                            tenths ? std::optional(static_cast<double>(*tenths) / 10) : std::nullopt});
+  }
+  if (types) {
+    page.types = types->types;
+    page.types_cut = types->cut;
   }
   return wire::json_of(page);
 }
@@ -123,8 +207,18 @@ std::string command_for(const wire::trouble& t, const wire::known_store& known, 
   return cat("  ", printable(log::redact(shell_line(words))), "  (lists those of type ", printable(type, 200), ")\n");
 }
 
+std::string types_text(const types_seen& seen) {
+  if (seen.types.empty()) return {};
+  table types({"TYPE", "RUNNING", "LONGEST FOR", "FAILED IN 1 H"});
+  for (const auto& t : seen.types)
+    types.add({printable(t.type, 40), std::to_string(t.running), t.running_since ? ago(*t.running_since) : "-",
+               std::to_string(t.failed_last_hour)});
+  return cat('\n', types.text(), seen.cut ? "and more jobs, whose types were not looked at\n" : "");
+}
+
 std::string page_of(const command& c, const wire::known_store& known, const std::vector<queue_counts>& busy,
-                    const std::optional<ends_seen>& now, const std::optional<ends_seen>& before) {
+                    const std::optional<ends_seen>& now, const std::optional<ends_seen>& before,
+                    const std::optional<types_seen>& types) {
   const auto number_of = [](std::size_t n, std::string_view what) { return cat(n, ' ', what, n == 1 ? "" : "s"); };
   std::string out =
       cat(known.at ? format_time(*known.at) : "", "  ", number_of(known.queues.size(), "queue"), ", ",
@@ -156,6 +250,7 @@ std::string page_of(const command& c, const wire::known_store& known, const std:
                       std::to_string(t.waiting)});
   if (shown > 0) out += '\n' + throttlers.text();
   if (shown > max_throttlers) out += cat("and ", shown - max_throttlers, " more\n");
+  if (types) out += types_text(*types);
   return out;
 }
 
@@ -183,6 +278,8 @@ int show_top(const command& c) {
   stop.sa_handler = [](int) { ::_exit(0); };  // it has only looked, and may be waiting for a store that is away
   if (is_live) ::sigaction(SIGINT, &stop, nullptr);
   std::optional<ends_seen> before;
+  std::optional<types_seen> types;
+  steady_point next_look_at_types{};
   for (bool is_first = true;; is_first = false) {
     const auto known = looks.look();
     if (!known->at && !c.json)
@@ -190,10 +287,15 @@ int show_top(const command& c) {
     const auto busy = busiest(*known);
     auto now = known->away ? std::nullopt : check_ends(**shared_store, busy);
     const bool is_told = is_live || !is_first || !now;  // a rate needs two looks
+    if (known->away) types.reset();
+    else if (is_told && steady_clock::now() >= next_look_at_types) {
+      types = check_types(**shared_store, known->at.value_or(system_clock().now()));
+      next_look_at_types = steady_clock::now() + between_looks_at_types;
+    }
     if (is_live) {
-      draw(page_of(c, *known, busy, now, before));
+      draw(page_of(c, *known, busy, now, before, types));
     } else if (is_told) {
-      print(c.json ? json_of(*known, now, before) + '\n' : page_of(c, *known, busy, now, before));
+      print(c.json ? json_of(*known, now, before, types) + '\n' : page_of(c, *known, busy, now, before, types));
       return known->away || !known->at ? 1 : 0;
     }
     if (now) before = std::move(now);

@@ -17,6 +17,7 @@
 #include "core/log.hpp"
 #include "core/no_job.hpp"
 #include "core/text.hpp"
+#include "storage/shared_store.hpp"
 #include "wire/query_words.hpp"
 
 namespace sluice::cli {
@@ -47,6 +48,11 @@ client_options options_of(const command& c) {
   options.by = {person(), "sluice"};
   if (!c.exec_key.empty()) options.filters.push_back(signing_exec_jobs(c.exec_key));
   return options;
+}
+
+result<client> open_at_once(client_options options) {
+  const auto store = storage::open_shared_store(options.storage, nullptr, options.mode);  // the client finds it open
+  return store ? client::open(std::move(options)) : result<client>(store.error());
 }
 
 std::string summary(const std::string& help) {

@@ -16,6 +16,8 @@ namespace sluice::cli {
 
 // Of the store that a command names, for what it may do there, in the name of whoever typed it.
 client_options options_of(const command& c);
+// At once, or never: whoever typed a command is told now that the store is away, and types it again.
+result<client> open_at_once(client_options options);
 
 // The first sentence of a help text, without what it announces.
 std::string summary(const std::string& help);

@@ -85,10 +85,12 @@ void note_children(int signal) {
 
 // While servers of an older version work on the store it cannot be raised for us: waits until they have ended, and
 // tells for whom. Answers how the start ended; none: we were told to stop meanwhile.
-std::optional<result<void>> start_after_older(server& s, const std::string& url, const signals::kept& told_by) {
+std::optional<result<void>> start_after_older(server& s, const std::string& url, const serving& until) {
   std::string told;
   for (;;) {
-    auto started = s.start();
+    const auto tried = until.start(s);
+    if (!tried) return std::nullopt;
+    const auto& started = *tried;
     if (started || started.error().code != errc::storage_older) return started;
     const auto looked = storage::raise_layout(url);
     if (looked && looked->waits_for.empty()) continue;  // they ended just now
@@ -97,12 +99,7 @@ std::optional<result<void>> start_after_older(server& s, const std::string& url,
       log::info("waiting: ", why);
       told = why;
     }
-    const auto next_try = std::chrono::steady_clock::now() + between_start_tries;
-    for (int got = signals::woken; got != signals::none;) {
-      got = told_by.next(next_try);
-      if (got == SIGTERM || got == SIGINT) return std::nullopt;
-      note_children(got);
-    }
+    if (!until.pause(between_start_tries)) return std::nullopt;
   }
 }
 
@@ -222,12 +219,14 @@ int work(const command& c) {
   if (const auto& asked = got->options.dashboard)
     if (const auto fine = dashboard::can_start(*asked); !fine) return cannot(c, "start the dashboard", fine.error()), 1;
   server s(got->options, std::move(handlers));
-  const auto tried = start_after_older(s, got->options.storage, told_by);
+  std::atomic<bool> stopping{false};
+  std::optional<dashboard> page;
+  // The page answers until the server has stopped, and ends within the same time.
+  const serving until{told_by, [&] { stopping = true; }, [&] { page.reset(); }, note_children};
+  const auto tried = start_after_older(s, got->options.storage, until);
   if (!tried) return log::info("stopped"), 0;
   if (const auto& started = *tried; !started) return cannot(c, "start", started.error()), 1;
   log::info("working on ", got->options.storage, " as pid ", ::getpid());
-  std::atomic<bool> stopping{false};
-  std::optional<dashboard> page;
   if (const auto& asked = got->options.dashboard) {
     auto listens = dashboard::start(client_of(got->options), *asked, [&stopping] { return !stopping; });
     if (!listens) {
@@ -237,8 +236,6 @@ int work(const command& c) {
     }
     page.emplace(std::move(*listens));
   }
-  // The page answers until the server has stopped, and ends within the same time.
-  const serving until{told_by, [&] { stopping = true; }, [&] { page.reset(); }, note_children};
   return until.until_told(s);
 }
 

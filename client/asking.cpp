@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <numeric>
 #include <thread>
+#include <utility>
+
+#include "core/log.hpp"
+#include "core/text.hpp"
 
 namespace sluice {
 namespace {
@@ -69,6 +73,23 @@ storage::shared_store::answers ask(storage::shared_store& of, const storage::sha
   for (std::size_t i = 0; i < answers.size(); ++i)
     if (auto* failed = std::get_if<error>(&answers[i]); failed && unknown[i]) failed->code = errc::unknown_outcome;
   return answers;
+}
+
+result<std::shared_ptr<storage::shared_store>> open_within(const std::string& url, open_mode mode, duration timeout) {
+  const auto deadline = steady_clock::now() + std::min(timeout, longest_wait_for_it);
+  bool is_told = false;
+  for (duration pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+    auto opened = storage::open_shared_store(url, nullptr, mode);
+    if (opened) return opened;
+    const auto& why = opened.error();
+    if (why.code != errc::storage_unavailable && why.code != errc::storage_busy) return opened;
+    // As above: a file that is held is waited for as a whole, or not at all.
+    const auto needed = why.code == errc::storage_busy ? storage::busy_timeout + pause : pause;
+    if (steady_clock::now() + needed >= deadline) return opened;
+    if (!std::exchange(is_told, true))
+      log::warn("a store cannot be opened yet; the client goes on trying until its deadline: ", to_string(why));
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 }  // namespace sluice

@@ -14,6 +14,10 @@ storage::answer ask_once(storage::shared_store& of, const storage::request& r, d
 storage::shared_store::answers ask(storage::shared_store& of, const storage::shared_store::requests& all,
                                    duration timeout);
 
+// Opens a store, again and again for so long while it is away or held by another; the first time it says so in the log.
+// A try that has begun by then is waited for: about 2 s of a Redis that says nothing, 5 s of a file that is held.
+result<std::shared_ptr<storage::shared_store>> open_within(const std::string& url, open_mode mode, duration timeout);
+
 template <class Answer>
 result<Answer> ask_for(storage::shared_store& of, const storage::request& r, duration timeout) {
   auto got = ask(of, r, timeout);

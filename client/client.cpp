@@ -42,7 +42,7 @@ client::client(client&&) noexcept = default;
 client& client::operator=(client&&) noexcept = default;
 
 result<client> client::open(client_options options) {
-  auto shared_store = storage::open_shared_store(options.storage, nullptr, options.mode);
+  auto shared_store = open_within(options.storage, options.mode, options.deadline);
   if (!shared_store) return shared_store.error();
   enqueue_pipeline pipeline(options.filters, options.jobs, options.queues);
   return client(std::make_unique<parts>(std::move(options), std::move(pipeline), std::move(*shared_store)));
@@ -108,6 +108,12 @@ std::vector<result<enqueue_report>> client::enqueue_reporting(std::vector<new_jo
   return results;
 }
 
+result<enqueue_report> client::enqueue_reporting(new_job job) {
+  std::vector<new_job> one;
+  one.push_back(std::move(job));
+  return std::move(enqueue_reporting(std::move(one)).front());
+}
+
 result<std::vector<job_id>> client::enqueue_all(std::vector<new_job> jobs) {
   return parts_->carry_out<std::vector<job_id>>([&](const auto& store, const auto& then) {
     operations::enqueue_all(store, parts_->pipeline, std::move(jobs), parts_->shared_store->now(), then);
@@ -133,6 +139,17 @@ result<job> client::wait(const job_id& id, duration timeout) {
       return error{errc::timed_out, cat("job ", printable(id.value, 200), " is ", name_of(found->state), " still")};
     std::this_thread::sleep_for(pause);
   }
+}
+
+void client::when_ended(const job_id& id, std::function<void(const result<job>&)> tell) {
+  parts_->watcher->watch(id, std::move(tell));
+}
+
+std::future<result<job>> client::when_ended(const job_id& id) {
+  const auto promised = std::make_shared<std::promise<result<job>>>();
+  auto told = promised->get_future();
+  when_ended(id, [promised](const result<job>& how) { promised->set_value(how); });
+  return told;
 }
 
 result<job_page> client::list(const job_query& query) {

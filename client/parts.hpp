@@ -7,6 +7,7 @@
 #include <sluice/client.hpp>
 
 #include "client/asking.hpp"
+#include "client/end_watcher.hpp"
 #include "core/log.hpp"
 #include "core/pipeline.hpp"
 #include "core/text.hpp"
@@ -27,9 +28,13 @@ struct client::parts {
   client_options options;
   enqueue_pipeline pipeline;
   std::shared_ptr<storage::shared_store> shared_store;
+  std::shared_ptr<end_watcher> watcher;  // shared with those made by `as`
 
   parts(client_options o, enqueue_pipeline p, std::shared_ptr<storage::shared_store> r)
-      : options(std::move(o)), pipeline(std::move(p)), shared_store(std::move(r)) {}
+      : options(std::move(o)),
+        pipeline(std::move(p)),
+        shared_store(std::move(r)),
+        watcher(std::make_shared<end_watcher>(shared_store)) {}
 
   storage::answer ask(const storage::request& r) { return sluice::ask(*shared_store, r, options.deadline); }
   template <class Answer>

@@ -71,5 +71,16 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sluice-server.pc
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sluice-dashboard.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dashboard)
 
+# Pages link to other files of the tree. Those lie beside the pages as in the tree, so that no link is dead there.
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT client)
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT client FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT client
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
+foreach(folder samples storage/rules/calls tests/samples/cache_refresh_bench)
+  get_filename_component(above ${folder} DIRECTORY)
+  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${above} COMPONENT client
+    PATTERN CMakeLists.txt EXCLUDE)
+endforeach()
+install(FILES storage/rules/keys.lua DESTINATION ${CMAKE_INSTALL_DOCDIR}/storage/rules COMPONENT client)
+foreach(header dashboard exec_key log server stop_signal)
+  install(FILES include/sluice/${header}.hpp DESTINATION ${CMAKE_INSTALL_DOCDIR}/include/sluice COMPONENT client)
+endforeach()

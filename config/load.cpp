@@ -160,6 +160,7 @@ std::vector<std::string> read_all(const json& tree, const checks& by, const std:
   keep(o.max_losses, r.number("max_losses", ranges::max_losses));
   keep(o.sweep_interval, r.time("sweep_interval", ranges::sweep_interval));
   keep(o.special_queue_workers, r.number("special_queue_workers", ranges::workers));
+  keep(o.threads, r.number("threads", ranges::threads));
   keep(o.timeout, r.time("timeout", ranges::timeout));
   o.retry = read_retry(r);
   if (const auto* at = r.any("retention")) {

@@ -25,6 +25,19 @@ std::uint32_t default_workers(const std::string& queue, std::uint32_t special_qu
   return queue.ends_with("-queue") ? special_queue_workers : std::min(usable_processors(), 1000u);
 }
 
+std::uint64_t workers_in_all(const server_options& options) {
+  std::uint64_t all = 0;
+  for (const auto& [name, q] : options.queues)
+    if (name.find('*') == std::string::npos)
+      all += q.workers > 0 ? q.workers : default_workers(name, options.special_queue_workers);
+  return all;
+}
+
+std::uint32_t threads_of(const server_options& options) {
+  if (options.threads > 0) return options.threads;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(workers_in_all(options), 256, 1'000'000));
+}
+
 queue_name queue_of_type(const std::map<std::string, type_options>& types, const job_type& type) {
   const auto found = types.find(type.value);
   return found == types.end() ? queue_name() : found->second.queue;

@@ -13,6 +13,10 @@ const queue_options* options_for(const std::map<std::string, queue_options>& que
 // may use. Still 0 for a pattern that ends in *: the name of a queue that matches it tells.
 std::uint32_t default_workers(const std::string& queue, std::uint32_t special_queue_workers);
 
+// What all queues without a pattern may run at once; and what stands for `threads: 0`: that, and 256 at least.
+std::uint64_t workers_in_all(const server_options& options);
+std::uint32_t threads_of(const server_options& options);
+
 // Where jobs of a type go that name no queue; empty: these settings say nothing of it.
 queue_name queue_of_type(const std::map<std::string, type_options>& types, const job_type& type);
 

@@ -129,6 +129,7 @@ result<void> check(const server_options& o) {
                                    within(ranges::max_losses, o.max_losses, "max_losses"),
                                    within(ranges::sweep_interval, o.sweep_interval, "sweep_interval"),
                                    within(ranges::workers, o.special_queue_workers, "special_queue_workers"),
+                                   o.threads == 0 ? result<void>() : within(ranges::threads, o.threads, "threads"),
                                    check(o.retry, "retry"),
                                    check_timeout(o.timeout, "timeout")};
   for (const auto& [name, q] : o.queues)

@@ -37,6 +37,7 @@ inline constexpr range<duration> seal_within{1s, 10 * 365 * day};
 inline constexpr range<std::uint64_t> attempts{0, 1000};
 inline constexpr range<std::uint64_t> max_losses{1, 100};
 inline constexpr range<std::uint64_t> workers{1, 1000};
+inline constexpr range<std::uint64_t> threads{1, 10'000};
 inline constexpr range<std::uint64_t> prefetch{0, 1000};
 inline constexpr range<std::uint64_t> kept_count{0, 1'000'000'000};
 inline constexpr range<std::uint64_t> kept_bytes{1'000'000, 1'000'000'000'000'000};

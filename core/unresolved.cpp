@@ -122,6 +122,9 @@ std::vector<std::string> doubts_of(const server_options& options, const std::set
   std::vector<std::string> doubts;
   doubt_schedules(options, types, doubts);
   doubt_types(options, types, doubts);
+  if (const auto all = workers_in_all(options); options.threads > 0 && all > options.threads)
+    doubts.push_back(cat("threads: the queues have ", all, " workers, of which ", options.threads,
+                         " can work at once; the others claim when it is their turn"));
   return doubts;
 }
 

@@ -224,11 +224,26 @@ void add_store(std::string& to, const board& on, const known_store& known,
     paused.add({{"schedule", name}}, std::uint64_t{one.second});
 }
 
+void add_types(std::string& to, std::map<std::string, std::uint64_t>& overflow) {
+  auto& counted = storage::numbers::here().types;
+  const auto types = counted.all();
+  if (counted.has_others()) ++overflow["sluice_type_ends_total"];
+  family ended(to, "sluice_type_ends_total", "counter", "Runs of this process that ended, by type of job and by how.");
+  for (const auto& [name, type] : types)
+    for (std::size_t i = 0; i < storage::end_kinds.size(); ++i)
+      if (storage::end_kinds[i] != run_end::given_back)
+        ended.add({{"type", name}, {"outcome", std::string(name_of(storage::end_kinds[i]))}},
+                  type->ended[i].load(std::memory_order_relaxed));
+  family ran(to, "sluice_type_run_duration_seconds", "histogram", "How long handlers ran, by type of job.");
+  for (const auto& [name, type] : types)
+    ran.add({{"type", name}}, type->ran);
+}
+
 void add_counted(std::string& to, std::map<std::string, std::uint64_t>& overflow) {
   using storage::numbers;
   auto& all = numbers::here();
-  const auto queues = all.queues();
-  if (all.has_others()) ++overflow["sluice_enqueued_total"];
+  const auto queues = all.queues.all();
+  if (all.queues.has_others()) ++overflow["sluice_enqueued_total"];
   const auto load = [](const storage::tally& n) { return n.load(std::memory_order_relaxed); };
   family enqueued(to, "sluice_enqueued_total", "counter",
                   "Jobs that this process stored; what is stored again under its id counts again.");
@@ -245,6 +260,7 @@ void add_counted(std::string& to, std::map<std::string, std::uint64_t>& overflow
   family ran(to, "sluice_run_duration_seconds", "histogram", "How long handlers ran.");
   for (const auto& [name, q] : queues)
     ran.add({{"queue", name}}, q->ran);
+  add_types(to, overflow);
   family waited(to, "sluice_wait_duration_seconds", "histogram",
                 "From ready to claimed; all of one claim count as its first.");
   for (const auto& [name, q] : queues)

@@ -15,7 +15,8 @@ namespace sluice::execution {
 struct pool_load {
   std::uint32_t workers = 0;
   std::uint32_t running = 0;
-  std::uint32_t ending = 0;  // the filters have their say: the worker is not free, nor is any permit given back
+  std::uint32_t ending = 0;     // the filters have their say: the worker is not free, nor is any permit given back
+  std::uint32_t at_actors = 0;  // of those that run: actors of the host make them, without a thread
   std::uint32_t queued = 0;
   std::uint32_t awaiting_admission = 0;
   std::uint32_t ended = 0;      // and not yet taken
@@ -41,9 +42,18 @@ inline std::uint32_t max_ahead(const pool_load& load, std::uint32_t prefetch) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(prefetch, runs));
 }
 
-// `coming`: what another claim has asked for, as if it had got all of it.
+// Jobs that a pool has, or that claims have asked for (`coming`) as if they had got them all.
+inline std::uint32_t jobs_in(const pool_load& load, std::uint32_t coming) {
+  return load.running + load.ending + load.queued + load.awaiting_admission + coming;
+}
+
+// The threads for these.
+inline std::uint32_t threads_for(const pool_load& load, std::uint32_t coming) {
+  return std::min(load.workers, jobs_in(load, coming)) - std::min(load.workers, load.at_actors);
+}
+
 inline claim_size plan_claim(const pool_load& load, std::uint32_t prefetch, std::uint32_t coming) {
-  const auto taken = load.running + load.ending + load.queued + load.awaiting_admission + coming;
+  const auto taken = jobs_in(load, coming);
   claim_size size;
   size.free = load.workers > taken ? load.workers - taken : 0;
   const auto wanted = max_ahead(load, prefetch);

@@ -36,9 +36,22 @@ duration retry_delay(std::uint32_t failures) {
   return std::min<duration>(last_retry, first_retry * (1u << std::min(failures, 10u)));
 }
 
-claim_size claimer::size(const execution_context& of, std::uint32_t coming, bool ends_something) {
+bool claimer::needs_threads(const execution_context& of) {
+  const auto& by_actor = of.config->by_actor;
+  if (by_actor.empty()) return true;
+  const auto known = of.known_types();
+  return !std::all_of(known->begin(), known->end(), [&](const auto& type) { return by_actor.contains(type); });
+}
+
+claim_size claimer::size(const execution_context& of, std::uint32_t coming, bool ends_something,
+                         const std::shared_ptr<thread_shares::share>& threads) {
   if (of.quiet || paused_ || !(look_ || ends_something)) return {};
-  const auto size = plan_claim(pool_->runs.load(), pool_->options.prefetch, coming);
+  const auto load = pool_->runs.load();
+  auto size = plan_claim(load, pool_->options.prefetch, coming);
+  if (size.free > 0 && needs_threads(of)) {
+    const auto got = of.config->shares->use(threads, threads_for(load, coming), size.free);
+    if (got < size.free) size = {got, 0};  // it is told when its turn for another has come
+  }
   if (size.empty() || !pool_->runs.open_claim()) return {};
   look_ = false;
   return size;

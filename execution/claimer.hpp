@@ -22,8 +22,12 @@ public:
   void look() { look_ = true; }
   void resume() { paused_ = false; }
 
-  // How many to ask for now; `coming`: what another claim has asked for. The claim counts as open then.
-  claim_size size(const execution_context& of, std::uint32_t coming, bool ends_something);
+  // Not where actors of the host run all that is claimed.
+  static bool needs_threads(const execution_context& of);
+  // How many to ask for now; `coming`: what another claim has asked for; `threads`: of this queue. The claim counts as
+  // open then.
+  claim_size size(const execution_context& of, std::uint32_t coming, bool ends_something,
+                  const std::shared_ptr<thread_shares::share>& threads);
   // The claim of `request`, whose number, slot and ends are set.
   // `alone`: no other request is under way.
   storage::claim_request claim(execution_context& of, open_request& request, claim_size size, bool alone);

@@ -20,6 +20,7 @@ constexpr std::size_t max_unfiltered = 1'000;  // runs that wait for their filte
 constexpr std::uint64_t pause_between_claims_over = 0;
 constexpr std::uint64_t more_may_have_ended = UINT64_MAX;
 constexpr std::uint64_t turn_of_another_over = UINT64_MAX - 1;
+constexpr std::uint64_t turn_for_a_thread = UINT64_MAX - 2;
 
 storage::settle_request settle_request_of(const queue_name& queue, const std::vector<ended_run>& ends) {
   storage::settle_request settle;
@@ -136,8 +137,13 @@ void dispatcher::runs_ended() {
 
 void dispatcher::pump(execution_context& of) {
   coalescing_ = false;
+  if (!threads_)
+    threads_ = std::make_shared<thread_shares::share>([weak = weak_from_this()] {
+      if (const auto alive = weak.lock()) alive->again(turn_for_a_thread);
+    });
   while (ask_store(of))
     continue;
+  if (claimer::needs_threads(of)) of.config->shares->use(threads_, threads_for(pool_->runs.load(), open_.wanted()), 0);
 }
 
 bool dispatcher::ask_store(execution_context& of) {
@@ -158,7 +164,7 @@ bool dispatcher::ask_store(execution_context& of) {
   if (parts) coming += pool_->runs.load().ended;  // the next request asks for as many again
   claim_size size;
   if (supervisor_.is_there() && open_.refused_ends() < max_refused && filters_.waiting() < max_unfiltered)
-    size = claims_.size(of, coming, !request->ending.empty());
+    size = claims_.size(of, coming, !request->ending.empty(), threads_);
   if (request->ending.empty() && size.empty()) return false;
 
   request->number = ++last_number_;
@@ -206,9 +212,11 @@ void dispatcher::again(std::uint64_t number) {
   run([number](dispatcher& d, execution_context& of) {
     d.executor_.is_in_step();
     if (number == more_may_have_ended) return d.pump(of);
-    if (number == turn_of_another_over) {
+    if (number == turn_of_another_over || number == turn_for_a_thread) {
       d.claims_.look();
-      return d.pump(of);
+      d.pump(of);
+      if (number == turn_for_a_thread) of.config->shares->forgo(d.threads_);
+      return;
     }
     if (number == pause_between_claims_over) {
       d.claims_.resume();

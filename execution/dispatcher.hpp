@@ -25,11 +25,11 @@ public:
 
   // There may be work.
   void claim_if_free();
-  // Of the pool: runs have ended.
+  // Of the pool: runs have ended, or need no thread of the server's any more.
   void runs_ended();
   // From the gate: what became of claimed runs.
   void judged(std::vector<admission_verdict> verdicts);
-  // A timer of supervisor_link::call_later has come.
+  // A timer of supervisor_link::call_later has come, or this queue's turn for a thread.
   void again(std::uint64_t number);
 
   // From the supervisor: calls the filters, on this thread.
@@ -64,6 +64,7 @@ private:
   claimer claims_ SLUICE_GUARDED_BY(executor_);
   open_requests open_ SLUICE_GUARDED_BY(executor_);
   current_supervisor supervisor_ SLUICE_GUARDED_BY(executor_);
+  std::shared_ptr<thread_shares::share> threads_ SLUICE_GUARDED_BY(executor_){};
   std::uint64_t last_number_ SLUICE_GUARDED_BY(executor_) = 0;
   bool coalescing_ SLUICE_GUARDED_BY(executor_) = false;     // of what has ended, for a moment
   duration min_round_trip_ SLUICE_GUARDED_BY(executor_){0};  // what a request took of late, at the least

@@ -111,6 +111,7 @@ elected_end elect(const execution_config& config, const job& about, std::uint32_
   elected_end made;
   auto& end = made.settlement;
   end.run = {about.id, about.fence};
+  end.type = about.type;
   end.end = candidate.what;
   end.failure = failure;
   end.ran = ran;
@@ -172,6 +173,7 @@ elected_end end_without_run(const execution_config& config, const admission_verd
   const bool again = retries || verdict.what == admission::undecided;
   auto& end = made.settlement;
   end.run = {about.id, about.fence};
+  end.type = about.type;
   end.end = again ? run_end::deferred : run_end::removed;
   end.cause = "throttled";
   end.text = verdict.why;

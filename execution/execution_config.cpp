@@ -31,6 +31,8 @@ std::shared_ptr<execution_config> make_execution_config(const handler_registry& 
   made->no_prefetch = std::move(no_prefetch);
   made->throttles = std::move(plans);
   made->permits = std::move(permits);
+  made->threads = std::make_shared<thread_cache>(threads_of(options));
+  made->shares = std::make_shared<thread_shares>(threads_of(options));
   return made;
 }
 

@@ -10,6 +10,8 @@
 #include "core/clock.hpp"
 #include "core/pipeline.hpp"
 #include "execution/limiter_rule.hpp"
+#include "execution/thread_cache.hpp"
+#include "execution/thread_shares.hpp"
 #include "execution/throttle_plan.hpp"
 #include "storage/store.hpp"
 
@@ -26,6 +28,8 @@ struct execution_config {
   throttle_plans throttles;                                 // of the types that name a throttler
   std::shared_ptr<const storage::permits_by_type> permits;  // that claims take
   custom_limiters limiters;                                 // custom ones, by resource
+  std::shared_ptr<thread_cache> threads;                    // which run the handlers of all queues
+  std::shared_ptr<thread_shares> shares;                    // of these, by queue
   // By which runs are measured: another than the system's only where no thread waits for them.
   std::shared_ptr<const clock> time = std::make_shared<system_clock>();
 

@@ -55,6 +55,13 @@ public:
       if (one) all.push_back(one);
     return all;
   }
+  // Jobs, by all that are under way.
+  std::uint32_t wanted() const {
+    std::uint32_t n = 0;
+    for (const auto& one : slots_)
+      n += one ? one->wanted : 0;
+    return n;
+  }
   std::size_t refused_ends() const {
     std::size_t n = 0;
     for (const auto& one : refused_)

@@ -8,11 +8,6 @@ pool_core::pool_core(queue_name name, std::shared_ptr<const execution_config> ru
     if (!config->no_prefetch->contains(type)) chaining.try_emplace(type);
 }
 
-pool_core::~pool_core() {
-  for (auto& [id, w] : workers.all)
-    if (w->thread.joinable()) w->thread.detach();  // its thread has ended: it would hold the pool else
-}
-
 pool_section::~pool_section() {
   const auto tell = core_.ended.due_call();
   unlock();
@@ -20,14 +15,9 @@ pool_section::~pool_section() {
 }
 
 void pool_section::unlock() {
-  const auto called = core_.workers.take_notification();
+  const auto called = core_.workers.take_called();
   held_.unlock();
-  if (called) called->notify_one();
-}
-
-void pool_section::wait(std::condition_variable& on) {
-  if (const auto called = core_.workers.take_notification()) called->notify_one();
-  held_.wait(on);
+  if (called && core_.lend_thread) core_.lend_thread(*called);
 }
 
 bool pool_core::hold(const run_ptr& run) {
@@ -84,13 +74,22 @@ void pool_core::begin(worker& w) {
   state_of(*run).began = now();
   runs.chains.begins(*run, state_of(*run).began);
   workers.unrest(w);
+  if (run->by_actor) ++runs.at_actors;
   w.current = std::move(run);
   ++runs.running;
+}
+
+void pool_core::leave_thread(worker& w) {
+  w.has_thread = false;
+  if (std::exchange(w.is_left, false)) config->threads->came_back();
+  w.finished = w.retired;
+  if (w.finished) fewer_held.notify_all();
 }
 
 void pool_core::stop_running(const claimed_run& run) {
   state_of(run).phase = run_phase::ended;
   --runs.running;
+  if (run.by_actor) --runs.at_actors;
   ++runs.ending;
 }
 

@@ -12,7 +12,6 @@ namespace sluice::execution {
 
 struct pool_core {
   pool_core(queue_name name, std::shared_ptr<const execution_config> runs_by);
-  ~pool_core();
 
   const queue_name queue;
   const std::shared_ptr<const execution_config> config;
@@ -22,9 +21,10 @@ struct pool_core {
   worker_table workers SLUICE_GUARDED_BY(lock);
   handler_times times SLUICE_GUARDED_BY(lock);
   std::map<std::string, chaining_type, std::less<>> chaining SLUICE_GUARDED_BY(lock);
-  bool muted SLUICE_GUARDED_BY(lock) = false;  // calls nobody back and files no end any more
-  std::condition_variable fewer_held{};        // for who waits until nothing is held
-  stop_caller stops{};                         // calls the handlers' own callbacks
+  bool muted SLUICE_GUARDED_BY(lock) = false;    // calls nobody back and files no end any more
+  std::condition_variable fewer_held{};          // for those that wait until nothing is held, or no thread is
+  stop_caller stops{};                           // calls the handlers' own callbacks
+  std::function<void(worker_id)> lend_thread{};  // to a worker that was called
 
   steady_point now() const { return config->time->steady_now(); }
   duration since(steady_point began) const { return std::chrono::duration_cast<duration>(now() - began); }
@@ -43,6 +43,8 @@ struct pool_core {
   // Whether the first that waits can begin. Those whose leases are over may be somebody else's by now: they end.
   bool has_next() SLUICE_REQUIRES(lock);
   void begin(worker& w) SLUICE_REQUIRES(lock);
+  // It needs no thread now.
+  void leave_thread(worker& w) SLUICE_REQUIRES(lock);
   // Another of its chain may begin. When it has not begun itself, those behind it go back.
   void end_turn(const claimed_run& run) SLUICE_REQUIRES(lock);
   void give_back(const run_chains::runs& waiting) SLUICE_REQUIRES(lock);
@@ -58,7 +60,8 @@ struct pool_core {
   void end(const run_ptr& run, outcome result, duration ran) SLUICE_EXCLUDES(lock);
 };
 
-// Holds the lock of a pool. Who was called is woken, and what is to be told of its ends is told, once the lock is free.
+// Holds the lock of a pool. Once the lock is free a worker that was called gets its thread, and what is to be told of
+// the ends is told.
 class SLUICE_CHECKED_BY_CLANG(scoped_lockable) pool_section {
 public:
   explicit pool_section(pool_core& core) SLUICE_CHECKED_BY_CLANG(acquire_capability(core.lock))
@@ -68,7 +71,6 @@ public:
 
   void unlock() SLUICE_CHECKED_BY_CLANG(release_capability()) SLUICE_CHECKED_BY_CLANG(no_thread_safety_analysis);
   void lock() SLUICE_CHECKED_BY_CLANG(acquire_capability()) { held_.lock(); }
-  void wait(std::condition_variable& on) SLUICE_CHECKED_BY_CLANG(no_thread_safety_analysis);
 
 private:
   pool_core& core_;

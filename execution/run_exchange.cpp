@@ -131,6 +131,7 @@ pool_load run_exchange::load() const {
   load.workers = core_.workers.count();
   load.running = core_.runs.running;
   load.ending = core_.runs.ending;
+  load.at_actors = core_.runs.at_actors;
   load.queued = static_cast<std::uint32_t>(core_.runs.queue.size());
   load.awaiting_admission = core_.runs.awaiting_admission;
   load.ended = static_cast<std::uint32_t>(core_.ended.size());

@@ -14,7 +14,8 @@ struct run_table {
   std::deque<run_ptr> queue;
   run_chains chains;
   std::uint32_t running = 0;
-  std::uint32_t ending = 0;  // their handlers are over, and the filters have their say about the ends
+  std::uint32_t ending = 0;     // their handlers are over, and the filters have their say about the ends
+  std::uint32_t at_actors = 0;  // of those that run
   std::uint32_t awaiting_admission = 0;
   std::uint32_t open_claims = 0;  // their answers are still to come
   bool draining = false;          // nothing begins any more

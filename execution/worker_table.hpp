@@ -1,9 +1,8 @@
 // The workers of a pool: who runs what, who rests, and who is called next. Not thread-safe: the pool's lock guards it.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <thread>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -15,17 +14,18 @@ using worker_id = std::uint64_t;
 
 // Both are called under the pool's lock.
 struct worker_calls {
-  std::function<void()> gone;       // the worker is no more: its thread died, or another retired it
+  std::function<void()> gone;       // the worker is no more: a handler ended its thread, or another retired it
   std::function<void()> given_run;  // it was given a run that an actor of the host makes
 };
 
 struct worker {
-  std::thread thread;
   bool retired = false;
-  bool finished = false;
-  std::shared_ptr<std::condition_variable> work = std::make_shared<std::condition_variable>();
-  bool idle = false;    // its thread waits for work
-  bool called = false;  // it was called and has not looked yet
+  bool finished = false;    // retired, and no thread is with it
+  bool has_thread = false;  // or waits for one
+  bool is_left = false;     // what it ran has ended without it: nobody knows when its thread comes back
+  bool idle = false;        // it waits for work, without a thread
+  bool called = false;      // it was called and has not looked yet
+  worker_id id = 0;
   run_ptr current{};
   worker_calls calls{};
 };
@@ -50,17 +50,18 @@ public:
   }
   // The last to rest is called first; null: all work.
   worker* next_resting() const { return idle_.empty() ? nullptr : idle_.back(); }
-  // Calls one thread, which the pool_section wakes at its end. Each who finds work calls the next, so that short
-  // handlers do not wake sixty threads for nothing.
+  // Calls one worker, which gets a thread at the end of the pool_section. Each who finds work calls the next, so that
+  // short handlers do not wake sixty threads for nothing.
   void wake_one() {
     if (idle_.empty() || waking_) return;
     waking_ = true;
-    idle_.back()->called = true;
-    to_notify_ = idle_.back()->work;
+    idle_.back()->called = idle_.back()->has_thread = true;
+    called_ = idle_.back()->id;
   }
-  // Of who was called last, for who will let go of the pool's lock: a thread that is woken before only waits for it.
-  std::shared_ptr<std::condition_variable> take_notification() { return std::exchange(to_notify_, nullptr); }
-  // Of who was called: he looks now.
+  // Who was called last, for the one that will let go of the pool's lock: a thread that is woken before only waits for
+  // it.
+  std::optional<worker_id> take_called() { return std::exchange(called_, std::nullopt); }
+  // Of the one that was called: it looks now.
   void looked(worker& w) {
     if (std::exchange(w.called, false)) waking_ = false;
   }
@@ -72,7 +73,7 @@ public:
 private:
   std::vector<worker*> idle_;
   bool waking_ = false;  // somebody was called and has not looked yet
-  std::shared_ptr<std::condition_variable> to_notify_;
+  std::optional<worker_id> called_;
 };
 
 }  // namespace sluice::execution

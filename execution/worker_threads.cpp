@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/log.hpp"
-#include "core/thread_name.hpp"
 #include "execution/pool.hpp"
 #include "execution/run_handler.hpp"
 
@@ -41,6 +40,12 @@ outcome retired_outcome(const claimed_run& run, const run_state& state, const st
 
 }  // namespace
 
+worker_threads::worker_threads(pool_core& core, pool& of) : core_(core), of_(of) {
+  core_.lend_thread = [this](worker_id id) {
+    core_.config->threads->lend(std::shared_ptr<thread_borrower>(of_.shared_from_this(), this), id);
+  };
+}
+
 worker_id worker_threads::add_without_thread() {
   core_.stops.call_at_once();
   const mutex_lock held(core_.lock);
@@ -50,19 +55,16 @@ worker_id worker_threads::add_without_thread() {
 }
 
 worker_id worker_threads::add(worker_calls calls) {
-  join_finished();
+  drop_finished();
   const pool_section section(core_);
   const auto id = ++core_.workers.last_id;
-  if (core_.workers.closed) return id;  // a worker that never had a thread
+  if (core_.workers.closed) return id;  // it never has a thread
   auto& made = core_.workers.all[id];
   made = std::make_unique<worker>();
+  made->id = id;
   made->calls = std::move(calls);
-  try {
-    made->thread = std::thread([kept = of_.shared_from_this(), this, id] { work(id); });
-  } catch (...) {
-    core_.workers.all.erase(id);
-    throw;
-  }
+  core_.workers.rest(*made);
+  core_.begin_waiting();
   return id;
 }
 
@@ -78,11 +80,15 @@ void worker_threads::retire(worker_id id, const std::string& why, std::optional<
     w->retired = true;
     core_.workers.unrest(*w);
     if (w->calls.gone) w->calls.gone();
-    w->work->notify_one();
     run = w->current;
     if (run && run->by_actor) w->current = nullptr;
+    w->finished = !w->has_thread;
     if (core_.muted || !run || core_.state_of(*run).phase != run_phase::running) return;
     core_.stop_running(*run);
+    if (!run->by_actor) {
+      w->is_left = true;
+      core_.config->threads->write_off();
+    }
     const auto& state = core_.state_of(*run);
     result = retired_outcome(*run, state, why);
     ran = core_.since(state.began);
@@ -106,16 +112,19 @@ bool worker_threads::retire_overdue(sluice::fence f) {
   return overdue.has_value();
 }
 
-void worker_threads::work(worker_id id) {
-  name_this_thread("sluice-worker");
-  struct at_end {  // also when the thread is ended from inside a handler
+void worker_threads::use_thread(std::uint64_t worker) {
+  struct at_end {
     worker_threads& of;
     worker_id id;
-    ~at_end() { of.thread_ends(id); }
-  } guard{*this, id};
+    bool came_back = false;
+    ~at_end() {
+      if (!came_back) of.thread_ended(id);
+    }
+  } guard{*this, worker};
 
-  while (const auto run = next(id))
-    run_here(id, run);
+  while (const auto run = next(worker))
+    run_here(worker, run);
+  guard.came_back = true;
 }
 
 void worker_threads::run_here(worker_id id, const run_ptr& run) {
@@ -138,7 +147,7 @@ bool worker_threads::run_next_here(worker_id id) {
   return true;
 }
 
-void worker_threads::thread_ends(worker_id id) {
+void worker_threads::thread_ended(worker_id id) {
   run_ptr run;
   duration ran{0};
   {
@@ -159,8 +168,7 @@ void worker_threads::thread_ends(worker_id id) {
   auto& w = *core_.workers.find(id);
   if (!std::exchange(w.retired, true) && w.calls.gone) w.calls.gone();
   w.current = nullptr;
-  w.finished = true;
-  core_.fewer_held.notify_all();
+  core_.leave_thread(w);
 }
 
 run_ptr worker_threads::next(worker_id id) {
@@ -174,6 +182,7 @@ run_ptr worker_threads::next(worker_id id) {
     if (w.retired) {
       core_.workers.unrest(w);
       if (!core_.runs.queue.empty()) core_.workers.wake_one();  // for what this one was called for
+      core_.leave_thread(w);
       return nullptr;
     }
     const bool has_next = !w.current && core_.has_next();
@@ -193,7 +202,8 @@ run_ptr worker_threads::next(worker_id id) {
       if (w.calls.given_run) w.calls.given_run();
     }
     if (!w.current) core_.workers.rest(w);
-    if (!w.called && !w.retired) held.wait(*w.work);
+    core_.leave_thread(w);
+    return nullptr;
   }
 }
 
@@ -247,7 +257,7 @@ run_ptr worker_threads::actor_answered(worker_id id, const run_ptr& run, outcome
     core_.begin(*w);
     return w->current;
   }
-  core_.workers.rest(*w);  // its thread has waited all the time
+  core_.workers.rest(*w);
   if (!core_.runs.queue.empty()) core_.workers.wake_one();
   return nullptr;
 }
@@ -314,36 +324,31 @@ void worker_threads::close(steady_point deadline) {
     core_.workers.closed = true;
     for (auto& [id, w] : core_.workers.all) {
       w->retired = true;
-      w->work->notify_one();
+      w->finished = !w->has_thread;
+      core_.workers.unrest(*w);
     }
-    while (std::any_of(core_.workers.all.begin(), core_.workers.all.end(),
-                       [](const auto& entry) { return !entry.second->finished; }))
+    // One that was called and has not looked waits for a thread, or finds nothing.
+    const auto is_over = [](const auto& entry) { return entry.second->finished || entry.second->called; };
+    while (!std::all_of(core_.workers.all.begin(), core_.workers.all.end(), is_over))
       if (!held.wait_until(core_.fewer_held, deadline)) break;
+    for (const auto& entry : core_.workers.all)
+      if (!is_over(entry))
+        log::warn("a handler on queue ", core_.queue.value, " ignores its stop request; its thread is left behind");
   }
-  join_finished();
-  const mutex_lock held(core_.lock);
-  for (auto& [id, w] : core_.workers.all) {
-    if (!w->thread.joinable()) continue;
-    log::warn("a handler on queue ", core_.queue.value, " ignores its stop request; its thread is left behind");
-    w->thread.detach();
-  }
+  drop_finished();
 }
 
-void worker_threads::join_finished() {
+void worker_threads::drop_finished() {
   std::vector<std::unique_ptr<worker>> over;  // what they would call may end actors: not under our lock
-  {
-    const mutex_lock held(core_.lock);
-    for (auto at = core_.workers.all.begin(); at != core_.workers.all.end();) {
-      if (at->second->finished) {
-        over.push_back(std::move(at->second));
-        at = core_.workers.all.erase(at);
-      } else {
-        ++at;
-      }
+  const mutex_lock held(core_.lock);
+  for (auto at = core_.workers.all.begin(); at != core_.workers.all.end();) {
+    if (!at->second->finished) {
+      ++at;
+      continue;
     }
+    over.push_back(std::move(at->second));
+    at = core_.workers.all.erase(at);
   }
-  for (auto& w : over)
-    if (w->thread.joinable()) w->thread.join();
 }
 
 }  // namespace sluice::execution

@@ -1,8 +1,9 @@
-// The worker threads of a pool: each takes the first run that waits, runs its handler and files the end. A worker is a
-// number; its thread runs until it is retired. Thread-safe.
+// The workers of a pool: each takes the first run that waits, runs its handler and files the end. A worker is a number;
+// it has a thread of the server's while it finds work. Thread-safe.
 #pragma once
 
 #include "execution/pool_core.hpp"
+#include "execution/thread_cache.hpp"
 
 namespace sluice::execution {
 
@@ -11,12 +12,11 @@ class pool;
 // The end of a run whose actor died of it; or, when its server stops, as a host ends its actors then.
 outcome handler_died(const claimed_run& run, const std::string& why);
 
-class worker_threads {
+class worker_threads final : public thread_borrower {
 public:
-  // A thread of it keeps `of` alive: a handler that never ends may outlive the server.
-  worker_threads(pool_core& core, pool& of) : core_(core), of_(of) {}
+  // A lent thread keeps `of` alive: a handler that never ends may outlive the server.
+  worker_threads(pool_core& core, pool& of);
 
-  // std::system_error when no thread can be made.
   worker_id add(worker_calls calls);
   // One that begins nothing by itself: whoever calls `run_next_here` lends it his thread, and stops are requested on
   // that of whoever asks for them. The only one of its pool, which is not closed.
@@ -44,20 +44,21 @@ public:
   // --- The end.
   // Calls nobody back and files no end any more: what was called may be gone.
   void disable_callbacks();
-  // No worker is made any more. Retires all; joins those that end, lets go of those that do not by `deadline`.
+  // No worker is made any more. Retires all; waits for their threads until `deadline` at the latest.
   void close(steady_point deadline);
 
   // Called, from handlers and without a lock, when there is progress to take. Set before the first worker.
   void on_progress(std::function<void()> told) { on_progress_ = std::move(told); }
 
 private:
-  void work(worker_id id);
+  void use_thread(std::uint64_t worker) override;
   void run_here(worker_id id, const run_ptr& run);
   run_ptr next(worker_id id);
   void put(worker_id id, const run_ptr& run, outcome result);
-  void thread_ends(worker_id id);
+  // A handler has ended its thread.
+  void thread_ended(worker_id id);
   void tell_progress(const run_ptr& run, progress_report progress);
-  void join_finished();
+  void drop_finished();
 
   pool_core& core_;
   pool& of_;

@@ -55,13 +55,15 @@ void enqueue_all(const async_store& store, const enqueue_pipeline& pipeline, std
       });
 }
 
+result<job> job_of(const job_id& id, storage::answer& told) {
+  auto* got = std::get_if<storage::get_answer>(&told);
+  if (!got) return std::get<error>(std::move(told));
+  if (got->found) return std::move(*got->found);
+  return no_job(id, got->code);
+}
+
 void find_job(const async_store& store, const job_id& id, const callback<job>& then) {
-  store(storage::get_request{id}, [id, then](storage::answer& told) {
-    auto* got = std::get_if<storage::get_answer>(&told);
-    if (!got) then(std::get<error>(told));
-    else if (got->found) then(std::move(*got->found));
-    else then(no_job(id, got->code));
-  });
+  store(storage::get_request{id}, [id, then](storage::answer& told) { then(job_of(id, told)); });
 }
 
 void explain_job(const async_store& store, const job_id& id, const std::function<time_point()>& now,

@@ -19,6 +19,9 @@ using storage::callback;
 void enqueue_all(const async_store& store, const enqueue_pipeline& pipeline, std::vector<new_job> jobs, time_point now,
                  const callback<std::vector<job_id>>& then);
 
+// What a store told of a job, asked by a get_request: the job, or why not.
+result<job> job_of(const job_id& id, storage::answer& told);
+
 void find_job(const async_store& store, const job_id& id, const callback<job>& then);
 
 // `now`: the store's clock, looked at when the answer is there.

@@ -46,29 +46,35 @@ numbers& numbers::here() {
   return all.here();
 }
 
-queue_numbers& numbers::of(const std::string& queue) {
+template <class Numbers>
+Numbers& by_name<Numbers>::of(const std::string& name) {
   std::lock_guard hold(mutex_);
-  auto known = queues_.find(queue);
-  if (known == queues_.end()) {
-    has_others_ = has_others_ || queues_.size() >= max_queues_counted;
-    known = queues_.try_emplace(has_others_ ? std::string(others) : queue).first;
-    if (!known->second) known->second = std::make_unique<queue_numbers>();
+  auto known = known_.find(name);
+  if (known == known_.end()) {
+    has_others_ = has_others_ || known_.size() >= most_;
+    auto made = std::make_unique<Numbers>();
+    known = known_.try_emplace(has_others_ ? std::string(others) : name, std::move(made)).first;
   }
   return *known->second;
 }
 
-std::vector<std::pair<std::string, const queue_numbers*>> numbers::queues() const {
+template <class Numbers>
+std::vector<std::pair<std::string, const Numbers*>> by_name<Numbers>::all() const {
   std::lock_guard hold(mutex_);
-  std::vector<std::pair<std::string, const queue_numbers*>> all;
-  for (const auto& [name, of_it] : queues_)
-    all.emplace_back(name, of_it.get());
-  return all;
+  std::vector<std::pair<std::string, const Numbers*>> found;
+  for (const auto& [name, of_it] : known_)
+    found.emplace_back(name, of_it.get());
+  return found;
 }
 
-bool numbers::has_others() const {
+template <class Numbers>
+bool by_name<Numbers>::has_others() const {
   std::lock_guard hold(mutex_);
   return has_others_;
 }
+
+template class by_name<queue_numbers>;
+template class by_name<type_numbers>;
 
 std::vector<std::pair<std::string_view, std::uint64_t>> numbers::requests() const {
   std::vector<std::pair<std::string_view, std::uint64_t>> all;
@@ -92,9 +98,31 @@ void numbers::note(std::span<const request> asked, std::span<const answer> got, 
 void numbers::note_claim(const claim_request& asked, const claim_answer& got) {
   add(parked_for_permits, got.parked);
   if (got.jobs.empty()) return;
-  auto& queue = of(asked.queue.value);
+  auto& queue = queues.of(asked.queue.value);
   add(queue.started, got.jobs.size());
   if (got.longest_wait_in_queue) queue.waited.add(*got.longest_wait_in_queue, got.jobs.size());
+}
+
+void numbers::note_ends(const settle_request& asked, const settle_answer& got) {
+  if (asked.queue.empty()) return;
+  auto& queue = queues.of(asked.queue.value);
+  type_numbers* type = nullptr;
+  const std::string* name = nullptr;  // those of a type mostly come together, and are looked up once
+  for (std::size_t i = 0; i < asked.runs.size() && i < got.each.size(); ++i) {
+    const auto& end = asked.runs[i];
+    if (got.each[i] != errc::none) continue;
+    const auto place = place_of(end.end);
+    add(queue.ended.at(place), 1);
+    if (!name || *name != end.type.value) {
+      name = &end.type.value;
+      type = name->empty() ? nullptr : &types.of(*name);
+    }
+    if (end.end == run_end::given_back) continue;
+    if (type) add(type->ended.at(place), 1);
+    if (end.end == run_end::deferred) continue;
+    queue.ran.add(end.ran);
+    if (type) type->ran.add(end.ran);
+  }
 }
 
 void numbers::note_one(const request& asked, const answer& got) {
@@ -112,7 +140,7 @@ void numbers::note_one(const request& asked, const answer& got) {
       if (each[i] != errc::none) continue;
       if (!name || *name != e->jobs[i].queue.value) {
         name = &e->jobs[i].queue.value;
-        last = &of(*name);
+        last = &queues.of(*name);
       }
       add(last->enqueued, 1);
     }
@@ -121,16 +149,7 @@ void numbers::note_one(const request& asked, const answer& got) {
   } else if (const auto* s = std::get_if<settle_request>(&asked)) {
     const auto& answered = std::get<settle_answer>(got);
     add(stale_fences, count_of(answered.each, errc::stale_fence));
-    if (!s->queue.empty()) {
-      auto& queue = of(s->queue.value);
-      for (std::size_t i = 0; i < s->runs.size() && i < answered.each.size(); ++i) {
-        const auto& end = s->runs[i];
-        if (answered.each[i] != errc::none) continue;
-        add(queue.ended.at(place_of(end.end)), 1);
-        const bool had_body = end.end != run_end::deferred && end.end != run_end::given_back;
-        if (had_body) queue.ran.add(end.ran);
-      }
-    }
+    note_ends(*s, answered);
     if (s->next) note_claim(*s->next, answered.next);
   } else if (std::holds_alternative<renew_request>(asked)) {
     add(stale_fences, count_of(std::get<renew_answer>(got).each, errc::stale_fence));
@@ -146,7 +165,7 @@ void numbers::note_one(const request& asked, const answer& got) {
     const auto& updated = std::get<update_schedule_answer>(got);
     for (std::size_t i = 0; i < updated.each.size() && i < f->enqueue.size(); ++i) {
       if (updated.each[i] != update_schedule_answer::how::enqueued) continue;
-      add(of(f->enqueue[i].job.queue.value).enqueued, 1);
+      add(queues.of(f->enqueue[i].job.queue.value).enqueued, 1);
       if (!f->by_hand) occurrence_delay.add(std::max(duration(0), updated.now - f->enqueue[i].at));
     }
   }

@@ -63,7 +63,32 @@ struct queue_numbers {
   histogram waited{wait_bounds};
 };
 
-inline constexpr std::size_t max_queues_counted = 40;
+// Runs that were given back have no part in these: most of them never began, and are of no type's doing.
+struct type_numbers {
+  std::array<tally, end_kinds.size()> ended{};
+  histogram ran{run_bounds};
+};
+
+inline constexpr std::size_t max_queues_counted = 40, max_types_counted = 40;
+
+// By name, up to so many, the first that came; others together as "other". What was answered lives as long as this.
+template <class Numbers>
+class by_name {
+public:
+  explicit by_name(std::size_t most) : most_(most) {}
+
+  Numbers& of(const std::string& name);
+  std::vector<std::pair<std::string, const Numbers*>> all() const;
+  bool has_others() const;
+
+private:
+  std::size_t most_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Numbers>, std::less<>> known_;
+  bool has_others_ = false;  // something may be called "other", too
+};
+extern template class by_name<queue_numbers>;
+extern template class by_name<type_numbers>;
 
 class numbers {
 public:
@@ -73,10 +98,8 @@ public:
   // What was asked and answered in one commit, and how long that took.
   void note(std::span<const request> asked, std::span<const answer> got, duration took);
 
-  // By name, up to so many; others together as "other". What was answered lives as long as the process.
-  queue_numbers& of(const std::string& queue);
-  std::vector<std::pair<std::string, const queue_numbers*>> queues() const;
-  bool has_others() const;
+  by_name<queue_numbers> queues{max_queues_counted};
+  by_name<type_numbers> types{max_types_counted};  // of jobs
 
   std::vector<std::pair<std::string_view, std::uint64_t>> requests() const;  // by their names
   std::map<std::string, std::uint64_t> errors() const;                       // by code
@@ -90,10 +113,9 @@ public:
 private:
   void note_one(const request& asked, const answer& got);
   void note_claim(const claim_request& asked, const claim_answer& got);
+  void note_ends(const settle_request& asked, const settle_answer& got);
 
   mutable std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<queue_numbers>, std::less<>> queues_;
-  bool has_others_ = false;  // a queue may be called "other", too
   std::map<std::string, std::uint64_t> errors_;
   std::array<tally, std::variant_size_v<request::variant>> requests_{};
 };

@@ -216,6 +216,7 @@ struct settlement {
   // Stored in the same step when it ends as succeeded; what came of those that could not be stands in the reason. For
   // these the end is refused when the store is full.
   std::vector<prepared_job> next{};
+  job_type type{};  // to be counted by, never stored; empty: counted by queue alone
 };
 // Of its texts.
 inline std::size_t bytes_of(const settlement& end) {

@@ -56,7 +56,10 @@ export function facts(pairs) {
   );
 }
 
-// columns: [[words, row => content, {n: is a number}]]; `row_key` tells rows apart; `row_href` is where Enter leads.
+const kind_of = (how) => (how ? Object.keys(how).join(' ') : null);
+
+// columns: [[words, row => content, {n: is a number, own: has words of ours alone, which never break}]]; `row_key` tells
+// rows apart; `row_href` is where Enter leads.
 export function table({ label, columns, rows, empty, row_key, row_href }) {
   if (rows.length === 0) return h('p', { class: 'empty' }, empty);
   return h(
@@ -68,7 +71,7 @@ export function table({ label, columns, rows, empty, row_key, row_href }) {
       h(
         'tr',
         null,
-        columns.map(([words, , how]) => h('th', { scope: 'col', class: how?.n && 'n' }, words)),
+        columns.map(([words, , how]) => h('th', { scope: 'col', class: kind_of(how) }, words)),
       ),
     ),
     h(
@@ -79,7 +82,7 @@ export function table({ label, columns, rows, empty, row_key, row_href }) {
           'tr',
           { key: row_key(row), 'data-row': row_key(row), 'data-href': row_href?.(row) },
           columns.map(([words, cell, how]) =>
-            h('td', { class: how?.n && 'n', 'data-label': typeof words === 'string' ? words : '' }, cell(row)),
+            h('td', { class: kind_of(how), 'data-label': typeof words === 'string' ? words : '' }, cell(row)),
           ),
         ),
       ),

@@ -12,6 +12,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <caf/all.hpp>
 
@@ -307,14 +309,69 @@ inline handler_registry& throttle_by_actor(handler_registry& handlers, const std
   return handlers.limit(name, std::make_shared<const throttler_route>(to));
 }
 
+/// What `caught`, below, is made of: the answer of such a message handler, and the handler itself.
+template <class R>
+struct caught_answer {
+  using type = caf::result<R>;
+};
+template <class... Ts>
+struct caught_answer<caf::result<Ts...>> {
+  using type = caf::result<Ts...>;
+};
+template <class... Ts>
+struct caught_answer<caf::typed_response_promise<Ts...>> {
+  using type = caf::result<Ts...>;
+};
+
+template <class R, class... Args, class F, class Call>
+auto caught_as(F run, Call call) {
+  static_assert(!std::is_same_v<R, caf::response_promise>, "answer by caf::typed_response_promise<T>");
+  using answer = typename caught_answer<std::decay_t<R>>::type;
+  return [run = std::move(run), call](Args... args) mutable -> answer {
+    std::string why;
+    try {
+      if constexpr (std::is_void_v<R>) return (run.*call)(std::forward<Args>(args)...), caf::unit;
+      else return (run.*call)(std::forward<Args>(args)...);
+    } catch (const std::exception& thrown) {
+      const char* const said = thrown.what();
+      why = said ? said : "an exception without words";
+    } catch (...) {
+      why = "threw something that is no std::exception";
+    }
+    return caf::make_error(caf::sec::runtime_error, std::move(why));
+  };
+}
+template <class F, class R, class... Args>
+auto caught_as(F run, R (F::*call)(Args...) const) {
+  return caught_as<R, Args...>(std::move(run), call);
+}
+template <class F, class R, class... Args>
+auto caught_as(F run, R (F::*call)(Args...)) {
+  return caught_as<R, Args...>(std::move(run), call);
+}
+
+/// A message handler of an actor whose exceptions are answers:
+///
+///   return {sluice::caught([](const run_job& run) { print(run.args()); })};
+///
+/// CAF 0.17 ends an actor that throws, whatever exception handler it has set. Here the request is answered with
+/// `caf::sec::runtime_error` and what the exception says, and the actor lives: a job's run has failed with these words.
+/// `run` is a lambda that is not generic, and answers nothing, a value, a caf::result or a caf::typed_response_promise.
+/// Make the promise last: a request that has one is answered by nobody else, so an exception behind it leaves the job
+/// to its timeout.
+template <class F>
+auto caught(F run) {
+  return caught_as(std::move(run), &F::operator());
+}
+
 /// Jobs of `type` are handled by this actor of the host: each is sent as a request and holds a worker
 /// of its queue until it is answered. The answer is the outcome: nothing, or the result as a text, a number or a bool;
-/// a `sluice::outcome`; or an error, which is a failed run. No answer within the timeout (the job's, the type's, the
-/// queue's or the server's; 10 minutes if none says one) is a failed run with cause timed_out, and a later answer is
-/// dropped. When the actor dies, what it had in hand failed (cause handler_died), or is given back while the server
-/// stops, and its type is not claimed until `set_handler_atom` names another. The registry does not keep the actor
-/// alive: you do. `to` may be null: then the type waits for that message from the start. Filters' `around` is not
-/// called for such jobs.
+/// a `sluice::outcome`; or an error, which is a failed run. An exception ends the actor, unless its handler is
+/// `caught`. No answer within the timeout (the job's, the type's, the queue's or the server's; 10 minutes if none says
+/// one) is a failed run with cause timed_out, and a later answer is dropped. When the actor dies, what it had in hand
+/// failed (cause handler_died), or is given back while the server stops, and its type is not claimed until
+/// `set_handler_atom` names another. The registry does not keep the actor alive: you do. `to` may be null: then the
+/// type waits for that message from the start. Filters' `around` is not called for such jobs.
 template <class Actor>
 handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {

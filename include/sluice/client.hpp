@@ -3,6 +3,8 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,7 +41,10 @@ client_options client_of(const server_options& options);
 
 class client {
 public:
-  /// Opens the store. Errors: invalid_argument (URL), not_found (no store, by `mode`), storage_*, io_error. In a child
+  /// Opens the store. One that is away (its Redis is not up yet, or loads; its host has no address) or held by another
+  /// is tried again until the deadline, which a warning says at once; then storage_unavailable or storage_busy. What
+  /// waiting does not mend is told at once: invalid_argument (the URL; a Redis that refuses the password, or rights
+  /// that are needed), not_found (no store, by `mode`), other storage_*, io_error. In a child
   /// made by fork() alone each call of a client that its parent opened is not_running; so is opening its parent's file.
   static result<client> open(client_options options);
   /// As `client_of` says, with the filters that are given here: pass the server's list where its rules shall hold. Jobs
@@ -79,6 +84,8 @@ public:
   std::vector<result<job_id>> enqueue(std::vector<new_job> jobs);
   /// The same, and what came of each. Also unique_conflict, group_closed, and not_found for a parent or a group.
   std::vector<result<enqueue_report>> enqueue_reporting(std::vector<new_job> jobs);
+  /// The same of one job.
+  result<enqueue_report> enqueue_reporting(new_job job);
   /// Stores all of these in one step, or none; a job may run after one that stands before it. The ids, or why: the
   /// first job that was refused. Asking again with the same ids and content is fine while the store keeps them. At most
   /// 1,000 jobs with 2,000 parents and 4 MiB in all, else too_large. A job whose unique key another has is refused,
@@ -106,8 +113,19 @@ public:
   /// too: they stay in the store until its job has ended.
   result<std::vector<parent_state>> parents(const job_id& id);
   /// Waits until the job is final and answers it. For scripts and tests: it asks again and again,
-  /// after 1 ms at first and 100 ms at last. timed_out, not_found, and what `get` says.
+  /// after 1 ms at first and 100 ms at last. Other programs use `when_ended`. timed_out, not_found, and what `get`
+  /// says.
   result<job> wait(const job_id& id, duration timeout);
+  /// Tells the job once it is final; soon, when it is so already. Else not_found and damaged_record, as `get`;
+  /// not_running when this client and all that were made of it by `as` were destroyed first; what ails the store for
+  /// good. A store that is away is waited for. One thread, made by the first call, asks for all watched jobs, 200 in
+  /// one request, five times a second at most: so late is an end told, and a fifth of a second later for each 200 jobs
+  /// more. An end that a requeue took back meanwhile is not told.
+  std::future<result<job>> when_ended(const job_id& id);
+  /// The same: `tell` is called once, on that thread. It must not block, so it makes no call of the client that asks
+  /// the store; it may watch another job, and destroy the client. What it throws is logged. In a forked child it is
+  /// called at once, on the caller's thread.
+  void when_ended(const job_id& id, std::function<void(const result<job>&)> tell);
   result<job_page> list(const job_query& query);
   /// Jobs that were put aside since they could not be read, the newest first; of one queue, or of all when it is empty.
   result<quarantine_page> quarantine(const queue_name& queue = {}, std::uint32_t limit = 50,

@@ -38,7 +38,9 @@ struct outcome {
   static outcome succeeded(std::string result = {}) { return {run_end::succeeded, std::move(result), {}, {}}; }
   static outcome failed(std::string why) { return {run_end::failed, std::move(why), {}, {}}; }
   static outcome do_not_retry(std::string why) { return {run_end::given_up, std::move(why), {}, {}}; }
-  static outcome retry_in(duration delay, std::string why) { return {run_end::retry, std::move(why), {}, delay}; }
+  static outcome retry_in(duration delay, std::string why = "its handler asked for it") {
+    return {run_end::retry, std::move(why), {}, delay};
+  }
   /// `return outcome::succeeded(text).then(job)`: see `next`. A job that cannot be stored (its id is taken, its key,
   /// its group is closed) leaves this end as it is, and the job's reason tells of it; one that breaks a limit of
   /// `new_job` fails the run for good. At most 100, of 4 MiB together: a run adds more by a client.
@@ -129,8 +131,8 @@ public:
 
   /// Ends this run here with an outcome, by an exception that must not be caught on the way.
   [[noreturn]] void end_as(outcome how) const { throw ended_early{std::move(how)}; }
-  /// Not now: run again after `delay`, 0 to 10 years. Counts as a run, not as a failure.
-  [[noreturn]] void retry_in(duration delay, std::string why) const {
+  /// Not now: run again after `delay`, 0 to 10 years. Counts as a run, not as a failure. `why` is told in the history.
+  [[noreturn]] void retry_in(duration delay, std::string why = "its handler asked for it") const {
     end_as(outcome::retry_in(delay, std::move(why)));
   }
 

@@ -137,6 +137,9 @@ struct server_options {
   std::uint32_t max_losses = 3;  ///< Lost runs after which a job is failed. 1 to 100.
   duration sweep_interval = 5s;  ///< How soon a lost wake-up is found. 100 ms to 1 min.
   std::uint32_t special_queue_workers = 1;
+  /// That run handlers, of all queues together. When all are at work, queues claim in turn. 1 to 10,000. 0: 256, or
+  /// as many as the queues that are named without a pattern have workers.
+  std::uint32_t threads = 0;
   std::optional<duration> timeout{};  ///< Of one run, where nothing narrower says one.
   retry_policy retry{};
   retention_options retention{};

@@ -42,7 +42,8 @@ public:
 
   /// Opens the store and begins to work; a store that is away or held by another is waited for, for 10 s, which a
   /// warning says at once. Nothing runs when it answers an error: invalid_argument (options,
-  /// all that are out of range with a line each, or a handler that is an actor), storage_*, io_error. storage_older
+  /// all that are out of range with a line each; a handler that is an actor; a Redis that refuses the password, or
+  /// rights that are needed: at once, as waiting does not mend them), storage_*, io_error. storage_older
   /// with names: servers of an older version work on the store; start again when they have ended, and the store is
   /// raised (docs/upgrading.md).
   result<void> start();
@@ -66,6 +67,8 @@ private:
   friend struct serving;
   void add(const handler_registry& more);
   std::optional<duration> when_fatal(const std::function<void()>& call);  // nothing when it does not run
+  // Asks before each further try, which takes the pause; false: there shall be none.
+  result<void> start_while(const std::function<bool(duration)>& pause_for);
 
   struct parts;
   std::unique_ptr<parts> parts_;

@@ -98,8 +98,14 @@ public:
     return go_through([&](const machine::asking& ask) { return machine::repair(ask, tell); });
   }
 
+  // Whoever opens a store may wait for one that is away, and should not wait for a person. Once it was open this is
+  // waited for as well: passwords and rights are changed beside programs that run.
   result<void> open() {
-    if (auto up = connect(); !up) return up;
+    if (auto up = connect(); !up) {
+      auto why = up.error();
+      if (why.code == errc::storage_unavailable && needs_a_person(why.message)) why.code = errc::invalid_argument;
+      return why;
+    }
     if (link_->says.evicting)
       return error{errc::invalid_argument,
                    cat("Redis at ", to_string(link_->server), " has maxmemory-policy ", *link_->says.evicting,

@@ -1,5 +1,8 @@
 #include "storage/redis/refusals.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/text.hpp"
 
 namespace sluice::storage::redis {
@@ -43,6 +46,20 @@ std::string help_with(std::string_view what) {
     return "; all keys of a store are in one slot, and redirections are not followed: name the node that has it in the "
            "URL";
   return {};
+}
+
+// In the words of Redis, and in those that Sluice has for its words.
+bool needs_a_person(std::string_view message) {
+  constexpr std::string_view all[] = {"NOAUTH",
+                                      "WRONGPASS",
+                                      "it has set no password",
+                                      "NOPERM",
+                                      "its user may not run",
+                                      "DB index is out of range",
+                                      "SELECT is not allowed in cluster mode",
+                                      ": MOVED "};
+  return std::any_of(std::begin(all), std::end(all),
+                     [&](std::string_view words) { return message.find(words) != std::string_view::npos; });
 }
 
 }  // namespace sluice::storage::redis

@@ -452,6 +452,51 @@ TEST_CASE("never more jobs are with a host's actors than the queue has workers")
   CHECK(*most == 3);
 }
 
+TEST_CASE("an exception of a caught message handler is a failed run with its words, and the actor lives") {
+  struct silent_exception : std::exception {
+    const char* what() const noexcept override { return nullptr; }
+  };
+  using typed = caf::typed_actor<caf::replies_to<greeting>::with<greeting>>;
+  host_world w;
+  w.options.retry.attempts = 0;
+  const auto actor = w.spawn([](event_based_actor*) -> behavior {
+    return {caught([ran = 0](const run_job& run) mutable {
+              ++ran;
+              if (run.args() == "1") throw std::runtime_error("no paper");
+              if (run.args() == "2") throw silent_exception();
+              if (run.args() == "3") throw 3;
+              return ran;
+            }),
+            caught([](int) { throw std::runtime_error("no number"); })};
+  });
+  auto refusing = w.system.spawn([](typed::pointer) -> typed::behavior_type {
+    return {caught([](greeting& g) -> caf::result<greeting> {
+      if (g.name.empty()) throw std::runtime_error("no name");
+      return greeting{"from " + g.name};
+    })};
+  });
+  handle_by_actor(w.handlers, "print", actor);
+  handle_by_actor<greeting, greeting>(w.handlers, "greet", refusing);
+  w.start();
+  const auto fails = [&](const char* type, const char* args, const char* why) {
+    const auto id = w.enqueue(type, args);
+    REQUIRE(w.becomes(id, job_state::failed));
+    CHECK(w.get(id).reason == why);
+    CHECK(w.get(id).history.back().cause != "handler_died");
+  };
+  fails("print", "1", "failed: no paper");
+  fails("print", "2", "failed: an exception without words");
+  fails("print", "3", "failed: threw something that is no std::exception");
+  fails("greet", R"({"name": ""})", "failed: no name");
+  const auto fine = w.enqueue("print", "4");
+  REQUIRE(w.becomes(fine, job_state::succeeded));
+  CHECK(w.get(fine).result == "4");  // the same actor
+  const auto greeted = w.enqueue("greet", R"({"name": "Ada"})");
+  REQUIRE(w.becomes(greeted, job_state::succeeded));
+  CHECK(w.get(greeted).result == R"({"name":"from Ada"})");
+  caf::anon_send_exit(refusing, caf::exit_reason::kill);
+}
+
 TEST_CASE("the death of a host's actor fails what it had in hand, and its type waits for another") {
   std::atomic<int> has{0};
   host_world w;

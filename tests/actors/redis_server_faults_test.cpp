@@ -10,6 +10,7 @@
 #include <sluice/client.hpp>
 #include <sluice/server.hpp>
 
+#include "core/text.hpp"
 #include "support/catch.hpp"
 #include "support/measure.hpp"
 #include "support/redis_server.hpp"
@@ -151,6 +152,52 @@ TEST_CASE("a server that is started while its Redis is away says so, and works o
   REQUIRE(client.ok());
   REQUIRE(client->enqueue({.type = job_type("note"), .id = job_id("a")}).ok());
   CHECK(eventually([&] { return book.all() == 1; }));
+}
+
+TEST_CASE("a client that is opened while its Redis is away says so, and is there once Redis is back") {
+  redis_server redis;
+  redis.kill();
+  const log_lines log;
+  auto begun =
+      std::async(std::launch::async, [&] { return sluice::client::open({.storage = redis.url(), .deadline = 30s}); });
+  REQUIRE(eventually([&] { return log.lines().size() > 0; }));
+  redis.start();
+  auto client = begun.get();
+  REQUIRE(client.ok());
+  CHECK(client->enqueue({.type = job_type("note"), .id = job_id("a")}).ok());
+}
+
+TEST_CASE("a client whose Redis stays away is told so at its deadline") {
+  redis_server redis;
+  redis.kill();
+  const auto from = steady_clock::now();
+  const auto client = sluice::client::open({.storage = redis.url(), .deadline = 1s});
+  REQUIRE_FALSE(client.ok());
+  CHECK(client.error().code == errc::storage_unavailable);
+  CHECK(seconds_since(from) > 0.4);  // the next pause would end behind the deadline
+  CHECK(seconds_since(from) < 5);
+}
+
+TEST_CASE("what waiting does not mend is told at once to who opens a client or starts a server") {
+  redis_server redis({.tcp = true, .password = "right4711"});
+  const auto told = [&](const std::string& url, errc code, const std::string& why) {
+    INFO(url);
+    const auto from = steady_clock::now();
+    const auto client = sluice::client::open({.storage = url, .deadline = 60s});
+    REQUIRE_FALSE(client.ok());
+    CHECK(client.error().code == code);
+    CHECK(client.error().message.find(why) != std::string::npos);
+    server refused(options_on(url));
+    const auto started = refused.start();
+    REQUIRE_FALSE(started.ok());
+    CHECK(started.error().code == code);
+    CHECK(seconds_since(from) < 8);  // less than the 10 s of a server that waits
+  };
+  told(redis_url(local_at(redis.port()), 0, "wrong0815"), errc::invalid_argument, "WRONGPASS");
+  told(redis_url(local_at(redis.port())), errc::invalid_argument, "NOAUTH");
+  told("redis://127.0.0.1:x", errc::invalid_argument, "");
+  REQUIRE_FALSE(redis.command({"ACL", "SETUSER", "poor", "on", ">word", "~*", "&*", "+@all", "-zadd"}).is_error());
+  told(cat("redis://poor:word@127.0.0.1:", redis.port(), "/0"), errc::invalid_argument, "may not run ZADD");
 }
 
 TEST_CASE("a server outlives every fault of its Redis and keeps every promise") {

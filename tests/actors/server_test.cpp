@@ -113,6 +113,18 @@ TEST_CASE("a handler may say when to run again and that is no failure") {
   CHECK(w.get(id).attempt == 3);
 }
 
+TEST_CASE("a run that is put off without a reason says that its handler asked for it") {
+  server_world w;
+  w.handlers.handle("returns", [](job_context&) { return outcome::retry_in(1h); });
+  w.handlers.handle("throws", [](job_context& c) { c.retry_in(1h); });
+  w.start();
+  for (const char* type : {"returns", "throws"}) {
+    const auto id = w.enqueue(type);
+    REQUIRE(w.becomes(id, job_state::scheduled));
+    CHECK(w.get(id).reason.find("its handler asked for it") != std::string::npos);
+  }
+}
+
 TEST_CASE("a handler may say that trying again is useless") {
   server_world w;
   w.handlers.handle("never", [](job_context&) { return outcome::do_not_retry("it is wrong for ever"); });
@@ -271,6 +283,69 @@ TEST_CASE("a queue named *-queue has one worker under a pattern, too") {
   const auto all = default_workers("tenant-b", 1);
   CHECK(told.has("queue tenant-a-queue matches a pattern: it gets a pool of 1 workers"));
   CHECK(told.has(cat("queue tenant-b matches a pattern: it gets a pool of ", all, " workers")));
+}
+
+TEST_CASE("queues of a pattern share the threads of their server and none of them starves") {
+  std::atomic<int> running{0}, most{0}, ran{0};
+  std::atomic<bool> over{false};
+  server_world w;
+  w.options.queues = {{"busy", {4, 256, {}, {}}}, {"tenant-*", {2, 256, {}, {}}}};
+  w.options.threads = 4;
+  w.handlers.handle("work", [&](job_context&) {
+    const int now = ++running;
+    int seen = most;
+    while (now > seen && !most.compare_exchange_weak(seen, now))
+      continue;
+    std::this_thread::sleep_for(1ms);  // the work
+    --running;
+    ++ran;
+  });
+  w.handlers.handle("endless", [&](job_context&) { over.wait(false); });
+  w.handlers.handle("again", [&](job_context& c) {
+    std::this_thread::sleep_for(1ms);  // the work
+    if (!over) c.retry_in(0s, "more");
+  });
+  w.start();
+  for (int i = 0; i < 2; ++i)
+    REQUIRE(w.becomes(w.enqueue("endless", "{}", "busy"), job_state::processing));
+  for (int i = 0; i < 20; ++i)
+    w.enqueue("again", "{}", "tenant-0");  // never without work of its own
+  std::vector<new_job> jobs;
+  for (int i = 0; i < 100; ++i)
+    jobs.push_back({.type = job_type("work"), .queue = queue_name(cat("tenant-", i))});
+  for (const auto& each : w.client->enqueue(jobs))
+    REQUIRE(each.ok());
+  CHECK(eventually([&] { return ran == 100; }, 60s));
+  CHECK(most <= 2);  // beside the two that never end
+  over = true;
+  over.notify_all();
+  w.server->stop();
+}
+
+TEST_CASE("handlers that do not heed their timeout take no thread from others for good") {
+  std::atomic<bool> over{false};
+  std::atomic<int> left{0};
+  server_world w;
+  w.options.queues = {{"default", {2, 256, {}, {}}}};
+  w.options.threads = 2;
+  w.options.retry.attempts = 0;
+  w.options.grace = 0s;
+  w.handlers.handle("deaf", [&](job_context&) {
+    over.wait(false);
+    ++left;
+  });
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  for (int i = 0; i < 3; ++i) {
+    new_job deaf{.type = job_type("deaf")};
+    deaf.timeout = 10ms;
+    REQUIRE(w.becomes(w.client->enqueue(deaf).value(), job_state::failed));
+  }
+  CHECK(w.becomes(w.enqueue("noop"), job_state::succeeded));
+  over = true;
+  over.notify_all();
+  REQUIRE(eventually([&] { return left == 3; }));
+  w.server->stop();
 }
 
 TEST_CASE("a server does not start without the code of a custom throttler that its types name") {

@@ -25,3 +25,40 @@ sentence("no page has a finding of axe, narrow and dark, nor scrolls sideways on
     ...((await at.scrolls_sideways()) ? ["scrolls sideways"] : []),
     ...(await at.axe()),
   ]));
+
+// Words of our own in its table that stand in two lines. Names may: of people, and of what they changed.
+const broken_words = (at) =>
+  at.page.evaluate(() => {
+    const broken = [];
+    for (const cell of document.querySelectorAll("main table.list :is(th, td:not([data-label=who], [data-label=about]))")) {
+      const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+      for (let text = texts.nextNode(); text; text = texts.nextNode())
+        for (const word of text.data.matchAll(/\S+/g)) {
+          const range = document.createRange();
+          range.setStart(text, word.index);
+          range.setEnd(text, word.index + word[0].length);
+          if (new Set([...range.getClientRects()].map((line) => Math.round(line.top))).size > 1) broken.push(word[0]);
+        }
+    }
+    return broken;
+  });
+
+sentence("no word of the log breaks, however long the names beside are", async ({ visit, world }) => {
+  const w = await world();
+  const ids = [1, 2, 3, 4, 5, 6].map((n) => `confirmation-of-order-${n}-of-tenant-north`);
+  ids.push("x".repeat(190));
+  for (const id of ids) await w.sluice(["enqueue", "default", "noop", "{}", "--id", id]);
+  await w.sluice(["delete", ...ids]);
+  await w.sluice(["throttler", "set", "semaphore:provider", "limit=1"]);
+  await w.sluice(["throttler", "remove", "semaphore:provider"]);
+  await w.sluice(["enqueue", "default", "noop", "{}", "--id", "one"]);
+  const dashboard = await w.dashboard();
+  assert.equal((await dashboard.ask("DELETE", "/api/v1/jobs/one")).status, 200);
+  for (const width of [1280, 900]) {
+    const at = await visit(dashboard, { width });
+    await at.go("/log");
+    assert.ok((await at.rows("Log")).length >= 3);
+    assert.deepEqual(await broken_words(at), [], `${width} pixels`);
+    assert.equal(await at.scrolls_sideways(), false, `${width} pixels`);
+  }
+});

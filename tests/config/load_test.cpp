@@ -165,7 +165,8 @@ TEST_CASE("an empty object means the defaults") {
 TEST_CASE("every key is read") {
   const auto o = options_of(R"({
     "storage": "sqlite::memory:", "server_name": "a", "lease": "1m", "renew_every": "30s", "grace": "0s",
-    "max_losses": 100, "sweep_interval": "100ms", "special_queue_workers": 7, "timeout": "1h",
+    "max_losses": 100, "sweep_interval": "100ms", "special_queue_workers": 7, "threads": 300,
+    "timeout": "1h",
     "retry": {"attempts": 0, "backoff": "exponential", "delay": "1s", "max_delay": "2d", "jitter": 0.5, "then": "fail"},
     "retention": {"succeeded": {"count": 0}, "failed": {"age": "1s", "count": 5}, "deleted": {"age": "1d"},
                   "bytes": 5000000},
@@ -181,6 +182,7 @@ TEST_CASE("every key is read") {
   CHECK(o.max_losses == 100);
   CHECK(o.sweep_interval == 100ms);
   CHECK(o.special_queue_workers == 7);
+  CHECK(o.threads == 300);
   CHECK(o.timeout == duration(1h));
   CHECK(o.retry == retry_policy{0, backoff::exponential, duration(1s), duration(48h), 0.5, when_exhausted::fail});
   CHECK_FALSE(o.retention.succeeded.age);

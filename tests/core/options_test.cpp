@@ -28,6 +28,7 @@ TEST_CASE("an option that is out of its range is named, wherever it stands") {
       {"max_losses", [](auto& o) { o.max_losses = 0; }},
       {"sweep_interval", [](auto& o) { o.sweep_interval = 0s; }},
       {"special_queue_workers", [](auto& o) { o.special_queue_workers = 1001; }},
+      {"threads", [](auto& o) { o.threads = 10'001; }},
       {"timeout", [](auto& o) { o.timeout = 0s; }},
       {"retry.attempts", [](auto& o) { o.retry.attempts = 1001; }},
       {"server_name", [](auto& o) { o.server_name = "two words"; }},

@@ -1,5 +1,6 @@
 #include "core/unresolved.hpp"
 
+#include "core/queues.hpp"
 #include "support/catch.hpp"
 
 namespace sluice::test {
@@ -25,6 +26,22 @@ TEST_CASE("what a server's options say of types without effect is told") {
             "jobs.thumbnial is of a type that this server has no handler of; did you mean 'thumbnail'?",
             "jobs.invoice and jobs.reminder are of types that this server has no handler of: their timeouts, retries "
             "and throttlers count where one has"});
+}
+
+TEST_CASE("fewer threads than the queues have workers are told, and never chosen by default") {
+  server_options options;
+  options.queues = {{"a", {300, 0, {}, {}}}, {"b", {20, 0, {}, {}}}, {"tenant-*", {1000, 0, {}, {}}}};
+  CHECK(threads_of(options) == 320);
+  CHECK(doubts_of(options, {}).empty());
+  options.threads = 256;
+  CHECK(threads_of(options) == 256);
+  CHECK(
+      doubts_of(options, {}) ==
+      std::vector<std::string>{"threads: the queues have 320 workers, of which 256 can work at once; the others claim "
+                               "when it is their turn"});
+  options.queues.erase("a");
+  options.threads = 0;
+  CHECK(threads_of(options) == 256);
 }
 
 }  // namespace sluice::test

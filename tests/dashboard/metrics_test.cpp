@@ -6,6 +6,7 @@
 
 #include "core/text.hpp"
 #include "dashboard/dashboard_world.hpp"
+#include "storage/numbers.hpp"
 #include "support/catch.hpp"
 #include "support/process.hpp"
 
@@ -108,7 +109,42 @@ TEST_CASE("what a server does is counted by queue, and how long it waited and ra
   CHECK(*value_of(text, "sluice_store_requests_total{request=\"enqueue\"}") > 0);
 }
 
-TEST_CASE("labels are bounded: ten thousand keys of mutexes and five thousand queues make less than 5,000 lines") {
+TEST_CASE("how runs end, and how long they ran, is counted by type of job too") {
+  dashboard_world w;
+  const auto token = random_token();
+  const std::string good = cat("good-", token), bad = cat("bad-", token);
+  server_options options;
+  options.storage = w.url;
+  options.queues = {{"default", {}}};
+  options.retry.attempts = 1;
+  options.retry.delay = std::chrono::milliseconds(1);
+  server s(options);
+  s.handle(good, [](job_context&) {});
+  s.handle(bad, [](job_context&) -> void { throw std::runtime_error("no"); });
+  REQUIRE(s.start());
+  const auto job_of = [](const std::string& id, const std::string& type) {
+    auto job = dashboard_world::job(id);
+    job.type = job_type(type);
+    return job;
+  };
+  w.enqueue({job_of("a", good), job_of("b", good), job_of("bad", bad)});
+  for (const auto* id : {"a", "b", "bad"})
+    REQUIRE(w.store().wait(job_id(id), std::chrono::seconds(20)));
+  s.stop();
+  const auto text = w.ask("GET", "/metrics").body;
+  const auto ends = [&](const std::string& type, const std::string& outcome) {
+    return value_of(text, cat("sluice_type_ends_total{type=\"", type, "\",outcome=\"", outcome, "\"}"));
+  };
+  CHECK(ends(good, "succeeded") == 2);
+  CHECK(ends(good, "failed") == 0);
+  CHECK(ends(bad, "retry") == 1);
+  CHECK(ends(bad, "failed") == 1);
+  CHECK_FALSE(ends(good, "given_back"));
+  CHECK(value_of(text, cat("sluice_type_run_duration_seconds_count{type=\"", good, "\"}")) == 2);
+  CHECK(value_of(text, cat("sluice_type_run_duration_seconds_bucket{type=\"", bad, "\",le=\"+Inf\"}")) == 2);
+}
+
+TEST_CASE("labels are bounded: ten thousand keys of mutexes and five thousand queues make less than 6,000 lines") {
   dashboard_world w;
   server_options options;
   options.storage = w.url;
@@ -157,8 +193,10 @@ TEST_CASE("labels are bounded: ten thousand keys of mutexes and five thousand qu
   for (const auto& route : web::routes())
     for (const unsigned status : {200U, 304U, 400U, 403U, 404U, 412U, 429U, 503U})
       w.on->numbers.note(route.pattern, status, duration(1));
+  for (int i = 0; i < 300; ++i)
+    storage::numbers::here().types.of(cat("type-", i));
   const auto said = w.ask("GET", "/metrics");
-  CHECK(lines_of(said.body).size() < 5000);
+  CHECK(lines_of(said.body).size() < 6000);
   CHECK(said.body.find("key-") == std::string::npos);
   CHECK(*value_of(said.body, "sluice_jobs{queue=\"other\",state=\"enqueued\"}") > 4000);
   CHECK(value_of(said.body, "sluice_throttler_limit{kind=\"semaphore\",name=\"other\"}") == 180 * 2);

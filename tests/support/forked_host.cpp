@@ -1,9 +1,10 @@
-// forked_host URL: opens a client, a server and a lock, and forks. The child uses and ends what it inherited. Then it
-// opens a server and a client of its own on Redis, which goes on when the parent has closed everything; the parent's
-// file is refused until then. Says what went otherwise than it must, and exits 1 then.
+// forked_host URL: opens a client that watches a job, a server and a lock, and forks. The child uses and ends what it
+// inherited. Then it opens a server and a client of its own on Redis, which goes on when the parent has closed
+// everything; the parent's file is refused until then. Says what went otherwise than it must, and exits 1 then.
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <future>
 #include <optional>
 #include <string>
 
@@ -63,6 +64,7 @@ void must_be_refused(const Result& told, pid_t parent, const std::string& what) 
 
 struct opened {
   std::optional<sluice::client> client;
+  std::future<sluice::result<sluice::job>> end;  // of a job that nobody runs
   std::optional<sluice::server> server;
   std::optional<sluice::lock_manager> locks;
   std::optional<sluice::held_lock> held;
@@ -103,6 +105,7 @@ void use_inherited(opened& all, pid_t parent) {
   must_be_refused(all.client->enqueue(std::move(job)), parent, "enqueue");
   must_be_refused(all.client->get(sluice::job_id("before0")), parent, "get");
   must_be_refused(all.client->queues(), parent, "queues");
+  must_be_refused(all.client->when_ended(sluice::job_id("before0")).get(), parent, "when_ended");
   must_be_refused(all.locks->take("another", 60s), parent, "take");
   must(!all.held->still_held(), "the lock is its parent's");
   must_be_refused(all.held->release(), parent, "release");
@@ -145,6 +148,7 @@ int main(int argc, char** argv) {
   opened all;
   open_all(all, url);
   enqueue(*all.client, "before", 1);
+  all.end = all.client->when_ended(sluice::job_id("before0"));
   const word opened_anew, parent_closed;
   const auto parent = ::getpid();
   const auto made = ::fork();
@@ -155,7 +159,9 @@ int main(int argc, char** argv) {
   must(locks && locks->locks.size() == 1, "the child has freed no lock of its parent");
   must(all.held->still_held(), "the lock is held still");
   must(all.client->servers()->size() == 1, "the server is there still");
+  must(all.end.wait_for(0s) == std::future_status::timeout, "the child's end of the client tells nobody");
   close_all(all);
+  must(all.end.wait_for(0s) == std::future_status::ready, "who waits for an end is told when the client is destroyed");
   parent_closed.say();
   int status = 0;
   ::waitpid(made, &status, 0);

@@ -1,4 +1,5 @@
-// noop_worker CONFIG LOG [run]: a server until SIGTERM or SIGINT, with `run` by sluice::run. Its handler `noop` writes
+// noop_worker CONFIG LOG [run]: a server until SIGTERM or SIGINT, with `run` by sluice::run, and with `run-unstarted`
+// so of one that was not started. Its handler `noop` writes
 // "begin ID FENCE" and "end ID FENCE" to the log, each with the monotonic microseconds. Between them it takes as long
 // as its args say: {"ms": 5}, or
 // {"until_told": true} for until LOG.go is there, and otherwise no time; with {"until_stopped": true} it goes on until
@@ -63,8 +64,9 @@ int fail(const std::string& why) { return std::fprintf(stderr, "noop_worker: %s\
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool by_run = argc == 4 && argv[3] == std::string("run");
-  if (argc != 3 && !by_run) return fail("noop_worker CONFIG LOG [run]");
+  const bool unstarted = argc == 4 && argv[3] == std::string("run-unstarted");
+  const bool by_run = argc == 4 && (argv[3] == std::string("run") || unstarted);
+  if (argc != 3 && !by_run) return fail("noop_worker CONFIG LOG [run|run-unstarted]");
   sluice::catch_stop_signals();
   std::ifstream file(argv[1], std::ios::binary);
   const auto got =
@@ -76,6 +78,7 @@ int main(int argc, char** argv) {
   server.handle("noop", [log, told = argv[2] + std::string(".go")](sluice::job_context& c) { run(log, told, c); });
   server.handle("tells",
                 [log, told = argv[2] + std::string(".go")](sluice::job_context& c) { return tell(log, told, c); });
+  if (unstarted) return sluice::run(server);
   if (const auto up = server.start(); !up) return fail(to_string(up.error()));
   if (by_run) return sluice::run(server);
   const int why = sluice::wait_for_stop_signal();

@@ -428,6 +428,54 @@ TEST_CASE("`sluice top` tells how many jobs wait whose type no server of their q
   CHECK(w.sluice({"top"}).out.find("all is well") != std::string::npos);
 }
 
+TEST_CASE("`sluice top` tells by type of job how many run and failed of late") {
+  work_world w;
+  auto server = w.work();
+  CHECK(json::parse(w.sluice({"top", "--json"}).out).at("types").empty());
+  const std::string go = w.folder.file("go");
+  std::vector<new_job> jobs;
+  for (const auto* id : {"a", "b"})
+    jobs.push_back(work_world::exec(cat("until [ -e ", go, " ]; do sleep 0.05; done"), id));
+  jobs.push_back(work_world::exec("exit 1", "fails"));
+  jobs.back().retry.attempts = 0;
+  w.enqueue(jobs);
+  for (const auto* id : {"a", "b"})
+    REQUIRE(eventually([&] { return w.get(id).state == job_state::processing; }));
+  REQUIRE(eventually([&] { return w.get("fails").state == job_state::failed; }));
+  const auto told = json::parse(w.sluice({"top", "--json"}).out);
+  const auto types = told.at("types");
+  REQUIRE(types.size() == 1);
+  CHECK(types[0].at("type") == "exec");
+  CHECK(types[0].at("running") == 2);
+  CHECK(types[0].at("failed_last_hour") == 1);
+  CHECK(types[0].at("running_since").is_string());
+  CHECK(told.at("types_cut") == false);
+  CHECK(w.sluice({"top"}).out.find("\nTYPE") != std::string::npos);
+  write_file(go, "");
+}
+
+TEST_CASE("`sluice top` names forty types, and adds the others up") {
+  work_world w(json{{"allow_exec", false}});
+  auto server = w.work();
+  std::vector<new_job> jobs;
+  for (int i = 0; i < 43; ++i) {
+    jobs.emplace_back();
+    jobs.back().type = job_type(cat("type-", i));
+    jobs.back().finish_within = 100ms;  // then it has failed, though no server knows its type
+  }
+  w.enqueue(jobs);
+  const bool all_failed = eventually([&] {
+    const auto queues = w.client->queues();
+    return queues && !queues->empty() && queues->front().failed == 43;
+  });
+  REQUIRE(all_failed);
+  const auto types = json::parse(w.sluice({"top", "--json"}).out).at("types");
+  REQUIRE(types.size() == 41);
+  CHECK(types[40].at("type") == "other");
+  CHECK(types[40].at("failed_last_hour") == 3);
+  CHECK(types[40].at("running_since").is_null());
+}
+
 TEST_CASE("SIGINT ends `sluice top` also while the store is away") {
   if (!is_here("script")) return;
   redis_server redis;

@@ -362,6 +362,29 @@ TEST_CASE("SIGTERM ends a server within its grace though its Redis is gone") {
   CHECK(eventually([&] { return w.get("long").losses == 1; }, 30s));  // what could not be given back was lost
 }
 
+TEST_CASE("SIGTERM and SIGINT end a server that waits for its Redis at its start") {
+  const int signal = GENERATE(SIGTERM, SIGINT);
+  redis_work_world w;
+  w.redis.kill();
+  process p({program_path("sluice"), "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
+  REQUIRE(eventually([&] { return p.log().find("the server cannot begin yet") != std::string::npos; }));
+  p.signal(signal);
+  CHECK(p.exit_code(5s) == 0);  // it would wait for 10 s
+  CHECK(p.log().find("stopped") != std::string::npos);
+}
+
+TEST_CASE("a command whose store is away says so at once") {
+  redis_work_world w;
+  w.redis.kill();
+  const auto from = steady_clock::now();
+  for (const auto& words : std::vector<std::vector<std::string>>{{"jobs"}, {"throttlers"}, {"recurring", "list"}}) {
+    const auto told = w.sluice(words);
+    CHECK(told.exit_code == 1);
+    CHECK(told.err.find("storage_unavailable") != std::string::npos);
+  }
+  CHECK(steady_clock::now() - from < 9s);  // one that waits takes 10 s
+}
+
 TEST_CASE("a server and an enqueuer whose clocks are a day ahead or behind change nothing on Redis") {
   redis_work_world w;
   const auto shift = GENERATE(as<std::string>(), "86400", "-86400");

@@ -92,6 +92,17 @@ TEST_CASE("a program that serves by run leaves at once when it is told again whi
   CHECK(said(p, "second signal"));
 }
 
+TEST_CASE("a program that runs a server which was not started exits with 1 and does not say that it serves") {
+  worker_world w;
+  w.configure("a.json", {{"server_name", "a"}});
+  auto words = w.words_of_worker("a");
+  words.emplace_back("run-unstarted");
+  process p(std::move(words), w.folder.file("a.log"));
+  CHECK(p.exit_code(10s) == 1);
+  CHECK(said(p, "the server does not run"));
+  CHECK_FALSE(said(p, "serving until"));
+}
+
 TEST_CASE("a program that serves by run exits with 1 and says why when its store was removed") {
   worker_world w;
   auto p = running(w);
