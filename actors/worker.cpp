@@ -70,7 +70,7 @@ struct worker_state {
 
   void ask(const actor_route& route, const caf::actor& actor, const run_ptr& run, caf::message content) {
     of.pool->workers.asked_actor(run, actor.id());
-    if (e->config->shares->somebody_waits()) of.dispatcher->runs_ended();
+    if (execution::claimer::needs_threads(*e)) of.dispatcher->runs_ended();  // it has no use for its share
     // Weak: an answer that never comes must not hold the job for ever.
     const auto asked_for = std::weak_ptr(run);
     const auto ended = [this, asked_for](outcome how) {

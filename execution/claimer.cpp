@@ -48,8 +48,12 @@ claim_size claimer::size(const execution_context& of, std::uint32_t coming, bool
   if (of.quiet || paused_ || !(look_ || ends_something)) return {};
   const auto load = pool_->runs.load();
   auto size = plan_claim(load, pool_->options.prefetch, coming);
-  if (size.free > 0 && needs_threads(of)) {
-    const auto got = of.config->shares->use(threads, threads_for(load, coming), size.free);
+  if (needs_threads(of)) {
+    auto& shares = *of.config->shares;
+    if (shares.somebody_waits()) size.ahead = 0;  // else its workers would never run out of jobs
+    auto got = size.free > 0 ? shares.use(threads, threads_for(load, coming), size.free) : 0;
+    // What it may hold already is fetched before its lease is over.
+    if (size.free > 0 && (half_done_[0] || half_done_[1])) got = std::max(got, 1u);
     if (got < size.free) size = {got, 0};  // it is told when its turn for another has come
   }
   if (size.empty() || !pool_->runs.open_claim()) return {};

@@ -322,6 +322,30 @@ TEST_CASE("queues of a pattern share the threads of their server and none of the
   w.server->stop();
 }
 
+TEST_CASE("a queue that works ahead of its workers gives way to one that waits for a thread") {
+  std::atomic<int> many{0}, before{0};
+  redis_server redis;
+  server_world w(redis.url());
+  w.options.queues = {{"many", {2, 256, {}, {}}}, {"one", {1, 256, {}, {}}}};
+  w.options.threads = 2;
+  w.handlers.handle("short", [&](job_context&) {
+    std::this_thread::sleep_for(500us);  // the work
+    ++many;
+  });
+  w.handlers.handle("other", [&](job_context&) { before = many.load(); });
+  constexpr int all = 40'000;
+  std::vector<new_job> jobs(1'000, new_job{.type = job_type("short"), .queue = queue_name("many")});
+  for (int i = 0; i < all / 1'000; ++i)
+    for (const auto& each : w.client->enqueue(jobs))
+      REQUIRE(each.ok());
+  w.start();
+  REQUIRE(eventually([&] { return many > 500; }));
+  w.enqueue("other", "{}", "one");
+  REQUIRE(eventually([&] { return before > 0; }, 60s));
+  CHECK(before < all / 2);
+  w.server->stop();
+}
+
 TEST_CASE("handlers that do not heed their timeout take no thread from others for good") {
   std::atomic<bool> over{false};
   std::atomic<int> left{0};
