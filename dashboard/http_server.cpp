@@ -28,7 +28,9 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr unsigned threads = max_blocked_threads + 1;
-constexpr unsigned idle_seconds = 5;  // no byte for so long
+// No byte for so long. Browsers open connections ahead and close those that they did not use after 10 s: one that we
+// close meanwhile fails a request that was about to use it.
+constexpr unsigned idle_seconds = 12;
 constexpr std::size_t memory_of_a_connection = 32 * 1024;
 constexpr auto between_sweeps = 500ms;
 constexpr std::size_t kept_free = 8;

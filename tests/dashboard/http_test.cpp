@@ -247,7 +247,7 @@ TEST_CASE("a probe of health is answered while others hold every socket and go o
     std::for_each(slow.begin(), slow.end(), drip);
     raw_client probe(d.port);
     probe.write(cat("GET /health/live HTTP/1.1\r\n", d.host(), "\r\n"));
-    REQUIRE(probe.read_answer(3s).starts_with("HTTP/1.1 200"));  // who says nothing more is sent away after 5 s
+    REQUIRE(probe.read_answer(3s).starts_with("HTTP/1.1 200"));
   }
 }
 
