@@ -69,7 +69,7 @@ held_lock& held_lock::operator=(held_lock&&) noexcept = default;
 held_lock::~held_lock() = default;
 
 const std::string& held_lock::resource() const {
-  static const auto& none = never_destroyed<std::string>();
+  static const auto& none = *never_destroyed<std::string>();
   return parts_ ? parts_->lease->resource() : none;
 }
 sluice::fence held_lock::fence() const { return parts_ ? parts_->lease->fence() : sluice::fence(); }

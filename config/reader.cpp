@@ -10,7 +10,7 @@ namespace sluice::config {
 namespace {
 
 const json& nothing() {
-  static const auto& empty = never_destroyed<json>(json::object());
+  static const auto& empty = *never_destroyed<json>(json::object());
   return empty;
 }
 

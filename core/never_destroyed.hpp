@@ -6,9 +6,10 @@
 
 namespace sluice {
 
+// A pointer: GCC 14 takes a reference that is answered for one to a temporary of the arguments.
 template <class T, class... With>
-T& never_destroyed(With&&... with) {
-  return *new T(std::forward<With>(with)...);
+T* never_destroyed(With&&... with) {
+  return new T(std::forward<With>(with)...);
 }
 
 }  // namespace sluice

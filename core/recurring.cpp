@@ -79,15 +79,15 @@ using word_list = std::initializer_list<std::string>;
 }  // namespace
 
 const std::vector<std::string>& catch_up_rules() {
-  static const auto& words = never_destroyed<std::vector<std::string>>(word_list{"last", "none", "all"});
+  static const auto& words = *never_destroyed<std::vector<std::string>>(word_list{"last", "none", "all"});
   return words;
 }
 const std::vector<std::string>& overlap_rules() {
-  static const auto& words = never_destroyed<std::vector<std::string>>(word_list{"allow", "skip", "queue_one"});
+  static const auto& words = *never_destroyed<std::vector<std::string>>(word_list{"allow", "skip", "queue_one"});
   return words;
 }
 const std::vector<std::string>& stagger_rules() {
-  static const auto& words = never_destroyed<std::vector<std::string>>(word_list{"true", "even", "false"});
+  static const auto& words = *never_destroyed<std::vector<std::string>>(word_list{"true", "even", "false"});
   return words;
 }
 

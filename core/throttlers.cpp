@@ -166,7 +166,7 @@ std::optional<throttler_kind> parse_throttler_kind(std::string_view name) noexce
 }
 
 const std::vector<std::string>& throttler_kinds() {
-  static const auto& all = never_destroyed<std::vector<std::string>>(kind_names.begin(), kind_names.end());
+  static const auto& all = *never_destroyed<std::vector<std::string>>(kind_names.begin(), kind_names.end());
   return all;
 }
 
@@ -187,7 +187,7 @@ std::optional<throttle_action> parse_throttle_action(std::string_view name) noex
 }
 
 const std::vector<std::string>& throttle_actions() {
-  static const auto& all = never_destroyed<std::vector<std::string>>(action_names.begin(), action_names.end());
+  static const auto& all = *never_destroyed<std::vector<std::string>>(action_names.begin(), action_names.end());
   return all;
 }
 

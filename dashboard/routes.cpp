@@ -99,7 +99,7 @@ std::vector<route> all_of_api() {
 }
 
 const std::vector<route>& all() {
-  static const auto& them = never_destroyed<std::vector<route>>([] {
+  static const auto& them = *never_destroyed<std::vector<route>>([] {
     auto made = all_of_api();
     for (const auto page : pages)
       made.push_back({"GET", page, view, memory, {}, show_page, true});

@@ -75,7 +75,7 @@ http_response show_api(visit& v) {
 }
 
 const std::string& openapi() {
-  static const auto& text = never_destroyed<std::string>([] {
+  static const auto& text = *never_destroyed<std::string>([] {
     std::string all = openapi_text;
     constexpr std::string_view place = "\"schemas\": {";
     all.insert(all.find(place) + place.size(), wire::schemas());

@@ -21,11 +21,6 @@ constexpr auto on_their_way_back = 100ms;
 constexpr auto idle_timeout = 10s;
 constexpr auto between_warnings = 1min;
 
-struct errand {
-  std::shared_ptr<thread_borrower> by;
-  std::uint64_t number = 0;
-};
-
 // Those that have ended: not their own.
 void join(std::vector<std::thread>& ended) {
   for (auto& t : ended) {
@@ -38,6 +33,10 @@ void join(std::vector<std::thread>& ended) {
 
 // Shared with the threads: one whose handler never ends outlives the server.
 struct thread_cache::state : std::enable_shared_from_this<state> {
+  struct errand {
+    std::shared_ptr<thread_borrower> by;
+    std::uint64_t number = 0;
+  };
   struct lent_thread {
     std::thread native{};
     std::thread::id id{};
@@ -135,7 +134,7 @@ thread_cache::thread_cache(std::uint32_t most) : state_(std::make_shared<state>(
 thread_cache::~thread_cache() { close(steady_clock::now() + on_their_way_back); }
 
 void thread_cache::lend(std::shared_ptr<thread_borrower> by, std::uint64_t number) {
-  errand what{std::move(by), number};
+  state::errand what{std::move(by), number};
   const mutex_lock held(state_->lock);
   if (state_->is_closed) return;
   if (!state_->waiting.empty() || !state_->give(what)) state_->waiting.push_back(std::move(what));
@@ -158,7 +157,7 @@ void thread_cache::try_again() {
 }
 
 void thread_cache::close(steady_point deadline) {
-  std::deque<errand> never_begun;  // what they hold may end pools: not under our lock
+  std::deque<state::errand> never_begun;  // what they hold may end pools: not under our lock
   std::vector<std::thread> ended;
   {
     mutex_lock held(state_->lock);

@@ -143,7 +143,7 @@ std::string release(const fs::path& folder) {
 }  // namespace
 
 time_zone time_zone::utc() {
-  static const auto& table = never_destroyed<std::shared_ptr<const zone_table>>(
+  static const auto& table = *never_destroyed<std::shared_ptr<const zone_table>>(
       std::make_shared<const zone_table>(scheduler::fixed_zone("UTC", 0)));
   return time_zone(table);
 }

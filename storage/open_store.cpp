@@ -79,7 +79,7 @@ error none_in_memory(const std::string& url) {
 }
 
 const clock& wall() {
-  static const auto& one = never_destroyed<system_clock>();
+  static const auto& one = *never_destroyed<system_clock>();
   return one;
 }
 

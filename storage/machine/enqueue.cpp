@@ -174,7 +174,7 @@ void read_stored_flow(steps& x, const part& some, const item& reply) {
 }  // namespace
 
 void add_flow_job(call& c, const prepared_job& job) {
-  static const auto& none = never_destroyed<flow_options>();  // the end of a run carries plain jobs, too
+  static const auto& none = *never_destroyed<flow_options>();  // the end of a run carries plain jobs, too
   const auto& flow = job.flow ? *job.flow : none;
   const auto& after = flow.after;
   std::string options;

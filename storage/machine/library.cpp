@@ -148,7 +148,7 @@ std::string current_text() {
 }
 
 const library& current_library() {
-  static const auto& made = never_destroyed<library>(layout, current_text());
+  static const auto& made = *never_destroyed<library>(layout, current_text());
   return made;
 }
 

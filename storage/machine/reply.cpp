@@ -9,7 +9,7 @@ namespace sluice::storage::machine {
 item reply::root() const { return {*this, 0}; }
 
 item item::operator[](std::size_t i) const {
-  static const auto& nothing = never_destroyed<reply>();
+  static const auto& nothing = *never_destroyed<reply>();
   return i < size() ? item(*all_, static_cast<std::size_t>(at().number) + i) : nothing.root();
 }
 

@@ -23,7 +23,7 @@ struct opened_file {
 
 namespace {
 
-std::atomic<opened_file*> all{nullptr};
+std::atomic<opened_file*> last_opened{nullptr};
 
 std::optional<struct stat> stat_of(const std::string& path) {
   struct stat file {};
@@ -32,7 +32,7 @@ std::optional<struct stat> stat_of(const std::string& path) {
 
 template <class Is>
 opened_file* find(const struct stat& file, Is is) {
-  auto* one = all.load();
+  auto* one = last_opened.load();
   while (one && !(one->device == file.st_dev && one->inode == file.st_ino && is(*one)))
     one = one->next;
   return one;
@@ -46,8 +46,8 @@ open_here::open_here(const std::string& path) {
   const auto me = ::getpid();
   file_ = find(*file, [&](const opened_file& one) { return one.by == me; });
   if (!file_) {
-    file_ = new opened_file{me, file->st_dev, file->st_ino, all.load(), {}};
-    while (!all.compare_exchange_weak(file_->next, file_)) {
+    file_ = new opened_file{me, file->st_dev, file->st_ino, last_opened.load(), {}};
+    while (!last_opened.compare_exchange_weak(file_->next, file_)) {
     }
   }
   ++file_->connections;

@@ -297,7 +297,7 @@ struct known_command {
 using command_table = std::unordered_map<std::string_view, known_command>;
 
 const command_table& commands() {
-  static const auto& all = never_destroyed<command_table>(command_table{
+  static const auto& all = *never_destroyed<command_table>(command_table{
       {"GET", {2, get, kind::text}},
       {"MGET", {2, mget}},
       {"SET", {3, set, kind::text}},

@@ -31,8 +31,8 @@ void fork_and_use(work_world& w) {
   const auto code = p.exit_code(120s);
   INFO(p.log());
   CHECK(code == 0);
-  const int childs = w.url.starts_with("sqlite:") ? 0 : 5 + 5;  // on a file of its own
-  CHECK(w.counts().enqueued == 1 + 5 + childs);                 // before the fork, and the parent's
+  const unsigned childs = w.url.starts_with("sqlite:") ? 0 : 5 + 5;  // on a file of its own
+  CHECK(w.counts().enqueued == 1 + 5 + childs);                      // before the fork, and the parent's
   CHECK(w.client->servers()->empty());
 }
 
