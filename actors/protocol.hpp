@@ -8,6 +8,7 @@
 
 #include "actors/server_context.hpp"
 #include "execution/admission_request.hpp"
+#include "execution/supervisor_link.hpp"
 
 namespace sluice::actors {
 
@@ -78,7 +79,7 @@ using store_throttler_actor = throttler_actor::extend<
 // A SUPERVISOR owns one queue's workers and has its dispatcher claim.
 using supervisor_actor = caf::typed_actor<
     // A timer of its dispatcher has come.
-    caf::reacts_to<again_atom, std::uint64_t>,
+    caf::reacts_to<again_atom, timer>,
     // The filters are to be told of stored ends, or asked about rejected runs.
     caf::reacts_to<filters_atom>,
     // The gate was replaced by this one.
@@ -124,7 +125,7 @@ using root_actor = caf::typed_actor<
     caf::reacts_to<hint_atom, hint_ptr>,
     // From the ticker, every sweep interval.
     caf::reacts_to<sweep_atom>,
-    // The names of the queues that exist, for the patterns.
+    // The names of the queues that exist, or that have work, for the patterns.
     caf::reacts_to<applied_atom, std::uint64_t, answers_ptr>,
     // Its own timer: replace what died too often just now.
     caf::reacts_to<respawn_atom>,
@@ -139,3 +140,4 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::answers_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::asks_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::names_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::actors::hint_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::execution::timer)

@@ -23,10 +23,11 @@ struct root_state {
   ticker_actor ticker;
   gate_actor gate;
   struct served {
-    queue_state_ptr kept_state;
-    supervisor_actor supervisor;
+    queue_state_ptr kept_state{};
+    supervisor_actor supervisor{};
+    bool is_of_pattern = false;
   };
-  std::map<std::string, served> queues;
+  std::map<std::string, served> queues;  // that have pools
   bool has_patterns = false;
   steady_point last_replacement{};
   std::uint64_t look = 0;
@@ -34,7 +35,7 @@ struct root_state {
   void start_up() {
     if (e->stopped) return;  // stopped before we began
     for (const auto& [named, options] : e->options.queues) {
-      if (named.find('*') == std::string::npos) queues[named].kept_state = make_queue_state(named, options);
+      if (named.find('*') == std::string::npos) queues[named] = {.kept_state = make_queue_state(named, options)};
       else has_patterns = true;
     }
     replace_missing();
@@ -81,42 +82,84 @@ struct root_state {
     if (facade) caf::anon_send(facade, sweep_atom::value);
     for (const auto& [key, q] : queues)
       if (q.supervisor) caf::anon_send(q.supervisor, sweep_atom::value);
+    end_idle_pools();
     e->hints->route(storage::hint::of_any_work());  // one request for all queues that have none
     find_queues();
+  }
+
+  // A pool of a pattern lasts as long as there is work. What comes meanwhile is found by the look of the same sweep.
+  void end_idle_pools() {
+    std::erase_if(queues, [this](const auto& entry) {
+      const auto& [named, q] = entry;
+      if (!q.is_of_pattern || !q.kept_state->pool->runs.end_if_idle(e->queues.pool_lasts)) return false;
+      e->queues.forget(named);
+      q.kept_state->dispatcher->end();
+      q.kept_state->pool->workers.disable_callbacks();
+      if (q.supervisor) self->send_exit(q.supervisor, caf::exit_reason::user_shutdown);
+      else
+        for (const auto& w : q.kept_state->workers)
+          self->send_exit(w, caf::exit_reason::user_shutdown);
+      return true;
+    });
   }
 
   void hinted(const storage::hint& of) {
     if (!has_patterns || e->quiet) return;
     if (of.all_queues) find_queues();
-    else serve_matching(of.queues);
+    else look_for_work(of.queues);
   }
 
   // Patterns: which queues are there now?
   void find_queues() {
-    if (!has_patterns || e->quiet) return;
-    auto done = [me = root_actor(self), number = ++look](std::vector<storage::answer> answers) {
+    if (has_patterns && !e->quiet) ask(++look, storage::queue_names_request{});
+  }
+
+  // Of queues without pools. A hint may name what the store does not have.
+  template <class Names>
+  void look_for_work(const Names& names) {
+    storage::ready_request asked;
+    for (const std::string& named : names)
+      if (!queues.contains(named) && options_for(e->options.queues, named)) asked.queues.push_back(named);
+    if (!asked.queues.empty()) ask(0, std::move(asked));
+  }
+
+  void ask(std::uint64_t number, storage::request asked) const {
+    auto done = [me = root_actor(self), number](std::vector<storage::answer> answers) {
       caf::anon_send(me, applied_atom::value, number,
                      std::make_shared<std::vector<storage::answer>>(std::move(answers)));
     };
-    e->store->submit({storage::queue_names_request{}}, std::move(done));
+    std::vector<storage::request> all;
+    all.push_back(std::move(asked));
+    e->store->submit(std::move(all), std::move(done));
   }
 
-  void found_queues(const std::vector<storage::answer>& answers) {
-    // Else the next sweep asks again.
-    if (const auto* found = std::get_if<storage::names_answer>(&answers.at(0))) serve_matching(found->names);
+  void found_queues(std::uint64_t number, const std::vector<storage::answer>& answers) {
+    const auto* found = std::get_if<storage::names_answer>(&answers.at(0));
+    if (!found) return;  // the next sweep asks again
+    if (number == 0) return serve_matching(found->names);
+    if (number != look) return;
+    for (const auto& named : found->names)
+      serves(named);
+    look_for_work(found->names);
   }
 
-  template <class Names>
-  void serve_matching(const Names& names) {
-    bool more = false;
-    for (const std::string& named : names) {
-      if (queues.contains(named)) continue;
-      const auto* found = options_for(e->options.queues, named);
-      if (!found) continue;
-      auto options = *found;
-      if (options.workers == 0) options.workers = default_workers(named, e->options.special_queue_workers);
+  // How, if it is named or matches a pattern. From now on it counts as served.
+  std::optional<queue_options> serves(const std::string& named) const {
+    const auto* found = options_for(e->options.queues, named);
+    if (!found) return std::nullopt;
+    auto options = *found;
+    if (options.workers == 0) options.workers = default_workers(named, e->options.special_queue_workers);
+    if (e->queues.add(named, options.workers))
       log::info("queue ", named, " matches a pattern: it gets a pool of ", options.workers, " workers");
-      queues[named].kept_state = make_queue_state(named, options);
+    return options;
+  }
+
+  void serve_matching(const std::vector<std::string>& names) {
+    bool more = false;
+    for (const auto& named : names) {
+      const auto options = serves(named);
+      if (!options || queues.contains(named)) continue;
+      queues[named] = {.kept_state = make_queue_state(named, *options), .is_of_pattern = true};
       more = true;
     }
     if (more) replace_missing();
@@ -163,7 +206,7 @@ root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, se
       [self](hint_atom, const hint_ptr& of) { self->state.hinted(*of); },
       [self](sweep_atom) { self->state.sweep(); },
       [self](applied_atom, std::uint64_t number, const answers_ptr& answers) {
-        if (number == self->state.look) self->state.found_queues(*answers);
+        self->state.found_queues(number, *answers);
       },
       [self](respawn_atom) { self->state.replace_missing(); },
       [self](overdue_atom, const std::string& queue, std::uint64_t f) { self->state.overdue(queue, f); },

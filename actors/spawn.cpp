@@ -23,7 +23,7 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::stateful_pointer<su
   s.kept_state = std::move(kept_state);
   s.start_up(gate);
   return {
-      [self](again_atom, std::uint64_t number) { self->state.kept_state->dispatcher->again(number); },
+      [self](again_atom, timer what) { self->state.kept_state->dispatcher->again(what); },
       [self](filters_atom) { self->state.kept_state->dispatcher->call_filters(); },
       [self](gate_atom, const gate_actor& other) { self->state.use(other); },
       [self](overdue_atom, std::uint64_t f) { self->state.overdue(fence{f}); },

@@ -19,8 +19,8 @@ public:
   link_by_message(supervisor_actor supervisor, gate_actor gate, server_context_ptr e)
       : supervisor_(std::move(supervisor)), gate_(std::move(gate)), e_(std::move(e)) {}
 
-  void call_later(duration in, std::uint64_t number) override {
-    caf::delayed_anon_send(supervisor_, in, again_atom::value, number);
+  void call_later(duration in, timer what) override {
+    caf::delayed_anon_send(supervisor_, in, again_atom::value, what);
   }
   void ask_gate(std::vector<admission_request> runs) override {
     caf::anon_send(gate_, admit_atom::value,

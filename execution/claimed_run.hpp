@@ -69,7 +69,7 @@ inline std::shared_ptr<const job> about_of(const run_ptr& run) { return {run, &r
 
 struct ended_run {
   run_ptr run;
-  storage::settlement settlement;
+  std::shared_ptr<const storage::settlement> settlement;
   outcome elected;
   bool was_admitted = false;  // by its throttlers, after they were asked
 };

@@ -136,7 +136,7 @@ void claimer::answered(execution_context& of, const open_request& request, const
 duration claimer::refused(const open_request& request) {
   paused_ = true;
   half_done_.at(request.slot) = {request.op, request.sent};
-  pool_->runs.claim_answered();
+  pool_->runs.claim_answered(true);
   return retry_delay(refused_in_a_row_++);
 }
 

@@ -16,17 +16,15 @@ using std::chrono::steady_clock;
 constexpr std::size_t max_refused = 64;        // ends that a queue keeps, and goes on claiming
 constexpr std::size_t max_unfiltered = 1'000;  // runs that wait for their filters
 
-// Among numbers of requests.
-constexpr std::uint64_t pause_between_claims_over = 0;
-constexpr std::uint64_t more_may_have_ended = UINT64_MAX;
-constexpr std::uint64_t turn_of_another_over = UINT64_MAX - 1;
-constexpr std::uint64_t turn_for_a_thread = UINT64_MAX - 2;
-
-storage::settle_request settle_request_of(const queue_name& queue, const std::vector<ended_run>& ends) {
+// Settles the ends, and claims in the same step.
+storage::request asked_by(const queue_name& queue, const open_request& request) {
+  if (request.ending.empty()) return *request.claim;
   storage::settle_request settle;
   settle.queue = queue;
-  for (const auto& end : ends)
-    settle.runs.push_back(end.settlement);
+  settle.next = request.claim;
+  settle.runs.reserve(request.ending.size());
+  for (const auto& end : request.ending)
+    settle.runs.push_back(*end.settlement);
   return settle;
 }
 
@@ -103,6 +101,7 @@ void dispatcher::end() {
   executor_.close();
   executor_.is_in_step();  // nobody else is, ever again
   supervisor_ = {};
+  if (const auto of = context_.lock(); of && threads_) of->config->shares->leave(threads_);
 }
 
 void dispatcher::call_filters() {
@@ -127,7 +126,7 @@ void dispatcher::runs_ended() {
     const auto soon = drain_time(load, d.min_round_trip_);
     if (!soon) return d.pump(of);
     d.coalescing_ = true;
-    d.supervisor_.ask([in = *soon](supervisor_link& by) { by.call_later(in, more_may_have_ended); });
+    d.call_later(*soon, {wake_reason::more_may_have_ended});
     // The supervisor may be busy when the time has come: whoever ends the last that waits now comes instead.
     const auto parts = shares_in(of, *d.pool_);
     const std::size_t all = load.queued + load.ended;
@@ -139,7 +138,7 @@ void dispatcher::pump(execution_context& of) {
   coalescing_ = false;
   if (!threads_)
     threads_ = std::make_shared<thread_shares::share>([weak = weak_from_this()] {
-      if (const auto alive = weak.lock()) alive->again(turn_for_a_thread);
+      if (const auto alive = weak.lock()) alive->again({wake_reason::turn_for_a_thread});
     });
   while (ask_store(of))
     continue;
@@ -167,17 +166,9 @@ bool dispatcher::ask_store(execution_context& of) {
     size = claims_.size(of, coming, !request->ending.empty(), threads_);
   if (request->ending.empty() && size.empty()) return false;
 
-  request->number = ++last_number_;
+  request->number = of.queues.next_request();
   request->slot = *slot;
-  std::optional<storage::claim_request> claim;
-  if (!size.empty()) claim = claims_.claim(of, *request, size, !other);
-  if (request->ending.empty()) {
-    request->asked.emplace_back(std::move(*claim));
-  } else {
-    auto settle = settle_request_of(pool_->queue, request->ending);
-    settle.next = std::move(claim);
-    request->asked.emplace_back(std::move(settle));
-  }
+  if (!size.empty()) request->claim = claims_.claim(of, *request, size, !other);
   open_.add(request);
   send(of, request);
   return true;
@@ -187,9 +178,11 @@ void dispatcher::send(execution_context& of, const open_request_ptr& request) {
   // The lease of a claim that is asked again runs from the first time.
   if (request->sent == steady_point{}) request->sent = steady_clock::now();
   request->sent_again_later = false;
-  // A copy: it may have to be asked again. In what order it settles and claims is promised to nobody.
+  std::vector<storage::request> asked;
+  asked.push_back(asked_by(pool_->queue, *request));
+  // In what order it settles and claims is promised to nobody.
   of.store->submit(
-      request->asked,
+      std::move(asked),
       [weak = weak_from_this(), number = request->number, store = of.store->who_answers(),
        queue = pool_->queue](std::vector<storage::answer> answers) {
         const auto told = std::make_shared<std::vector<storage::answer>>(std::move(answers));
@@ -203,27 +196,27 @@ void dispatcher::send(execution_context& of, const open_request_ptr& request) {
       storage::priority::unordered);
 }
 
-void dispatcher::send_later(const open_request_ptr& request, duration in) {
-  request->sent_again_later = true;
-  supervisor_.ask([in, number = request->number](supervisor_link& by) { by.call_later(in, number); });
+void dispatcher::call_later(duration in, timer what) {
+  supervisor_.ask([in, what](supervisor_link& by) { by.call_later(in, what); });
 }
 
-void dispatcher::again(std::uint64_t number) {
-  run([number](dispatcher& d, execution_context& of) {
+void dispatcher::again(timer what) {
+  run([what](dispatcher& d, execution_context& of) {
     d.executor_.is_in_step();
-    if (number == more_may_have_ended) return d.pump(of);
-    if (number == turn_of_another_over || number == turn_for_a_thread) {
-      d.claims_.look();
-      d.pump(of);
-      if (number == turn_for_a_thread) of.config->shares->forgo(d.threads_);
-      return;
+    switch (what.why) {
+      case wake_reason::retry: {
+        const auto request = d.open_.find(what.request);
+        if (request && request->sent_again_later) d.send(of, request);
+        return;
+      }
+      case wake_reason::more_may_have_ended: return d.pump(of);
+      case wake_reason::claims_resume: d.claims_.resume(); break;
+      case wake_reason::turn_of_another_over:
+      case wake_reason::turn_for_a_thread: break;
     }
-    if (number == pause_between_claims_over) {
-      d.claims_.resume();
-      d.claims_.look();
-      return d.pump(of);
-    }
-    if (const auto request = d.open_.find(number); request && request->sent_again_later) d.send(of, request);
+    d.claims_.look();
+    d.pump(of);
+    if (what.why == wake_reason::turn_for_a_thread) of.config->shares->forgo(d.threads_);
   });
 }
 
@@ -236,7 +229,8 @@ void dispatcher::answered(execution_context& of, std::uint64_t number, std::vect
     const auto delay = retry_delay(request->failures++);
     if (request->failures == 1 || request->failures % 16 == 0)
       log::warn("queue ", pool_->queue.value, ": the store refused (", to_string(*failed), "); asking again");
-    return send_later(request, delay);
+    request->sent_again_later = true;
+    return call_later(delay, {wake_reason::retry, number});
   }
   if (request->failures == 0) {
     const auto took = std::chrono::duration_cast<duration>(steady_clock::now() - request->sent);
@@ -251,7 +245,7 @@ void dispatcher::answered(execution_context& of, std::uint64_t number, std::vect
     answer = std::move(*only);
   }
   const bool was_refused = open_.remove(request);
-  keep_refused(std::move(still), was_refused ? request->failures + 1 : 1);
+  keep_refused(of, std::move(still), was_refused ? request->failures + 1 : 1);
   if (was_refused) {
     claims_.look();  // there may be room again, here and in the store
   } else {
@@ -262,8 +256,7 @@ void dispatcher::answered(execution_context& of, std::uint64_t number, std::vect
 }
 
 void dispatcher::claimed(execution_context& of, const open_request& request, storage::claim_answer& answer) {
-  if (answer.left_to_another)
-    supervisor_.ask([](supervisor_link& by) { by.call_later(storage::turn_time, turn_of_another_over); });
+  if (answer.left_to_another) call_later(storage::turn_time, {wake_reason::turn_of_another_over});
   auto runs = claims_.take(of, request, answer);
   if (runs.suspect_place_is_free) supervisor_.ask([](supervisor_link& by) { by.wake_all_queues(); });
   if (runs.ready.empty() && runs.to_admit.empty()) return;
@@ -287,12 +280,11 @@ void dispatcher::refused(execution_context& of, const open_request_ptr& request,
   if (request->wanted > 0) {
     if (claims_.is_worth_a_line())
       log::warn("queue ", pool_->queue.value, ": the store refused a claim (", to_string(why), "); asking again");
-    const auto pause = claims_.refused(*request);
-    supervisor_.ask([pause](supervisor_link& by) { by.call_later(pause, pause_between_claims_over); });
+    call_later(claims_.refused(*request), {wake_reason::claims_resume});
   }
   if (request->suspect_reserved) release_suspect_slot(of);
   open_.remove(request);
-  keep_refused(std::move(ends), request->failures + 1);
+  keep_refused(of, std::move(ends), request->failures + 1);
   pump(of);
 }
 
@@ -326,26 +318,26 @@ std::vector<ended_run> dispatcher::settled(execution_context& of, open_request& 
   return still;
 }
 
-void dispatcher::keep_refused(std::vector<ended_run> ends, std::uint32_t failures) {
+void dispatcher::keep_refused(execution_context& of, std::vector<ended_run> ends, std::uint32_t failures) {
   if (ends.empty()) return;
   auto request = std::make_shared<open_request>();
-  request->number = ++last_number_;  // an answer that comes twice must not be read for fewer ends
+  request->number = of.queues.next_request();  // an answer that comes twice must not be read for fewer ends
   request->failures = failures;
   request->handlers_told = true;
-  request->asked.emplace_back(settle_request_of(pool_->queue, ends));
   if (failures == 1 || failures % 16 == 0)
     log::warn("queue ", pool_->queue.value, ": the store cannot take the ends of ", ends.size(), " jobs, ",
               ends.back().run->about.id.value, " among them; asking again");
   request->ending = std::move(ends);
   open_.add_refused(request);
-  send_later(request, retry_delay(failures));
+  request->sent_again_later = true;
+  call_later(retry_delay(failures), {wake_reason::retry, request->number});
 }
 
 void dispatcher::handler_over(execution_context& of, const ended_run& ended) {
   if (storage::is_suspect(ended.run->about.losses)) release_suspect_slot(of);
   if (!ended.was_admitted) return;
-  supervisor_.ask([run = ended.run, failed = ended.settlement.failure,
-                   ran = ended.settlement.ran](supervisor_link& by) { by.notify_run_ended(run, failed, ran); });
+  supervisor_.ask([run = ended.run, failed = ended.settlement->failure,
+                   ran = ended.settlement->ran](supervisor_link& by) { by.notify_run_ended(run, failed, ran); });
 }
 
 void dispatcher::judged(std::vector<admission_verdict> verdicts) {

@@ -20,7 +20,7 @@ public:
   // It has ended. Nothing is claimed until another attaches itself; what ends is still settled.
   void detach(const std::shared_ptr<supervisor_link>& supervisor);
 
-  // At the end of a server: does nothing more, once the steps are over that were brought before. Not from a step.
+  // At the end of its pool: does nothing more, once the steps are over that were brought before. Not from a step.
   void end();
 
   // There may be work.
@@ -30,7 +30,7 @@ public:
   // From the gate: what became of claimed runs.
   void judged(std::vector<admission_verdict> verdicts);
   // A timer of supervisor_link::call_later has come, or this queue's turn for a thread.
-  void again(std::uint64_t number);
+  void again(timer what);
 
   // From the supervisor: calls the filters, on this thread.
   void call_filters();
@@ -43,7 +43,7 @@ private:
   void pump(execution_context& of) SLUICE_REQUIRES(executor_);
   bool ask_store(execution_context& of) SLUICE_REQUIRES(executor_);
   void send(execution_context& of, const open_request_ptr& request) SLUICE_REQUIRES(executor_);
-  void send_later(const open_request_ptr& request, duration in) SLUICE_REQUIRES(executor_);
+  void call_later(duration in, timer what) SLUICE_REQUIRES(executor_);
   void answered(execution_context& of, std::uint64_t number, std::vector<storage::answer>& answers)
       SLUICE_REQUIRES(executor_);
   void claimed(execution_context& of, const open_request& request, storage::claim_answer& answer)
@@ -53,7 +53,8 @@ private:
   std::vector<ended_run> settled(execution_context& of, open_request& request, const std::vector<errc>& each)
       SLUICE_REQUIRES(executor_);
   // Asks again about these ends alone: nothing else waits for them.
-  void keep_refused(std::vector<ended_run> ends, std::uint32_t failures) SLUICE_REQUIRES(executor_);
+  void keep_refused(execution_context& of, std::vector<ended_run> ends, std::uint32_t failures)
+      SLUICE_REQUIRES(executor_);
   // Its handler is over, whatever the store says of its end.
   void handler_over(execution_context& of, const ended_run& ended) SLUICE_REQUIRES(executor_);
   void release_suspect_slot(execution_context& of) SLUICE_REQUIRES(executor_);
@@ -65,7 +66,6 @@ private:
   open_requests open_ SLUICE_GUARDED_BY(executor_);
   current_supervisor supervisor_ SLUICE_GUARDED_BY(executor_);
   std::shared_ptr<thread_shares::share> threads_ SLUICE_GUARDED_BY(executor_){};
-  std::uint64_t last_number_ SLUICE_GUARDED_BY(executor_) = 0;
   bool coalescing_ SLUICE_GUARDED_BY(executor_) = false;     // of what has ended, for a moment
   duration min_round_trip_ SLUICE_GUARDED_BY(executor_){0};  // what a request took of late, at the least
   filter_calls filters_;

@@ -1,7 +1,6 @@
 #include "execution/due_schedules.hpp"
 
 #include "core/log.hpp"
-#include "scheduler/schedules.hpp"
 
 namespace sluice::execution {
 namespace {
@@ -22,31 +21,38 @@ std::optional<storage::request> due_schedules::next_planning() const {
   return storage::schedules_request{200, *plan_from_};
 }
 
-storage::update_schedule_request due_schedules::fire(const storage::schedule_row& due, time_point now) {
+scheduler::fired_schedule due_schedules::fire(const storage::schedule_row& due, time_point now) {
   auto fired = scheduler::firing(due, now, zones_,
                                  [this](new_job job) { return pipeline_.prepare(std::move(job), store_->now()); });
   auto& told = problems_[due.name];
-  if (told != fired.problem && !fired.problem.empty())
+  if (told != fired.problem && fired.left_to_others_for)
+    log::error("schedule ", due.name, ": this server cannot tell when it runs (", fired.problem,
+               "): it leaves it to other servers");
+  else if (told != fired.problem && !fired.problem.empty())
     log::error("schedule ", due.name, ": no job can be made: ", fired.problem, "; its runs are left out until `sluice ",
                "recurring set ", due.name, "` mends its definition, or a filter of this server lets them pass");
   told = fired.problem;
   if (told.empty()) problems_.erase(due.name);
-  return std::move(fired.update);
+  return fired;
 }
 
 due_schedules::next_step due_schedules::answered(const storage::due_answer& due) {
   next_step next;
   std::size_t jobs = 0;
   more_due_ = due.next_in == duration::zero();
+  if (!more_due_) next.look_in = due.next_in;
   for (const auto& row : due.rows) {
-    auto update = fire(row, due.now);
-    jobs += update.enqueue.size();
-    next.requests.emplace_back(std::move(update));
+    auto fired = fire(row, due.now);
+    if (fired.left_to_others_for)
+      next.look_in = std::min(next.look_in.value_or(duration::max()), *fired.left_to_others_for);
+    if (!fired.update) continue;
+    jobs += fired.update->enqueue.size();
+    next.requests.emplace_back(std::move(*fired.update));
     if (jobs < max_fired) continue;
     more_due_ = true;
     break;
   }
-  if (due.next_in && !more_due_) next.look_in = due.next_in;
+  if (more_due_ && !next.requests.empty()) next.look_in.reset();  // their answers say so
   return next;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/pipeline.hpp"
 #include "execution/execution_context.hpp"
+#include "scheduler/schedules.hpp"
 
 namespace sluice::execution {
 
@@ -35,7 +36,7 @@ public:
   steady_point not_before(steady_point wanted) const { return std::max(wanted, not_before_); }
 
 private:
-  storage::update_schedule_request fire(const storage::schedule_row& due, time_point now);
+  scheduler::fired_schedule fire(const storage::schedule_row& due, time_point now);
 
   std::shared_ptr<store_access> store_;
   enqueue_pipeline pipeline_;

@@ -43,10 +43,9 @@ void duties::add(duty what, requests& asked) {
 
 storage::heartbeat_request duties::beat() const {
   storage::heartbeat_request request{self_};
-  for (const auto& p : of_.queues.pools()) {
-    request.server.queues.push_back(cat(p->queue.value, ":", p->options.workers));
+  request.server.queues = of_.queues.served();
+  for (const auto& p : of_.queues.pools())
     request.server.running += p->runs.load().running;
-  }
   return request;
 }
 

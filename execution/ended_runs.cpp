@@ -13,7 +13,7 @@ std::vector<ended_run> ended_runs::take(std::size_t at_least, std::size_t at_mos
   notify_at_ = 1;
   std::size_t some = 0, bytes = 0;
   for (; some < ends_.size() && some < at_most; ++some) {
-    bytes += storage::bytes_of(ends_[some].settlement);
+    bytes += storage::bytes_of(*ends_[some].settlement);
     if (some > 0 && bytes > max_bytes_of_ends) break;
   }
   if (some == ends_.size()) return std::exchange(ends_, {});

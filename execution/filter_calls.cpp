@@ -40,7 +40,7 @@ std::size_t filter_calls::call() {
 
 void filter_calls::finish(execution_context& of, const stored_end& one) {
   const auto& about = one.end.run->about;
-  const auto& settlement = one.end.settlement;
+  const auto& settlement = *one.end.settlement;
   if (one.answer == errc::none) {
     const bool for_good = settlement.end == run_end::failed || settlement.end == run_end::given_up;
     if (settlement.failure)

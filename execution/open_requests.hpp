@@ -10,8 +10,8 @@ namespace sluice::execution {
 struct open_request {
   std::uint64_t number = 0;
   std::uint32_t slot = 0;
-  std::vector<storage::request> asked;
   std::vector<ended_run> ending;
+  std::optional<storage::claim_request> claim{};
   std::uint32_t wanted = 0;       // jobs
   std::uint64_t op = 0;           // of the claim
   bool suspect_reserved = false;  // execution_context::suspects is ours

@@ -4,6 +4,8 @@ namespace sluice::execution {
 
 pool_core::pool_core(queue_name name, std::shared_ptr<const execution_config> runs_by)
     : queue(std::move(name)), config(std::move(runs_by)) {
+  const mutex_lock held(lock);
+  runs.used = now();
   for (const auto& type : chaining_types(config->throttles, *config->permits))
     if (!config->no_prefetch->contains(type)) chaining.try_emplace(type);
 }
@@ -36,6 +38,7 @@ void pool_core::let_go(sluice::fence f) {
   if (at != runs.held.end()) {
     if (auto* of_type = state_of(*at->second).of_type) --of_type->held;
     runs.held.erase(at);
+    runs.used = now();
   }
   if (runs.draining || runs.held.empty()) fewer_held.notify_all();
 }
@@ -119,21 +122,19 @@ void pool_core::give_back(const run_chains::runs& waiting) {
     if (state_of(*run).phase == run_phase::queued) file_never_begun(run, "its turn did not come in time");
 }
 
-void pool_core::file(ended_run end) {
-  auto& state = state_of(*end.run);
+void pool_core::file(const run_ptr& run, elected_end end) {
+  auto& state = state_of(*run);
   state.phase = run_phase::ended;
   const auto began = state.began == steady_point{} ? now() : state.began;
   end.settlement.waited = std::chrono::duration_cast<duration>(began - state.received);
   end.settlement.progress = state.progress.last;  // also when it was taken: the store may get that too late
-  end.was_admitted = state.admitted;
-  state.filed = std::make_shared<const storage::settlement>(end.settlement);
-  const auto run = end.run;
-  ended.add(std::move(end));
+  state.filed = std::make_shared<const storage::settlement>(std::move(end.settlement));
+  ended.add({run, state.filed, std::move(end.elected), state.admitted});
   end_turn(*run);
 }
 
 void pool_core::file_never_begun(const run_ptr& run, const std::string& why) {
-  file({run, given_back({run->about.id, run->about.fence}, why), outcome::give_back(why)});
+  file(run, {given_back({run->about.id, run->about.fence}, why), outcome::give_back(why)});
 }
 
 void pool_core::end(const run_ptr& run, outcome result, duration ran) {
@@ -141,7 +142,7 @@ void pool_core::end(const run_ptr& run, outcome result, duration ran) {
   if (run->reason == stop_reason::cancelled) end_as_cancelled(elected);
   const pool_section section(*this);
   --runs.ending;
-  file({run, std::move(elected.settlement), std::move(elected.elected)});
+  file(run, std::move(elected));
 }
 
 }  // namespace sluice::execution

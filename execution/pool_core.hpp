@@ -53,7 +53,7 @@ struct pool_core {
   // The first of these. How long it ran is taken note of, and the next of its chain may begin.
   void handler_over(const claimed_run& run) SLUICE_REQUIRES(lock);
   // Its end is there to be taken.
-  void file(ended_run end) SLUICE_REQUIRES(lock);
+  void file(const run_ptr& run, elected_end end) SLUICE_REQUIRES(lock);
   // The same of a run that no handler has begun.
   void file_never_begun(const run_ptr& run, const std::string& why) SLUICE_REQUIRES(lock);
   // Lets the filters have their say, without the lock, and files the end.

@@ -65,7 +65,7 @@ void run_exchange::reject(const run_ptr& run, elected_end end) {
   const pool_section section(core_);
   if (core_.state_of(*run).phase != run_phase::awaiting_admission) return;
   --core_.runs.awaiting_admission;
-  core_.file({run, std::move(end.settlement), std::move(end.elected)});
+  core_.file(run, std::move(end));
 }
 
 std::vector<run_ptr> run_exchange::awaiting_admission() const {
@@ -88,10 +88,17 @@ bool run_exchange::open_claim() {
   return true;
 }
 
-void run_exchange::claim_answered() {
+void run_exchange::claim_answered(bool is_refused) {
   const mutex_lock held(core_.lock);
   --core_.runs.open_claims;
+  if (is_refused) core_.runs.used = core_.now();
   if (core_.runs.draining || core_.runs.held.empty()) core_.fewer_held.notify_all();
+}
+
+bool run_exchange::end_if_idle(duration for_long) {
+  const mutex_lock held(core_.lock);
+  if (!core_.runs.held.empty() || core_.runs.open_claims > 0 || core_.since(core_.runs.used) < for_long) return false;
+  return core_.runs.draining = true;
 }
 
 std::vector<ended_run> run_exchange::take_ended(std::size_t at_least, std::size_t at_most) {

@@ -27,7 +27,10 @@ public:
   // A claim is under way from here to its `claim_answered`, and the pool does not count as empty. False once the pool
   // drains: then nothing may be claimed.
   bool open_claim();
-  void claim_answered();
+  void claim_answered(bool is_refused = false);
+  // Nothing was held for so long, and no claim was refused, which may be done by halves: from now on nothing is. False:
+  // it works on.
+  bool end_if_idle(duration for_long);
 
   // See ended_runs.
   std::vector<ended_run> take_ended(std::size_t at_least = 1, std::size_t at_most = SIZE_MAX);

@@ -18,6 +18,7 @@ struct run_table {
   std::uint32_t at_actors = 0;  // of those that run
   std::uint32_t awaiting_admission = 0;
   std::uint32_t open_claims = 0;  // their answers are still to come
+  steady_point used{};            // when a run was let go or a claim was refused last
   bool draining = false;          // nothing begins any more
   bool progress_waits = false;    // to be taken
 };

@@ -2,14 +2,21 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
 #include "execution/dispatcher.hpp"
 #include "execution/lease_keeper.hpp"
 
 namespace sluice::execution {
 
+bool served_queues::add(const std::string& queue, std::uint32_t workers) {
+  const mutex_lock held(lock_);
+  return workers_.try_emplace(queue, workers).second;
+}
+
 served_queue served_queues::of(const std::string& queue, const queue_options& how,
                                const std::shared_ptr<execution_context>& context) {
   const mutex_lock held(lock_);
+  workers_.try_emplace(queue, how.workers);
   auto& found = all_[queue];
   if (found.pool) return found;
   found.pool = std::make_shared<pool>(queue_name(queue), how, context->config);
@@ -22,6 +29,23 @@ served_queue served_queues::of(const std::string& queue, const queue_options& ho
     if (const auto alive = weak.lock()) alive->runs_ended();
   });
   return found;
+}
+
+void served_queues::forget(const std::string& queue) {
+  served_queue ended;  // not under our lock
+  const mutex_lock held(lock_);
+  if (const auto found = all_.find(queue); found != all_.end()) {
+    ended = std::move(found->second);
+    all_.erase(found);
+  }
+}
+
+std::vector<std::string> served_queues::served() const {
+  const mutex_lock held(lock_);
+  std::vector<std::string> all;
+  for (const auto& [name, workers] : workers_)
+    all.push_back(cat(name, ":", workers));
+  return all;
 }
 
 std::shared_ptr<dispatcher> served_queues::dispatcher_of(std::string_view queue) const {

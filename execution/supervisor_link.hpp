@@ -12,12 +12,25 @@
 
 namespace sluice::execution {
 
+// Why a dispatcher looks again.
+enum class wake_reason : std::uint8_t {
+  retry,
+  claims_resume,
+  more_may_have_ended,
+  turn_of_another_over,
+  turn_for_a_thread
+};
+struct timer {
+  wake_reason why{};
+  std::uint64_t request = 0;  // that is to be asked again
+};
+
 class supervisor_link {
 public:
   virtual ~supervisor_link() = default;
 
-  // Calls dispatcher::again with this number after that time.
-  virtual void call_later(duration in, std::uint64_t number) = 0;
+  // Calls dispatcher::again with this timer after that time.
+  virtual void call_later(duration in, timer what) = 0;
   // Has these admitted; dispatcher::judged is told what became of them.
   virtual void ask_gate(std::vector<admission_request> runs) = 0;
   // Runs of types with custom throttlers are over.

@@ -79,6 +79,16 @@ public:
     use(by, left, 0);
   }
 
+  // The queue ends: what it has and waits for is others'.
+  void leave(const std::shared_ptr<share>& by) {
+    {
+      const mutex_lock held(lock_);
+      std::erase(waiting_, by);
+      by->of_turns_ = 0;
+    }
+    use(by, 0, 0);
+  }
+
   bool somebody_waits() const { return is_short_; }
 
 private:

@@ -16,7 +16,8 @@ namespace {
 using storage::update_schedule_request;
 using namespace std::chrono_literals;
 
-// How soon one is looked at again of which no instant can be computed here; another server may know its zone.
+// How long one is left to other servers, which may know its zone, when no instant of it can be computed here; and how
+// soon it is looked at again when none of them fires it.
 constexpr duration recheck_interval = 1min;
 
 // Behind this no instants are computed: a next run that nobody wrote may stand at the end of all numbers.
@@ -156,6 +157,8 @@ schedule_change pausing(std::string name, bool paused, std::string zones) {
     known->record.paused = paused;
     if (!paused) known->record.mark = std::max(known->record.mark, seen.now);
     r.next_at = plan(known->record, known->definition, r.place, zones);
+    // Stored without a next run, nobody would fire it.
+    if (!paused && !known->record.problem.empty()) return error{errc::invalid_argument, known->record.problem};
     r.record = encode(name, known->record);
     return maybe_update(std::move(r));
   };
@@ -178,8 +181,8 @@ schedule_change triggering(std::string name, job_id id, preparation prepare) {
 
 fired_schedule firing(const storage::schedule_row& due, time_point now, const std::string& zones,
                       const preparation& prepare) {
-  fired_schedule fired{same(due), {}};
-  auto& r = fired.update;
+  fired_schedule fired{.update = same(due)};
+  auto& r = *fired.update;
   r.next_at.reset();
   auto known = read(due);
   if (!known) {
@@ -192,6 +195,8 @@ fired_schedule firing(const storage::schedule_row& due, time_point now, const st
   record.problem.clear();
   if (const auto all = recurrence::of(known->definition, due.place); !all) {
     record.problem = all.error().message;
+    if (due.next_at && now < *due.next_at + recheck_interval)
+      return {.problem = record.problem, .left_to_others_for = *due.next_at + recheck_interval - now};
     r.next_at = now + recheck_interval;
   } else {
     const auto found = due_of(*all, known->definition, record.mark, now);

@@ -28,17 +28,19 @@ using preparation = std::function<result<prepared_job>(new_job)>;
 schedule_change putting(recurring definition, std::string zones, std::string config = {});
 // Fine when there is none.
 schedule_change removing(std::string name);
-// not_found. Nothing is caught up of what fell into a pause.
+// not_found. Nothing is caught up of what fell into a pause. invalid_argument: resumed where its zone is not known.
 schedule_change pausing(std::string name, bool paused, std::string zones);
 // Enqueues one job now, under `id`, also while it is paused and whatever runs. not_found, damaged_record, and what
 // the pipeline says.
 schedule_change triggering(std::string name, job_id id, preparation prepare);
 
 // What a server does about a schedule that is due. One that cannot be read is never due again; one of which no job can
-// be made now says why, and is looked at again.
+// be made now says why, and is looked at again. One whose zone is not known here stays due for a minute, so that
+// servers that have its files fire it.
 struct fired_schedule {
-  storage::update_schedule_request update;
-  std::string problem;  // empty: all is well
+  std::optional<storage::update_schedule_request> update{};
+  std::string problem{};                         // empty: all is well
+  std::optional<duration> left_to_others_for{};  // with no update: then it is looked at again
 };
 fired_schedule firing(const storage::schedule_row& due, time_point now, const std::string& zones,
                       const preparation& prepare);

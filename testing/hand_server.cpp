@@ -77,7 +77,7 @@ std::optional<duration> site::next_due() const {
 
 // What its dispatchers ask of a supervisor.
 struct hand_server::world_link final : execution::supervisor_link {
-  void call_later(duration, std::uint64_t number) override { timers.push_back(number); }
+  void call_later(duration, execution::timer what) override { timers.push_back(what); }
   void ask_gate(std::vector<execution::admission_request>) override {}  // the server claims by itself
   void notify_run_ended(const execution::run_ptr& run, bool failed, duration ran) override {
     ends.push_back({execution::about_of(run), failed, ran});
@@ -85,7 +85,7 @@ struct hand_server::world_link final : execution::supervisor_link {
   void call_filters() override { filters_wait = true; }
   void wake_all_queues() override {}
 
-  std::vector<std::uint64_t> timers;
+  std::vector<execution::timer> timers;
   std::vector<throttled_end> ends;
   bool filters_wait = false;
 };

@@ -6,6 +6,8 @@
 /// lease: renewal and the store have threads of their own. What the scheduler's settings should be:
 /// docs/embedding.md.
 ///
+/// clang: needs -fvisibility=hidden, which sluice::server of CMake adds to your target (docs/embedding.md).
+///
 /// No type-id block is opened here (two in one program clash): all messages are local ones.
 #pragma once
 

@@ -19,7 +19,7 @@ using namespace actors;
 namespace {
 
 struct deaf_supervisor : supervisor_link {
-  void call_later(duration, std::uint64_t) override {}
+  void call_later(duration, timer) override {}
   void ask_gate(std::vector<admission_request>) override {}
   void notify_run_ended(const run_ptr&, bool, duration) override {}
   void call_filters() override {}

@@ -93,6 +93,41 @@ TEST_CASE("a pattern takes up a new queue from the hint that names it and asks f
   CHECK(s.asked->counts() == 0);
 }
 
+TEST_CASE("a pool of a pattern ends when there was no work for a while and is made anew for the next job") {
+  hints_world w;
+  w.options.queues["mail-*"] = {2, 0, {}, {}};
+  w.options.sweep_interval = 100ms;
+  actors::server_context* server = nullptr;
+  counted_server s(w.options, w.handlers, {}, [&](actors::server_context& made) {
+    server = &made;
+    made.queues.pool_lasts = 300ms;
+  });
+  const auto has_pool = [&](const char* queue) { return server->queues.dispatcher_of(queue) != nullptr; };
+  for (int i = 1; i <= 5; ++i) {
+    w.enqueue("count", "{}", "mail-a");
+    REQUIRE(eventually([&] { return w.runs == i; }, 20s));
+    REQUIRE(eventually([&] { return !has_pool("mail-a"); }, 20s));
+    CHECK(server->queues.served() == std::vector<std::string>{"mail-a:2"});  // for those that wait for a permit, too
+  }
+  w.enqueue("count", "{}", "mail-a", 400ms);
+  CHECK(eventually([&] { return w.runs == 6; }, 20s));
+}
+
+TEST_CASE("a hint that names a queue which the store does not have makes no pool", "[redis]") {
+  redis_server redis;
+  hints_world w(redis.url());
+  w.options.queues["mail-*"] = {1, 0, {}, {}};
+  actors::server_context* server = nullptr;
+  counted_server s(w.options, w.handlers, {}, [&](actors::server_context& made) { server = &made; });
+  w.enqueue("count", "{}", "mail-a");
+  REQUIRE(eventually([&] { return w.runs == 1; }, 20s));
+  redis.command({"PUBLISH", "{sluice}:work", "you mail-b mail-c"});
+  w.enqueue("count", "{}", "mail-d");
+  REQUIRE(eventually([&] { return w.runs == 2; }, 20s));
+  CHECK(server->queues.names() == std::vector<std::string>{"mail-a", "mail-d"});
+  CHECK_FALSE(redis.command({"SISMEMBER", "{sluice}:queues", "mail-b"}).integer);
+}
+
 TEST_CASE("a delayed job is moved when it is due and its queue alone claims it") {
   hints_world w;
   w.serve_many();

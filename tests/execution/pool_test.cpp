@@ -106,7 +106,7 @@ private:
 std::vector<std::string> ids(const std::vector<ended_run>& ends) {
   std::vector<std::string> all;
   for (const auto& end : ends)
-    all.push_back(end.run->about.id.value + " " + end.settlement.cause);
+    all.push_back(end.run->about.id.value + " " + end.settlement->cause);
   return all;
 }
 using names = std::vector<std::string>;
@@ -343,8 +343,8 @@ TEST_CASE("a worker that is ended from outside is that job's failed start and is
   CHECK(gone);
   const auto tray = p->runs.take_ended();
   REQUIRE(tray.size() == 1);
-  CHECK(tray[0].settlement.cause == "worker_died");
-  CHECK(tray[0].settlement.failure);
+  CHECK(tray[0].settlement->cause == "worker_died");
+  CHECK(tray[0].settlement->failure);
   p->runs.release(fence{7});
   *release = true;
   release->notify_all();
@@ -382,11 +382,11 @@ TEST_CASE("the out-tray gives up to a share of the ends, and waits for a handful
   CHECK(eventually([&] { return told == 1; }));
   const auto first = p->runs.take_ended(1, 2);
   REQUIRE(first.size() == 2);
-  CHECK(first[0].settlement.run.fence == fence{1});
+  CHECK(first[0].settlement->run.fence == fence{1});
   // What was said goes with the end also when it was sent before: that may come later.
   CHECK(taken);
-  REQUIRE(first[0].settlement.progress);
-  CHECK(first[0].settlement.progress->text == "half");
+  REQUIRE(first[0].settlement->progress);
+  CHECK(first[0].settlement->progress->text == "half");
   CHECK(p->runs.take_ended(3).empty());
   claimed(4, 4);
   REQUIRE(ended(2));

@@ -51,9 +51,12 @@ struct schedule_world : sqlite_memory_world {
   // As one server does; answers how many jobs it enqueued.
   std::size_t fire(const std::string& zones = "z1") {
     std::size_t enqueued = 0;
-    for (const auto& row : ask<storage::due_answer>(storage::due_request{}).rows)
-      for (const auto how : ask<storage::update_schedule_answer>(firing(row, clock.now(), zones, prepare).update).each)
+    for (const auto& row : ask<storage::due_answer>(storage::due_request{}).rows) {
+      const auto fired = firing(row, clock.now(), zones, prepare);
+      if (!fired.update) continue;
+      for (const auto how : ask<storage::update_schedule_answer>(*fired.update).each)
         enqueued += how == storage::update_schedule_answer::how::enqueued;
+    }
     return enqueued;
   }
 
@@ -229,6 +232,58 @@ TEST_CASE_METHOD(schedule_world, "a schedule whose job is refused says why and g
   clock.advance(1min);
   CHECK(fire() == 1);
   CHECK(status().problem.empty());
+}
+
+TEST_CASE_METHOD(schedule_world, "a server that does not know a schedule's zone leaves it to others for a minute") {
+  auto r = minutely();
+  REQUIRE(put(r).ok());
+  const auto row = [&] { return *ask<storage::schedule_answer>(storage::schedule_request{"s"}).row; };
+  const auto store_with_zone = [&](const std::string& zone) {
+    storage::update_schedule_request u;
+    u.name = "s";
+    u.version = row().version;
+    u.next_at = row().next_at;
+    auto record = *decode_schedule("s", row().record);
+    r.zone = zone;
+    record.definition = write_recurring(r);
+    u.record = encode("s", record);
+    REQUIRE(ask<storage::update_schedule_answer>(u).updated);
+  };
+  store_with_zone("Mars/Base");  // as Europe/London is to a machine without zone files
+  clock.advance(to_full_minute + 10s);
+  const auto due = row();
+  const auto left = firing(due, clock.now(), "z1", prepare);
+  CHECK_FALSE(left.update);
+  CHECK(left.left_to_others_for == 50s);
+  CHECK(left.problem.find("there is no time zone 'Mars/Base'") != std::string::npos);
+
+  store_with_zone("UTC");  // as another machine knows it
+  CHECK(fire() == 1);
+
+  store_with_zone("Mars/Base");  // and nobody knows it
+  clock.advance(50s + 1min);
+  CHECK(fire() == 0);
+  CHECK(status().problem.find("Mars/Base") != std::string::npos);
+  CHECK(status().next_at == clock.now() + 1min);
+}
+
+TEST_CASE_METHOD(schedule_world, "a schedule is not resumed where its zone is not known") {
+  auto r = minutely();
+  REQUIRE(put(r).ok());
+  REQUIRE(*change("s", pausing("s", true, "z1")));
+  storage::update_schedule_request u;
+  const auto row = *ask<storage::schedule_answer>(storage::schedule_request{"s"}).row;
+  auto record = *decode_schedule("s", row.record);
+  r.zone = "Mars/Base";
+  record.definition = write_recurring(r);
+  u.name = "s";
+  u.version = row.version;
+  u.record = encode("s", record);
+  REQUIRE(ask<storage::update_schedule_answer>(u).updated);
+  const auto resumed = change("s", pausing("s", false, "z1"));
+  REQUIRE_FALSE(resumed);
+  CHECK(resumed.error().code == errc::invalid_argument);
+  CHECK(status().paused);
 }
 
 TEST_CASE_METHOD(schedule_world, "a filter may not change the id of an occurrence") {
