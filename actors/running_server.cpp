@@ -95,9 +95,13 @@ stop_report running_server::stop(const std::function<void(actor_counter&)>& wait
   for (const auto& p : context_->queues.pools())
     p->workers.close(close_by);
   context_->config->threads->close(steady_clock::now() + last_timeout / 4);
+  const auto ends = last.size();
+  storage::heartbeat_request served{context_->self};  // queues of patterns that are newer than the last one
+  served.server.queues = context_->queues.served();
+  last.emplace_back(std::move(served));
   last.emplace_back(storage::deregister_request{context_->id});
   const auto told = store_->call(std::move(last), steady_clock::now() + last_timeout);
-  for (std::size_t i = 0; i + 1 < told.size(); ++i)  // who cannot leave is pruned
+  for (std::size_t i = 0; i < std::min(ends, told.size()); ++i)  // who cannot leave is pruned
     warn_of_refused(told[i]);
   context_->definitions.end();
   context_->fatal.end();

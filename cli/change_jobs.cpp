@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/pages.hpp"
 #include "cli/words.hpp"
+#include "core/job_state.hpp"
 #include "core/log.hpp"
 #include "core/text.hpp"
 #include "storage/job_filter.hpp"
@@ -51,8 +52,20 @@ constexpr change remove_jobs{
 constexpr change cancel{"cancel", "cancelled", &cancel_some, &client::cancel};
 constexpr change cancel_running{"cancel", "asked to stop", &cancel_some, &client::cancel};
 
+// Of an id that is the name of a state, and of no job: how all in that state are meant. One that has ended can only be
+// deleted.
+error or_state(const change& how, const job_id& id, error why) {
+  const auto state = parse_job_state(id.value);
+  if (why.code != errc::not_found || !state) return why;
+  const bool is_deleted_only = is_final(*state) && std::string_view(how.verb) == "cancel";
+  why.message +=
+      cat("; did you mean `sluice ", is_deleted_only ? "delete" : how.verb, " --all --state ", id.value, "`?");
+  return why;
+}
+
 // Of several in a row that failed alike, once: it is the store that failed them.
-void tell_failures(const std::vector<job_id>& ids, const std::vector<result<std::string_view>>& each) {
+void tell_failures(const change& how, const std::vector<job_id>& ids,
+                   const std::vector<result<std::string_view>>& each) {
   for (std::size_t from = 0, to = 0; from < ids.size(); from = to) {
     to = from + 1;
     if (each[from]) continue;
@@ -60,7 +73,7 @@ void tell_failures(const std::vector<job_id>& ids, const std::vector<result<std:
     while (to < ids.size() && ids[to] != ids[from] && !each[to] && each[to].error().message == why.message &&
            each[to].error().code == why.code)
       ++to;
-    if (to == from + 1) failed(why);
+    if (to == from + 1) failed(or_state(how, ids[from], why));
     else
       note(log::redact(cat(to - from, " jobs, ", printable(ids[from].value), " to ", printable(ids[to - 1].value), ": ",
                            sentence_of(why))));
@@ -70,7 +83,7 @@ void tell_failures(const std::vector<job_id>& ids, const std::vector<result<std:
 int change_some(client& store, const command& c, const change& how) {
   std::vector<job_id> ids(c.ids.begin(), c.ids.end());
   const auto each = how.some(store, ids);
-  tell_failures(ids, each);
+  tell_failures(how, ids, each);
   if (c.json && ids.size() > 1) {  // as the API says it
     changed_page all;
     for (std::size_t i = 0; i < ids.size(); ++i) {

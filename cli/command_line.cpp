@@ -42,12 +42,20 @@ public:
   }
 };
 
+using other_names = std::map<std::string, std::string>;  // what other programs call it, and what it is here
+
+// As `did_you_mean`, but first by what other programs call it.
+std::string meant_by(const std::string& word, const other_names& elsewhere, const std::vector<std::string>& words) {
+  const auto found = elsewhere.find(word);
+  return found != elsewhere.end() ? cat("; did you mean '", found->second, "'?") : did_you_mean(word, words);
+}
+
 // Checks that a value is one of some fixed words.
-CLI::Validator one_of(std::vector<std::string> words) {
+CLI::Validator one_of(std::vector<std::string> words, other_names elsewhere = {}) {
   const auto shown = in_braces(words);
-  return {[words = std::move(words)](std::string& word) {
+  return {[words = std::move(words), elsewhere = std::move(elsewhere)](std::string& word) {
             if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
-            return cat("must be one of ", joined(words, ", "), "; not '", word, "'", did_you_mean(word, words));
+            return cat("must be one of ", joined(words, ", "), "; not '", word, "'", meant_by(word, elsewhere, words));
           },
           shown};
 }
@@ -229,7 +237,12 @@ void add_kind_options(CLI::App& to, command& c) {
 }
 
 void add_query_options(CLI::App& to, command& c) {
-  to.add_option("--state", c.state, "Only jobs in this state")->check(one_of(state_names()));
+  static const other_names elsewhere{{"dead", "failed"},
+                                     {"done", "succeeded"},
+                                     {"pending", "enqueued"},
+                                     {"retry", "scheduled"},
+                                     {"running", "processing"}};
+  to.add_option("--state", c.state, "Only jobs in this state")->check(one_of(state_names(), elsewhere));
   add_kind_options(to, c);
   to.add_option("--id-begins", c.id_begins, "Only ids that begin so");
   to.add_option("--server", c.server, "Only jobs that this server runs, or ran last");
@@ -411,16 +424,14 @@ std::vector<std::string> option_names(const std::vector<const CLI::App*>& comman
 
 // Also by what other programs call it that is a command here.
 std::string no_command(const std::string& word, const CLI::App& among) {
-  static const std::map<std::string, std::string> elsewhere{
+  static const other_names elsewhere{
       {"add", "enqueue"},   {"create", "enqueue"}, {"get", "show"},     {"job", "show"},       {"limits", "throttlers"},
       {"list", "jobs"},     {"ls", "jobs"},        {"purge", "delete"}, {"push", "enqueue"},   {"remove", "delete"},
       {"retry", "requeue"}, {"rm", "delete"},      {"run", "work"},     {"serve", "work"},     {"server", "work"},
       {"start", "work"},    {"stats", "totals"},   {"status", "top"},   {"submit", "enqueue"}, {"validate", "check"},
       {"worker", "work"},   {"workers", "servers"}};
-  const auto found = among.get_parent() ? elsewhere.end() : elsewhere.find(word);
   return cat("there is no command '", word, "'",
-             found != elsewhere.end() ? cat("; did you mean '", found->second, "'?")
-                                      : did_you_mean(word, command_names(among)));
+             meant_by(word, among.get_parent() ? other_names() : elsewhere, command_names(among)));
 }
 
 // The word that stands where the command does, when it is none and a later one is: "recuring" of "recuring show a".

@@ -3,6 +3,8 @@
 #include <iostream>
 #include <sstream>
 
+#include <sluice/exec_key.hpp>
+
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/words.hpp"
@@ -135,12 +137,72 @@ bool is_stored(const result<enqueue_report>& said) {
   return said && (said->what == enqueue_result::stored || said->what == enqueue_result::replaced);
 }
 
-// The next line that is not empty, by whatever editor it was written. `number` is that of the line before.
+// None when the store does not tell: what was enqueued is stored nevertheless.
+std::vector<server_info> live_servers(client& store) {
+  auto servers = store.servers();
+  if (!servers) return {};
+  const auto lives = system_clock().now() - wire::silent_after;
+  std::erase_if(*servers, [&](const server_info& s) { return s.heartbeat_at < lives; });
+  return std::move(*servers);
+}
+
+void note_filters(const std::vector<server_info>& live) {
+  std::string first;
+  std::size_t others = 0;
+  for (const auto& s : live) {
+    if (!s.has_filters) continue;
+    if (first.empty()) first = printable(s.name, 200);
+    else ++others;
+  }
+  if (first.empty()) return;
+  note(cat("server ", first, others == 0 ? " has" : cat(" and ", others, " more have"),
+           " filters, whose on_enqueue is not called for what is enqueued here"));
+}
+
+// Names and patterns.
+std::vector<std::string> queues_of(const std::vector<server_info>& servers) {
+  std::vector<std::string> names;
+  for (const auto& s : servers)
+    for (const auto& queue : s.queues)  // "name:workers"
+      names.push_back(queue.substr(0, queue.rfind(':')));
+  return names;
+}
+
+// As far as servers tell their types: those built in, and those that throttlers limit.
+bool is_known_type(const std::string& name, const std::vector<server_info>& servers) {
+  if (name == "noop" || name == exec_job_type) return true;
+  return std::any_of(servers.begin(), servers.end(), [&](const server_info& s) {
+    return std::any_of(s.throttled.begin(), s.throttled.end(), [&](const auto& one) { return one.type.value == name; });
+  });
+}
+
+// Before any server runs a queue has none, and that is as it should be.
+void note_unserved(const command& c, const std::vector<server_info>& live) {
+  if (live.empty() || c.queue == "-") return;
+  auto queues = queues_of(live);
+  const auto is_named = [&](const std::string& name) {
+    return std::find(queues.begin(), queues.end(), name) != queues.end();
+  };
+  if (is_named(c.type) && !is_named(c.queue) && is_known_type(c.queue, live))
+    return note(cat("the queue comes first: did you mean `sluice enqueue ", c.type, " ", c.queue, "`?"));
+  if (std::any_of(queues.begin(), queues.end(), [&](const auto& one) { return matches(one, c.queue); })) return;
+  std::erase_if(queues, [](const auto& one) { return one.find('*') != std::string::npos; });
+  note(cat("no live server serves queue ", c.queue, did_you_mean(c.queue, queues)));
+}
+
+// Once jobs were stored: what servers tell of them, asked once.
+void note_servers(client& store, const command& c) {
+  const auto live = live_servers(store);
+  note_unserved(c, live);
+  note_filters(live);
+}
+
+// The next line that is not blank, by whatever editor it was written. `number` is that of the line before.
 bool next_line(std::istream& lines, std::string& line, std::uint64_t& number) {
   while (std::getline(lines, line)) {
     if (++number == 1) line.erase(0, line.size() - without_bom(line).size());
     if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty()) return true;
+    if (line.find_first_not_of(" \t") != std::string::npos) return true;
   }
   return false;
 }
@@ -173,7 +235,7 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
     if (some.size() == jobs_at_once) send();
   }
   send();
-  if (any_stored) note_uncalled_filters(store);
+  if (any_stored) note_servers(store, c);
   return lines.bad() ? failed({errc::io_error, cat("cannot read on after line ", number)}) : code;
 }
 
@@ -200,25 +262,11 @@ int enqueue(client& store, const command& c) {
   one.push_back(std::move(*job));
   const auto stored = store.enqueue_reporting(std::move(one)).front();
   const int code = told(stored, c);
-  if (is_stored(stored)) note_uncalled_filters(store);
+  if (is_stored(stored)) note_servers(store, c);
   return code;
 }
 
-void note_uncalled_filters(client& store) {
-  const auto servers = store.servers();
-  if (!servers) return;  // what was enqueued is stored nevertheless
-  const auto lives = system_clock().now() - wire::silent_after;
-  std::string first;
-  std::size_t others = 0;
-  for (const auto& s : *servers) {
-    if (!s.has_filters || s.heartbeat_at < lives) continue;
-    if (first.empty()) first = printable(s.name, 200);
-    else ++others;
-  }
-  if (first.empty()) return;
-  note(cat("server ", first, others == 0 ? " has" : cat(" and ", others, " more have"),
-           " filters, whose on_enqueue is not called for what is enqueued here"));
-}
+void note_uncalled_filters(client& store) { note_filters(live_servers(store)); }
 
 int enqueue_all(client& store, const command& c) {
   auto text = c.args == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(c.args);

@@ -80,11 +80,28 @@ result<void> sign(recurring& definition, const command& c) {
   return key ? key->sign(definition) : result<void>(key.error());
 }
 
+bool is_key_value(std::string_view word) { return word.find('=') != std::string_view::npos; }
+
+// A cron expression that a shell took apart: as it has to be typed; nothing when there is none. Where the words may be
+// names of files, which a shell makes of `*`, it is an example.
+std::optional<std::string> unquoted_cron(const std::vector<std::string>& words) {
+  const auto cron = std::find_if(words.begin(), words.end(), [](const auto& word) {
+    return word.starts_with("cron=") && word.find(' ') == std::string::npos;
+  });
+  if (cron == words.end()) return std::nullopt;
+  const auto end = std::find_if(cron + 1, words.end(), is_key_value);
+  if (end == cron + 1) return std::nullopt;
+  const auto typed = joined({cron, end}, " ");
+  const bool is_as_typed = typed.find_first_not_of("0123456789*/,- ", typed.find('=') + 1) == std::string::npos;
+  return cat("'", is_as_typed ? typed : "cron=0 3 * * *", "'");
+}
+
 }  // namespace
 
 int recurring_jobs(const command& c) {
   config::loaded_recurring said;
   if (c.name == "recurring set") {
+    if (const auto cron = unquoted_cron(c.words)) return usage_error(cat("a cron expression needs quotes: ", *cron));
     said = config::load_recurring(c.schedule, c.words, {storage::check_url, scheduler::check});
     for (const auto& f : said.faults)
       usage_error(cat(c.schedule, ": ", f.pointer, f.pointer.empty() ? "" : ": ", f.problem));

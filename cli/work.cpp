@@ -21,6 +21,7 @@
 #include "config/load.hpp"
 #include "core/log.hpp"
 #include "core/queues.hpp"
+#include "core/text.hpp"
 #include "core/unresolved.hpp"
 #include "operations/throttlers.hpp"
 #include "scheduler/recurrence.hpp"
@@ -40,8 +41,23 @@ std::optional<config::fault> fault_of_dashboard(const dashboard_options& options
   return config::fault{wrong->key, wrong->problem};
 }
 
+// The store that is named where a configuration should be, by its URL or by its file; nothing for what is none.
+std::string store_named(const std::string& config, const result<std::string>& text) {
+  if (text) return text->starts_with("SQLite format 3") ? cat("sqlite:", config) : std::string();
+  const auto scheme = config.substr(0, config.find(':'));
+  const bool is_url = scheme.size() < config.size() && (scheme == "sqlite" || scheme == "redis" || scheme == "rediss" ||
+                                                        scheme.starts_with("redis+") || scheme.starts_with("rediss+"));
+  return is_url ? config : std::string();
+}
+
 std::optional<config::loaded> read(const command& c) {
   const auto text = read_file(c.config);
+  if (const auto store = store_named(c.config, text); !store.empty()) {
+    failed({errc::invalid_argument,
+            cat(c.config, " is a store and no configuration: write {\"storage\": ", json_quoted(store),
+                ", \"queues\": {\"default\": {}}} to a file and name that")});
+    return std::nullopt;
+  }
   if (!text) {
     failed(text.error());
     return std::nullopt;

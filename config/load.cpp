@@ -136,7 +136,6 @@ void read_exec(reader& from, exec_options& o) {
   keep(o.new_privileges, r.flag("new_privileges"));
   const auto key_file = r.text("key_file");
   keep(o.key_file, key_file);
-  if (key_file && key_file->empty()) r.fault_at("key_file", "must name a file; leave it out where any job may run");
 }
 
 // Answers the keys that a configuration may have.

@@ -40,7 +40,9 @@ reader::~reader() {
   }
 }
 
-std::string reader::pointer(std::string_view key) const { return pointer_ + "/" + pointer_part(key); }
+std::string reader::pointer(std::string_view key) const {
+  return key.empty() ? pointer_ : pointer_ + "/" + pointer_part(key);
+}
 
 void reader::fault_at(std::string_view key, std::string problem) {
   faults_.push_back({pointer(key), std::move(problem)});
@@ -75,6 +77,10 @@ const json* reader::wrong_type(std::string_view key, const json& value, std::str
 std::optional<std::string> reader::text(std::string_view key) {
   const auto* at = find(key);
   if (at && !at->is_string()) at = wrong_type(key, *at, "a text");
+  if (at && at->get_ref<const std::string&>().empty()) {
+    fault_at(key, "must not be empty; leave it out where there is none");
+    return std::nullopt;
+  }
   return at ? std::optional(at->get<std::string>()) : std::nullopt;
 }
 

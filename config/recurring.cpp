@@ -60,6 +60,21 @@ sluice::recurring read_definition(const std::string& name, const json& value, co
   return made;
 }
 
+// Whether the checks of a definition would say what is told already.
+bool is_checked(const fault& one) {
+  const auto field = one.pointer.substr(one.pointer.rfind('/') + 1);
+  return field == "job" || field == "args" || field == "queue" || field == "cron" || field == "every" ||
+         field == "zone" || field == "stagger";
+}
+
+// One whose other fields are wrong is checked, too: all faults are told at once.
+void check_definition(const sluice::recurring& made, const checks& by, const std::string& pointer, std::size_t before,
+                      std::vector<fault>& faults) {
+  const auto from = faults.begin() + static_cast<std::ptrdiff_t>(before);
+  if (!by.recurring || std::any_of(from, faults.end(), is_checked)) return;
+  if (const auto sound = by.recurring(made); !sound) faults.push_back({pointer, sound.error().message});
+}
+
 }  // namespace
 
 void read_recurring(reader& from, const checks& by, const std::string& text, server_options& options) {
@@ -73,8 +88,7 @@ void read_recurring(reader& from, const checks& by, const std::string& text, ser
     auto& faults = from.faults();
     const auto before = faults.size();
     auto made = read_definition(name, value, pointer, written, faults);
-    if (faults.size() == before && by.recurring)
-      if (const auto sound = by.recurring(made); !sound) faults.push_back({pointer, sound.error().message});
+    check_definition(made, by, pointer, before, faults);
     options.recurring.push_back(std::move(made));
   }
 }
@@ -84,8 +98,7 @@ namespace {
 loaded_recurring read_alone(const std::string& name, const json& value, const args_texts& written, loaded_recurring got,
                             const checks& by) {
   got.definition = read_definition(name, value, "", written, got.faults);
-  if (got.faults.empty() && by.recurring)
-    if (const auto sound = by.recurring(got.definition); !sound) got.faults.push_back({"", sound.error().message});
+  check_definition(got.definition, by, "", 0, got.faults);
   return got;
 }
 

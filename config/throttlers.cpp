@@ -53,15 +53,12 @@ definition read_values(const std::string& name, const json& value, const std::st
   return made;
 }
 
-// Whether something else stands there than what a definition has: it may be a field that is missing, misspelt.
-bool has_unknown(const json& value) {
-  const auto& fields = throttler_fields();
-  const auto is_known = [&](const std::string& key) {
-    return key == "kind" || key == "mode" ||
-           std::any_of(fields.begin(), fields.end(), [&](const auto& field) { return field.name == key; });
-  };
+// Whether a field is missing since it is misspelt, which is told.
+bool is_misspelt(const json& value, const std::string& field) {
   const auto items = value.items();
-  return std::any_of(items.begin(), items.end(), [&](const auto& item) { return !is_known(item.key()); });
+  return !value.contains(field) && std::any_of(items.begin(), items.end(), [&](const auto& item) {
+    return !did_you_mean(item.key(), {field}).empty();
+  });
 }
 
 definition read_definition(const std::string& name, const json& value, const std::string& pointer,
@@ -71,13 +68,13 @@ definition read_definition(const std::string& name, const json& value, const std
                                    ? "must not be an empty name"
                                    : "must be a name of 1 to 100 characters, none of them a control character"});
   auto made = read_values(name, value, pointer, faults);
-  if (!made.has_kind || has_unknown(value)) return made;
+  if (!made.has_kind) return made;
   const auto is_told = [&](const std::string& field) {
     const auto at = field == "name" ? pointer : cat(pointer, "/", field);
     return std::any_of(faults.begin(), faults.end(), [&](const auto& f) { return f.pointer == at; });
   };
   for (const auto& one : faults_of(made.content))
-    if (!is_told(one.field)) faults.push_back({pointer, told_of(made.content, one)});
+    if (!is_told(one.field) && !is_misspelt(value, one.field)) faults.push_back({pointer, told_of(made.content, one)});
   return made;
 }
 

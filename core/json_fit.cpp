@@ -85,8 +85,10 @@ bool is_no_integer(const json& made) {
 
 bool is_another(double wanted, const json& made) {
   if (made.is_number_float()) return std::isfinite(wanted) && !std::isfinite(made.get<double>());
-  const bool is_too_large = std::abs(wanted) >= 2147483648.0;  // for 32 bits at least
-  return is_too_large && made.is_number_integer() && made.get<double>() != wanted && is_no_integer(made);
+  if (!made.is_number_integer() || made.get<double>() == wanted) return false;
+  const bool is_too_large = std::abs(wanted) >= 2147483648.0;         // for 32 bits at least
+  const bool fits_none = std::abs(wanted) >= 18446744073709551616.0;  // of 64, it leaves no bits
+  return (is_too_large && is_no_integer(made)) || (fits_none && made == json(0));
 }
 
 // Any other difference may be what the type means: one that writes whole seconds may have read a part of one.

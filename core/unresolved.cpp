@@ -116,12 +116,52 @@ void doubt_types(const server_options& options, const std::set<std::string, std:
                          "where one has"));
 }
 
+void doubt_retry(const std::string& where, const retry_policy& retry, std::vector<std::string>& doubts) {
+  if (retry.delay && retry.backoff == backoff::polynomial)
+    doubts.push_back(cat(where,
+                         ".delay has no effect beside the backoff polynomial, whose delays depend on the attempt "
+                         "alone; remove it, or write exponential"));
+  if (retry.jitter && retry.backoff && *retry.backoff != backoff::exponential)
+    doubts.push_back(cat(where, ".jitter has no effect: only exponential has any"));
+  if (retry.delay && retry.max_delay && *retry.max_delay < *retry.delay)
+    doubts.push_back(cat(where, ".delay has no effect: max_delay is shorter, and so each delay"));
+  if (retry.attempts == 0u && (retry.backoff || retry.delay || retry.max_delay || retry.jitter))
+    doubts.push_back(cat(where, ".attempts is 0: nothing is retried, and the other settings have no effect"));
+}
+
+// Of a queue or a type.
+void doubt_times(const std::string& where, const auto& its, std::vector<std::string>& doubts) {
+  doubt_retry(cat(where, ".retry"), its.retry, doubts);
+  if (!its.finish_within) return;
+  if (its.start_within && *its.start_within > *its.finish_within)
+    doubts.push_back(cat(where, ".start_within has no effect: finish_within is over before"));
+  if (its.timeout && *its.timeout > *its.finish_within)
+    doubts.push_back(cat(where, ".timeout has no effect: finish_within is over before"));
+}
+
+void doubt_settings(const server_options& options, std::vector<std::string>& doubts) {
+  doubt_retry("retry", options.retry, doubts);
+  for (const auto& [name, its] : options.queues)
+    doubt_times(cat("queues.", printable(name, 200)), its, doubts);
+  const type_options by_default;
+  for (const auto& [type, its] : options.jobs) {
+    const auto where = cat("jobs.", printable(type, 200));
+    doubt_times(where, its, doubts);
+    const bool waits_for_none = its.throttle.empty() && !its.without_overlap;
+    if (waits_for_none && (its.strict || its.when_throttled != by_default.when_throttled))
+      doubts.push_back(cat(where, its.strict ? ".strict" : ".when_throttled", " has no effect without throttle"));
+    if (its.throttle_delay != by_default.throttle_delay && its.when_throttled != throttle_action::retry)
+      doubts.push_back(cat(where, ".throttle_delay has no effect without \"when_throttled\": \"retry\""));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> doubts_of(const server_options& options, const std::set<std::string, std::less<>>& types) {
   std::vector<std::string> doubts;
   doubt_schedules(options, types, doubts);
   doubt_types(options, types, doubts);
+  doubt_settings(options, doubts);
   if (const auto all = workers_in_all(options); options.threads > 0 && all > options.threads)
     doubts.push_back(cat("threads: the queues have ", all, " workers, of which ", options.threads,
                          " can work at once; the others claim when it is their turn"));

@@ -30,7 +30,8 @@ std::string how_to_define(const std::vector<undefined_throttler>& all);
 result<void> require_custom_code(const server_options& options, const handler_registry& handlers);
 
 // What the options say without effect here, a sentence for each: schedules and types whose queue this server does not
-// serve, and those of a type that it does not know. `types`: those it has a handler of.
+// serve, those of a type that it does not know, and options that leave others nothing to do. `types`: those it has a
+// handler of.
 std::vector<std::string> doubts_of(const server_options& options, const std::set<std::string, std::less<>>& types);
 
 }  // namespace sluice

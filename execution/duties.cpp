@@ -44,6 +44,8 @@ void duties::add(duty what, requests& asked) {
 storage::heartbeat_request duties::beat() const {
   storage::heartbeat_request request{self_};
   request.server.queues = of_.queues.served();
+  for (const auto& [named, how] : of_.options.queues)
+    if (named.find('*') != std::string::npos) request.server.queues.push_back(cat(named, ":", how.workers));
   for (const auto& p : of_.queues.pools())
     request.server.running += p->runs.load().running;
   return request;

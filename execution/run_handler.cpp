@@ -27,6 +27,8 @@ __attribute__((no_sanitize("null"))) outcome end_of(const step& run, job_context
     return outcome::do_not_retry(message_of(e));
   } catch (const std::exception& e) {
     return outcome::failed(message_of(e));
+  } catch (const error& thrown) {
+    return outcome::failed(to_string(thrown));
   } catch (const char* text) {
     return outcome::failed(text ? text : "the handler threw a null text");
   } catch (const std::string& text) {

@@ -39,11 +39,15 @@ TEST_CASE("whatever a handler throws is a failed run with its text") {
   w.handlers.handle("text", [](job_context&) { throw "a text"; });
   w.handlers.handle("number", [](job_context&) { throw 42; });
   w.handlers.handle("strange", [](job_context&) { throw strange{}; });
+  w.handlers.handle("error", [](job_context&) { throw error{errc::io_error, "smtp is down"}; });
+  w.handlers.handle("before", [](job_context& c) { c.retry_in(-5s); });
   w.start();
   for (const auto& [type, text] : {std::pair("exception", "the reason"),
                                    {"text", "a text"},
                                    {"number", "no std::exception"},
-                                   {"strange", "no std::exception"}}) {
+                                   {"strange", "no std::exception"},
+                                   {"error", "io_error: smtp is down"},
+                                   {"before", "asked to run again in -5s, which must be 0 to"}}) {
     const auto id = w.enqueue(type);
     REQUIRE(w.becomes(id, job_state::failed));
     CHECK(w.get(id).history.back().error.find(text) != std::string::npos);
@@ -177,6 +181,18 @@ TEST_CASE("a queue that matches a pattern gets a pool of its own") {
   w.start();
   CHECK(w.becomes(w.enqueue("noop", "{}", "tenant-7-queue"), job_state::succeeded));
   CHECK(w.becomes(w.enqueue("noop", "{}", "tenant-8-queue"), job_state::succeeded));
+}
+
+TEST_CASE("a queue of a pattern counts as served until its server stops, and not after it") {
+  server_world w;
+  w.options.queues = {{"tenant-*", {1, 0, {}, {}}}};
+  w.handlers.handle("noop", [](job_context&) {});
+  w.start();
+  CHECK(w.becomes(w.enqueue("noop", "{}", "tenant-7"), job_state::succeeded));
+  w.server->stop();
+  const auto why = w.client->explain(w.enqueue("noop", "{}", "tenant-7"));
+  REQUIRE(why.ok());
+  CHECK(why->reason == explain_reason::unserved);
 }
 
 TEST_CASE("a running job that is deleted is asked to stop and its outcome is refused") {

@@ -101,6 +101,7 @@ TEST_CASE("the faults of a schedule are told with their places") {
   CHECK(says(one(R"("catch_up": "al")"), "did you mean 'all'"));
   CHECK(says(one(R"("catch_up_max": 0)"), "1 to 1000"));
   CHECK(says(one(R"("overlap": "skipp")"), "did you mean 'skip'"));
+  CHECK(says(faults(R"({"job": "t", "cron": "61 * * * *", "overlap": "skipp"})"), "[/recurring/r] cron '"));
   CHECK(says(one(R"("zon": "UTC")"), "did you mean 'zone'"));
   CHECK(says(one(R"("zone": "Europe/Lundon")"), "no time zone"));
   const auto two = faults(R"({"job": "t", "cron": "61 * * * *", "zone": "Europe/Lundon"})");

@@ -32,6 +32,7 @@ TEST_CASE("a definition in words is the one of a file") {
 TEST_CASE("the faults of a definition in words are those of a file") {
   using enum throttler_kind;
   CHECK(faults(semaphore, {"limt=4"}) == "[/limt] is not known; did you mean 'limit'?\n");
+  CHECK(faults(semaphore, {"foo=4"}).find("limit must be given") != std::string::npos);
   CHECK(faults(semaphore, {"limit=0"}) == "[/limit] must be a whole number from 1 to 1000000000, not 0\n");
   CHECK(faults(semaphore, {}) == "[] semaphore 'It': limit must be given: a number of 1 to 1000000000\n");
   CHECK(faults(semaphore, {"limit=4", "interval=1h"}) == "[/interval] is nothing that a semaphore has; remove it\n");

@@ -26,6 +26,11 @@ struct basket {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(basket, customer, weight, lines)
 
+struct bytes {
+  std::uint64_t all = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(bytes, all)
+
 // It clamps, and is never written.
 struct read_only {
   int percent = 0;
@@ -85,6 +90,15 @@ TEST_CASE("args that only their handler's words name are made for a function tha
 TEST_CASE("args that do not fit are a failed run that says why") {
   const auto run = [](const order& args) { return args.number; };
   CHECK(result_of_run(handler_registry().handle("order", run), "{}").find("number") != std::string::npos);
+}
+
+TEST_CASE("a number that is larger than any integer is told") {
+  job about;
+  about.id = job_id("b");
+  about.args = R"({"all": 18446744073709551616})";
+  const auto read = args_of<bytes>(about);
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error().message == "job b: /all: 1.8446744073709552e+19 does not fit the number that it is read as");
 }
 
 TEST_CASE("args that do not fit are told with their place, and what was wanted and found there") {

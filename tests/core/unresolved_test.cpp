@@ -28,6 +28,34 @@ TEST_CASE("what a server's options say of types without effect is told") {
             "and throttlers count where one has"});
 }
 
+TEST_CASE("settings that leave others nothing to do are told") {
+  using namespace std::chrono_literals;
+  server_options options;
+  options.queues["default"].finish_within = 5min;
+  options.queues["default"].timeout = 1h;
+  options.queues["default"].start_within = 10min;
+  options.retry = {.attempts = 0, .delay = 10s};
+  auto& mail = options.jobs["mail"];
+  mail.retry = {.backoff = backoff::polynomial, .delay = 1min, .max_delay = 10s, .jitter = 0.5};
+  mail.throttle_delay = 5min;
+  options.jobs["page"].strict = true;
+  options.jobs["fine"].retry = {.backoff = backoff::exponential, .delay = 1s, .max_delay = 10s, .jitter = 0.5};
+  options.jobs["fine"].throttle = {"mutex:a"};
+  options.jobs["fine"].strict = true;
+  std::string all;
+  for (const auto& doubt : doubts_of(options, {"mail", "page", "fine"}))
+    all += doubt.substr(0, doubt.find_first_of(":;,")) + "\n";
+  CHECK(all ==
+        "retry.attempts is 0\n"
+        "queues.default.start_within has no effect\n"
+        "queues.default.timeout has no effect\n"
+        "jobs.mail.retry.delay has no effect beside the backoff polynomial\n"
+        "jobs.mail.retry.jitter has no effect\n"
+        "jobs.mail.retry.delay has no effect\n"
+        "jobs.mail.throttle_delay has no effect without \"when_throttled\"\n"
+        "jobs.page.strict has no effect without throttle\n");
+}
+
 TEST_CASE("fewer threads than the queues have workers are told, and never chosen by default") {
   server_options options;
   options.queues = {{"a", {300, 0, {}, {}}}, {"b", {20, 0, {}, {}}}, {"tenant-*", {1000, 0, {}, {}}}};

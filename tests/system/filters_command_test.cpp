@@ -1,4 +1,6 @@
-// What `sluice` says of filters that are code in another process.
+// What `sluice` says, to who enqueues, of the servers there are: of filters that are code in another process, and of
+// queues that none serves.
+#include "core/text.hpp"
 #include "storage/shared_store.hpp"
 #include "support/catch.hpp"
 #include "support/places.hpp"
@@ -21,10 +23,11 @@ struct beating_world {
   std::shared_ptr<set_clock> time = std::make_shared<set_clock>();
   std::shared_ptr<storage::shared_store> store = storage::open_shared_store(folder.url(), time).value();
 
-  void beat(const std::string& name, bool has_filters) {
+  void beat(const std::string& name, bool has_filters, const names& queues = {"default:4"}) {
     server_info info;
     info.id.value = info.name = name;
-    info.queues = {"default:4"};
+    info.queues = queues;
+    info.throttled = {{job_type("report"), {"mutex:report"}}};
     info.has_filters = has_filters;
     const auto known = store->call({storage::heartbeat_request{info}}, std::chrono::steady_clock::now() + 10s);
     REQUIRE(std::holds_alternative<storage::heartbeat_answer>(known.at(0)));
@@ -69,6 +72,36 @@ TEST_CASE_METHOD(beating_world, "whoever enqueues is told of a live server whose
   const auto refused = sluice({"enqueue", "default", "other", "{}", "--id", "a"});
   CHECK(refused.exit_code == 1);
   CHECK(refused.err.find("filters") == std::string::npos);
+}
+
+TEST_CASE_METHOD(beating_world, "whoever enqueues is told of a queue that no live server serves") {
+  const auto said = [&](const std::string& queue, const std::string& type = "noop") {
+    const auto stored = sluice({"enqueue", queue, type, "{}", "--id", "a" + queue + type});
+    CHECK(stored.exit_code == 0);
+    CHECK(stored.out == "a" + queue + type + "\n");
+    return stored.err;
+  };
+  time->ahead_us = -duration(2min).count();
+  beat("gone", false, {"old:1"});
+  time->ahead_us = 0;
+  CHECK(said("nowhere").empty());
+
+  beat("api", false);
+  beat("pages", false, {"mail:2", "tenant-*:1"});
+  for (const auto* served : {"default", "mail", "tenant-7"})
+    CHECK(said(served).empty());
+  CHECK(said("defualt") == "sluice: no live server serves queue defualt; did you mean 'default'?\n");
+  CHECK(said("elsewhere") == "sluice: no live server serves queue elsewhere\n");
+  CHECK(said("old") == "sluice: no live server serves queue old\n");
+  CHECK(said("elsewhere").empty());  // it is stored already
+  for (const auto* type : {"noop", "report"})
+    CHECK(said(type, "mail") == cat("sluice: the queue comes first: did you mean `sluice enqueue mail ", type, "`?\n"));
+  CHECK(said("mails", "mail") == "sluice: no live server serves queue mails; did you mean 'mail'?\n");
+  write_file(folder.file("args"), "{}\n{}\n");
+  CHECK(sluice({"enqueue", "elsewhere", "noop", "--bulk", "@" + folder.file("args")}).err ==
+        "sluice: no live server serves queue elsewhere\n");
+  write_file(folder.file("jobs"), "{\"type\": \"noop\", \"queue\": \"elsewhere\"}\n");
+  CHECK(sluice({"enqueue-all", folder.file("jobs")}).err.empty());
 }
 
 TEST_CASE_METHOD(beating_world, "the list of servers tells which have filters") {

@@ -97,6 +97,19 @@ TEST_CASE("lines of jobs may end in CR LF, as editors of Windows end them") {
   CHECK(w.get("whole").args == "{\"n\":\r\n4}");
 }
 
+TEST_CASE("a line of blanks is no job") {
+  work_world w;
+  const auto file = w.folder.file("lines");
+  write_file(file, "{}\n \t \n{}\n  \r\n\t");
+  const auto bulk = w.sluice({"enqueue", "default", "noop", "@" + file, "--bulk", "--id", "line"});
+  CHECK(bulk.err.empty());
+  CHECK(bulk.out == "line:1\nline:3\n");
+  write_file(file, " \t\n{\"type\":\"noop\",\"id\":\"a\"}\n   \n");
+  const auto all = w.sluice({"enqueue-all", file});
+  CHECK(all.err.empty());
+  CHECK(all.out == "a\n");
+}
+
 TEST_CASE("a graph of jobs is stored from a file or from standard input, all or none") {
   work_world w;
   const auto file = w.folder.file("graph");

@@ -66,6 +66,15 @@ TEST_CASE_METHOD(wrong_words, "a configuration that cannot be used is told with 
   std::filesystem::create_directory(w.folder.file("folder"));
   for (const auto& one : std::vector<wrong>{
            {{"work", "nofile.json"}, {"cannot read nofile.json: No such file"}},
+           {{"work", "jobs.db"},
+            {"sluice: jobs.db is a store and no configuration: write "
+             R"({"storage": "sqlite:jobs.db", "queues": {"default": {}}} to a file and name that)"}},
+           {{"check", "jobs.db"}, {"jobs.db is a store and no configuration"}},
+           {{"work", "sqlite:jobs.db"},
+            {"sqlite:jobs.db is a store and no configuration", R"({"storage": "sqlite:jobs.db", "queues")"}},
+           {{"check", "redis+unix:///run/redis.sock"}, {R"(write {"storage": "redis+unix:///run/redis.sock", )"}},
+           {{"check", "rediss://there/0"}, {"rediss://there/0 is a store and no configuration"}},
+           {{"check", "redis"}, {"cannot read redis: No such file"}},
            {{"check", "folder"}, {"cannot read folder: it is a folder; name a file"}},
            {{"check", file("empty.json", "")}, {"is empty; the least that it may say is {}"}},
            {{"check", file("list.json", "[]")}, {"must be one JSON object"}},
@@ -203,6 +212,14 @@ TEST_CASE_METHOD(wrong_words, "what is not there is told with where one finds wh
     check_told(w.sluice(one.words), one);
   }
   const std::string no_queue = "there is no queue nope; there is default; `sluice queues` lists all";
+  for (const auto& [words, meant] :
+       std::vector<std::pair<names, std::string>>{{{"requeue", "failed"}, "requeue --all --state failed"},
+                                                  {{"delete", "enqueued"}, "delete --all --state enqueued"},
+                                                  {{"cancel", "processing"}, "cancel --all --state processing"},
+                                                  {{"cancel", "succeeded"}, "delete --all --state succeeded"}}) {
+    const wrong one{words, {cat("no job ", words[1], "; did you mean `sluice ", meant, "`? `sluice jobs` lists")}};
+    check_told(w.sluice(one.words), one);
+  }
   for (const auto& one : std::vector<wrong>{
            {{"jobs", "--queue", "nope"}, {no_queue}},
            {{"jobs", "--queue", "nope", "--json"}, {no_queue}},
@@ -261,6 +278,15 @@ TEST_CASE_METHOD(wrong_words, "a definition that lacks something is told with wh
            {{"recurring", "set", "x", "job=noop"}, {"cron or every must be given", examples}, 2},
            {{"recurring", "set", "x", "job=noop", "every=5"}, {R"(needs a unit, as "5s" or "5m")"}, 2},
            {{"recurring", "set", "x", "job=noop", "cron=@every 5m"}, {"leave cron out and write every=5m"}, 2},
+           {{"recurring", "set", "x", "job=noop", "cron=0", "3", "*", "*", "*", "zone=UTC"},
+            {"sluice: a cron expression needs quotes: 'cron=0 3 * * *'\n"},
+            2},
+           {{"recurring", "set", "x", "cron=5", "4", "a.json", "b.json", "job=noop"},
+            {"sluice: a cron expression needs quotes: 'cron=0 3 * * *'\n"},
+            2},
+           {{"recurring", "set", "x", "job=noop", "cron=5 4 * * *", "job"},
+            {"'job' must look like cron=", examples},
+            2},
            {{"recurring", "set", "x", "job=noop", "cron=* * * *"}, {"it has 4 fields; 5 are needed"}, 2}})
     check_told(w.sluice(one.words), one);
 }
