@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "actors/hint_router.hpp"
 #include "actors/spawn.hpp"
 #include "actors/supervisor.hpp"
@@ -12,6 +14,9 @@ using namespace std::chrono_literals;
 
 // One death is replaced at once; what dies again within this time waits for it.
 constexpr duration calm = 1s;
+
+// What of the store, by its answer's number.
+enum class question : std::uint64_t { names, work, idle_pools };
 
 struct root_state {
   static inline const char* name = "sluice";
@@ -30,7 +35,7 @@ struct root_state {
   std::map<std::string, served> queues;  // that have pools
   bool has_patterns = false;
   steady_point last_replacement{};
-  std::uint64_t look = 0;
+  std::vector<std::string> idle;  // queues, of which the store is asked whether they have work
 
   void start_up() {
     if (e->stopped) return;  // stopped before we began
@@ -82,25 +87,42 @@ struct root_state {
     if (facade) caf::anon_send(facade, sweep_atom::value);
     for (const auto& [key, q] : queues)
       if (q.supervisor) caf::anon_send(q.supervisor, sweep_atom::value);
-    end_idle_pools();
+    find_idle_pools();
     e->hints->route(storage::hint::of_any_work());  // one request for all queues that have none
     find_queues();
   }
 
-  // A pool of a pattern lasts as long as there is work. What comes meanwhile is found by the look of the same sweep.
-  void end_idle_pools() {
-    std::erase_if(queues, [this](const auto& entry) {
-      const auto& [named, q] = entry;
-      if (!q.is_of_pattern || !q.kept_state->pool->runs.end_if_idle(e->queues.pool_lasts)) return false;
-      e->queues.forget(named);
-      q.kept_state->dispatcher->end();
-      q.kept_state->pool->workers.disable_callbacks();
-      if (q.supervisor) self->send_exit(q.supervisor, caf::exit_reason::user_shutdown);
-      else
-        for (const auto& w : q.kept_state->workers)
-          self->send_exit(w, caf::exit_reason::user_shutdown);
-      return true;
-    });
+  // A pool of a pattern lasts as long as there is work, be it work that waits for a thread, or that nobody takes.
+  void find_idle_pools() {
+    if (!idle.empty()) return;  // asked, and not answered
+    for (const auto& [named, q] : queues)
+      if (q.is_of_pattern && q.kept_state->pool->runs.is_idle(e->queues.pool_lasts)) idle.push_back(named);
+    if (!idle.empty()) ask(question::idle_pools, storage::ready_request{idle});
+  }
+
+  // Those that are idle still, and have no work. What came since that answer is found by another look.
+  void end_pools(const std::vector<std::string>& with_work) {
+    bool any = false;
+    for (const auto& named : idle) {
+      const auto at = queues.find(named);
+      if (at == queues.end() || std::find(with_work.begin(), with_work.end(), named) != with_work.end() ||
+          !at->second.kept_state->pool->runs.end_if_idle(e->queues.pool_lasts))
+        continue;
+      end_pool(named, at->second);
+      queues.erase(at);
+      any = true;
+    }
+    idle.clear();
+    if (any) find_queues();
+  }
+
+  void end_pool(const std::string& named, const served& q) {
+    e->queues.forget(named);
+    q.kept_state->dispatcher->end();
+    q.kept_state->pool->workers.disable_callbacks();
+    if (q.supervisor) return self->send_exit(q.supervisor, caf::exit_reason::user_shutdown);
+    for (const auto& w : q.kept_state->workers)
+      self->send_exit(w, caf::exit_reason::user_shutdown);
   }
 
   void hinted(const storage::hint& of) {
@@ -111,7 +133,7 @@ struct root_state {
 
   // Patterns: which queues are there now?
   void find_queues() {
-    if (has_patterns && !e->quiet) ask(++look, storage::queue_names_request{});
+    if (has_patterns && !e->quiet) ask(question::names, storage::queue_names_request{});
   }
 
   // Of queues without pools. A hint may name what the store does not have.
@@ -120,12 +142,12 @@ struct root_state {
     storage::ready_request asked;
     for (const std::string& named : names)
       if (!queues.contains(named) && options_for(e->options.queues, named)) asked.queues.push_back(named);
-    if (!asked.queues.empty()) ask(0, std::move(asked));
+    if (!asked.queues.empty()) ask(question::work, std::move(asked));
   }
 
-  void ask(std::uint64_t number, storage::request asked) const {
-    auto done = [me = root_actor(self), number](std::vector<storage::answer> answers) {
-      caf::anon_send(me, applied_atom::value, number,
+  void ask(question what, storage::request asked) const {
+    auto done = [me = root_actor(self), what](std::vector<storage::answer> answers) {
+      caf::anon_send(me, applied_atom::value, static_cast<std::uint64_t>(what),
                      std::make_shared<std::vector<storage::answer>>(std::move(answers)));
     };
     std::vector<storage::request> all;
@@ -133,11 +155,12 @@ struct root_state {
     e->store->submit(std::move(all), std::move(done));
   }
 
-  void found_queues(std::uint64_t number, const std::vector<storage::answer>& answers) {
+  // Refused: the next sweep asks again.
+  void answered(question what, const std::vector<storage::answer>& answers) {
     const auto* found = std::get_if<storage::names_answer>(&answers.at(0));
-    if (!found) return;  // the next sweep asks again
-    if (number == 0) return serve_matching(found->names);
-    if (number != look) return;
+    if (!found || e->stopped) return idle.clear();
+    if (what == question::idle_pools) return end_pools(found->names);
+    if (what == question::work) return serve_matching(found->names);
     for (const auto& named : found->names)
       serves(named);
     look_for_work(found->names);
@@ -206,7 +229,7 @@ root_actor::behavior_type root(root_actor::stateful_pointer<root_state> self, se
       [self](hint_atom, const hint_ptr& of) { self->state.hinted(*of); },
       [self](sweep_atom) { self->state.sweep(); },
       [self](applied_atom, std::uint64_t number, const answers_ptr& answers) {
-        self->state.found_queues(number, *answers);
+        self->state.answered(static_cast<question>(number), *answers);
       },
       [self](respawn_atom) { self->state.replace_missing(); },
       [self](overdue_atom, const std::string& queue, std::uint64_t f) { self->state.overdue(queue, f); },

@@ -178,7 +178,8 @@ bool is_known_type(const std::string& name, const std::vector<server_info>& serv
 
 // Before any server runs a queue has none, and that is as it should be.
 void note_unserved(const command& c, const std::vector<server_info>& live) {
-  if (live.empty() || c.queue == "-") return;
+  const auto tells_nothing = [](const server_info& s) { return s.queues.empty(); };  // it has just begun
+  if (live.empty() || c.queue == "-" || std::any_of(live.begin(), live.end(), tells_nothing)) return;
   auto queues = queues_of(live);
   const auto is_named = [&](const std::string& name) {
     return std::find(queues.begin(), queues.end(), name) != queues.end();

@@ -131,7 +131,6 @@ void doubt_retry(const std::string& where, const retry_policy& retry, std::vecto
 
 // Of a queue or a type.
 void doubt_times(const std::string& where, const auto& its, std::vector<std::string>& doubts) {
-  doubt_retry(cat(where, ".retry"), its.retry, doubts);
   if (!its.finish_within) return;
   if (its.start_within && *its.start_within > *its.finish_within)
     doubts.push_back(cat(where, ".start_within has no effect: finish_within is over before"));
@@ -139,13 +138,28 @@ void doubt_times(const std::string& where, const auto& its, std::vector<std::str
     doubts.push_back(cat(where, ".timeout has no effect: finish_within is over before"));
 }
 
+bool says_times(const auto& entry) {
+  const auto& its = entry.second;
+  return its.start_within || its.finish_within || its.timeout;
+}
+bool says_retry(const auto& entry) { return entry.second.retry != retry_policy(); }
+
+// What a type or a queue says takes each setting that it leaves out from the wider ones: these have an effect there.
 void doubt_settings(const server_options& options, std::vector<std::string>& doubts) {
-  doubt_retry("retry", options.retry, doubts);
-  for (const auto& [name, its] : options.queues)
-    doubt_times(cat("queues.", printable(name, 200)), its, doubts);
+  const auto any = [](const auto& all, const auto& says) { return std::any_of(all.begin(), all.end(), says); };
+  const auto retry_of = [](const auto& entry) { return says_retry(entry); };
+  const bool types_retry = any(options.jobs, retry_of);
+  if (!types_retry && !any(options.queues, retry_of)) doubt_retry("retry", options.retry, doubts);
+  const bool types_have_times = any(options.jobs, [](const auto& entry) { return says_times(entry); });
+  for (const auto& [name, its] : options.queues) {
+    const auto where = cat("queues.", printable(name, 200));
+    if (!types_retry) doubt_retry(cat(where, ".retry"), its.retry, doubts);
+    if (!types_have_times) doubt_times(where, its, doubts);
+  }
   const type_options by_default;
   for (const auto& [type, its] : options.jobs) {
     const auto where = cat("jobs.", printable(type, 200));
+    doubt_retry(cat(where, ".retry"), its.retry, doubts);
     doubt_times(where, its, doubts);
     const bool waits_for_none = its.throttle.empty() && !its.without_overlap;
     if (waits_for_none && (its.strict || its.when_throttled != by_default.when_throttled))

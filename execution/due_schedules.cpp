@@ -40,11 +40,14 @@ due_schedules::next_step due_schedules::answered(const storage::due_answer& due)
   next_step next;
   std::size_t jobs = 0;
   more_due_ = due.next_in == duration::zero();
-  if (!more_due_) next.look_in = due.next_in;
+  left_ = 0;
+  next.look_in = due.next_in;
   for (const auto& row : due.rows) {
     auto fired = fire(row, due.now);
-    if (fired.left_to_others_for)
+    if (fired.left_to_others_for) {
+      ++left_;
       next.look_in = std::min(next.look_in.value_or(duration::max()), *fired.left_to_others_for);
+    }
     if (!fired.update) continue;
     jobs += fired.update->enqueue.size();
     next.requests.emplace_back(std::move(*fired.update));
@@ -52,7 +55,8 @@ due_schedules::next_step due_schedules::answered(const storage::due_answer& due)
     more_due_ = true;
     break;
   }
-  if (more_due_ && !next.requests.empty()) next.look_in.reset();  // their answers say so
+  if (!next.requests.empty() && more_due_) next.look_in.reset();  // their answers say so
+  else more_due_ = false;
   return next;
 }
 

@@ -17,6 +17,8 @@ public:
 
   // The zone files by which schedules are planned now. Other ones than before: they run at other instants.
   void use_zones(const std::string& version);
+  // What is due, beside those that are left to other servers.
+  storage::due_request next_look() const { return {storage::due_request{}.limit + left_}; }
   // What is still to be planned anew.
   std::optional<storage::request> next_planning() const;
 
@@ -42,6 +44,7 @@ private:
   enqueue_pipeline pipeline_;
   std::string zones_;
   std::optional<std::string> plan_from_;         // which schedules are still to be planned anew
+  std::uint32_t left_ = 0;                       // to other servers, of those that are due
   bool more_due_ = false;                        // than one step could fire
   std::map<std::string, std::string> problems_;  // of schedules, as they were told last
   steady_point not_before_{};

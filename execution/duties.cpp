@@ -36,7 +36,7 @@ void duties::add(duty what, requests& asked) {
       if (reconcile_from_.empty()) others_.sweep();
       asked.emplace_back(storage::reconcile_request{1'000, reconcile_from_});
       break;
-    case duty::fire: asked.emplace_back(storage::due_request{}); break;
+    case duty::fire: asked.emplace_back(schedules_.next_look()); break;
     case duty::zones: others_.read_zones(); break;
   }
 }

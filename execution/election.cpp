@@ -94,7 +94,7 @@ elected_end elect(const execution_config& config, const job& about, std::uint32_
   constexpr auto delays = ranges::enqueue_delay;
   if (puts_off(candidate) && !delays.contains(candidate.delay)) {  // it would run again at once, without end
     candidate.text = cat("its handler asked to run again in ", format_duration(candidate.delay),
-                         ", which must be 0 to ", format_duration(delays.most));
+                         ", which must be 0 to ", format_duration(delays.most), ": ", candidate.text);
     candidate.what = run_end::failed;
   }
   bool failure = false;

@@ -33,6 +33,10 @@ struct pool_core {
     return const_cast<claimed_run&>(run).state_;
   }
 
+  bool is_idle(duration for_long) const SLUICE_REQUIRES(lock) {
+    return runs.held.empty() && runs.open_claims == 0 && since(runs.used) >= for_long;
+  }
+
   // False: it was held already.
   bool hold(const run_ptr& run) SLUICE_REQUIRES(lock);
   void let_go(sluice::fence f) SLUICE_REQUIRES(lock);

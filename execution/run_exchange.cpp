@@ -97,8 +97,12 @@ void run_exchange::claim_answered(bool is_refused) {
 
 bool run_exchange::end_if_idle(duration for_long) {
   const mutex_lock held(core_.lock);
-  if (!core_.runs.held.empty() || core_.runs.open_claims > 0 || core_.since(core_.runs.used) < for_long) return false;
-  return core_.runs.draining = true;
+  return core_.runs.draining = core_.runs.draining || core_.is_idle(for_long);
+}
+
+bool run_exchange::is_idle(duration for_long) const {
+  const mutex_lock held(core_.lock);
+  return core_.is_idle(for_long);
 }
 
 std::vector<ended_run> run_exchange::take_ended(std::size_t at_least, std::size_t at_most) {

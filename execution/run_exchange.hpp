@@ -31,6 +31,7 @@ public:
   // Nothing was held for so long, and no claim was refused, which may be done by halves: from now on nothing is. False:
   // it works on.
   bool end_if_idle(duration for_long);
+  bool is_idle(duration for_long) const;
 
   // See ended_runs.
   std::vector<ended_run> take_ended(std::size_t at_least = 1, std::size_t at_most = SIZE_MAX);

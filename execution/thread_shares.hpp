@@ -84,6 +84,8 @@ public:
     {
       const mutex_lock held(lock_);
       std::erase(waiting_, by);
+      is_short_ = !waiting_.empty();
+      by->waits_ = false;
       by->of_turns_ = 0;
     }
     use(by, 0, 0);

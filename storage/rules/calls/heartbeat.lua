@@ -6,7 +6,8 @@ function by_name.heartbeat(step, asked)
   local first = before and match(before, '^%d+ (%d+) ') or step.now_text
   call('HSET', step.keys.servers, asked.id, step.now_text .. ' ' .. first .. ' ' .. pack_value(asked))
   for _, queue in ipairs(asked.queues) do  -- "name:workers"
-    places.mark_served(step, match(queue, '^(.*):') or queue)
+    local name = match(queue, '^(.*):') or queue
+    if not string.find(name, '*', 1, true) then places.mark_served(step, name) end  -- not a pattern
   end
   return {known = before ~= false}
 end
