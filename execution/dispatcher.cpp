@@ -98,13 +98,11 @@ void dispatcher::detach(const std::shared_ptr<supervisor_link>& supervisor) {
 }
 
 void dispatcher::end() {
-  executor_.run([kept = shared_from_this()] {
-    kept->executor_.is_in_step();
-    kept->supervisor_ = {};
-    const auto of = kept->context_.lock();
-    if (of && kept->threads_) of->config->shares->leave(kept->threads_);
-  });
   executor_.close();
+  if (is_ended_.exchange(true)) return;  // a stop may come while the pool ends
+  executor_.is_in_step();                // nobody else is, ever again
+  supervisor_ = {};
+  if (const auto of = context_.lock(); of && threads_) of->config->shares->leave(threads_);
 }
 
 void dispatcher::call_filters() {

@@ -62,6 +62,7 @@ private:
   const std::weak_ptr<execution_context> context_;
   const std::shared_ptr<pool> pool_;
   serial_executor executor_;
+  std::atomic<bool> is_ended_{false};
   claimer claims_ SLUICE_GUARDED_BY(executor_);
   open_requests open_ SLUICE_GUARDED_BY(executor_);
   current_supervisor supervisor_ SLUICE_GUARDED_BY(executor_);

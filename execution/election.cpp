@@ -83,20 +83,8 @@ std::shared_ptr<filter> make_retry_filter(const server_options& options) {
   return std::make_shared<retry_filter>(options);
 }
 
-namespace {
-
-bool puts_off(const outcome& one) { return one.what == run_end::retry || one.what == run_end::deferred; }
-
-}  // namespace
-
 elected_end elect(const execution_config& config, const job& about, std::uint32_t failures, outcome candidate,
                   duration ran) {
-  constexpr auto delays = ranges::enqueue_delay;
-  if (puts_off(candidate) && !delays.contains(candidate.delay)) {  // it would run again at once, without end
-    candidate.text = cat("its handler asked to run again in ", format_duration(candidate.delay),
-                         ", which must be 0 to ", format_duration(delays.most), ": ", candidate.text);
-    candidate.what = run_end::failed;
-  }
   bool failure = false;
   election e{about, failures, candidate};
   // Whoever makes a failure of it, the handler or a filter, makes it count.
@@ -128,8 +116,10 @@ elected_end elect(const execution_config& config, const job& about, std::uint32_
   end.failure = failure;
   end.ran = ran;
   end.watched = candidate.watched;
-  candidate.delay = std::clamp(candidate.delay, duration::zero(), delays.most);
-  end.delay = puts_off(candidate) ? candidate.delay : duration::zero();
+  constexpr auto longest = ranges::enqueue_delay.most;
+  candidate.delay = std::clamp(candidate.delay, duration::zero(), longest);
+  const bool later = candidate.what == run_end::retry || candidate.what == run_end::deferred;
+  end.delay = later ? candidate.delay : duration::zero();
   end.cause = candidate.cause.empty() ? std::string(name_of(candidate.what)) : candidate.cause;
   end.text = bounded_utf8(candidate.text, candidate.what == run_end::succeeded ? max_result_bytes : max_error_bytes);
   const auto why = printable(candidate.text, 200);

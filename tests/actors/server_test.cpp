@@ -40,14 +40,12 @@ TEST_CASE("whatever a handler throws is a failed run with its text") {
   w.handlers.handle("number", [](job_context&) { throw 42; });
   w.handlers.handle("strange", [](job_context&) { throw strange{}; });
   w.handlers.handle("error", [](job_context&) { throw error{errc::io_error, "smtp is down"}; });
-  w.handlers.handle("before", [](job_context& c) { c.retry_in(-5s); });
   w.start();
   for (const auto& [type, text] : {std::pair("exception", "the reason"),
                                    {"text", "a text"},
                                    {"number", "no std::exception"},
                                    {"strange", "no std::exception"},
-                                   {"error", "io_error: smtp is down"},
-                                   {"before", "asked to run again in -5s, which must be 0 to"}}) {
+                                   {"error", "io_error: smtp is down"}}) {
     const auto id = w.enqueue(type);
     REQUIRE(w.becomes(id, job_state::failed));
     CHECK(w.get(id).history.back().error.find(text) != std::string::npos);
