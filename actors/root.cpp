@@ -158,7 +158,8 @@ struct root_state {
   // Refused: the next sweep asks again.
   void answered(question what, const std::vector<storage::answer>& answers) {
     const auto* found = std::get_if<storage::names_answer>(&answers.at(0));
-    if (!found || e->stopped) return idle.clear();
+    if (what == question::idle_pools && (!found || e->stopped)) idle.clear();  // else it is asked still
+    if (!found || e->stopped) return;
     if (what == question::idle_pools) return end_pools(found->names);
     if (what == question::work) return serve_matching(found->names);
     for (const auto& named : found->names)
