@@ -34,8 +34,10 @@ void facade_handlers::died(const caf::down_msg& down) {
   const auto why = cat("the actor that handles it died: ", reason);
   for (const auto& p : e_->queues.pools()) {
     p->workers.actor_died(id, why);
-    for (const auto& type : types)
-      p->watch.give_back_type(type, cat("the actor that handles ", type, " is gone"));
+    const auto runs = p->lock();
+    for (const auto& run : std::deque(runs->queue))
+      if (const auto& type = run->about.type.value; std::find(types.begin(), types.end(), type) != types.end())
+        runs->give_back(run, cat("the actor that handles ", type, " is gone"));
   }
   if (e_->stopped) return;  // a host ends its actors when its server stops
   std::string names;

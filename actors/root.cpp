@@ -96,7 +96,7 @@ struct root_state {
   void find_idle_pools() {
     if (!idle.empty()) return;  // asked, and not answered
     for (const auto& [named, q] : queues)
-      if (q.is_of_pattern && q.kept_state->pool->runs.is_idle(e->queues.pool_lasts)) idle.push_back(named);
+      if (q.is_of_pattern && q.kept_state->pool->lock()->is_idle(e->queues.pool_lasts)) idle.push_back(named);
     if (!idle.empty()) ask(question::idle_pools, storage::ready_request{idle});
   }
 
@@ -106,7 +106,7 @@ struct root_state {
     for (const auto& named : idle) {
       const auto at = queues.find(named);
       if (at == queues.end() || std::find(with_work.begin(), with_work.end(), named) != with_work.end() ||
-          !at->second.kept_state->pool->runs.end_if_idle(e->queues.pool_lasts))
+          !at->second.kept_state->pool->end_if_idle(e->queues.pool_lasts))
         continue;
       end_pool(named, at->second);
       queues.erase(at);

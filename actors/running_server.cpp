@@ -57,10 +57,10 @@ stop_report running_server::stop(const std::function<void(actor_counter&)>& wait
   store_->open_for_good();  // whatever becomes of the storage actor: for the ends, and what a host still waits for
   const auto asked = steady_clock::now();
   for (const auto& p : context_->queues.pools())
-    p->watch.drain(asked);
+    p->drain(asked);
   const auto deadline = asked + context_->options.grace + settle_time;
   for (const auto& p : context_->queues.pools())
-    p->watch.wait_until_empty(deadline);
+    p->wait_until_empty(deadline);
   for (const auto& d : context_->queues.dispatchers())
     d->end();  // before the actors that it asks are gone
 
@@ -76,7 +76,7 @@ stop_report running_server::stop(const std::function<void(actor_counter&)>& wait
   };
   for (const auto& p : context_->queues.pools()) {
     p->workers.disable_callbacks();
-    for (const auto& [run, state] : p->watch.held()) {
+    for (const auto& [run, state] : p->held()) {
       if (state.filed) {
         keep(*state.filed);
         continue;

@@ -62,7 +62,10 @@ void supervisor_state::overdue(sluice::fence f) const { kept_state->pool->worker
 
 void supervisor_state::sweep() {
   refill();
-  kept_state->pool->watch.give_back_queued_before(steady_clock::now() - e->options.sweep_interval);
+  const auto runs = kept_state->pool->lock();  // what waits for so long shows that handlers became slow
+  const auto then = steady_clock::now() - e->options.sweep_interval;
+  while (!runs->queue.empty() && runs->state_of(runs->queue.back()).queued_since < then)
+    runs->give_back(run_ptr(runs->queue.back()), "waited for a worker too long");
 }
 
 void supervisor_state::worker_gone(const caf::actor_addr& who) {

@@ -38,7 +38,7 @@ struct worker_state {
   void run_by_actor(run_ptr run) {
     while (run) {
       const auto& type = run->about.type.value;
-      if (of.pool->watch.is_stopping(run)) {
+      if (of.pool->is_stopping(run)) {
         run = of.pool->workers.actor_answered(id, run, outcome::give_back("stopped before it began"));
         continue;
       }
@@ -69,7 +69,7 @@ struct worker_state {
   }
 
   void ask(const actor_route& route, const caf::actor& actor, const run_ptr& run, caf::message content) {
-    of.pool->workers.asked_actor(run, actor.id());
+    of.pool->lock()->state_of(run).actor = actor.id();
     if (execution::claimer::needs_threads(*e)) of.dispatcher->runs_ended();  // it has no use for its share
     // Weak: an answer that never comes must not hold the job for ever.
     const auto asked_for = std::weak_ptr(run);

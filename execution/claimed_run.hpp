@@ -59,8 +59,8 @@ struct claimed_run {
   std::atomic<stop_reason> reason{stop_reason::none};  // of its first stop, set before it
 
 private:
-  friend struct pool_core;
-  run_state state_{};  // read and written through the pool's lock alone: pool_core::state_of
+  friend class run_buffer;
+  run_state state_{};  // read and written through the pool's lock alone: run_buffer::state_of
 };
 using run_ptr = std::shared_ptr<claimed_run>;
 

@@ -46,7 +46,7 @@ bool claimer::needs_threads(const execution_context& of) {
 claim_size claimer::size(const execution_context& of, std::uint32_t coming, bool ends_something,
                          const std::shared_ptr<thread_shares::share>& threads) {
   if (of.quiet || paused_ || !(look_ || ends_something)) return {};
-  const auto load = pool_->runs.load();
+  const auto load = pool_->load();
   auto size = plan_claim(load, pool_->options.prefetch, coming);
   if (needs_threads(of)) {
     auto& shares = *of.config->shares;
@@ -56,7 +56,7 @@ claim_size claimer::size(const execution_context& of, std::uint32_t coming, bool
     if (size.free > 0 && (half_done_[0] || half_done_[1])) got = std::max(got, 1u);
     if (got < size.free) size = {got, 0};  // it is told when its turn for another has come
   }
-  if (size.empty() || !pool_->runs.open_claim()) return {};
+  if (size.empty() || !pool_->lock()->open_claim()) return {};
   look_ = false;
   return size;
 }
@@ -75,8 +75,8 @@ storage::claim_request claimer::claim(execution_context& of, open_request& reque
   request.suspect_reserved =
       suspect_waits_ && size.free > 0 && !ends_one && !std::exchange(others_first_, false) && of.suspects.take();
   // Of two requests the later might be carried out first, and a chain would not run in the order of its fences.
-  run_exchange::chains_of_types chains;
-  if (pool_->options.prefetch > 0) chains = pool_->runs.ask_for_chains(alone);
+  run_chains::wanted chains;
+  if (pool_->options.prefetch > 0) chains = pool_->lock()->chains.ask(alone);
   return {of.id,
           pool_->queue,
           request.op,
@@ -119,7 +119,7 @@ claimer::claimed_runs claimer::take(execution_context& of, const open_request& r
 
 void claimer::answered(execution_context& of, const open_request& request, const storage::claim_answer& answer) {
   if (request.wanted == 0) return;
-  pool_->runs.claim_answered();
+  pool_->lock()->claim_answered();
   auto& half_done = half_done_.at(request.slot);
   if (answer.cut && answer.jobs.empty()) {  // refused, beside its ends
     half_done = {request.op, request.sent};
@@ -128,15 +128,15 @@ void claimer::answered(execution_context& of, const open_request& request, const
     half_done.reset();
   }
   // Without a free worker the next end asks. When the place is taken, whoever gives it back tells us.
-  if (suspect_waits_ && !request.suspect_reserved &&
-      plan_claim(pool_->runs.load(), pool_->options.prefetch, 0).free > 0 && of.suspects.is_free())
+  if (suspect_waits_ && !request.suspect_reserved && plan_claim(pool_->load(), pool_->options.prefetch, 0).free > 0 &&
+      of.suspects.is_free())
     look_ = true;
 }
 
 duration claimer::refused(const open_request& request) {
   paused_ = true;
   half_done_.at(request.slot) = {request.op, request.sent};
-  pool_->runs.claim_answered(true);
+  pool_->lock()->claim_answered(true);
   return retry_delay(refused_in_a_row_++);
 }
 

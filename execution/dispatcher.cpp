@@ -50,7 +50,7 @@ void give_back_claimed(storage::shared_store& store, const queue_name& queue, co
 // None when a second request is never worth it.
 std::optional<request_shares> shares_in(const execution_context& of, const pool& p) {
   if (!of.store->shared_store().has_second_connection()) return std::nullopt;
-  return shares_of(p.runs.load(), p.options.prefetch);
+  return shares_of(p.load(), p.options.prefetch);
 }
 
 }  // namespace
@@ -83,8 +83,9 @@ void dispatcher::attach(std::shared_ptr<supervisor_link> supervisor) {
       if (request->sent_again_later) d.send(of, request);  // its timer was the old one's
     supervisor->call_filters();
     std::vector<admission_request> unjudged;  // whom the old gate may have been asked about
-    for (const auto& run : d.pool_->runs.awaiting_admission())
-      unjudged.push_back({run, {}});  // permits are the same grant again; a slot may be spent
+    for (const auto& [run, state] : d.pool_->held())
+      if (state.phase == run_phase::awaiting_admission)
+        unjudged.push_back({run, {}});  // permits are the same grant again; a slot may be spent
     if (!unjudged.empty()) supervisor->ask_gate(std::move(unjudged));
     d.pump(of);
   });
@@ -123,7 +124,7 @@ void dispatcher::runs_ended() {
   run([](dispatcher& d, execution_context& of) {
     d.executor_.is_in_step();
     if (d.open_.any() || d.coalescing_ || !d.supervisor_.is_there()) return d.pump(of);
-    const auto load = d.pool_->runs.load();
+    const auto load = d.pool_->load();
     const auto soon = drain_time(load, d.min_round_trip_);
     if (!soon) return d.pump(of);
     d.coalescing_ = true;
@@ -131,7 +132,7 @@ void dispatcher::runs_ended() {
     // The supervisor may be busy when the time has come: whoever ends the last that waits now comes instead.
     const auto parts = shares_in(of, *d.pool_);
     const std::size_t all = load.queued + load.ended;
-    d.pool_->runs.notify_when_ended(parts ? std::min<std::size_t>(parts->least, all) : all);
+    d.pool_->lock()->ended.tell_of(parts ? std::min<std::size_t>(parts->least, all) : all);
   });
 }
 
@@ -143,7 +144,7 @@ void dispatcher::pump(execution_context& of) {
     });
   while (ask_store(of))
     continue;
-  if (claimer::needs_threads(of)) of.config->shares->use(threads_, threads_for(pool_->runs.load(), open_.wanted()), 0);
+  if (claimer::needs_threads(of)) of.config->shares->use(threads_, threads_for(pool_->load(), open_.wanted()), 0);
 }
 
 bool dispatcher::ask_store(execution_context& of) {
@@ -155,13 +156,13 @@ bool dispatcher::ask_store(execution_context& of) {
   const auto other = open_.any();
   if (other) {
     if (!parts || other->failures > 0) return false;  // nothing newer is tried before what the store refused
-    request->ending = pool_->runs.take_ended(parts->least, parts->most);
+    request->ending = pool_->lock()->ended.take(parts->least, parts->most);
     if (request->ending.empty()) return false;
     coming = other->wanted;
   } else {
-    request->ending = pool_->runs.take_ended(1, parts ? parts->most : SIZE_MAX);
+    request->ending = pool_->lock()->ended.take(1, parts ? parts->most : SIZE_MAX);
   }
-  if (parts) coming += pool_->runs.load().ended;  // the next request asks for as many again
+  if (parts) coming += pool_->load().ended;  // the next request asks for as many again
   claim_size size;
   if (supervisor_.is_there() && open_.refused_ends() < max_refused && filters_.waiting() < max_unfiltered)
     size = claims_.size(of, coming, !request->ending.empty(), threads_);
@@ -261,12 +262,12 @@ void dispatcher::claimed(execution_context& of, const open_request& request, sto
   auto runs = claims_.take(of, request, answer);
   if (runs.suspect_place_is_free) supervisor_.ask([](supervisor_link& by) { by.wake_all_queues(); });
   if (runs.ready.empty() && runs.to_admit.empty()) return;
-  pool_->runs.accept(runs.ready);
+  pool_->lock()->accept(runs.ready);
   if (!runs.to_admit.empty()) {
     std::vector<run_ptr> held;
     for (const auto& one : runs.to_admit)
       held.push_back(one.run);
-    held = pool_->runs.hold(std::move(held));  // without those of an answer that came before
+    held = pool_->lock()->hold(std::move(held));  // without those of an answer that came before
     std::erase_if(runs.to_admit,
                   [&](const auto& one) { return std::find(held.begin(), held.end(), one.run) == held.end(); });
     supervisor_.ask([asked = std::move(runs.to_admit)](supervisor_link& by) { by.ask_gate(asked); });
@@ -303,7 +304,7 @@ std::vector<ended_run> dispatcher::settled(execution_context& of, open_request& 
     if (each[i] == errc::storage_busy) {
       not_tried.push_back(std::move(one));
     } else if (storage::concerns_one_end(each[i])) {
-      if (each[i] == errc::storage_damaged) pool_->watch.stop_waiting_for(one.run);
+      if (each[i] == errc::storage_damaged) pool_->lock()->state_of(one.run).server_waits_for_it = false;
       still.push_back(std::move(one));
     } else {
       stored.push_back({std::move(one), each[i]});
@@ -349,12 +350,16 @@ void dispatcher::judged(std::vector<admission_verdict> verdicts) {
   bool others = false;
   for (const auto& verdict : verdicts) {
     others = others || verdict.what != admission::granted;
-    if (verdict.what == admission::granted) admitted.push_back(verdict.run);
-    else if (verdict.what == admission::rejected) rejected.push_back(verdict);
-    else if (verdict.what == admission::deferred || verdict.what == admission::undecided)
-      pool_->runs.reject(verdict.run, end_without_run(*of->config, verdict));
+    if (verdict.what == admission::granted) {
+      admitted.push_back(verdict.run);
+    } else if (verdict.what == admission::rejected) {
+      rejected.push_back(verdict);
+    } else if (verdict.what == admission::deferred || verdict.what == admission::undecided) {
+      auto end = end_without_run(*of->config, verdict);
+      pool_->lock()->end_admission(verdict.run, std::move(end));
+    }
   }
-  auto over = pool_->runs.admit(admitted);
+  auto over = pool_->lock()->admit(admitted);
   const bool asks_filters = !rejected.empty();
   filters_.add_rejected(std::move(rejected));
   run([verdicts = std::move(verdicts), over = std::move(over), others, asks_filters](dispatcher& d,
@@ -364,7 +369,7 @@ void dispatcher::judged(std::vector<admission_verdict> verdicts) {
     for (const auto& verdict : verdicts)
       // It waits in the store, or is no longer ours.
       if ((verdict.what == admission::parked || verdict.what == admission::stale) &&
-          d.pool_->runs.forget(verdict.run) && storage::is_suspect(verdict.run->about.losses))
+          d.pool_->lock()->end_admission(verdict.run, std::nullopt) && storage::is_suspect(verdict.run->about.losses))
         d.release_suspect_slot(in);
     for (const auto& run : over)
       d.supervisor_.ask([run](supervisor_link& by) { by.notify_run_ended(run, false, duration(0)); });

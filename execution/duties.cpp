@@ -47,7 +47,7 @@ storage::heartbeat_request duties::beat() const {
   for (const auto& [named, how] : of_.options.queues)
     if (named.find('*') != std::string::npos) request.server.queues.push_back(cat(named, ":", how.workers));
   for (const auto& p : of_.queues.pools())
-    request.server.running += p->runs.load().running;
+    request.server.running += p->load().running;
   return request;
 }
 

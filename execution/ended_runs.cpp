@@ -5,7 +5,7 @@
 namespace sluice::execution {
 
 std::vector<ended_run> ended_runs::take(std::size_t at_least, std::size_t at_most) {
-  is_told_ = false;
+  is_told_ = is_new_ = false;
   if (ends_.size() < at_least) {
     notify_at_ = at_least;
     return {};

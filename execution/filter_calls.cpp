@@ -28,8 +28,9 @@ std::size_t filter_calls::call() {
     rejected = std::exchange(rejected_, {});
   }
   for (const auto& one : rejected) {
-    if (!pool_->runs.awaits_admission(one.run)) continue;  // a supervisor's successor had it judged again
-    pool_->runs.reject(one.run, end_without_run(*of->config, one));
+    if (!pool_->awaits_admission(one.run)) continue;  // a supervisor's successor had it judged again
+    auto end = end_without_run(*of->config, one);
+    pool_->lock()->end_admission(one.run, std::move(end));
   }
   for (const auto& one : stored) {
     if (one.answer == errc::none) notify_applied(*of->config, one.end.run->about, one.end.elected);
@@ -53,7 +54,7 @@ void filter_calls::finish(execution_context& of, const stored_end& one) {
                   ? "this run was lost before; its lease ran out, or the job was taken from it"
                   : describe(one.answer));
   }
-  pool_->runs.release(about.fence);  // at last: a stop waits for this
+  pool_->lock()->release(about.fence);  // at last: a stop waits for this
 }
 
 }  // namespace sluice::execution

@@ -26,8 +26,10 @@ duration patience_with(const execution_context& of, const claimed_run& run) {
 using runs_of_pool = std::pair<std::shared_ptr<pool>, std::vector<run_ptr>>;
 
 void stop_cancelled(pool& p, const std::vector<storage::run_key>& cancelled, steady_point now) {
+  const auto runs = p.lock();
   for (const auto& run : cancelled)
-    if (const auto held = p.watch.find(run.fence)) p.watch.ask_to_stop(held, stop_reason::cancelled, now);
+    if (const auto held = runs->held.find(run.fence); held != runs->held.end())
+      runs->ask_to_stop(held->second, stop_reason::cancelled, now);
 }
 
 void take_renewals(const std::vector<runs_of_pool>& due, steady_point lease_ends, steady_point now,
@@ -44,9 +46,10 @@ void take_renewals(const std::vector<runs_of_pool>& due, steady_point lease_ends
       continue;
     }
     for (std::size_t k = 0; k < runs.size(); ++k) {
-      if (renewed->each[k] == errc::none) p->watch.renewed(runs[k], lease_ends);
+      const auto its = p->lock();
+      if (renewed->each[k] == errc::none) its->state_of(runs[k]).lease_ends = lease_ends;
       // Settled meanwhile, or taken away: then its handler works in vain.
-      else p->watch.ask_to_stop(runs[k], stop_reason::lost, now);
+      else its->ask_to_stop(runs[k], stop_reason::lost, now);
     }
     stop_cancelled(*p, renewed->cancelled, now);
   }
@@ -88,9 +91,9 @@ steady_point lease_watch::look(const std::shared_ptr<execution_context>& context
   if (renewal_due) cancels_asked_ = false;  // before it is asked for: a cancel behind this is told by the next
   std::vector<runs_of_pool> due;
   for (const auto& p : of.queues.pools()) {
-    next = std::min(next, p->watch.end_slices(now));
+    next = std::min(next, p->end_slices(now));
     std::vector<run_ptr> its;
-    for (const auto& [run, state] : p->watch.held()) {
+    for (const auto& [run, state] : p->held()) {
       if (renewal_due) its.push_back(run);
       next = std::min({next, renewal_due ? now + every : last_renewal_ + every, monitor_run(of, p, run, state, now)});
     }
@@ -107,7 +110,7 @@ steady_point lease_watch::look(const std::shared_ptr<execution_context>& context
 
 steady_point lease_watch::monitor_run(const execution_context& of, const std::shared_ptr<pool>& p, const run_ptr& run,
                                       const run_state& state, steady_point now) {
-  if (now > state.lease_ends) p->watch.ask_to_stop(run, stop_reason::lost, now);
+  if (now > state.lease_ends) p->lock()->ask_to_stop(run, stop_reason::lost, now);
   auto next = steady_point::max();
   if (run->timeout && state.phase == run_phase::queued) next = now + *run->timeout;
   if (state.phase != run_phase::running) return next;
@@ -115,15 +118,17 @@ steady_point lease_watch::monitor_run(const execution_context& of, const std::sh
   if (run->timeout && (state.stop.cause == stop_reason::none || state.stop.cause == stop_reason::cancelled)) {
     const auto ends = std::min(state.began + *run->timeout, run->finish_by);
     if (now < ends) return std::min(next, ends);
-    p->watch.ask_to_stop(run, stop_reason::timeout, now);
+    p->lock()->ask_to_stop(run, stop_reason::timeout, now);
     return std::min(next, now + patience_with(of, *run));
   }
   if (state.stop.cause != stop_reason::timeout && state.stop.cause != stop_reason::lost) return next;
   const auto replaced = state.stop.asked + patience_with(of, *run);
   if (now < replaced) return std::min(next, replaced);
-  if (p->watch.tell_overdue_once(run))
+  if (!state.stop.overdue_told) {
+    p->lock()->state_of(run).stop.overdue_told = true;
     log::error("job ", run->about.id.value, " (", run->about.type.value,
                ") ignores its stop request; its worker is replaced");
+  }
   overdue_(p->queue, run->about.fence);  // again at every look: a message may meet an actor that dies
   return std::min(next, now + overdue_again);
 }
@@ -132,7 +137,7 @@ void lease_watch::store_progress(execution_context& of) {
   storage::progress_request request;
   std::vector<std::shared_ptr<pool>> pools;
   for (const auto& p : of.queues.pools()) {
-    auto told = p->watch.take_progress();
+    auto told = p->take_progress();
     if (!told.empty()) pools.push_back(p);
     std::move(told.begin(), told.end(), std::back_inserter(request.runs));
   }

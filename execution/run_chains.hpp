@@ -1,10 +1,13 @@
 // The chains of a pool: runs that share one permit and so begin one after the other (storage::claim_request::chains).
-// Not thread-safe: the pool's lock guards it.
+// Not thread-safe: it is reached through pool::lock alone.
 #pragma once
 
 #include <deque>
+#include <map>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "execution/chain_length.hpp"
 #include "execution/claimed_run.hpp"
@@ -14,6 +17,18 @@ namespace sluice::execution {
 class run_chains {
 public:
   using runs = std::deque<run_ptr>;
+  using wanted = decltype(storage::claim_request::chains);
+
+  // `types`: those whose jobs may share a permit.
+  explicit run_chains(const std::vector<std::string>& types) {
+    for (const auto& type : types)
+      types_.try_emplace(type);
+  }
+  // Null: its jobs share none.
+  chaining_type* find_type(const std::string& type) {
+    const auto its = types_.find(type);
+    return its == types_.end() ? nullptr : &its->second;
+  }
 
   // Whether it is its turn at once; else it waits here.
   bool add(const run_ptr& run, steady_point now) {
@@ -49,14 +64,19 @@ public:
     return next;
   }
 
-  // Those of a type that are nearly through. The store is asked once a turn to let one grow.
-  std::vector<storage::claim_request::chain::growth> ask_to_grow(const std::string& type, std::uint32_t length) {
-    std::vector<storage::claim_request::chain::growth> some;
-    for (auto& [first, its] : all_) {
-      if (its.type != type || its.waiting.size() > 1 || length <= 2 || std::exchange(its.asked, true)) continue;
-      some.push_back({first, length - 1 - static_cast<std::uint32_t>(its.waiting.size())});
+  // For a claim, of each type. The store is asked once a turn to let those grow that are nearly through.
+  wanted ask(bool may_grow) {
+    wanted asked;
+    for (const auto& [type, its] : types_) {
+      const auto length = its.times.chain_length();
+      auto& of_type = asked[type];
+      of_type = {length, its.held == 0, {}};
+      if (!may_grow || length <= 2) continue;
+      for (auto& [first, one] : all_)
+        if (one.type == type && one.waiting.size() <= 1 && !std::exchange(one.asked, true))
+          of_type.growing.push_back({first, length - 1 - static_cast<std::uint32_t>(one.waiting.size())});
     }
-    return some;
+    return asked;
   }
 
   // Those that wait behind a run whose turn it is.
@@ -94,6 +114,7 @@ private:
     return at != all_.end() && at->second.turn == run.about.fence ? &at->second : nullptr;
   }
 
+  std::map<std::string, chaining_type, std::less<>> types_;
   std::unordered_map<sluice::fence, chain> all_;  // by their first
 };
 

@@ -25,7 +25,7 @@ served_queue served_queues::of(const std::string& queue, const queue_options& ho
     if (const auto alive = weak.lock()) alive->keeper->progress_waits();
   });
   found.dispatcher = std::make_shared<dispatcher>(context, found.pool);
-  found.pool->runs.on_ended([weak = std::weak_ptr(found.dispatcher)] {
+  found.pool->lock()->ended.on_ended([weak = std::weak_ptr(found.dispatcher)] {
     if (const auto alive = weak.lock()) alive->runs_ended();
   });
   return found;
@@ -81,12 +81,12 @@ std::vector<std::shared_ptr<dispatcher>> served_queues::dispatchers() const {
 bool served_queues::awaits_admission(const run_ptr& run) const {
   const mutex_lock held(lock_);
   const auto found = all_.find(run->about.queue.value);
-  return found != all_.end() && found->second.pool->runs.awaits_admission(run);
+  return found != all_.end() && found->second.pool->awaits_admission(run);
 }
 
 bool served_queues::hold(sluice::fence f) const {
   const auto all = pools();
-  return std::any_of(all.begin(), all.end(), [&](const auto& p) { return p->watch.holds(f); });
+  return std::any_of(all.begin(), all.end(), [&](const auto& p) { return p->lock()->held.contains(f); });
 }
 
 }  // namespace sluice::execution

@@ -1,4 +1,5 @@
-// The workers of a pool: who runs what, who rests, and who is called next. Not thread-safe: the pool's lock guards it.
+// The workers of a pool: who runs what, who rests, and who is called next. Not thread-safe: it is reached through
+// pool::lock alone.
 #pragma once
 
 #include <functional>
@@ -6,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "execution/claimed_run.hpp"
+#include "execution/run_buffer.hpp"
 
 namespace sluice::execution {
 
@@ -42,35 +43,75 @@ public:
       n += w->retired ? 0 : 1;
     return n;
   }
+  worker& add(worker_calls calls = {}) {
+    auto made = std::make_unique<worker>();
+    made->id = ++last_id_;
+    made->calls = std::move(calls);
+    auto& place = all[last_id_];
+    place = std::move(made);
+    return *place;
+  }
+  // Those that are no more. What they would call may end actors: they go without the pool's lock.
+  std::vector<std::unique_ptr<worker>> take_finished() {
+    std::vector<std::unique_ptr<worker>> over;
+    for (auto at = all.begin(); at != all.end();) {
+      if (!at->second->finished) {
+        ++at;
+        continue;
+      }
+      over.push_back(std::move(at->second));
+      at = all.erase(at);
+    }
+    return over;
+  }
   void rest(worker& w) {
     if (!w.retired && !std::exchange(w.idle, true)) idle_.push_back(&w);
   }
+  // It takes no more.
+  void retire(worker& w) {
+    w.retired = true;
+    unrest(w);
+    w.finished = !w.has_thread;
+  }
+  void begin(worker& w, run_buffer& runs) {
+    unrest(w);
+    w.current = runs.begin_next();
+  }
+  // Somebody begins what waits, if somebody can: what an actor makes at once, the other is called for.
+  void begin_waiting(run_buffer& runs) {
+    while (!idle_.empty() && runs.has_next() && runs.queue.front()->by_actor) {
+      auto& last = *idle_.back();
+      begin(last, runs);
+      if (last.calls.given_run) last.calls.given_run();
+    }
+    if (!runs.queue.empty()) call_one();
+  }
+  // Who was called last, for the one that lets go of the pool's lock: a thread that is woken before only waits for it.
+  std::optional<worker_id> take_called() { return std::exchange(called_, std::nullopt); }
+  // It has a thread, and looks for work.
+  void looks(worker& w) {
+    if (std::exchange(w.called, false)) waking_ = false;
+    unrest(w);
+  }
+
+  std::unordered_map<worker_id, std::unique_ptr<worker>> all;
+  bool closed = false;  // none is made any more
+  bool muted = false;   // they call nobody back and file no end any more
+
+private:
   void unrest(worker& w) {
     if (std::exchange(w.idle, false)) std::erase(idle_, &w);
   }
-  // The last to rest is called first; null: all work.
-  worker* next_resting() const { return idle_.empty() ? nullptr : idle_.back(); }
-  // Calls one worker, which gets a thread at the end of the pool_section. Each who finds work calls the next, so that
-  // short handlers do not wake sixty threads for nothing.
-  void wake_one() {
+  // The last to rest is called first, and gets a thread when the pool's lock is free. Whoever finds work calls the next
+  // when he lets go of the lock, so that short handlers do not wake sixty threads for nothing.
+  void call_one() {
     if (idle_.empty() || waking_) return;
     waking_ = true;
     idle_.back()->called = idle_.back()->has_thread = true;
     called_ = idle_.back()->id;
   }
-  // Who was called last, for the one that will let go of the pool's lock: a thread that is woken before only waits for
-  // it.
-  std::optional<worker_id> take_called() { return std::exchange(called_, std::nullopt); }
-  // Of the one that was called: it looks now.
-  void looked(worker& w) {
-    if (std::exchange(w.called, false)) waking_ = false;
-  }
 
-  std::unordered_map<worker_id, std::unique_ptr<worker>> all;
-  worker_id last_id = 0;
-  bool closed = false;  // none is made any more
-
-private:
+  worker_id last_id_ = 0;
   std::vector<worker*> idle_;
   bool waking_ = false;  // somebody was called and has not looked yet
   std::optional<worker_id> called_;

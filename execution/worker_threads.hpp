@@ -2,8 +2,8 @@
 // it has a thread of the server's while it finds work. Thread-safe.
 #pragma once
 
-#include "execution/pool_core.hpp"
 #include "execution/thread_cache.hpp"
+#include "execution/worker_table.hpp"
 
 namespace sluice::execution {
 
@@ -14,8 +14,7 @@ outcome handler_died(const claimed_run& run, const std::string& why);
 
 class worker_threads final : public thread_borrower {
 public:
-  // A lent thread keeps `of` alive: a handler that never ends may outlive the server.
-  worker_threads(pool_core& core, pool& of);
+  explicit worker_threads(pool& of) : of_(of) {}
 
   worker_id add(worker_calls calls);
   // One that begins nothing by itself: whoever calls `run_next_here` lends it his thread, and stops are requested on
@@ -34,8 +33,6 @@ public:
   // --- Runs that an actor of the host makes. The worker is taken while its own actor waits for the answer.
   // What this worker was given, if it still has it.
   run_ptr actor_run_of(worker_id id) const;
-  // This actor of the host was asked to run it.
-  void asked_actor(const run_ptr& run, std::uint64_t actor);
   // Files the end, unless somebody did, and gives it the next; null when there is none for this worker.
   run_ptr actor_answered(worker_id id, const run_ptr& run, outcome result);
   // That actor of the host has died: what it had in hand has failed (`why`).
@@ -47,6 +44,8 @@ public:
   // No worker is made any more. Retires all; waits for their threads until `deadline` at the latest.
   void close(steady_point deadline);
 
+  // For a worker that was called. The thread keeps its pool alive: a handler that never ends may outlive the server.
+  void lend_thread(worker_id id);
   // Called, from handlers and without a lock, when there is progress to take. Set before the first worker.
   void on_progress(std::function<void()> told) { on_progress_ = std::move(told); }
 
@@ -55,12 +54,12 @@ private:
   void run_here(worker_id id, const run_ptr& run);
   run_ptr next(worker_id id);
   void put(worker_id id, const run_ptr& run, outcome result);
+  // Lets the filters have their say, without the lock, and files the end.
+  void end(const run_ptr& run, outcome result, duration ran);
   // A handler has ended its thread.
   void thread_ended(worker_id id);
   void tell_progress(const run_ptr& run, progress_report progress);
-  void drop_finished();
 
-  pool_core& core_;
   pool& of_;
   std::function<void()> on_progress_;
   std::atomic<bool> told_of_progress_{false};  // of one that is no fraction

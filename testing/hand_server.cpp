@@ -245,13 +245,13 @@ void hand_server::give_back(const claimed& one, const std::string& why) const {
 
 bool hand_server::let_in(const claimed& one) {
   auto& q = queue_of(one.run->about.queue);
-  q.of.pool->runs.hold({one.run});
+  q.of.pool->lock()->hold({one.run});
   execution::admission_verdict verdict;
   try {
     const mark inside(in_step_);
     verdict = gate_->admit(one);
   } catch (...) {
-    q.of.pool->runs.forget(one.run);
+    q.of.pool->lock()->end_admission(one.run, std::nullopt);
     give_back(one, "its throttlers could not be asked");
     throw;
   }
@@ -361,7 +361,7 @@ steady_point hand_server::watch() {
 void hand_server::stop() {
   context_->stopped = true;
   for (const auto& p : context_->queues.pools())
-    p->watch.drain(site_->time->steady_now());
+    p->drain(site_->time->steady_now());
   settle();
   if (!in_hand_) leave();
 }

@@ -260,7 +260,7 @@ TEST_CASE("of cancels that come together one renewal is on its way and one behin
   run->about.id = job_id("held");
   run->about.type = job_type("work");
   run->about.fence.value = 1;
-  e->queue("default", w.options.queues.at("default")).pool->runs.hold({run});
+  e->queue("default", w.options.queues.at("default")).pool->lock()->hold({run});
   g.set(false);
   e->keeper->look_for_cancels();
   g.wait_entered(1);

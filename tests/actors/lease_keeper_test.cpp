@@ -31,7 +31,7 @@ TEST_CASE("leases are renewed although the store is at something else and more o
   run->about.id = job_id("held");
   run->about.type = job_type("work");
   run->about.fence.value = 1;
-  e->queue("default", w.options.queues.at("default")).pool->runs.hold({run});
+  e->queue("default", w.options.queues.at("default")).pool->lock()->hold({run});
   const auto owners = e.use_count();
   e->keeper->notice(std::chrono::steady_clock::now());
   way.passing.wait_entered(1);

@@ -54,7 +54,7 @@ public:
     made->about.fence.value = ++fences_;
     return made;
   }
-  void accept(std::vector<run_ptr> runs) { pool_->runs.accept(std::move(runs)); }
+  void accept(std::vector<run_ptr> runs) { pool_->lock()->accept(std::move(runs)); }
 
   void wait_until_running(const std::string& id) {
     std::unique_lock hold(mutex_);
@@ -68,7 +68,7 @@ public:
     changed_.notify_all();
   }
   std::vector<ended_run> wait_for_ends(std::size_t n) {
-    pool_->runs.on_ended([this] {
+    pool_->lock()->ended.on_ended([this] {
       std::lock_guard hold(mutex_);
       notified_ = true;
       changed_.notify_all();
@@ -79,10 +79,10 @@ public:
         std::unique_lock hold(mutex_);
         REQUIRE(changed_.wait_for(hold, timeout, [&] { return std::exchange(notified_, false); }));
       }
-      for (auto& end : pool_->runs.take_ended())
+      for (auto& end : pool_->lock()->ended.take())
         all.push_back(std::move(end));
     }
-    pool_->runs.on_ended(nullptr);
+    pool_->lock()->ended.on_ended(nullptr);
     return all;
   }
 
@@ -119,7 +119,7 @@ TEST_CASE("A run whose lease is over does not begin", "[pool]") {
   w.accept({a});
   w.wait_until_running("a");
   w.accept({late, good});
-  w->watch.renewed(late, steady_clock::now() - 1s);
+  w->lock()->state_of(late).lease_ends = steady_clock::now() - 1s;
   w.end("a");
   w.wait_until_running("good");
   CHECK(ids(w.wait_for_ends(2)) == names{"a succeeded", "late given_back"});
@@ -129,7 +129,7 @@ TEST_CASE("Nothing is claimed for a worker whose run the filters still talk abou
   // The store knows of that end only afterwards: what is claimed before would not get the permits of the one that
   // ended.
   struct looking final : filter {
-    void elect(election&) override { free_meanwhile = plan_claim((*w)->runs.load(), 0, 0).free; }
+    void elect(election&) override { free_meanwhile = plan_claim((*w)->load(), 0, 0).free; }
     pool_world* w = nullptr;
     std::atomic<std::uint32_t> free_meanwhile{9};
   };
@@ -140,7 +140,7 @@ TEST_CASE("Nothing is claimed for a worker whose run the filters still talk abou
   w.end("a");
   CHECK(ids(w.wait_for_ends(1)) == names{"a succeeded"});
   CHECK(looks->free_meanwhile == 0);
-  CHECK(plan_claim(w->runs.load(), 0, 0).free == 1);
+  CHECK(plan_claim(w->load(), 0, 0).free == 1);
 }
 
 namespace {
@@ -163,10 +163,10 @@ TEST_CASE("Runs of a chain begin one after the other however many workers are fr
   w.accept({w.start("other")});
   w.wait_until_running("a");
   w.wait_until_running("other");
-  CHECK(w->runs.load().running == 2);
+  CHECK(w->load().running == 2);
   w.end("a");
   w.wait_until_running("b");
-  CHECK(w->runs.load().running == 2);
+  CHECK(w->load().running == 2);
   w.end("b");
   w.wait_until_running("c");
 }
@@ -202,8 +202,8 @@ TEST_CASE("What waits in a chain goes back when its slice is over and the one th
   pool_world w(2);
   w.accept(chain_of(w, {"a", "b", "c"}));
   w.wait_until_running("a");
-  CHECK(w->watch.end_slices(steady_clock::now()) < steady_point::max());
-  CHECK(w->watch.end_slices(steady_clock::now() + chain_slice) == steady_point::max());
+  CHECK(w->end_slices(steady_clock::now()) < steady_point::max());
+  CHECK(w->end_slices(steady_clock::now() + chain_slice) == steady_point::max());
   CHECK(ids(w.wait_for_ends(2)) == names{"b given_back", "c given_back"});
   w.end("a");
   CHECK(ids(w.wait_for_ends(1)) == names{"a succeeded"});
@@ -215,7 +215,7 @@ TEST_CASE("When one of a chain does not begin in its turn those behind it go bac
   w.accept({w.start("first")});
   w.wait_until_running("first");
   w.accept(chain);
-  w->watch.ask_to_stop(chain[0], stop_reason::lost, steady_clock::now());
+  w->lock()->ask_to_stop(chain[0], stop_reason::lost, steady_clock::now());
   auto ends = ids(w.wait_for_ends(3));
   std::sort(ends.begin(), ends.end());
   CHECK(ends == names{"a given_back", "b given_back", "c given_back"});
@@ -226,7 +226,7 @@ TEST_CASE("One of a chain that is stopped as it waits is left out", "[pool]") {
   const auto chain = chain_of(w, {"a", "b", "c"});
   w.accept(chain);
   w.wait_until_running("a");
-  w->watch.ask_to_stop(chain[1], stop_reason::lost, steady_clock::now());
+  w->lock()->ask_to_stop(chain[1], stop_reason::lost, steady_clock::now());
   w.end("a");
   w.wait_until_running("c");
   CHECK(ids(w.wait_for_ends(2)) == names{"b given_back", "a succeeded"});
@@ -237,7 +237,7 @@ TEST_CASE("A pool that drains gives back what waits in chains", "[pool]") {
   const auto chain = chain_of(w, {"a", "b"});
   w.accept(chain);
   w.wait_until_running("a");
-  w->watch.drain(steady_clock::now());
+  w->drain(steady_clock::now());
   CHECK(ids(w.wait_for_ends(1)) == names{"b given_back"});
 }
 
@@ -266,10 +266,10 @@ TEST_CASE("A run is to stop although the callback of another keeps its token fro
   w.accept({blocks, other});
   w.wait_until_running("blocks");
   w.wait_until_running("other");
-  CHECK_FALSE(w->watch.is_stopping(other));
-  w->watch.ask_to_stop(blocks, stop_reason::timeout, steady_clock::now());
-  w->watch.ask_to_stop(other, stop_reason::timeout, steady_clock::now());
-  CHECK(w->watch.is_stopping(other));
+  CHECK_FALSE(w->is_stopping(other));
+  w->lock()->ask_to_stop(blocks, stop_reason::timeout, steady_clock::now());
+  w->lock()->ask_to_stop(other, stop_reason::timeout, steady_clock::now());
+  CHECK(w->is_stopping(other));
   CHECK_FALSE(other->stop.stop_requested());
   go = true;
   go.notify_all();
@@ -288,7 +288,7 @@ TEST_CASE("A run that is stopped says what came first, however long it goes on: 
   w.wait_until_running("little left");
   short_timeout->finish_by = steady_clock::now();  // behind its timeout, and over when it ends
   for (const auto& run : {short_timeout, short_left}) {
-    w->watch.ask_to_stop(run, stop_reason::timeout, steady_clock::now());
+    w->lock()->ask_to_stop(run, stop_reason::timeout, steady_clock::now());
     REQUIRE(eventually([&] { return run->stop.stop_requested(); }));
   }
   w.end("short timeout");
@@ -304,16 +304,16 @@ TEST_CASE("ends with large results are taken in parts of 4 MiB") {
   runs.reserve(10);
   for (int i = 0; i < 10; ++i)
     runs.push_back(p.start("j" + std::to_string(i)));
-  p->runs.hold(runs);
+  p->lock()->hold(runs);
   for (const auto& run : runs) {
     elected_end end;
     end.settlement.text = std::string(1024 * 1024, 'r');
-    p->runs.reject(run, std::move(end));
+    p->lock()->end_admission(run, std::move(end));
   }
-  CHECK(p->runs.take_ended(1, SIZE_MAX).size() == 4);
-  CHECK(p->runs.take_ended(1, 3).size() == 3);
-  CHECK(p->runs.take_ended(1, SIZE_MAX).size() == 3);
-  CHECK(p->runs.take_ended(1, SIZE_MAX).empty());
+  CHECK(p->lock()->ended.take(1, SIZE_MAX).size() == 4);
+  CHECK(p->lock()->ended.take(1, 3).size() == 3);
+  CHECK(p->lock()->ended.take(1, SIZE_MAX).size() == 3);
+  CHECK(p->lock()->ended.take(1, SIZE_MAX).empty());
 }
 
 TEST_CASE("a worker that is ended from outside is that job's failed start and is replaced") {
@@ -326,7 +326,7 @@ TEST_CASE("a worker that is ended from outside is that job's failed start and is
   }();
   auto p = std::make_shared<pool>(queue_name("default"), queue_options{1, 0, {}, {}}, config);
   std::atomic<bool> ended{false}, gone{false};
-  p->runs.on_ended([&] {
+  p->lock()->ended.on_ended([&] {
     ended = true;
     ended.notify_all();
   });
@@ -336,21 +336,21 @@ TEST_CASE("a worker that is ended from outside is that job's failed start and is
   run->about.type = job_type("stuck");
   run->about.queue = queue_name("default");
   run->about.fence = fence{7};
-  p->runs.accept({run});
+  p->lock()->accept({run});
   REQUIRE(eventually([&] { return p->workers.who_runs(fence{7}).has_value(); }));
   p->workers.retire(id, "ended from outside");
   ended.wait(false);
   CHECK(gone);
-  const auto tray = p->runs.take_ended();
+  const auto tray = p->lock()->ended.take();
   REQUIRE(tray.size() == 1);
   CHECK(tray[0].settlement->cause == "worker_died");
   CHECK(tray[0].settlement->failure);
-  p->runs.release(fence{7});
+  p->lock()->release(fence{7});
   *release = true;
   release->notify_all();
   p->workers.disable_callbacks();
   p->workers.close(std::chrono::steady_clock::now() + 5s);
-  CHECK(p->runs.take_ended().empty());  // the handler's late outcome is nobody's
+  CHECK(p->lock()->ended.take().empty());  // the handler's late outcome is nobody's
 }
 
 TEST_CASE("the out-tray gives up to a share of the ends, and waits for a handful when it is asked for one") {
@@ -360,9 +360,9 @@ TEST_CASE("the out-tray gives up to a share of the ends, and waits for a handful
   auto p = std::make_shared<pool>(queue_name("default"), queue_options{1, 9, {}, {}},
                                   make_execution_config(handlers, {}, options));
   std::atomic<int> told{0};
-  p->runs.on_ended([&] { ++told; });
+  p->lock()->ended.on_ended([&] { ++told; });
   std::atomic<bool> taken{false};
-  p->workers.on_progress([&] { taken = p->watch.take_progress().size() == 1; });
+  p->workers.on_progress([&] { taken = p->take_progress().size() == 1; });
   p->workers.add({{}, {}});
   const auto claimed = [&](std::uint64_t from, std::uint64_t to) {
     std::vector<run_ptr> runs;
@@ -374,27 +374,27 @@ TEST_CASE("the out-tray gives up to a share of the ends, and waits for a handful
       about.queue = queue_name("default");
       about.fence = fence{from};
     }
-    p->runs.accept(std::move(runs));
+    p->lock()->accept(std::move(runs));
   };
-  const auto ended = [&](std::uint32_t n) { return eventually([&] { return p->runs.load().ended == n; }); };
+  const auto ended = [&](std::uint32_t n) { return eventually([&] { return p->load().ended == n; }); };
   claimed(1, 3);
   REQUIRE(ended(3));
   CHECK(eventually([&] { return told == 1; }));
-  const auto first = p->runs.take_ended(1, 2);
+  const auto first = p->lock()->ended.take(1, 2);
   REQUIRE(first.size() == 2);
   CHECK(first[0].settlement->run.fence == fence{1});
   // What was said goes with the end also when it was sent before: that may come later.
   CHECK(taken);
   REQUIRE(first[0].settlement->progress);
   CHECK(first[0].settlement->progress->text == "half");
-  CHECK(p->runs.take_ended(3).empty());
+  CHECK(p->lock()->ended.take(3).empty());
   claimed(4, 4);
   REQUIRE(ended(2));
   CHECK(told == 1);
   claimed(5, 5);
   REQUIRE(ended(3));
   CHECK(eventually([&] { return told == 2; }));
-  CHECK(p->runs.take_ended(3).size() == 3);
+  CHECK(p->lock()->ended.take(3).size() == 3);
   p->workers.disable_callbacks();
   p->workers.close(std::chrono::steady_clock::now() + 5s);
 }
