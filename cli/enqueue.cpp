@@ -1,6 +1,7 @@
 // Stores jobs: one, or one for each line.
 #include <algorithm>
 #include <iostream>
+#include <set>
 #include <sstream>
 
 #include <sluice/exec_key.hpp>
@@ -12,6 +13,7 @@
 #include "core/enqueue_words.hpp"
 #include "core/instant.hpp"
 #include "core/text.hpp"
+#include "throttling/explain.hpp"
 #include "wire/json.hpp"
 #include "wire/new_job.hpp"
 #include "wire/overview.hpp"
@@ -168,11 +170,11 @@ std::vector<std::string> queues_of(const std::vector<server_info>& servers) {
   return names;
 }
 
-// As far as servers tell their types: those built in, and those that throttlers limit.
+// As far as servers tell their types: those built in, and those that they have handlers of.
 bool is_known_type(const std::string& name, const std::vector<server_info>& servers) {
   if (name == "noop" || name == exec_job_type) return true;
   return std::any_of(servers.begin(), servers.end(), [&](const server_info& s) {
-    return std::any_of(s.throttled.begin(), s.throttled.end(), [&](const auto& one) { return one.type.value == name; });
+    return std::find(s.types.begin(), s.types.end(), job_type(name)) != s.types.end();
   });
 }
 
@@ -191,10 +193,17 @@ void note_unserved(const command& c, const std::vector<server_info>& live) {
   note(cat("no live server serves queue ", c.queue, did_you_mean(c.queue, queues)));
 }
 
+void note_unhandled(const job_type& type, const queue_name& queue, const std::vector<server_info>& live) {
+  if (const auto lacks = throttling::lacks_handler(type, queue, live))
+    note(cat("no live server", queue.empty() ? "" : cat(" of queue ", queue.value), " handles type ", type.value,
+             " now: its jobs wait until one does", *lacks));
+}
+
 // Once jobs were stored: what servers tell of them, asked once.
 void note_servers(client& store, const command& c) {
   const auto live = live_servers(store);
   note_unserved(c, live);
+  note_unhandled(job_type(c.type), queue_name(c.queue == "-" ? "" : c.queue), live);
   note_filters(live);
 }
 
@@ -268,6 +277,9 @@ int enqueue(client& store, const command& c) {
 }
 
 void note_uncalled_filters(client& store) { note_filters(live_servers(store)); }
+void note_unhandled_type(client& store, const job_type& type, const queue_name& queue) {
+  note_unhandled(type, queue, live_servers(store));
+}
 
 int enqueue_all(client& store, const command& c) {
   auto text = c.args == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(c.args);
@@ -285,11 +297,17 @@ int enqueue_all(client& store, const command& c) {
     }
   }
   if (!is_fine) return failed({errc::invalid_argument, "none of these was stored"});
+  std::set<std::pair<queue_name, job_type>> kinds;
+  for (const auto& job : jobs)
+    kinds.emplace(job.queue, job.type);
   const auto ids = store.enqueue_all(std::move(jobs));
   if (!ids) return failed(ids.error());
   for (const auto& id : *ids)
     print_line(c.json ? wire::json_of(id) : id.value);
-  note_uncalled_filters(store);
+  const auto live = live_servers(store);
+  for (const auto& [queue, type] : kinds)
+    note_unhandled(type, queue, live);
+  note_filters(live);
   return 0;
 }
 

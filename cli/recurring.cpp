@@ -113,7 +113,11 @@ int recurring_jobs(const command& c) {
   auto& store = *opened;
   if (c.name == "recurring list") return list(store, c);
   if (c.name == "recurring show") return show(store, c);
-  if (c.name == "recurring set") return done(c, store.set_recurring(said.definition), "set");
+  if (c.name == "recurring set") {
+    const int code = done(c, store.set_recurring(said.definition), "set");
+    if (code == 0) note_unhandled_type(store, said.definition.job, said.definition.queue);
+    return code;
+  }
   if (c.name == "recurring remove") return remove(store, c);
   if (c.name == "recurring pause") return done(c, store.pause_recurring(c.schedule), "paused");
   if (c.name == "recurring resume") return done(c, store.resume_recurring(c.schedule), "resumed");

@@ -65,6 +65,9 @@ void describe(auto& v, described<server_info> auto& s) {
   v("queues", s.queues, {"Each as NAME:WORKERS."})("running", s.running);
   v("has_filters", s.has_filters, {"Whether its program has filters, whose on_enqueue other processes cannot call."});
   v("throttled", s.throttled, {"Which throttlers let in which types, of 200 types at most."});
+  v("types", s.types, {"Those that it has handlers of, 200 at most."});
+  v("all_types", s.all_types,
+    {"Whether these are all; false too of a server that has just begun or is too old to tell."});
   v("started_at", s.started_at)("heartbeat_at", s.heartbeat_at);
 }
 void describe(auto& v, described<queue_counts> auto& q) {

@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 constexpr duration retry_after_refusal = 1s;
 constexpr std::uint64_t much_in_quarantine = 64ULL << 20;  // bytes
 constexpr duration between_warnings = 1h;
+constexpr std::size_t max_types_told = 200;
 
 }  // namespace
 
@@ -48,6 +49,10 @@ storage::heartbeat_request duties::beat() const {
     if (named.find('*') != std::string::npos) request.server.queues.push_back(cat(named, ":", how.workers));
   for (const auto& p : of_.queues.pools())
     request.server.running += p->load().running;
+  const auto types = of_.known_types();
+  for (auto type = types->begin(); type != types->end() && request.server.types.size() < max_types_told; ++type)
+    request.server.types.emplace_back(*type);
+  request.server.all_types = request.server.types.size() == types->size();
   return request;
 }
 

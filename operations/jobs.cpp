@@ -68,12 +68,16 @@ void find_job(const async_store& store, const job_id& id, const callback<job>& t
 
 void explain_job(const async_store& store, const job_id& id, const std::function<time_point()>& now,
                  const callback<explanation>& then) {
-  storage::ask_for<storage::explain_answer>(store, storage::explain_request{id},
-                                            [id, now, then](const result<storage::explain_answer>& got) {
-                                              if (!got) then(got.error());
-                                              else if (!got->found) then(no_job(id, got->code));
-                                              else then(throttling::explain(*got, now()));
-                                            });
+  storage::ask_for<storage::explain_answer>(
+      store, storage::explain_request{id}, [store, id, now, then](const result<storage::explain_answer>& got) {
+        if (!got) return then(got.error());
+        if (!got->found) return then(no_job(id, got->code));
+        if (got->found->state != job_state::enqueued) return then(throttling::explain(*got, now()));
+        storage::ask_for<storage::servers_answer>(
+            store, storage::servers_request{}, [seen = *got, now, then](const result<storage::servers_answer>& told) {
+              then(throttling::explain(seen, now(), told ? told->servers : std::vector<server_info>()));
+            });
+      });
 }
 
 namespace {

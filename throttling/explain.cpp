@@ -157,13 +157,18 @@ explanation of_awaiting(const storage::explain_answer& seen) {
   return e;
 }
 
-explanation of_enqueued(const storage::explain_answer& seen) {
+std::string how_to_have(const job_type& type, const std::vector<std::string>& known) {
+  return type.value == exec_job_type ? cat("; ", storage::messages::needs_allow_exec) : did_you_mean(type.value, known);
+}
+
+// The line says what a claim has found; of a job that no claim has come to, only servers tell.
+explanation of_enqueued(const storage::explain_answer& seen, const std::vector<server_info>& living) {
   const auto& about = *seen.found;
   const auto& queue = about.queue.value;
-  if (about.line.starts_with("type:"))
-    return {unknown_type,
-            cat("no server that serves queue ", queue, " knows its type ", about.type.value,
-                about.type.value == exec_job_type ? cat("; ", storage::messages::needs_allow_exec) : std::string())};
+  const auto lacks = lacks_handler(about.type, about.queue, living);
+  if (lacks || about.line.starts_with("type:"))
+    return {unknown_type, cat("no server that serves queue ", queue, " knows its type ", about.type.value,
+                              lacks.value_or(how_to_have(about.type, {})))};
   explanation e{seen.before > 0 ? queued_behind : no_worker};
   e.before = seen.before;
   if (e.before > 0) e.text = cat("behind ", counted_before(e.before, "job", "jobs"), " of queue ", queue);
@@ -174,7 +179,7 @@ explanation of_enqueued(const storage::explain_answer& seen) {
   return e;
 }
 
-explanation of_state(const storage::explain_answer& seen, time_point now) {
+explanation of_state(const storage::explain_answer& seen, time_point now, std::vector<server_info> servers) {
   const auto& about = *seen.found;
   if (is_final(about.state)) return of_final(about);
   if (about.state == job_state::processing) return of_running(about);
@@ -182,13 +187,37 @@ explanation of_state(const storage::explain_answer& seen, time_point now) {
   if (about.state == job_state::awaiting) return of_awaiting(seen);
   if (seen.paused) return {paused, cat("its queue ", about.queue.value, " is paused")};
   if (!seen.served) return {unserved, cat("no server that is alive serves its queue ", about.queue.value)};
-  return about.state == job_state::throttled ? of_throttled(seen, now) : of_enqueued(seen);
+  if (about.state == job_state::throttled) return of_throttled(seen, now);
+  std::erase_if(servers, [&](const server_info& s) { return s.heartbeat_at + storage::served_for < now; });
+  return of_enqueued(seen, servers);
+}
+
+bool serves(const server_info& server, const queue_name& queue) {
+  return queue.empty() || std::any_of(server.queues.begin(), server.queues.end(), [&](const std::string& one) {
+           return matches(one.substr(0, one.rfind(':')), queue.value);  // "name:workers"
+         });
 }
 
 }  // namespace
 
-explanation explain(const storage::explain_answer& seen, time_point now) {
-  auto e = of_state(seen, now);
+std::optional<std::string> lacks_handler(const job_type& type, const queue_name& queue,
+                                         const std::vector<server_info>& living) {
+  std::vector<std::string> known;
+  bool is_served = false;
+  for (const auto& server : living) {
+    if (!server.all_types) return std::nullopt;
+    if (!serves(server, queue)) continue;
+    is_served = true;
+    for (const auto& one : server.types) {
+      if (one == type) return std::nullopt;
+      known.push_back(one.value);
+    }
+  }
+  return is_served ? std::optional(how_to_have(type, known)) : std::nullopt;
+}
+
+explanation explain(const storage::explain_answer& seen, time_point now, const std::vector<server_info>& servers) {
+  auto e = of_state(seen, now, servers);
   if (e.without_content.empty()) e.without_content = e.text;
   if (!seen.cancelled_group.empty())
     tell(e, cat("; its group ", seen.cancelled_group.value, " was cancelled, so it will not run, and is deleted"));

@@ -371,6 +371,8 @@ struct server_info {
   /// Whether its program has filters, whose `on_enqueue` other processes cannot call.
   bool has_filters = false;
   std::vector<type_throttlers> throttled{};  ///< By its configuration, of 200 types at most.
+  std::vector<job_type> types{};             ///< That it has handlers of, 200 at most.
+  bool all_types = false;                    ///< Whether these are all; false too of one that tells none yet.
 };
 
 }  // namespace sluice

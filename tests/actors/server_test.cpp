@@ -420,6 +420,19 @@ TEST_CASE("a server tells which throttlers let in its types") {
   CHECK(told[1].throttlers == std::vector<std::string>{"mutex:overlap:report"});
 }
 
+TEST_CASE("a server tells the types that it has handlers of, and whether these are all") {
+  const int count = GENERATE(0, 200, 201);
+  server_world w;
+  for (int i = 0; i < count; ++i)
+    w.handlers.handle("t" + std::to_string(1'000 + i), [](job_context&) {});
+  w.start();
+  const auto told = [&] { return w.client->servers()->at(0); };
+  REQUIRE(eventually([&] { return !told().queues.empty(); }));  // what it says first tells neither
+  CHECK(told().types.size() == static_cast<std::size_t>(std::min(count, 200)));
+  CHECK(told().all_types == (count <= 200));
+  if (count > 0) CHECK(told().types.back() == job_type("t1199"));
+}
+
 TEST_CASE("a delayed job runs when it is due and not before") {
   server_world w;
   w.handlers.handle("noop", [](job_context&) {});

@@ -314,6 +314,13 @@ ON_EACH_STORE("A server lives from its first word to its last") {
   REQUIRE(servers(w).at(0).throttled.size() == 1);
   CHECK(servers(w).at(0).throttled[0].type == job_type("mail"));
   CHECK(servers(w).at(0).throttled[0].throttlers == names{"mutex:user:{id}", "semaphore:smtp"});
+  CHECK(servers(w).at(0).types.empty());
+  CHECK_FALSE(servers(w).at(0).all_types);
+  info.types = {job_type("mail"), job_type("order.ship")};
+  info.all_types = true;
+  beat(w, info);
+  CHECK(servers(w).at(0).types == info.types);
+  CHECK(servers(w).at(0).all_types);
   CHECK(servers(w).at(0).queues == info.queues);
   audit(w);
   leave(w, server_id("nobody"));

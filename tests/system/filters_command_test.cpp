@@ -1,5 +1,5 @@
-// What `sluice` says, to who enqueues, of the servers there are: of filters that are code in another process, and of
-// queues that none serves.
+// What `sluice` says, to who enqueues, of the servers there are: of filters that are code in another process, of queues
+// that none serves, and of types that none handles.
 #include "core/text.hpp"
 #include "storage/shared_store.hpp"
 #include "support/catch.hpp"
@@ -25,10 +25,13 @@ struct beating_world {
 
   void beat(const std::string& name, bool has_filters, const names& queues = {"default:4"}) {
     server_info info;
+    info.types = {job_type("report")};
+    info.has_filters = has_filters;
+    beat(name, info, queues);
+  }
+  void beat(const std::string& name, server_info info, const names& queues) {
     info.id.value = info.name = name;
     info.queues = queues;
-    info.throttled = {{job_type("report"), {"mutex:report"}}};
-    info.has_filters = has_filters;
     const auto known = store->call({storage::heartbeat_request{info}}, std::chrono::steady_clock::now() + 10s);
     REQUIRE(std::holds_alternative<storage::heartbeat_answer>(known.at(0)));
   }
@@ -102,6 +105,41 @@ TEST_CASE_METHOD(beating_world, "whoever enqueues is told of a queue that no liv
         "sluice: no live server serves queue elsewhere\n");
   write_file(folder.file("jobs"), "{\"type\": \"noop\", \"queue\": \"elsewhere\"}\n");
   CHECK(sluice({"enqueue-all", folder.file("jobs")}).err.empty());
+}
+
+TEST_CASE_METHOD(beating_world, "whoever enqueues is told of a type that no live server handles") {
+  server_info all;
+  all.types = {job_type("noop"), job_type("order.ship")};
+  all.all_types = true;
+  beat("orders", all, {"default:2", "order-*:1"});
+  const auto none_handles = [](const std::string& type, const std::string& queue, const std::string& meant = "") {
+    return cat("sluice: no live server", queue.empty() ? "" : " of queue " + queue, " handles type ", type,
+               " now: its jobs wait until one does", meant, "\n");
+  };
+  const auto said = [&](const std::string& queue, const std::string& type) {
+    const auto stored = sluice({"enqueue", queue, type, "{}"});
+    CHECK(stored.exit_code == 0);
+    return stored.err;
+  };
+  const std::string meant = "; did you mean 'order.ship'?";
+  CHECK(said("default", "order.ship").empty());
+  CHECK(said("-", "order.ship").empty());
+  CHECK(said("default", "ordr.ship") == none_handles("ordr.ship", "default", meant));
+  CHECK(said("order-eu", "ordr.ship") == none_handles("ordr.ship", "order-eu", meant));
+  CHECK(said("-", "ordr.ship") == none_handles("ordr.ship", "", meant));
+  CHECK(said("default", "thumbnail") == none_handles("thumbnail", "default"));
+  CHECK(said("default", "exec").find("; a server takes exec jobs only when its configuration has") !=
+        std::string::npos);
+  CHECK(said("elsewhere", "thumbnail") == "sluice: no live server serves queue elsewhere\n");
+
+  const auto set = sluice({"recurring", "set", "nightly", "job=ordr.ship", "cron=0 3 * * *"});
+  CHECK(set.exit_code == 0);
+  CHECK(set.err == none_handles("ordr.ship", "", meant));
+  write_file(folder.file("jobs"), "{\"type\": \"ordr.ship\"}\n{\"type\": \"noop\"}\n{\"type\": \"ordr.ship\"}\n");
+  CHECK(sluice({"enqueue-all", folder.file("jobs")}).err == none_handles("ordr.ship", "", meant));
+
+  beat("older", server_info(), {"mail:1"});
+  CHECK(said("default", "ordr.ship").empty());
 }
 
 TEST_CASE_METHOD(beating_world, "the list of servers tells which have filters") {

@@ -215,6 +215,7 @@ TEST_CASE("a job behind others, of an unknown type, running or ended is explaine
   const auto behind = explained_as(w, "second", "queued_behind");
   CHECK(behind.at("text") == "behind 1 job of queue default");
   CHECK(behind.at("before") == 1);
+  explained_as(w, "stranger", "unknown_type");  // before any claim has come to it
   write_file(file, "");
   CHECK(explained_as(w, "second", "final").at("text") == "is succeeded");
   CHECK(explained_as(w, "stranger", "unknown_type").at("text") ==

@@ -67,10 +67,20 @@ storage::explain_answer held(std::vector<std::string> names, std::uint64_t all, 
   return s;
 }
 
-void says(const storage::explain_answer& s, explain_reason reason, const std::string& text) {
-  const auto e = explain(s, now);
+void says(const storage::explain_answer& s, explain_reason reason, const std::string& text,
+          const std::vector<server_info>& servers = {}) {
+  const auto e = explain(s, now, servers);
   CHECK(e.text == text);
   CHECK(name_of(e.reason) == name_of(reason));
+}
+
+server_info handling(std::vector<job_type> types, const std::string& queue = "default:2") {
+  server_info info;
+  info.queues = {queue};
+  info.types = std::move(types);
+  info.all_types = true;
+  info.heartbeat_at = now;
+  return info;
 }
 
 }  // namespace
@@ -96,6 +106,32 @@ TEST_CASE("each reason of an explanation is one word") {
                                        "retry", "running", "unknown_type", "unserved", "waits_for_permit",
                                        "waits_for_slot"});
   CHECK(name_of(static_cast<explain_reason>(13)).empty());
+}
+
+TEST_CASE("a job that no claim has come to is of an unknown type when all servers of its queue say so") {
+  auto s = seen(job_state::enqueued);
+  s.before = 3;
+  const std::string behind = "behind 3 jobs of queue default";
+  const std::string unknown = "no server that serves queue default knows its type mail";
+  const auto others = handling({job_type("noop"), job_type("reports")});
+  const auto mails = handling({job_type("mail")});
+  const auto elsewhere = handling({job_type("mail")}, "other:1");
+  says(s, explain_reason::queued_behind, behind);
+  says(s, explain_reason::unknown_type, unknown, {others});
+  says(s, explain_reason::unknown_type, unknown, {others, elsewhere});
+  says(s, explain_reason::unknown_type, unknown + "; did you mean 'mails'?",
+       {others, handling({job_type("mails")}, "def*:1")});
+  says(s, explain_reason::queued_behind, behind, {others, mails});
+  says(s, explain_reason::queued_behind, behind, {elsewhere});
+
+  auto dead = mails;
+  dead.heartbeat_at = now - storage::served_for - 1us;
+  says(s, explain_reason::unknown_type, unknown, {others, dead});
+  auto cut = others;
+  cut.all_types = false;
+  says(s, explain_reason::queued_behind, behind, {others, cut});
+  s.found->line = "type:mail";
+  says(s, explain_reason::unknown_type, unknown, {others, cut});
 }
 
 TEST_CASE("a final job is explained by its reason") {
