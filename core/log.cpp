@@ -389,6 +389,9 @@ void mask_secret_keys(std::string& text) {
       while (after < text.size() &&
              (std::isalnum(static_cast<unsigned char>(text[after])) || text[after] == '_' || text[after] == '-'))
         ++after;
+      // Where a secret stands, as `secret_file` names it, is none.
+      const auto key = lowered(std::string_view(text).substr(at, after - at));
+      if (key.ends_with("_file") || key.ends_with("_variable")) break;
       const auto sign = skip(after, "\"' \\");
       if (sign >= text.size() || (text[sign] != ':' && text[sign] != '=')) break;
       const auto begin = skip(sign + 1, " ");

@@ -149,6 +149,14 @@ TEST_CASE("what stands beside a secret stays") {
   CHECK(says(log::redact("https://h/?access_token=hunter2&page=2"), "&page=2"));
 }
 
+TEST_CASE("where a secret stands is told, and no secret") {
+  for (const auto* text : {"secret_variable: stands for secret_file: give one of them",
+                           "/dashboard/proxy_secret_file: cannot read /etc/sluice/proxy",
+                           "redis://h/0?password_file=/run/secrets/redis&password_variable=REDIS_AUTH"})
+    CHECK(log::redact(text) == text);
+  CHECK(log::redact("password_file_key=hunter2") == "password_file_key=***");
+}
+
 TEST_CASE("text without secrets stays as it is") {
   for (const auto* text : {"", "job 7 failed", "a secret", "the token", "queue=default workers=2",
                            R"({"kind":"token"})", "password", "token=", "12:30:00"})
