@@ -118,6 +118,10 @@ error unknown_zone(std::string_view name, const fs::path& folder) {
   auto text = cat("there is no time zone '", printable(name, 100), "'");
   if (known.empty())
     return {errc::invalid_argument, cat(text, ": no zone files in ", folder.string(), "; install tzdata, or use UTC")};
+  if (name.find_first_of("0123456789") != std::string_view::npos)  // an offset, and no place that is near
+    return {
+        errc::invalid_argument,
+        cat(text, "; it is an IANA name, as Europe/Berlin, or for UTC+2 Etc/GMT-2, whose sign is the other way round")};
   const auto near = near_to(name, known);
   for (std::size_t i = 0; i < near.size(); ++i)
     text += cat(i == 0 ? "; did you mean '" : i + 1 == near.size() ? "' or '" : "', '", near[i]);
