@@ -22,6 +22,13 @@ std::string shown(const json& value) {
 
 }  // namespace
 
+bool is_misspelt(const json& value, const std::string& field) {
+  if (!value.is_object() || value.contains(field)) return false;
+  const auto items = value.items();
+  return std::any_of(items.begin(), items.end(),
+                     [&](const auto& item) { return !did_you_mean(item.key(), {field}).empty(); });
+}
+
 reader::reader(const json& value, std::string pointer, std::vector<fault>& faults)
     : value_(value.is_object() ? value : nothing()), pointer_(std::move(pointer)), faults_(faults) {
   if (!value.is_object()) faults_.push_back({pointer_, cat("must be an object, not ", shown(value))});
@@ -49,7 +56,7 @@ void reader::fault_at(std::string_view key, std::string problem) {
 }
 
 const json* reader::find(std::string_view key) {
-  asked_.emplace_back(key);
+  if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) asked_.emplace_back(key);
   const auto at = value_.find(std::string(key));
   return at == value_.end() ? nullptr : &*at;
 }

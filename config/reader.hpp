@@ -19,6 +19,9 @@ void keep(std::optional<T>& field, Got&& got) {
   if (got) field = static_cast<T>(*got);
 }
 
+// Whether a field is missing since it is misspelt, which is told.
+bool is_misspelt(const json& value, const std::string& field);
+
 class reader {
 public:
   // A value that is no object is one fault and reads as empty.

@@ -43,6 +43,7 @@ sluice::recurring read_definition(const std::string& name, const json& value, co
   made.name = name;
   reader r(value, pointer, faults);
   if (const auto job = r.text("job")) made.job.value = *job;
+  else if (is_misspelt(value, "job")) made.job.value = "misspelt";  // one for the checks, as with cron and every
   else if (value.is_object() && !value.contains("job")) r.fault_at("job", "must be given: the type of its jobs");
   if (const auto* args = r.any("args")) {
     if (args->is_object()) made.args = args_of(*args, r.pointer("args"), written);
@@ -50,6 +51,10 @@ sluice::recurring read_definition(const std::string& name, const json& value, co
   }
   if (const auto cron = r.text("cron")) made.cron = *cron;
   keep(made.every, r.time("every", ranges::recurring_every));
+  if (!value.contains("cron") && !value.contains("every")) {
+    if (is_misspelt(value, "cron")) made.cron = "* * * * *";
+    else if (is_misspelt(value, "every")) made.every = 1min;
+  }
   if (const auto zone = r.text("zone")) made.zone = *zone;
   if (const auto queue = r.text("queue")) made.queue.value = *queue;
   read_stagger(r, made.stagger);

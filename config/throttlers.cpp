@@ -53,14 +53,6 @@ definition read_values(const std::string& name, const json& value, const std::st
   return made;
 }
 
-// Whether a field is missing since it is misspelt, which is told.
-bool is_misspelt(const json& value, const std::string& field) {
-  const auto items = value.items();
-  return !value.contains(field) && std::any_of(items.begin(), items.end(), [&](const auto& item) {
-    return !did_you_mean(item.key(), {field}).empty();
-  });
-}
-
 definition read_definition(const std::string& name, const json& value, const std::string& pointer,
                            std::vector<fault>& faults) {
   if (!valid_throttler_name(name))

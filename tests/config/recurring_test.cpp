@@ -104,6 +104,10 @@ TEST_CASE("the faults of a schedule are told with their places") {
   CHECK(says(faults(R"({"job": "t", "cron": "61 * * * *", "overlap": "skipp"})"), "[/recurring/r] cron '"));
   CHECK(says(one(R"("zon": "UTC")"), "did you mean 'zone'"));
   CHECK(says(one(R"("zone": "Europe/Lundon")"), "no time zone"));
+  CHECK(faults(R"({"job": "t", "evry": "90s"})") == "[/recurring/r/evry] is not known; did you mean 'every'?\n");
+  CHECK(faults(R"({"job": "t", "corn": "* * * * *", "zone": "Europe/London"})") ==
+        "[/recurring/r/corn] is not known; did you mean 'cron'?\n");
+  CHECK(faults(R"({"jbo": "t", "every": "90s"})") == "[/recurring/r/jbo] is not known; did you mean 'job'?\n");
   const auto two = faults(R"({"job": "t", "cron": "61 * * * *", "zone": "Europe/Lundon"})");
   CHECK(says(two, "61 is out of range"));
   CHECK(says(two, "; and there is no time zone 'Europe/Lundon'"));
