@@ -62,8 +62,12 @@ std::optional<config::loaded> read(const command& c) {
     failed(text.error());
     return std::nullopt;
   }
-  return config::load({*text, config::environment(), c.sets},
-                      {storage::check_url, scheduler::check, fault_of_dashboard});
+  auto got =
+      config::load({*text, config::environment(), c.sets}, {storage::check_url, scheduler::check, fault_of_dashboard});
+  if (got.faults.empty() && got.options.allow_exec)
+    for (auto& doubt : exec::doubts_of(got.options))
+      got.warnings.push_back(std::move(doubt));
+  return got;
 }
 
 void tell_faults(const command& c, const config::loaded& got) {
@@ -140,7 +144,7 @@ std::set<std::string, std::less<>> types_of(const server_options& options) {
   std::set<std::string, std::less<>> types{"noop"};
   if (options.allow_exec) types.insert("exec");
   for (const auto& [type, its] : options.jobs)
-    types.insert(type);
+    if (type != exec_job_type) types.insert(type);
   return types;
 }
 
@@ -234,7 +238,9 @@ int work(const command& c) {
   // Before any job is claimed: a dashboard that cannot be had fails the start.
   if (const auto& asked = got->options.dashboard)
     if (const auto fine = dashboard::can_start(*asked); !fine) return cannot(c, "start the dashboard", fine.error()), 1;
-  server s(got->options, std::move(handlers));
+  auto of_server = got->options;
+  of_server.dashboard.reset();  // it is started here
+  server s(std::move(of_server), std::move(handlers));
   std::atomic<bool> stopping{false};
   std::optional<dashboard> page;
   // The page answers until the server has stopped, and ends within the same time.

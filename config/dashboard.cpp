@@ -59,6 +59,10 @@ void warn_of(const dashboard_options& its, const server_options& options, std::v
   if (its.allow_exec && options.allow_exec && options.exec.key_file.empty())
     warnings.emplace_back(
         "dashboard.allow_exec: its operators run commands as this server; with exec.key_file only signed ones run");
+  const bool all_look = std::all_of(its.users.begin(), its.users.end(),
+                                    [](const dashboard_user& user) { return user.role == dashboard_role::viewer; });
+  if (its.allow_changes && !its.users.empty() && all_look)
+    warnings.emplace_back("dashboard.allow_changes has no effect: each of its users is a viewer");
   const bool is_local = std::any_of(its.proxies.begin(), its.proxies.end(), [](const std::string& address) {
     return address.starts_with("127.") || address == "::1";
   });

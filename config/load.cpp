@@ -67,8 +67,8 @@ void read_queues(reader& from, server_options& options) {
     keep(queue.prefetch, r.number("prefetch", ranges::prefetch));
     queue.retry = read_retry(r);
     keep(queue.timeout, r.time("timeout", ranges::timeout));
-    keep(queue.start_within, r.time("start_within", ranges::start_within));
-    keep(queue.finish_within, r.time("finish_within", ranges::start_within));
+    keep(queue.start_within, r.time("start_within", ranges::within_of_all));
+    keep(queue.finish_within, r.time("finish_within", ranges::within_of_all));
     options.queues[name] = queue;
   }
 }
@@ -87,7 +87,7 @@ std::optional<unique_rule> read_unique(reader& from) {
     r.fault_at("until", "must be start, end, or a period of 1ms to 3650d, as 10m");
   if (const auto then = r.choice("then", texts_of(enqueue_words::then))) rule.then = enqueue_words::then[*then].value;
   keep(rule.per_queue, r.flag("per_queue"));
-  keep(rule.at_most, r.time("at_most", ranges::enqueue_delay));
+  keep(rule.at_most, r.time("at_most", ranges::unique_period));
   if (rule.then == when_taken::coalesce && rule.until != unique_until::end)
     r.fault_at("then", "coalesce needs a key that is held until the end");
   if (rule.then != when_taken::extend && rule.at_most > duration(0))
@@ -108,8 +108,8 @@ void read_jobs(reader& from, server_options& options) {
       job.queue = queue_name(*queue);
     job.retry = read_retry(r);
     keep(job.timeout, r.time("timeout", ranges::timeout));
-    keep(job.start_within, r.time("start_within", ranges::start_within));
-    keep(job.finish_within, r.time("finish_within", ranges::start_within));
+    keep(job.start_within, r.time("start_within", ranges::within_of_all));
+    keep(job.finish_within, r.time("finish_within", ranges::within_of_all));
     job.unique = read_unique(r);
     read_throttling(r, type, job);
     options.jobs[type] = job;
@@ -128,6 +128,9 @@ void read_exec(reader& from, exec_options& o) {
   keep(o.user, r.text("user"));
   keep(o.folder, r.text("folder"));
   o.variables = r.texts("variables");
+  for (const auto& name : o.variables)
+    if (name != "*" && name.find_first_of(" \t\r\n=*") != std::string::npos)
+      r.fault_at("variables", cat("must be names of variables, or \"*\" alone for all, not ", json_quoted(name)));
   keep(o.processor_time, r.time("processor_time", ranges::processor_time));
   keep(o.memory_mib, r.number("memory_mib", ranges::exec_limit));
   keep(o.file_mib, r.number("file_mib", ranges::exec_limit));

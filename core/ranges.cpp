@@ -33,8 +33,8 @@ result<void> all_of(const std::vector<result<void>>& checks) {
 // start_within and finish_within, of a queue or a type.
 template <class Options>
 result<void> check_times(const Options& o, const std::string& where) {
-  return all_of({within(ranges::start_within, o.start_within.value_or(0s), where + "start_within"),
-                 within(ranges::start_within, o.finish_within.value_or(0s), where + "finish_within")});
+  return all_of({within(ranges::within_of_all, o.start_within.value_or(1s), where + "start_within"),
+                 within(ranges::within_of_all, o.finish_within.value_or(1s), where + "finish_within")});
 }
 
 result<void> check_queue(const std::string& name, const queue_options& q) {

@@ -31,7 +31,8 @@ inline constexpr range<std::uint64_t> exec_files{16, 1'000'000};
 inline constexpr range<duration> retry_delay{0s, 365 * day};
 inline constexpr range<duration> kept_for{1s, 10 * 365 * day};
 inline constexpr range<duration> enqueue_delay{0s, 10 * 365 * day};
-inline constexpr range<duration> start_within{0s, 10 * 365 * day};  // also finish_within
+inline constexpr range<duration> start_within{0s, 10 * 365 * day};    // also finish_within
+inline constexpr range<duration> within_of_all{1ms, 10 * 365 * day};  // of a queue or type: 0 would end each job
 inline constexpr range<duration> unique_period{1ms, 10 * 365 * day};
 inline constexpr range<duration> seal_within{1s, 10 * 365 * day};
 inline constexpr range<std::uint64_t> attempts{0, 1000};

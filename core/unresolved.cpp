@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <sluice/exec_key.hpp>
+
 #include "core/codec.hpp"
 #include "core/queues.hpp"
 #include "core/text.hpp"
@@ -11,6 +13,7 @@ namespace sluice {
 namespace {
 
 std::string meant_by(std::string_view type, const std::set<std::string, std::less<>>& types) {
+  if (type == exec_job_type) return "; `sluice work` has its handler where allow_exec is true";
   return did_you_mean(type, {types.begin(), types.end()});
 }
 
@@ -90,6 +93,9 @@ void doubt_schedules(const server_options& options, const std::set<std::string, 
       doubts.push_back(cat("schedule ", printable(one.name, 200), " makes jobs of type ", printable(one.job.value, 200),
                            ", which this server does not know: they wait until another does",
                            meant_by(one.job.value, types)));
+    if (one.catch_up_max != recurring().catch_up_max && one.catch_up != catch_up_rule::all)
+      doubts.push_back(
+          cat("schedule ", printable(one.name, 200), ": catch_up_max has no effect without \"catch_up\": \"all\""));
   }
 }
 
@@ -114,6 +120,19 @@ void doubt_types(const server_options& options, const std::set<std::string, std:
     doubts.push_back(cat(printable(listed(others), 500), others.size() == 1 ? " is" : " are",
                          " of types that this server has no handler of: their timeouts, retries and throttlers count "
                          "where one has"));
+}
+
+void doubt_exec(const server_options& options, const std::set<std::string, std::less<>>& types,
+                std::vector<std::string>& doubts) {
+  auto its = options.exec;
+  its.key_file.clear();  // signs schedules all the same
+  if (!types.contains(exec_job_type) && (options.allow_exec || its != exec_options()))
+    doubts.push_back(cat(options.allow_exec ? "allow_exec" : "exec", " has no effect: this server has no handler of ",
+                         exec_job_type, meant_by(exec_job_type, types)));
+  for (const auto& name : its.variables)
+    if (name.starts_with("SLUICE_") && its.allow.empty())
+      doubts.push_back(cat("exec.variables: ", printable(name, 200),
+                           " has no effect: no command gets a variable that begins with SLUICE_"));
 }
 
 void doubt_retry(const std::string& where, const retry_policy& retry, std::vector<std::string>& doubts) {
@@ -161,9 +180,15 @@ void doubt_settings(const server_options& options, std::vector<std::string>& dou
     const auto where = cat("jobs.", printable(type, 200));
     doubt_retry(cat(where, ".retry"), its.retry, doubts);
     doubt_times(where, its, doubts);
-    const bool waits_for_none = its.throttle.empty() && !its.without_overlap;
-    if (waits_for_none && (its.strict || its.when_throttled != by_default.when_throttled))
-      doubts.push_back(cat(where, its.strict ? ".strict" : ".when_throttled", " has no effect without throttle"));
+    const bool has_permits =
+        its.without_overlap || any(its.throttle, [](const std::string& text) {
+          const auto ref = parse_throttle_ref(text);
+          return ref && (ref->kind == throttler_kind::mutex || ref->kind == throttler_kind::semaphore);
+        });
+    if (its.strict && !has_permits)
+      doubts.push_back(cat(where, ".strict has no effect: only permits of a mutex or a semaphore stay with a job"));
+    if (its.throttle.empty() && !its.without_overlap && its.when_throttled != by_default.when_throttled)
+      doubts.push_back(cat(where, ".when_throttled has no effect without throttle"));
     if (its.throttle_delay != by_default.throttle_delay && its.when_throttled != throttle_action::retry)
       doubts.push_back(cat(where, ".throttle_delay has no effect without \"when_throttled\": \"retry\""));
   }
@@ -175,7 +200,13 @@ std::vector<std::string> doubts_of(const server_options& options, const std::set
   std::vector<std::string> doubts;
   doubt_schedules(options, types, doubts);
   doubt_types(options, types, doubts);
+  doubt_exec(options, types, doubts);
   doubt_settings(options, doubts);
+  const bool has_special = std::any_of(options.queues.begin(), options.queues.end(), [](const auto& entry) {
+    return entry.first.ends_with("-queue") || (entry.first.ends_with('*') && entry.second.workers == 0);
+  });
+  if (options.special_queue_workers != server_options().special_queue_workers && !has_special)
+    doubts.emplace_back("special_queue_workers has no effect: no queue is named *-queue");
   if (const auto all = workers_in_all(options); options.threads > 0 && all > options.threads)
     doubts.push_back(cat("threads: the queues have ", all, " workers, of which ", options.threads,
                          " can work at once; the others claim when it is their turn"));

@@ -46,6 +46,19 @@ std::string_view after_word(std::string_view text, std::string_view word) {
   return lowered(text.substr(0, word.size())) == word ? text.substr(word.size()) : std::string_view();
 }
 
+// Where the port begins, behind an address in brackets, too.
+std::size_t colon_of_port(const std::string& host) {
+  const auto bracket = host.find(']');
+  return host.find(':', bracket == std::string::npos ? 0 : bracket);
+}
+
+// As browsers write it into the header Host.
+bool is_host(std::string text) {
+  const bool has_name = colon_of_port(text) != 0;
+  std::erase_if(text, [](char c) { return c == '[' || c == ']'; });
+  return has_name && valid_name(text);
+}
+
 bool changes(access_need need) { return need == access_need::operate || need == access_need::administer; }
 
 }  // namespace
@@ -68,7 +81,7 @@ result<std::unique_ptr<access_rules>> access_rules::make(const dashboard_options
   std::unique_ptr<access_rules> made(new access_rules);
   made->options_ = options;
   const auto add_host = [&](const std::string& host) {
-    const bool has_port = host.find(':', host.find(']') == std::string::npos ? 0 : host.find(']')) != std::string::npos;
+    const bool has_port = colon_of_port(host) != std::string::npos;
     made->hosts_.insert(lowered(has_port ? host : cat(host, ":", port)));
     if (!has_port && (port == 80 || options.behind_tls_proxy)) made->hosts_.insert(lowered(host));
   };
@@ -221,6 +234,17 @@ std::optional<dashboard::option_fault> dashboard::fault_of(const dashboard_optio
   if (!where) return option_fault{"listen", where.error().message};
   if (options.reads_a_second < 1 || options.reads_a_second > max_reads_a_second)
     return option_fault{"reads_a_second", cat("must be 1 to ", max_reads_a_second)};
+  for (const auto& host : options.hosts)
+    if (!web::is_host(host))
+      return option_fault{
+          "hosts", cat("must be names as jobs.example.org or jobs.example.org:8443, not '", printable(host, 100), "'")};
+  for (const auto& proxy : options.proxies)
+    if (const auto peer = web::as_peer(proxy); peer != proxy || peer.empty())
+      return option_fault{
+          "proxies", cat("must be single addresses, as ", peer.empty() ? "192.0.2.1 or 2001:db8::1" : peer, ", not '",
+                         printable(proxy, 100), "'")};
+  if (const auto& name = options.user_header; !name.empty() && (!valid_name(name) || name.find(':') < name.size()))
+    return option_fault{"user_header", cat("must name a header, as X-Remote-User, not '", printable(name, 100), "'")};
   bool has_secret = !options.metrics_token_file.empty();
   for (const auto& user : options.users) {
     const bool has_own = !user.secret_file.empty() || !user.secret_variable.empty();

@@ -1,8 +1,6 @@
 #include "dashboard/http_server.hpp"
 
-#include <arpa/inet.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -65,15 +63,6 @@ http_response refusal(unsigned status, const char* title) {
   said.close = true;
   add_safety(said);
   return said;
-}
-
-std::string words_of_peer(const sockaddr* from) {
-  char text[INET6_ADDRSTRLEN] = "";
-  if (from && from->sa_family == AF_INET)
-    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(from)->sin_addr, text, sizeof text);
-  else if (from && from->sa_family == AF_INET6)
-    ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(from)->sin6_addr, text, sizeof text);
-  return text;
 }
 
 void panic(void*, const char* file, unsigned line, const char* reason) {

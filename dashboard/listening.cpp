@@ -127,4 +127,18 @@ void close_all(const listening& at) {
     ::close(one.fd);
 }
 
+std::string words_of_peer(const sockaddr* from) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (from && from->sa_family == AF_INET)
+    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(from)->sin_addr, text, sizeof text);
+  else if (from && from->sa_family == AF_INET6)
+    ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(from)->sin6_addr, text, sizeof text);
+  return text;
+}
+
+std::string as_peer(const std::string& address) {
+  const auto known = address_of(address, 0);
+  return words_of_peer(known ? reinterpret_cast<const sockaddr*>(&known->bytes) : nullptr);
+}
+
 }  // namespace sluice::web

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/socket.h>
+
 #include <sluice/error.hpp>
 
 namespace sluice::web {
@@ -29,5 +31,9 @@ struct listening {
 };
 result<listening> listen_at(const listening_words& where);
 void close_all(const listening& at);
+
+// Whose connection it is, as an address in words; and an address as it is in these words, empty for what is none.
+std::string words_of_peer(const sockaddr* from);
+std::string as_peer(const std::string& address);
 
 }  // namespace sluice::web

@@ -57,6 +57,9 @@ result<sqlite::place> parse_sqlite(const std::string& url) {
       at = end + 1;
     }
   }
+  if (parsed.path.starts_with(":memory:") && (parsed.mode != sqlite::place().mode || parsed.is_local))
+    return error{errc::invalid_argument, cat("mode and local in the store's URL '", shown,
+                                             "' are of a file, and a store in memory has none; remove them")};
   if (const auto name = parsed.path.find_first_not_of('/'); parsed.path.empty() || parsed.path.starts_with("//"))
     return error{errc::invalid_argument,
                  cat("the store's URL '", shown, "' names no file; ", allowed,

@@ -43,6 +43,7 @@ constexpr auto terminate_timeout = 2s;            // between SIGTERM and SIGKILL
 constexpr auto recheck_interval = 20ms;           // where the kernel has no pidfd to wait on
 
 struct command {
+  std::string program{};
   std::vector<std::string> argv;
   std::vector<std::string> env;
   std::optional<duration> timeout;
@@ -89,6 +90,21 @@ command parse(const std::string& text) {
       refuse_nul(c.env.back(), cat("the variable ", printable(name, 100), " of \"env\""));
     }
   }
+  return c;
+}
+
+// What is not allowed is bad, too.
+command parse_allowed(const rules& may, const std::string& text) {
+  auto c = parse(text);
+  const auto program = program_of(may, c.argv[0]);
+  if (!program)
+    throw bad_args(cat("exec: ", printable(c.argv[0], 200),
+                       " is not among the programs that this server's configuration allows (/exec/allow)"));
+  c.program = *program;
+  for (const auto& own : c.env)
+    if (const auto name = own.substr(0, own.find('=')); !may_set(may, name))
+      throw bad_args(cat("exec: the variable ", printable(name, 100),
+                         " is not among those that this server's configuration lets jobs set (/exec/variables)"));
   return c;
 }
 
@@ -300,20 +316,10 @@ outcome run(guard& watch, const rules& may, job_context& context) {
       return outcome::do_not_retry(cat("exec: nothing was run, for ", fine.error().message));
   command c;
   try {
-    c = parse(context.args());
+    c = parse_allowed(may, context.args());
   } catch (const std::exception& e) {
     return outcome::do_not_retry(e.what());
   }
-  const auto program = program_of(may, c.argv[0]);
-  if (!program)
-    return outcome::do_not_retry(cat("exec: ", printable(c.argv[0], 200),
-                                     " is not among the programs that this server's "
-                                     "configuration allows (/exec/allow)"));
-  for (const auto& own : c.env)
-    if (const auto name = own.substr(0, own.find('=')); !may_set(may, name))
-      return outcome::do_not_retry(cat("exec: the variable ", printable(name, 100),
-                                       " is not among those that this server's "
-                                       "configuration lets jobs set (/exec/variables)"));
   // Everything that allocates comes before the fork.
   std::vector<char*> argv;
   for (auto& one : c.argv)
@@ -335,7 +341,7 @@ outcome run(guard& watch, const rules& may, job_context& context) {
   const pid_t pid = fork_own();
   if (pid < 0) return cannot_start("fork", errno, context);
   if (pid == 0)
-    become(watch.to_guard(), may, program->c_str(), argv.data(), env.data(), out_write.get(), failed_write.get());
+    become(watch.to_guard(), may, c.program.c_str(), argv.data(), env.data(), out_write.get(), failed_write.get());
   child process(watch, pid);
   ::setpgid(pid, pid);  // both sides do it, so that it is done before either goes on
   out_write.close();
@@ -375,6 +381,25 @@ result<handler> make_handler(guard& watch, const exec_options& options, const st
   auto may = rules_of(options, secrets);
   if (!may) return may.error();
   return handler([&watch, may = std::move(*may)](job_context& context) { return run(watch, may, context); });
+}
+
+std::vector<std::string> doubts_of(const server_options& options) {
+  std::vector<std::string> doubts;
+  for (const auto& path : options.exec.allow)
+    if (::access(path.c_str(), X_OK) != 0)
+      doubts.push_back(cat("exec.allow: ", printable(path, 200), " cannot be run here: ", std::strerror(errno)));
+  rules may;
+  may.allow = options.exec.allow;
+  may.variables = options.exec.variables;
+  for (const auto& one : options.recurring) {
+    if (one.job.value != exec_job_type) continue;
+    try {
+      parse_allowed(may, one.args);
+    } catch (const std::exception& e) {
+      doubts.push_back(cat("schedule ", printable(one.name, 200), " makes jobs that fail: ", e.what()));
+    }
+  }
+  return doubts;
 }
 
 }  // namespace sluice::exec

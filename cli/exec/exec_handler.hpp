@@ -5,6 +5,9 @@
 // group is killed at the timeout, when the job is asked to stop, and when this process dies.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include <sluice/handler.hpp>
 #include <sluice/options.hpp>
 
@@ -15,5 +18,8 @@ namespace sluice::exec {
 // `watch` must outlive the handler. An error names what of the options cannot be: a user, a folder, a key file. No
 // command gets the variables of the server's environment that `secrets` names.
 result<handler> make_handler(guard& watch, const exec_options& options, const std::vector<std::string>& secrets);
+
+// Allowed programs that cannot be run on this machine, and schedules whose jobs would fail, a sentence for each.
+std::vector<std::string> doubts_of(const server_options& options);
 
 }  // namespace sluice::exec

@@ -124,6 +124,8 @@ struct exec_options {
   /// Jobs run only when they are signed with a key of this file (<sluice/exec_key.hpp>). The schedules of these options
   /// are signed with its first. Empty: any job runs.
   std::string key_file{};
+
+  bool operator==(const exec_options&) const = default;
 };
 
 struct server_options {

@@ -285,6 +285,17 @@ TEST_CASE("a filter around a run is told how it ended, whatever the handler thre
   CHECK(heard->told == std::vector<std::string>{"failed no", "failed enough", "succeeded 42"});
 }
 
+TEST_CASE("a server of a program says of its options what is for `sluice work`") {
+  const log_lines told;
+  server_world w;
+  w.options.allow_exec = true;
+  w.options.dashboard.emplace();
+  w.start();
+  w.server->stop();
+  CHECK(told.has("allow_exec has no effect: this server has no handler of exec"));
+  CHECK(told.has("the options have a dashboard, which a server does not start"));
+}
+
 TEST_CASE("a queue named *-queue has one worker under a pattern, too") {
   const log_lines told;
   server_world w;

@@ -241,6 +241,17 @@ TEST_CASE("a dashboard that lets others run commands, or name users, is warned o
   CHECK(names[0].find("every program of this machine can name any user in X-User") != std::string::npos);
 }
 
+TEST_CASE("a dashboard that allows changes to viewers alone is warned of") {
+  const auto warnings = [](const std::string& role) {
+    return test::load(R"({"dashboard": {"allow_changes": true, "users": {"anna": {"role": ")" + role +
+                      R"(", "secret_file": "/a"}}}})")
+        .warnings;
+  };
+  CHECK(warnings("operator").empty());
+  CHECK(warnings("viewer") ==
+        std::vector<std::string>{"dashboard.allow_changes has no effect: each of its users is a viewer"});
+}
+
 TEST_CASE("a type may be without overlap as a whole or by its args") {
   const auto o = options_of(R"({"jobs": {"a": {"without_overlap": true}, "b": {"without_overlap": "{customer_id}"},
                                         "c": {"without_overlap": false}, "d": {}}})");

@@ -62,7 +62,60 @@ TEST_CASE("settings that leave others nothing to do are told") {
         "jobs.mail.retry.jitter has no effect\n"
         "jobs.mail.retry.delay has no effect\n"
         "jobs.mail.throttle_delay has no effect without \"when_throttled\"\n"
-        "jobs.page.strict has no effect without throttle\n");
+        "jobs.page.strict has no effect\n");
+
+  options.jobs["page"] = {.throttle = {"fixed_window:hourly"}, .strict = true};
+  CHECK(doubts_of(options, {"mail", "page", "fine"}).back() ==
+        "jobs.page.strict has no effect: only permits of a mutex or a semaphore stay with a job");
+  options.jobs["page"].without_overlap = "";
+  CHECK(doubts_of(options, {"mail", "page", "fine"}).back().find("page") == std::string::npos);
+}
+
+TEST_CASE("what is said of exec jobs is told where a server has no handler of them") {
+  server_options options;
+  options.exec.key_file = "exec.key";  // with which schedules are signed
+  CHECK(doubts_of(options, {"noop"}).empty());
+  options.exec.folder = "/tmp";
+  const std::string why =
+      " has no effect: this server has no handler of exec; `sluice work` has its handler where allow_exec is true";
+  CHECK(doubts_of(options, {"noop"}) == std::vector<std::string>{"exec" + why});
+  options.allow_exec = true;
+  CHECK(doubts_of(options, {"noop"}) == std::vector<std::string>{"allow_exec" + why});
+  CHECK(doubts_of(options, {"noop", "exec"}).empty());
+
+  options.jobs["exec"].timeout = std::chrono::seconds(3);
+  options.exec.variables = {"SLUICE_LEASE", "PGHOST"};
+  CHECK(doubts_of(options, {"noop", "exec"}) ==
+        std::vector<std::string>{"exec.variables: SLUICE_LEASE has no effect: no command gets a variable that begins "
+                                 "with SLUICE_"});
+  options.exec.allow = {"/usr/bin/sluice"};  // whose jobs may set it themselves
+  CHECK(doubts_of(options, {"noop", "exec"}).empty());
+  CHECK(doubts_of(options, {"noop"}).front() ==
+        "jobs.exec is of a type that this server has no handler of; `sluice work` has its handler where allow_exec is "
+        "true");
+}
+
+TEST_CASE("numbers that nothing asks for are told") {
+  server_options options;
+  options.special_queue_workers = 3;
+  CHECK(doubts_of(options, {}) ==
+        std::vector<std::string>{"special_queue_workers has no effect: no queue is named *-queue"});
+  options.queues["tenant-*"].workers = 2;
+  CHECK(doubts_of(options, {}).size() == 1);
+  options.queues["tenant-*"].workers = 0;
+  CHECK(doubts_of(options, {}).empty());
+  options.queues = {{"default", {}}, {"mail-queue", {}}};
+  CHECK(doubts_of(options, {}).empty());
+
+  recurring pulse;
+  pulse.name = "pulse";
+  pulse.job = job_type("mail");
+  pulse.catch_up_max = 9;
+  options.recurring = {pulse};
+  CHECK(doubts_of(options, {"mail"}) ==
+        std::vector<std::string>{"schedule pulse: catch_up_max has no effect without \"catch_up\": \"all\""});
+  options.recurring[0].catch_up = catch_up_rule::all;
+  CHECK(doubts_of(options, {"mail"}).empty());
 }
 
 TEST_CASE("fewer threads than the queues have workers are told, and never chosen by default") {

@@ -204,6 +204,29 @@ TEST_CASE("a proxy that has a secret is believed only where it says it") {
   CHECK(problem_of(options).find("proxy_secret_file: needs user_header") != std::string::npos);
 }
 
+TEST_CASE("a host, a proxy or a header that no request can have is refused, and what it must be is said") {
+  dashboard_options options;
+  for (const auto* fine : {"jobs.example.org", "Jobs-1.example.org:8443", "192.0.2.1", "[2001:db8::1]:444"}) {
+    options.hosts = {fine};
+    CHECK(problem_of(options).empty());
+  }
+  for (const auto* wrong : {"a b", "http://jobs.example.org", "jobs.example.org/", "::1", "jobs.ex\u00e4mple.org"}) {
+    options.hosts = {wrong};
+    CHECK(problem_of(options).find("dashboard/hosts: must be names as jobs.example.org") != std::string::npos);
+  }
+  options.hosts.clear();
+  for (const auto& [proxy, why] :
+       std::vector<std::pair<std::string, std::string>>{{"192.0.2.x", "as 192.0.2.1 or 2001:db8::1, not '192.0.2.x'"},
+                                                        {"10.0.0.0/8", "not '10.0.0.0/8'"},
+                                                        {"2001:DB8:0::1", "as 2001:db8::1, not"}}) {
+    options.proxies = {"2001:db8::1", proxy};
+    CHECK(problem_of(options).find(why) != std::string::npos);
+  }
+  options.proxies = {"192.0.2.1", "2001:db8::1"};
+  options.user_header = "X User";
+  CHECK(problem_of(options).find("user_header: must name a header") != std::string::npos);
+}
+
 TEST_CASE("only the names of this dashboard are answered, whatever a proxy's header says") {
   auto options = dashboard_world::changing();
   options.hosts = {"jobs.example.org", "other.example.org:444"};

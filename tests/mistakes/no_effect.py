@@ -229,6 +229,8 @@ REASONS = [
     (r"^recurring/nightly/overlap: ", "both hold: the schedule leaves out, and other jobs of the type wait"),
     (r"^prune_recurring: ", "the start removes the schedules that are not there any more: that is its effect"),
     (r"^dashboard/allow_changes: .*false$", "the roles stay as they are for when changes are allowed again"),
+    (r"^dashboard/proxies: .*2\.1\"\]$", "of proxies an address may have more connections, as docs/dashboard.md says"),
+    (r"^recurring/nightly/stagger: \S+ true,", "true is what it is without it; seconds in the expression stay"),
     (r"^dashboard/hosts: .*localhost", "it has that name already; no harm is in saying so"),
     (r"^dashboard/behind_tls_proxy: ", "names without a port are answered then, on a loopback address too"),
     (r"^sluice check: .* --store$", "the store has nothing else to say where the file defines all throttlers"),

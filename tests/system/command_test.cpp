@@ -611,6 +611,25 @@ TEST_CASE("exec runs what is allowed, where and within what is said, and tells n
   CHECK(w.get("loads").history.back().error.find("LD_PRELOAD") != std::string::npos);
 }
 
+TEST_CASE("programs that are not there and schedules whose commands cannot run are told by check and the start") {
+  const auto schedule = [](const json& args) { return json{{"job", "exec"}, {"every", "1h"}, {"args", args}}; };
+  work_world w(json{{"exec", {{"allow", {"/bin/sh", "/usr/bin/dtae"}}}},
+                    {"recurring",
+                     {{"fine", schedule({{"argv", {"sh", "-c", "true"}}})},
+                      {"other", schedule({{"argv", {"ls"}}})},
+                      {"typo", schedule({{"argb", {"sh"}}})}}}});
+  const auto checked = run({program_path("sluice"), "check", w.folder.file("sluice.json")}, w.folder.path().string());
+  CHECK(checked.exit_code == 0);
+  auto server = w.work();
+  for (const auto* told : {"exec.allow: /usr/bin/dtae cannot be run here: No such file or directory",
+                           "schedule other makes jobs that fail: exec: ls is not among the programs",
+                           "schedule typo makes jobs that fail: exec: unknown key \"argb\""}) {
+    CHECK(checked.err.find(std::string("warning: ") + told) != std::string::npos);
+    CHECK(eventually([&] { return server.log().find(told) != std::string::npos; }));
+  }
+  CHECK(checked.err.find("schedule fine") == std::string::npos);
+}
+
 TEST_CASE("a user of exec jobs that cannot be fails the start, and says why") {
   work_world w(json{{"exec", {{"user", "nobody-of-that-name"}}}});
   process p({program_path("sluice"), "work", w.folder.file("sluice.json")}, w.folder.file("work.log"));
