@@ -132,7 +132,7 @@ int change_all(client& store, const command& c, const change& how) {
     const auto found = count(store, query);
     if (!found) return failed(found.error());
     if (!stopped && *found == 0) {
-      if (const auto known = check_queue(store, c.queue); !known) failed(known.error());
+      if (const auto known = check_found_none(store, c); !known) failed(known.error());
       else note("there is no such job");
       return 0;
     }
@@ -169,7 +169,7 @@ int change_all(client& store, const command& c, const change& how) {
   if (is_person) std::fputc('\n', stderr);
   if (refused > max_failures_told) note(cat(refused - max_failures_told, " more were refused"));
   if (settled() == 0 && !broke)
-    if (const auto known = check_queue(store, c.queue); !known) failed(known.error());
+    if (const auto known = check_found_none(store, c); !known) failed(known.error());
   if (all.unchanged > 0) note(cat(all.unchanged, " were in that state already"));
   const bool is_all = settled() >= agreed;
   const bool whole = !broke && (query.after.empty() || is_all);

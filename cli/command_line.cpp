@@ -15,6 +15,8 @@
 #include "cli/words.hpp"
 #include "core/enqueue_words.hpp"
 #include "core/log.hpp"
+#include "core/pipeline.hpp"
+#include "core/ranges.hpp"
 #include "core/text.hpp"
 #include "core/throttlers.hpp"
 
@@ -58,6 +60,14 @@ CLI::Validator one_of(std::vector<std::string> words, other_names elsewhere = {}
             return cat("must be one of ", joined(words, ", "), "; not '", word, "'", meant_by(word, elsewhere, words));
           },
           shown};
+}
+
+// Checks a name that is looked for. An empty one is told of when all is parsed.
+CLI::Validator a_name() {
+  return {[](std::string& name) {
+            return name.empty() || valid_name(name) ? std::string() : cat("'", name, "' is no name: it ", name_rule);
+          },
+          ""};
 }
 
 template <class Value>
@@ -153,8 +163,8 @@ void add_recurring_commands(CLI::App& app, command& c) {
   auto* list =
       one->add_subcommand("list", "Lists schedules with their next and last run; all that is asked for must hold");
   list->add_option("--name", c.schedule, "Only those in whose names this occurs, whatever its case");
-  list->add_option("--queue", c.queue, "Only those whose definition names this queue");
-  list->add_option("--type", c.type, "Only those whose jobs are of this type");
+  list->add_option("--queue", c.queue, "Only those whose definition names this queue")->check(a_name());
+  list->add_option("--type", c.type, "Only those whose jobs are of this type")->check(a_name());
   list->add_flag("--paused", c.paused, "Only paused ones");
   list->add_option("--sort", c.sort, "By their names, or by their next runs (name)")->check(one_of({"name", "next"}));
   add_page_options(*list, c);
@@ -232,8 +242,8 @@ constexpr const char* completion_help =
     "  source <(sluice completion bash)";
 
 void add_kind_options(CLI::App& to, command& c) {
-  to.add_option("--queue", c.queue, "Only this queue");
-  to.add_option("--type", c.type, "Only this job type");
+  to.add_option("--queue", c.queue, "Only this queue")->check(a_name());
+  to.add_option("--type", c.type, "Only this job type")->check(a_name());
 }
 
 void add_query_options(CLI::App& to, command& c) {
@@ -286,7 +296,8 @@ void add_flow_options(CLI::App& enqueue, command& c) {
                   "a member of a group has failed")
       ->delimiter(',')
       ->check(one_of(texts_of(enqueue_words::on)));
-  enqueue.add_option("--need", c.said.after.need, "So many of them are enough (all)");
+  enqueue.add_option("--need", c.said.after.need, "So many of them are enough (all)")
+      ->check(CLI::Range(1u, static_cast<unsigned>(max_parents)));
   enqueue.add_option("--unless", c.unless, "What happens when too many end otherwise (delete)")
       ->check(one_of(texts_of(enqueue_words::unless)));
   enqueue.add_option("--if-missing", c.missing, "What happens when one is not in the store (refuse)")
@@ -331,7 +342,7 @@ void add_quarantine_commands(CLI::App& app, command& c) {
                                    "enqueues or removes them");
   const auto add_list_options = [&c](CLI::App& list) {
     add_page_options(list, c);
-    list.add_option("--queue", c.queue, "Only this queue");
+    list.add_option("--queue", c.queue, "Only this queue")->check(a_name());
   };
   add_list_options(*aside);
   add_list_options(*aside->add_subcommand("list", "Lists them, the newest first; as without a command"));
@@ -343,9 +354,9 @@ void add_quarantine_commands(CLI::App& app, command& c) {
         {"drop", "Removes what is kept of them, for good"}}) {
     auto* change = aside->add_subcommand(name, help);
     change->add_option("ID", c.ids, "The jobs");
-    change->add_flag("--all", c.all, "In place of ids: all that are there now");
+    auto* all = change->add_flag("--all", c.all, "In place of ids: all that are there now");
     change->add_flag("--yes", c.yes, "Without asking first");
-    change->add_option("--queue", c.queue, "With --all: only of this queue");
+    change->add_option("--queue", c.queue, "With --all: only of this queue")->check(a_name())->needs(all);
   }
 }
 
@@ -628,12 +639,16 @@ std::unique_ptr<CLI::App> make_app(command& c) {
 
 parsed parse(int argc, char** argv) {
   static const std::set<std::string> without_store{"completion", "cron", "manual"};
+  static const std::set<std::string> without_json{"completion", "dashboard", "manual", "work"};
   command c;
   c.typed.assign(argv + std::min(argc, 1), argv + argc);
   if (!c.typed.empty() && c.typed.front() == "help") {  // as many programs have it
     c.typed.erase(c.typed.begin());
     c.typed.emplace_back("--help");
   }
+  for (const auto& word : c.typed)  // the parser would take the next word for its value
+    if (word.starts_with("--") && word.find('=') == word.size() - 1)
+      return refused({}, word.substr(0, word.size() - 1) + " must not be empty");
   const auto app = make_app(c);
   try {
     app->parse(std::vector<std::string>(c.typed.rbegin(), c.typed.rend()));
@@ -657,8 +672,11 @@ parsed parse(int argc, char** argv) {
       return refused(c.name, option->get_name() + " must not be empty");
     }
   }
+  for (const auto& [option, none] : {std::pair("--store", &without_store), {"--json", &without_json}})
+    if (app->count(option) > 0 && none->contains(c.name)) return refused(c.name, cat("it takes no ", option));
   if (!c.config.empty() && !c.store.empty())
     return refused(c.name, "the store is named in the configuration; override it with --set /storage=URL");
+  c.signs = !c.exec_key.empty();
   for (const auto& [variable, into] : {std::pair("SLUICE_STORAGE", &c.store), {"SLUICE_EXEC__KEY_FILE", &c.exec_key}})
     if (const char* from_environment = std::getenv(variable); from_environment && into->empty())
       *into = from_environment;

@@ -51,6 +51,7 @@ struct command {
   log_format log_as = log_format::text;
   bool json = false;
   bool shows_args = false;
+  bool signs = false;  // by an --exec-key that was typed: the environment's may be for other commands
   bool bulk = false;
   bool repair = false;
   bool looks_into_store = false;

@@ -17,10 +17,6 @@ int inspect(const command& c);
 int no_job_here(client& store, const error& why, const std::string& id);
 int enqueue(client& store, const command& c);
 int enqueue_all(client& store, const command& c);
-// Once jobs were enqueued here: says which servers have filters that did not see them.
-void note_uncalled_filters(client& store);
-// Once a schedule was set: says when no live server of its queue has a handler of its type.
-void note_unhandled_type(client& store, const job_type& type, const queue_name& queue);
 int groups(client& store, const command& c);
 // requeue, delete, cancel
 int change_jobs(client& store, const command& c);

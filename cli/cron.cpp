@@ -20,6 +20,8 @@ int show_cron(const command& c) {
   if (!from) return usage_error(cat("--from ", no_instant(c.from)));
   const auto when = cron::parse(c.expression, c.schedule);
   if (!when) return failed(when.error());
+  if (!c.schedule.empty() && cron::parse(c.expression))
+    note("--name has no effect: it decides what H stands for, and the expression has none");
   const auto zone = time_zone::find(c.zone);
   if (!zone) return failed(zone.error());
   table shown({"UTC", "LOCAL"});

@@ -1,22 +1,21 @@
 // Stores jobs: one, or one for each line.
 #include <algorithm>
 #include <iostream>
-#include <set>
 #include <sstream>
 
 #include <sluice/exec_key.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/server_notes.hpp"
 #include "cli/words.hpp"
 #include "core/clock.hpp"
 #include "core/enqueue_words.hpp"
 #include "core/instant.hpp"
+#include "core/pipeline.hpp"
 #include "core/text.hpp"
-#include "throttling/explain.hpp"
 #include "wire/json.hpp"
 #include "wire/new_job.hpp"
-#include "wire/overview.hpp"
 #include "wire/query_words.hpp"
 
 namespace sluice::cli {
@@ -139,72 +138,29 @@ bool is_stored(const result<enqueue_report>& said) {
   return said && (said->what == enqueue_result::stored || said->what == enqueue_result::replaced);
 }
 
-// None when the store does not tell: what was enqueued is stored nevertheless.
-std::vector<server_info> live_servers(client& store) {
-  auto servers = store.servers();
-  if (!servers) return {};
-  const auto lives = system_clock().now() - wire::silent_after;
-  std::erase_if(*servers, [&](const server_info& s) { return s.heartbeat_at < lives; });
-  return std::move(*servers);
-}
-
-void note_filters(const std::vector<server_info>& live) {
-  std::string first;
-  std::size_t others = 0;
-  for (const auto& s : live) {
-    if (!s.has_filters) continue;
-    if (first.empty()) first = printable(s.name, 200);
-    else ++others;
+// What is said of a job and has no effect, as of types and queues in a configuration.
+void note_no_effect(const command& c, const new_job& job) {
+  if (!c.at.empty() && job.delay == duration(0)) note(cat("--at ", c.at, " has passed: the job is due at once"));
+  if (const auto& within = job.finish_within) {
+    if (*within == duration(0)) note("--finish-within 0s: the job fails at once, and never runs");
+    if (job.start_within > within) note("--start-within has no effect: --finish-within is over before");
+    if (job.timeout > within) note("--timeout has no effect: --finish-within is over before");
   }
-  if (first.empty()) return;
-  note(cat("server ", first, others == 0 ? " has" : cat(" and ", others, " more have"),
-           " filters, whose on_enqueue is not called for what is enqueued here"));
+  if (job.after.on != parent_end::finished) return;
+  if (std::find(c.on.begin(), c.on.end(), "finished") != c.on.end() && c.on.size() > 1)
+    note("--on finished is any end: the others beside it have no effect");
+  if (!c.unless.empty() && job.after.missing != when_missing::unmet)
+    note("--unless has no effect: each parent ends as --on finished wants it");
 }
 
-// Names and patterns.
-std::vector<std::string> queues_of(const std::vector<server_info>& servers) {
-  std::vector<std::string> names;
-  for (const auto& s : servers)
-    for (const auto& queue : s.queues)  // "name:workers"
-      names.push_back(queue.substr(0, queue.rfind(':')));
-  return names;
-}
-
-// As far as servers tell their types: those built in, and those that they have handlers of.
-bool is_known_type(const std::string& name, const std::vector<server_info>& servers) {
-  if (name == "noop" || name == exec_job_type) return true;
-  return std::any_of(servers.begin(), servers.end(), [&](const server_info& s) {
-    return std::find(s.types.begin(), s.types.end(), job_type(name)) != s.types.end();
-  });
-}
-
-// Before any server runs a queue has none, and that is as it should be.
-void note_unserved(const command& c, const std::vector<server_info>& live) {
-  const auto tells_nothing = [](const server_info& s) { return s.queues.empty(); };  // it has just begun
-  if (live.empty() || c.queue == "-" || std::any_of(live.begin(), live.end(), tells_nothing)) return;
-  auto queues = queues_of(live);
-  const auto is_named = [&](const std::string& name) {
-    return std::find(queues.begin(), queues.end(), name) != queues.end();
-  };
-  if (is_named(c.type) && !is_named(c.queue) && is_known_type(c.queue, live))
-    return note(cat("the queue comes first: did you mean `sluice enqueue ", c.type, " ", c.queue, "`?"));
-  if (std::any_of(queues.begin(), queues.end(), [&](const auto& one) { return matches(one, c.queue); })) return;
-  std::erase_if(queues, [](const auto& one) { return one.find('*') != std::string::npos; });
-  note(cat("no live server serves queue ", c.queue, did_you_mean(c.queue, queues)));
-}
-
-void note_unhandled(const job_type& type, const queue_name& queue, const std::vector<server_info>& live) {
-  if (const auto lacks = throttling::lacks_handler(type, queue, live))
-    note(cat("no live server", queue.empty() ? "" : cat(" of queue ", queue.value), " handles type ", type.value,
-             " now: its jobs wait until one does", *lacks));
-}
-
-// Once jobs were stored: what servers tell of them, asked once.
-void note_servers(client& store, const command& c) {
-  const auto live = live_servers(store);
-  note_unserved(c, live);
-  note_unhandled(job_type(c.type), queue_name(c.queue == "-" ? "" : c.queue), live);
-  note_filters(live);
+// The delay until --at was counted by this machine's clock, and is from then on by the store's.
+void note_other_time(client& store, const command& c, const enqueue_report& stored) {
+  const auto at = parse_time(c.at);
+  if (!at || (!is_stored(stored) && stored.what != enqueue_result::same)) return;
+  const auto kept = store.get(stored.id);
+  if (!kept || !kept->due_at || std::chrono::abs(*kept->due_at - *at) < std::chrono::seconds(5)) return;
+  note(cat("the job is due at ", format_time(*kept->due_at), " and not as --at says: ",
+           is_stored(stored) ? "the store's clock is not this machine's" : "it was stored before"));
 }
 
 // The next line that is not blank, by whatever editor it was written. `number` is that of the line before.
@@ -221,7 +177,7 @@ bool next_line(std::istream& lines, std::string& line, std::uint64_t& number) {
 // again are the same jobs.
 int enqueue_lines(client& store, const command& c, const new_job& like, std::istream& lines) {
   int code = 0;
-  bool any_stored = false;
+  std::uint64_t stored = 0;
   std::vector<new_job> some;
   std::vector<std::uint64_t> numbers;
   const auto send = [&] {
@@ -231,7 +187,7 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
     const auto each = store.enqueue_reporting(std::exchange(some, {}));
     for (std::size_t i = 0; i < each.size(); ++i) {
       if (!each[i]) note(cat("line ", numbers[i], ":"));
-      any_stored = any_stored || is_stored(each[i]);
+      stored += is_stored(each[i]) ? 1 : 0;
       code = std::max(code, told(each[i], c));
     }
     numbers.clear();
@@ -245,7 +201,7 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
     if (some.size() == jobs_at_once) send();
   }
   send();
-  if (any_stored) note_servers(store, c);
+  if (stored > 0) note_servers(store, {{{c.queue, c.type}, stored}});
   return lines.bad() ? failed({errc::io_error, cat("cannot read on after line ", number)}) : code;
 }
 
@@ -254,6 +210,8 @@ int enqueue_lines(client& store, const command& c, const new_job& like, std::ist
 int enqueue(client& store, const command& c) {
   auto job = job_of(c);
   if (!job) return usage_error(job.error().message);
+  if (const auto fine = check_key(c, c.type == exec_job_type); !fine) return failed(fine.error());
+  note_no_effect(c, *job);
   std::istringstream file;
   const bool from_file = c.args.starts_with('@');
   if (from_file) {
@@ -272,13 +230,9 @@ int enqueue(client& store, const command& c) {
   one.push_back(std::move(*job));
   const auto stored = store.enqueue_reporting(std::move(one)).front();
   const int code = told(stored, c);
-  if (is_stored(stored)) note_servers(store, c);
+  if (is_stored(stored)) note_servers(store, {{{c.queue, c.type}, 1}});
+  if (stored) note_other_time(store, c, *stored);
   return code;
-}
-
-void note_uncalled_filters(client& store) { note_filters(live_servers(store)); }
-void note_unhandled_type(client& store, const job_type& type, const queue_name& queue) {
-  note_unhandled(type, queue, live_servers(store));
 }
 
 int enqueue_all(client& store, const command& c) {
@@ -297,17 +251,18 @@ int enqueue_all(client& store, const command& c) {
     }
   }
   if (!is_fine) return failed({errc::invalid_argument, "none of these was stored"});
-  std::set<std::pair<queue_name, job_type>> kinds;
-  for (const auto& job : jobs)
-    kinds.emplace(job.queue, job.type);
+  stored_kinds stored;
+  bool any_exec = false;
+  for (const auto& job : jobs) {
+    ++stored[{job.queue.value, job.type.value}];
+    any_exec = any_exec || job.type.value == exec_job_type;
+  }
+  if (const auto fine = check_key(c, any_exec); !fine) return failed(fine.error());
   const auto ids = store.enqueue_all(std::move(jobs));
   if (!ids) return failed(ids.error());
   for (const auto& id : *ids)
     print_line(c.json ? wire::json_of(id) : id.value);
-  const auto live = live_servers(store);
-  for (const auto& [queue, type] : kinds)
-    note_unhandled(type, queue, live);
-  note_filters(live);
+  note_servers(store, stored);
   return 0;
 }
 

@@ -7,10 +7,12 @@
 #include "cli/words.hpp"
 #include "client/namesake.hpp"
 #include "core/clock.hpp"
+#include "core/job_state.hpp"
 #include "core/text.hpp"
 #include "storage/job_filter.hpp"
 #include "wire/error_groups.hpp"
 #include "wire/json.hpp"
+#include "wire/query_words.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -59,10 +61,8 @@ int list(client& store, const command& c) {
     query->limit = limit;
     query->after = after;
     auto page = store.list(*query);
-    if (is_empty && page && page->jobs.empty() && page->next.empty()) {
-      if (const auto known = check_queue(store, c.queue); !known) return result<job_page>(known.error());
-      note_missing_type(store, c);
-    }
+    if (is_empty && page && page->jobs.empty() && page->next.empty())
+      if (const auto known = check_found_none(store, c); !known) return result<job_page>(known.error());
     is_empty = is_empty && page && page->jobs.empty();
     return page;
   };
@@ -74,10 +74,10 @@ int list(client& store, const command& c) {
 }
 
 // All, or what was found before the store failed.
-int show_errors(client& store, const command& c) {
+int show_errors(client& store, command c) {
+  c.state = name_of(job_state::failed);
   auto query = query_of(c);
   if (!query) return usage_error(query.error().message);
-  query->state = job_state::failed;
   query->with_args = false;
   query->limit = 200;
   auto list_next = giving_way(true, [&] { return store.list(*query); });
@@ -95,7 +95,7 @@ int show_errors(client& store, const command& c) {
   } while (!query->after.empty());
   const auto all = groups.most_first();
   if (all.empty() && !broke)
-    if (const auto known = check_queue(store, c.queue); !known) return failed(known.error());
+    if (const auto known = check_found_none(store, c); !known) return failed(known.error());
   if (!c.json && !(broke && all.empty())) print(errors_table(all));
   for (const auto& group : all)
     if (c.json) print_line(wire::json_of(group));
@@ -105,9 +105,15 @@ int show_errors(client& store, const command& c) {
 int show_totals(client& store, const command& c) {
   totals_query query;
   if (!c.queue.empty()) query.queue = queue_name(c.queue);
-  query.step = c.by == "hour" ? totals_step::hour : totals_step::minute;
-  query.from = system_clock().now() - (query.step == totals_step::hour ? 24h : 1h);
-  if (auto fine = read_time(c, query.from, query.to); !fine) return usage_error(fine.error().message);
+  const bool by_hour = c.by == "hour";
+  query.step = by_hour ? totals_step::hour : totals_step::minute;
+  const auto now = system_clock().now();
+  query.from = now - (by_hour ? 24h : 1h);
+  if (auto fine = wire::read_times(c.since, c.until, "--", false, query.from, query.to); !fine)
+    return usage_error(fine.error().message);
+  if (*query.from < now - (by_hour ? 90 * 24h : 72h))
+    note(cat("--since is before what is kept: ", by_hour ? "hours for 90 days" : "minutes for 72 hours",
+             "; what was earlier is in `ever` alone"));
   const auto got = store.totals(query);
   if (!got) return failed(got.error());
   if (got->ever == job_totals{})

@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/pages.hpp"
+#include "cli/words.hpp"
 #include "core/text.hpp"
 #include "wire/json.hpp"
 
@@ -57,7 +58,8 @@ int change_some(client& store, const command& c, const change& how) {
   const auto ids = all_of(store, c.queue);
   if (!ids) return failed(ids.error());
   if (ids->empty()) {
-    note("there is no such job");
+    if (const auto known = check_queue(store, c.queue); !known) failed(known.error());
+    else note("there is no such job");
     return 0;
   }
   if (!c.yes && !says_yes(cat(how.verb, " ", ids->size(), ids->size() == 1 ? " job?" : " jobs?"))) {
@@ -82,7 +84,13 @@ int quarantine(client& store, const command& c) {
   if (c.name == "quarantine requeue") return change_some(store, c, requeue);
   if (c.name == "quarantine drop") return change_some(store, c, drop);
   return show_pages(
-      c, [&](auto limit, auto& after) { return store.quarantine(queue_name(c.queue), limit, after); },
+      c,
+      [&](auto limit, auto& after) {
+        auto page = store.quarantine(queue_name(c.queue), limit, after);
+        if (page && page->jobs.empty())
+          if (const auto known = check_queue(store, c.queue); !known) failed(known.error());
+        return page;
+      },
       [](quarantine_page & p) -> auto& { return p.jobs; }, quarantine_table);
 }
 

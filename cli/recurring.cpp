@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/pages.hpp"
+#include "cli/server_notes.hpp"
 #include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/no_job.hpp"
@@ -17,6 +18,22 @@
 
 namespace sluice::cli {
 namespace {
+
+// Of a queue or a type that was looked for, when no schedule has it.
+void note_unnamed(client& store, const command& c) {
+  const auto all = store.recurring_jobs();
+  if (!all) return;
+  std::vector<std::string> queues, types;
+  for (const auto& one : *all) {
+    if (!one.definition) continue;
+    queues.push_back(one.definition->queue.value);
+    types.push_back(one.definition->job.value);
+  }
+  for (const auto& [what, said, known] :
+       {std::tuple("names queue ", &c.queue, &queues), std::tuple("is of type ", &c.type, &types)})
+    if (!said->empty() && std::find(known->begin(), known->end(), *said) == known->end())
+      note(cat("no schedule ", what, *said, did_you_mean(*said, *known)));
+}
 
 int list(client& store, const command& c) {
   recurring_query query;
@@ -29,6 +46,7 @@ int list(client& store, const command& c) {
   query.after = c.after;
   const auto page = store.recurring_jobs(query);
   if (!page) return failed(page.error());
+  if (page->schedules.empty()) note_unnamed(store, c);
   if (!c.json) print(recurring_table(page->schedules));
   else
     for (const auto& one : page->schedules)
@@ -48,6 +66,15 @@ int show(client& store, const command& c) {
 int done(const command& c, const result<void>& changed, const char* what) {
   if (!changed) return failed(changed.error());
   print_line(c.json ? wire::json_done("name", c.schedule, what) : cat(printable(c.schedule), " ", what));
+  return 0;
+}
+
+int set(client& store, const command& c, const recurring& definition) {
+  const int code = done(c, store.set_recurring(definition), "set");
+  if (code != 0) return code;
+  note_takers(store, definition.queue.value, definition.job.value);
+  if (definition.catch_up_max != recurring().catch_up_max && definition.catch_up != catch_up_rule::all)
+    note("catch_up_max has no effect without catch_up=all");
   return 0;
 }
 
@@ -75,7 +102,8 @@ int trigger(client& store, const command& c) {
 
 // Where the command has a key, and its jobs need one.
 result<void> sign(recurring& definition, const command& c) {
-  if (c.exec_key.empty() || definition.job.value != exec_job_type) return {};
+  const bool is_exec = definition.job.value == exec_job_type;
+  if (auto fine = check_key(c, is_exec); !fine || !is_exec || c.exec_key.empty()) return fine;
   const auto key = exec_key::read(c.exec_key);
   return key ? key->sign(definition) : result<void>(key.error());
 }
@@ -113,11 +141,7 @@ int recurring_jobs(const command& c) {
   auto& store = *opened;
   if (c.name == "recurring list") return list(store, c);
   if (c.name == "recurring show") return show(store, c);
-  if (c.name == "recurring set") {
-    const int code = done(c, store.set_recurring(said.definition), "set");
-    if (code == 0) note_unhandled_type(store, said.definition.job, said.definition.queue);
-    return code;
-  }
+  if (c.name == "recurring set") return set(store, c, said.definition);
   if (c.name == "recurring remove") return remove(store, c);
   if (c.name == "recurring pause") return done(c, store.pause_recurring(c.schedule), "paused");
   if (c.name == "recurring resume") return done(c, store.resume_recurring(c.schedule), "resumed");

@@ -94,13 +94,6 @@ result<std::string> read_file(const std::string& path) {
 
 result<std::map<std::string, std::string>> headers_of(const command& c) { return wire::headers_of(c.headers, "--"); }
 
-result<void> read_time(const command& c, std::optional<time_point>& from, std::optional<time_point>& to) {
-  for (const auto& [option, text, into] :
-       {std::tuple("--since", &c.since, &from), std::tuple("--until", &c.until, &to)})
-    if (!text->empty() && !(*into = wire::parse_since(*text))) return wire::bad_since(option, *text);
-  return {};
-}
-
 result<void> check_queue(client& store, const std::string& name) {
   if (name.empty()) return {};
   const auto all = store.queues();
@@ -112,22 +105,32 @@ result<void> check_queue(client& store, const std::string& name) {
   return {};
 }
 
-void note_missing_type(client& store, const command& c) {
-  if (c.type.empty() || !c.headers.empty()) return;
-  for (const auto* more : {&c.state, &c.id_begins, &c.server, &c.since, &c.until, &c.match, &c.error})
-    if (!more->empty()) return;
+result<void> check_found_none(client& store, const command& c) {
+  if (auto known = check_queue(store, c.queue); !known || c.type.empty()) return known;
+  const auto others = {&c.state, &c.id_begins, &c.server, &c.since, &c.until, &c.match, &c.error};
+  const bool asks_more =
+      !c.headers.empty() || std::any_of(others.begin(), others.end(), [](const auto* one) { return !one->empty(); });
   job_query some;
   some.queue = queue_name(c.queue);
   some.limit = 200;
   some.with_args = false;
   const auto page = store.list(some);
-  if (!page) return;
+  if (!page) return {};
   std::vector<std::string> types;
   types.reserve(page->jobs.size());
   for (const auto& one : page->jobs)
     types.push_back(one.type.value);
-  note(cat("there is no job of type ", c.type, c.queue.empty() ? std::string() : cat(" in queue ", c.queue),
-           did_you_mean(c.type, types)));
+  if (std::find(types.begin(), types.end(), c.type) == types.end())
+    note(cat("there ", asks_more ? "seems to be" : "is", " no job of type ", c.type,
+             c.queue.empty() ? std::string() : cat(" in queue ", c.queue), did_you_mean(c.type, types)));
+  return {};
+}
+
+result<void> check_key(const command& c, bool signed_by_it) {
+  if (!c.signs) return {};
+  if (const auto key = exec_key::read(c.exec_key); !key) return key.error();
+  if (!signed_by_it) note("--exec-key has no effect: it signs jobs of type exec alone");
+  return {};
 }
 
 result<job_query> query_of(const command& c) {

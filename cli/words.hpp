@@ -1,7 +1,6 @@
 // What the words of a command mean.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,14 +27,15 @@ std::string shell_line(const std::vector<std::string>& typed);
 // Which headers, and which jobs, the options of a command say. invalid_argument names the option and what it takes.
 result<std::map<std::string, std::string>> headers_of(const command& c);
 result<job_query> query_of(const command& c);
-// Which time --since and --until say.
-result<void> read_time(const command& c, std::optional<time_point>& from, std::optional<time_point>& to);
 
 // For who found nothing of a queue: not_found, with the names of those there are, when there is none of that name.
 result<void> check_queue(client& store, const std::string& name);
-// For who found no job of a type, and asked for no more than that, of a queue or of all: says so, with a type of some
-// job that is much like it. It is no error: a type has no jobs while they have all ended and gone.
-void note_missing_type(client& store, const command& c);
+// The same for who found no job. A type that the first jobs of the store have not is told of, with one that is much
+// like it: it is no error, since a type has no jobs while they have all ended and gone.
+result<void> check_found_none(client& store, const command& c);
+
+// The key that was typed is read, whether or not something is `signed_by_it`; else it says so.
+result<void> check_key(const command& c, bool signed_by_it);
 
 // As a whole; io_error names it and the cause.
 result<std::string> read_file(const std::string& path);

@@ -139,10 +139,8 @@ http_response show_totals(visit& v) {
   query.step = by == "minute" ? totals_step::minute : totals_step::hour;
   if (!queue.empty()) query.queue = queue_name(queue);
   query.from = system_clock().now() - (query.step == totals_step::hour ? 24h : 1h);
-  for (const auto& [name, into] : {std::pair("since", &query.from), std::pair("until", &query.to)}) {
-    const auto text = v.parameter(name);
-    if (!text.empty() && !(*into = wire::parse_since(text))) return problem(wire::bad_since(name, text));
-  }
+  if (auto fine = wire::read_times(v.parameter("since"), v.parameter("until"), "", false, query.from, query.to); !fine)
+    return problem(fine.error());
   const auto got = v.on.store.totals(query);
   if (!got) return problem(got.error());
   return json_page_answer("totals", wire::json_lines(queue, *got), {});

@@ -36,6 +36,18 @@ result<std::map<std::string, std::string>> headers_of(const std::vector<std::str
   return headers;
 }
 
+result<void> read_times(const std::string& since, const std::string& until, std::string_view prefix, bool ahead,
+                        std::optional<time_point>& from, std::optional<time_point>& to) {
+  for (const auto& [name, text, into] : {std::tuple("since", &since, &from), std::tuple("until", &until, &to)})
+    if (!text->empty() && !(*into = parse_since(*text))) return bad_since(cat(prefix, name), *text);
+  if (from && to && *to < *from)
+    return invalid(
+        cat(prefix, "until is before ", prefix, "since, which is ", format_time(*from), ": nothing is between them"));
+  if (!ahead && from && *from > system_clock().now())
+    return invalid(cat(prefix, "since must be an instant that has passed, not ", format_time(*from)));
+  return {};
+}
+
 result<job_query> query_of(const query_words& words, std::string_view prefix) {
   job_query query;
   query.queue = queue_name(words.queue);
@@ -46,9 +58,8 @@ result<job_query> query_of(const query_words& words, std::string_view prefix) {
   if (!words.state.empty() && !(query.state = parse_job_state(words.state)))
     return bad_word(cat(prefix, "state"),
                     "enqueued, scheduled, awaiting, throttled, processing, succeeded, failed or deleted", words.state);
-  for (const auto& [name, text, into] :
-       {std::tuple("since", &words.since, &query.from), std::tuple("until", &words.until, &query.to)})
-    if (!text->empty() && !(*into = parse_since(*text))) return bad_since(cat(prefix, name), *text);
+  const bool ahead = !query.state || query.state == job_state::scheduled;  // these are due then
+  if (auto fine = read_times(words.since, words.until, prefix, ahead, query.from, query.to); !fine) return fine.error();
   auto headers = headers_of(words.headers, prefix);
   if (!headers) return headers.error();
   query.headers = std::move(*headers);

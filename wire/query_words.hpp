@@ -22,6 +22,11 @@ result<job_query> query_of(const query_words& words, std::string_view prefix);
 // By name, of texts as NAME=VALUE.
 result<std::map<std::string, std::string>> headers_of(const std::vector<std::string>& texts, std::string_view prefix);
 
+// What --since and --until say, where they say something. invalid_argument: nothing can be between them, or nothing is
+// `ahead` and they ask for what is.
+result<void> read_times(const std::string& since, const std::string& until, std::string_view prefix, bool ahead,
+                        std::optional<time_point>& from, std::optional<time_point>& to);
+
 // A time ago, as "2h", or an instant.
 std::optional<time_point> parse_since(const std::string& text);
 // "customer.id=42": what stands before the first equals sign, and all behind it.

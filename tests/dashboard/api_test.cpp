@@ -137,7 +137,8 @@ TEST_CASE("jobs are found by every word, a page at a time") {
 
   const auto wrong = [&](const std::string& words) { return w.ask("GET", "/api/v1/jobs?" + words); };
   for (const auto* words : {"state=faild", "limit=0", "limit=201", "limit=x", "since=soon", "match=1", "header=a",
-                            "after=yesterday", "with_args=1", "limit=1&limit=2", "state=failed&state=failed"}) {
+                            "since=1h&until=2h", "state=failed&since=2190-01-01T00:00Z", "after=yesterday",
+                            "with_args=1", "limit=1&limit=2", "state=failed&state=failed"}) {
     CAPTURE(words);
     CHECK(wrong(words).status == 400);
   }

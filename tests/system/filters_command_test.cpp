@@ -104,7 +104,9 @@ TEST_CASE_METHOD(beating_world, "whoever enqueues is told of a queue that no liv
   CHECK(sluice({"enqueue", "elsewhere", "noop", "--bulk", "@" + folder.file("args")}).err ==
         "sluice: no live server serves queue elsewhere\n");
   write_file(folder.file("jobs"), "{\"type\": \"noop\", \"queue\": \"elsewhere\"}\n");
-  CHECK(sluice({"enqueue-all", folder.file("jobs")}).err.empty());
+  CHECK(sluice({"enqueue-all", folder.file("jobs")}).err == "sluice: no live server serves queue elsewhere\n");
+  CHECK(sluice({"recurring", "set", "nightly", "job=noop", "every=1h", "queue=defualt"}).err ==
+        "sluice: no live server serves queue defualt; did you mean 'default'?\n");
 }
 
 TEST_CASE_METHOD(beating_world, "whoever enqueues is told of a type that no live server handles") {

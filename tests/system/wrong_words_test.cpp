@@ -333,6 +333,94 @@ TEST_CASE_METHOD(wrong_words, "a job that cannot be stored is told with what to 
   }
 }
 
+TEST_CASE_METHOD(wrong_words, "an option that nothing can come of is refused, and one without effect is told") {
+  const auto key = file("exec.key", std::string(40, 'k')), two = file("two.jsonl", "{\"type\": \"noop\"}\n");
+  const auto slip = file("slip.jsonl", "{\"type\": \"noop\", \"queue\": \"defaultt\"}\n");
+  std::filesystem::permissions(key, std::filesystem::perms::owner_read);
+  const auto enqueue = [](names more) {
+    more.insert(more.begin(), {"enqueue", "default", "noop", "{}"});
+    return more;
+  };
+  const std::string far = "2190-01-01T00:00Z", no_queue = "there is no queue defualt; did you mean 'default'?";
+  const std::string signs = "--exec-key has no effect: it signs jobs of type exec alone";
+  for (const auto& one : std::vector<wrong>{
+           // What is looked for.
+           {{"jobs", "--queue", "a b"}, {"sluice jobs: --queue: 'a b' is no name: it must be 1 to 200 characters"}, 2},
+           {{"recurring", "list", "--type", "a b"}, {"--type: 'a b' is no name"}, 2},
+           {{"jobs", "--queue=", "--limit", "5"}, {"sluice: --queue must not be empty\n"}, 2},
+           {{"jobs", "--type", "exce", "--state", "failed"},
+            {"there seems to be no job of type exce; did you mean 'exec'?"},
+            0},
+           {{"errors", "--type", "exce"}, {"there seems to be no job of type exce; did you mean 'exec'?"}, 0},
+           {{"errors", "--type", "exec"}, {}, 0},
+           {{"delete", "--all", "--yes", "--state", "failed", "--type", "exce"}, {"did you mean 'exec'?"}, 0},
+           {{"quarantine", "--queue", "defualt"}, {no_queue}, 0},
+           {{"quarantine", "--queue", "default"}, {}, 0},
+           {{"quarantine", "drop", "--all", "--yes", "--queue", "defualt"}, {no_queue}, 0},
+           {{"quarantine", "drop", "one", "--queue", "default"}, {"--queue requires --all"}, 2},
+           {{"recurring", "list", "--type", "nop"}, {"no schedule is of type nop; did you mean 'noop'?"}, 0},
+           {{"recurring", "list", "--type", "noop", "--paused"}, {}, 0},
+           {{"recurring", "list", "--queue", "default"}, {"no schedule names queue default"}, 0},
+           // When.
+           {{"jobs", "--since", far}, {}, 0},
+           {{"jobs", "--state", "failed", "--since", far}, {"--since must be an instant that has passed, not 2190"}, 2},
+           {{"errors", "--since", far}, {"--since must be an instant that has passed"}, 2},
+           {{"totals", "--since", far}, {"--since must be an instant that has passed"}, 2},
+           {{"jobs", "--since", "1h", "--until", "2h"}, {"--until is before --since, which is 2"}, 2},
+           {{"totals", "--until", "1999-01-01T00:00Z"}, {"--until is before --since, which is 2"}, 2},
+           {{"totals", "--since", "91d"}, {"--since is before what is kept: hours for 90 days; what was earlier"}, 0},
+           {{"totals", "--by", "minute", "--since", "73h"}, {"minutes for 72 hours"}, 0},
+           {{"totals", "--since", "80h"}, {}, 0},
+           {enqueue({"--at", "2000-01-01T00:00Z"}), {"--at 2000-01-01T00:00Z has passed: the job is due at once"}, 0},
+           {enqueue({"--at", "2030-12-01T00:00Z", "--id", "far"}), {}, 0},
+           {enqueue({"--at", "2030-12-01T00:00Z", "--id", "far"}), {}, 0},
+           {enqueue({"--at", "2031-01-01T00:00Z", "--id", "far"}),
+            {"the job is due at 2030-12-01T00:00:0", " and not as --at says: it was stored before"},
+            0},
+           // Of a new job.
+           {enqueue({"--finish-within", "0s"}), {"--finish-within 0s: the job fails at once, and never runs"}, 0},
+           {enqueue({"--start-within", "9m", "--finish-within", "1m"}), {"--start-within has no effect: --finish"}, 0},
+           {enqueue({"--timeout", "9m", "--finish-within", "1m"}), {"--timeout has no effect: --finish-within"}, 0},
+           {enqueue({"--timeout", "1m", "--finish-within", "9m"}), {}, 0},
+           {enqueue({"--after", "one", "--need", "0"}), {"--need: "}, 2},
+           {enqueue({"--after", "one", "--on", "succeeded,finished"}), {"--on finished is any end: the others"}, 0},
+           {enqueue({"--after", "one", "--on", "finished", "--unless", "run"}), {"--unless has no effect"}, 0},
+           {enqueue({"--after", "nope", "--on", "finished", "--unless", "run", "--if-missing", "delete"}), {}, 0},
+           {enqueue({"--exec-key", key}), {signs}, 0},
+           {enqueue({"--exec-key", "no.key"}), {"cannot read the key file no.key: No such file"}},
+           {{"enqueue-all", two, "--exec-key", key}, {signs}, 0},
+           {{"enqueue-all", two, "--exec-key", "no.key"}, {"cannot read the key file no.key"}},
+           {{"enqueue", "defualt", "noop", "{}"}, {"queue defualt is new; did you mean 'default'?"}, 0},
+           {{"enqueue", "defualt", "noop", "{}"}, {}, 0},
+           {{"enqueue-all", slip}, {"queue defaultt is new; did you mean 'default'?"}, 0},
+           // Of a schedule.
+           {{"recurring", "set", "a", "job=noop", "every=1h", "queue=defaul"},
+            {"queue defaul is new; did you mean"},
+            0},
+           {{"recurring", "set", "a", "job=noop", "every=1h", "queue=default"}, {}, 0},
+           {{"recurring", "set", "a", "job=noop", "every=1h", "catch_up_max=9"}, {"catch_up_max has no effect"}, 0},
+           {{"recurring", "set", "a", "job=noop", "every=1h", "catch_up_max=9", "catch_up=all"}, {}, 0},
+           {{"recurring", "set", "a", "job=noop", "every=1h", "--exec-key", key}, {signs}, 0},
+           {{"recurring", "set", "a", "job=noop", "every=1h", "--exec-key", "no.key"}, {"cannot read the key file"}}})
+    check_told(w.sluice(one.words), one);
+  // The environment's key may be for other commands.
+  const auto url = "--store=" + w.url;
+  CHECK(sluice({"enqueue", "default", "noop", "{}", url}, "SLUICE_EXEC__KEY_FILE=no.key").err.empty());
+}
+
+TEST_CASE_METHOD(wrong_words, "a command refuses what stands behind others and it does not take") {
+  for (const auto& one :
+       std::vector<wrong>{{{"cron", "@daily", "--store", "sqlit:jobs.db"}, {"sluice cron: it takes no --store\n"}, 2},
+                          {{"completion", "bash", "--json"}, {"sluice completion: it takes no --json\n"}, 2},
+                          {{"--json", "manual"}, {"sluice manual: it takes no --json\n"}, 2},
+                          {{"work", "fine.json", "--json"}, {"sluice work: it takes no --json\n"}, 2},
+                          {{"dashboard", "--json", "--store", "sqlite:jobs.db"}, {"it takes no --json"}, 2},
+                          {{"cron", "0 3 * * *", "--name", "nightly"}, {"--name has no effect: it decides what H"}, 0},
+                          {{"cron", "H 3 * * *", "--name", "nightly"}, {}, 0}})
+    check_told(sluice(one.words), one);
+  CHECK(sluice({"cron", "@daily"}, "SLUICE_STORAGE=sqlit:jobs.db").exit_code == 0);
+}
+
 TEST_CASE_METHOD(wrong_words, "a list that is not all tells how many there are, and the very command that goes on") {
   std::string lines;
   for (int i = 0; i < 73; ++i)
