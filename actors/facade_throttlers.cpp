@@ -6,8 +6,11 @@ namespace sluice::actors::facade_throttlers {
 using storage::callback;
 
 caf::result<std::string> set(facade_store& store, const throttler& definition) {
-  return store.promise<std::string>(
-      [&](const callback<std::string>& then) { operations::set_throttler(store.async_store(), definition, then); });
+  return store.promise<std::string>([&](const callback<std::string>& then) {
+    operations::set_throttler(store.async_store(), definition, [then](const result<throttler_change>& set) {
+      then(set.transform([](const throttler_change& change) { return change.resource; }));
+    });
+  });
 }
 
 caf::result<std::string> remove(facade_store& store, const throttler_name& which) {

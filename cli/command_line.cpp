@@ -110,12 +110,13 @@ constexpr const char* enqueue_all_help =
     "A job may run after one that stands before it. At most 1,000 jobs with 2,000 parents and 4 MiB.";
 
 constexpr const char* set_help =
-    "Adds a limit, or changes it as a whole, for all servers on the store, e.g.\n"
+    "Adds a limit, or changes what is said of one, for all servers on the store, e.g.\n"
     "  sluice throttler set semaphore:provider-api limit=4\n"
     "  sluice throttler set fixed_window:github limit=5000 interval=1h\n"
     "  sluice throttler set sliding_window:dropbox limit=4 interval=1h buckets=3\n"
-    "  sluice throttler set semaphore:provider-api limit=4 mode=release    (limits nothing more)\n"
-    "The keys are those of a configuration (docs/configuration.md).";
+    "  sluice throttler set semaphore:provider-api mode=release    (limits nothing more)\n"
+    "The keys are those of a configuration (docs/configuration.md). What is said of it and not here stays, and\n"
+    "KEY=null takes a key out.";
 
 void add_page_options(CLI::App& to, command& c) {
   to.add_option("--limit", c.limit, "How many (50)")->check(CLI::Range(1u, 1'000'000u));

@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
+#include "core/throttlers.hpp"
 #include "throttling/explain.hpp"
 #include "wire/overview.hpp"
 
@@ -112,6 +113,30 @@ void note_uncalled_filters(client& store) { note_filters(live_servers(store)); }
 
 void note_takers(client& store, const std::string& queue, const std::string& type) {
   note_takers(store, {{{queue, type}, 0}}, live_servers(store));
+}
+
+void note_unused(client& store, throttler_kind of, const std::string& name) {
+  const auto all = store.throttlers();
+  if (!all) return;
+  const auto resource = resource_of(of, name), kind = resource_of(of, "");
+  std::vector<std::string> others;  // of its kind, without it: or any two would be much alike
+  const auto add = [&](const std::string& one) {
+    if (one != resource && one.starts_with(kind)) others.push_back(one.substr(kind.size()));
+  };
+  for (const auto& one : *all)
+    add(one.resource);
+  const auto live = live_servers(store);
+  for (const auto& server : live)
+    for (const auto& type : server.throttled)
+      for (const auto& one : type.throttlers) {
+        const auto fixed = one.substr(0, one.find('{'));  // what follows is of args
+        if (one == resource || (fixed != one && resource.starts_with(fixed))) return;
+        add(one);
+      }
+  const auto meant = nearest(resource.substr(kind.size()), others);
+  if (meant || !live.empty())
+    note(cat("nobody uses ", resource, " yet, as far as servers tell",
+             meant ? cat("; did you mean ", kind, *meant, "?") : std::string()));
 }
 
 }  // namespace sluice::cli

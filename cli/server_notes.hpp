@@ -1,4 +1,5 @@
-// What servers tell of what was just stored from here: that nobody takes it, or that they would have said more of it.
+// What servers tell of what was just stored from here: that nobody takes or uses it, or that they would have said more
+// of it.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +20,8 @@ void note_servers(client& store, const stored_kinds& stored);
 void note_uncalled_filters(client& store);
 // Whether somebody takes the jobs of a schedule.
 void note_takers(client& store, const std::string& queue, const std::string& type);
+// Of a throttler that was just defined: it may be before anybody uses it, but who mistyped a name must not think that
+// the other is limited so.
+void note_unused(client& store, throttler_kind of, const std::string& name);
 
 }  // namespace sluice::cli

@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/pages.hpp"
+#include "cli/server_notes.hpp"
 #include "cli/words.hpp"
 #include "config/load.hpp"
 #include "core/text.hpp"
@@ -45,6 +46,27 @@ int done(const command& c, const named_throttler& which, const result<void>& cha
   if (!changed) return failed(changed.error());
   const auto resource = resource_of(which.kind, which.name);
   print_line(c.json ? wire::json_done("resource", resource, what) : cat(printable(resource), " ", what));
+  return 0;
+}
+
+int set(client& store, const command& c, const named_throttler& which, config::loaded_throttler said) {
+  if (const auto before = store.throttler(which.kind, which.name); before && before->definition)
+    said = config::load_throttler(which.kind, which.name, c.words, &*before->definition);
+  if (!said.faults.empty()) return tell_faults(c.throttler, said.faults);
+  const auto set = store.set_throttler(said.definition);
+  if (!set) return failed(set.error());
+  const auto now = store.throttler(which.kind, which.name).value_or(throttler_status{});
+  if (set->is_new && now.held + now.waiting == 0) note_unused(store, which.kind, which.name);
+  const auto whole = changes_between({}, write_throttler(said.definition));
+  if (c.json) {
+    print_line(cat("{\"resource\":", json_quoted(set->resource), ",\"done\":\"set\",\"changes\":",
+                   json_quoted(set->changes), ",\"woken\":", set->woken, ",\"waiting\":", now.waiting, "}"));
+  } else {
+    const auto how = set->is_new ? "new" : set->changes.empty() ? "nothing changed" : set->changes;
+    print_line(printable(cat(set->resource, " set: ", how)));
+    print_line(printable(cat("now: ", whole.empty() ? name_of(which.kind) : whole, "; jobs woken: ", set->woken,
+                             ", waiting: ", now.waiting)));
+  }
   return 0;
 }
 
@@ -106,12 +128,15 @@ int throttle(const command& c) {
   }
   if (c.name == "throttler set") {
     said = config::load_throttler(which.kind, which.name, c.words);
-    if (!said.faults.empty()) return tell_faults(c.throttler, said.faults);
   }
-  auto store = open_at_once(options_of(c));
+  auto options = options_of(c);
+  const bool lacks = !said.faults.empty();  // perhaps the store has it, but no store is made by it
+  if (lacks) options.mode = open_mode::must_exist;
+  auto store = open_at_once(std::move(options));
+  if (!store && lacks) return tell_faults(c.throttler, said.faults);
   if (!store) return failed(store.error());
   if (c.name == "throttlers") return list(*store, c);
-  if (c.name == "throttler set") return done(c, which, store->set_throttler(said.definition), "set");
+  if (c.name == "throttler set") return set(*store, c, which, std::move(said));
   if (c.name == "throttler remove") return remove(*store, c, which);
   if (c.name == "throttler show") return show(*store, c, which);
   if (c.name == "throttler holders") return show_holders(*store, c, which);

@@ -170,11 +170,14 @@ void add_unresolved(const command& c, config::loaded& into) {
     return;
   }
   auto opened = storage::open_shared_store(into.options.storage, nullptr, open_mode::read_only);
-  const auto defined =
-      !opened ? result<void>(opened.error()) : operations::require_defined(undefined, [&](const storage::request& r) {
-        return std::move((*opened)->call({r}, std::chrono::steady_clock::now() + 5s).at(0));
-      });
-  if (!defined) into.faults.push_back({opened ? "/jobs" : "/storage", sentence_of(defined.error())});
+  if (!opened) return into.faults.push_back({"/storage", sentence_of(opened.error())});
+  const storage::asker ask = [&](const storage::request& r) {
+    return std::move((*opened)->call({r}, std::chrono::steady_clock::now() + 5s).at(0));
+  };
+  if (const auto defined = operations::require_defined(undefined, ask); !defined)
+    into.faults.push_back({"/jobs", sentence_of(defined.error())});
+  for (auto& differs : operations::differences(into.options.throttlers, ask))
+    into.warnings.push_back(std::move(differs));
 }
 
 }  // namespace

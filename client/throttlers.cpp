@@ -9,13 +9,13 @@ namespace sluice {
 using operations::async_store;
 using operations::callback;
 
-result<void> client::set_throttler(const sluice::throttler& definition) {
-  const auto set = parts_->carry_out<std::string>([&](const async_store& store, const callback<std::string>& then) {
+result<throttler_change> client::set_throttler(const sluice::throttler& definition) {
+  auto set = parts_->carry_out<throttler_change>([&](const async_store& store, const callback<throttler_change>& then) {
     operations::set_throttler(store, definition, then);
   });
-  if (!set) return set.error();
-  parts_->note("set throttler", {*set});
-  return {};
+  if (set && !set->changes.empty()) parts_->note("set throttler", {cat(set->resource, ": ", set->changes)});
+  else if (set && set->is_new) parts_->note("set throttler", {set->resource});
+  return set;
 }
 
 result<void> client::remove_throttler(throttler_kind kind, const std::string& name) {

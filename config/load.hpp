@@ -53,7 +53,9 @@ struct loaded_throttler {
   sluice::throttler definition;
   std::vector<fault> faults;
 };
-loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words);
+// `before`: it keeps what the words do not say; KEY=null takes one out.
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
+                                const throttler* before = nullptr);
 loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const json_text& text);
 
 // One schedule in words as cron=*/10 * * * * and zone=Europe/London, in the same way.

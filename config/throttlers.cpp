@@ -133,9 +133,17 @@ loaded_throttler read_alone(throttler_kind kind, const std::string& name, json v
 
 }  // namespace
 
-loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words) {
+loaded_throttler load_throttler(throttler_kind kind, const std::string& name, const std::vector<std::string>& words,
+                                const throttler* before) {
   loaded_throttler got;
   auto value = value_of_words(words, "limit=4", got.faults);
+  if (before) {
+    auto whole = json::parse(write_throttler(*before));
+    whole.erase("kind");
+    whole.erase("name");
+    whole.merge_patch(value);
+    value = std::move(whole);
+  }
   return read_alone(kind, name, std::move(value), std::move(got));
 }
 

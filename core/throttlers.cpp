@@ -238,6 +238,25 @@ result<throttler> read_throttler(std::string_view text) {
   return made;
 }
 
+std::string changes_between(std::string_view before, std::string_view after) {
+  const auto known = [](std::string_view text) {
+    const auto read = read_throttler(text);
+    return read ? json::parse(write_throttler(*read)) : json::object();
+  };
+  const auto was = known(before), is = known(after);
+  std::string all;
+  const auto compare = [&](const std::string& field, const std::string& by_default) {
+    const auto old = was.value(field, json(by_default)), now = is.value(field, json(by_default));
+    if (old == now) return;
+    const auto word = [](const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); };
+    all += cat(all.empty() ? "" : ", ", field, " ", was.empty() ? "" : cat(word(old), " → "), word(now));
+  };
+  for (const auto& field : fields)
+    compare(std::string(field.name), field.name == "compatible" ? "false" : "none");
+  compare("mode", std::string(mode_names[0]));
+  return all;
+}
+
 result<throttle_ref> parse_throttle_ref(std::string_view text) {
   const auto parsed = parse_ref(text);
   if (!parsed) return parsed.error();

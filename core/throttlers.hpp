@@ -68,6 +68,10 @@ std::string write_throttler(const throttler& definition);
 // damaged_record for whatever was not written so. The values may make no sense together.
 result<throttler> read_throttler(std::string_view text);
 
+// What differs in two stored forms, as "limit 8 → 16, mode acquire_and_release → release"; where there is none before,
+// all that the second says. Of what was not written so nothing is known.
+std::string changes_between(std::string_view before, std::string_view after);
+
 // A throttler as a job type names it.
 struct throttle_ref {
   throttler_kind kind = throttler_kind::mutex;

@@ -127,7 +127,8 @@ http_response set_throttler(visit& v) {
   if (auto stale = changed_meanwhile(v, show_throttler)) return *stale;
   const auto said = config::load_throttler(*kind, v.names[1], config::json_text{v.request.body});
   if (!said.faults.empty()) return faults_of(said.faults);
-  return changed(v, "resource", resource_of(*kind, v.names[1]), v.changing().set_throttler(said.definition), "set");
+  const auto set = v.changing().set_throttler(said.definition);
+  return changed(v, "resource", resource_of(*kind, v.names[1]), set ? result<void>() : set.error(), "set");
 }
 
 http_response remove_throttler(visit& v) {

@@ -9,9 +9,13 @@
 #include "core/queues.hpp"
 #include "core/throttlers.hpp"
 #include "operations/schedules.hpp"
+#include "operations/throttlers.hpp"
 
 namespace sluice::execution {
 namespace {
+
+constexpr std::string_view the_configuration_counts =
+    "the configuration's counts from now on, for all servers; one that says otherwise stores its own when it starts";
 
 // Where the queue of its type stands here, a schedule says it, so that its jobs go there whoever enqueues them: another
 // server, or a person by hand. And one of `exec` jobs is signed where there is a key, its queue with it.
@@ -39,8 +43,14 @@ result<void> store_definitions(const server_options& options, const storage::ask
     stored.config = stored.text;
     const auto answered = ask(stored);
     if (const auto* refused = std::get_if<error>(&answered)) return *refused;
-    if (std::get<storage::define_answer>(answered).what != storage::define_answer::how::unchanged)
-      log::info("throttler ", stored.resource, " is now ", stored.text);
+    using how = storage::define_answer::how;
+    const auto& told = std::get<storage::define_answer>(answered);
+    if (told.what == how::added) log::info("throttler ", stored.resource, " is now ", stored.text);
+    else if (const auto differs = operations::difference_of(
+                 stored.resource, told.before, stored.text,
+                 told.what == how::unchanged ? operations::the_store_counts : the_configuration_counts);
+             !differs.empty())
+      log::warn(differs);
   }
   const auto schedules = completed(options.recurring, options);
   return schedules ? operations::apply_configuration(*schedules, options.prune_recurring, ask) : schedules.error();

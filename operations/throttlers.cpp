@@ -159,15 +159,16 @@ struct description : std::enable_shared_from_this<description> {
 
 }  // namespace
 
-void set_throttler(const async_store& store, const throttler& definition, const callback<std::string>& then) {
+void set_throttler(const async_store& store, const throttler& definition, const callback<throttler_change>& then) {
   if (const auto fine = check(definition); !fine) return then(fine.error());
   auto asked = storage::to_define(definition);
-  const auto resource = asked.resource;
-  storage::ask_for<storage::define_answer>(store, std::move(asked),
-                                           [then, resource](const result<storage::define_answer>& got) {
-                                             if (got) then(resource);
-                                             else then(got.error());
-                                           });
+  const auto resource = asked.resource, text = asked.text;
+  storage::ask_for<storage::define_answer>(
+      store, std::move(asked), [then, resource, text](const result<storage::define_answer>& got) {
+        if (!got) return then(got.error());
+        const bool is_new = got->what == storage::define_answer::how::added;
+        then(throttler_change{resource, is_new, changes_between(got->before, text), got->woken});
+      });
 }
 
 void remove_throttler(const async_store& store, throttler_kind kind, const std::string& name,
@@ -226,6 +227,28 @@ result<void> require_defined(std::vector<undefined_throttler> all,
   }
   if (all.empty()) return {};
   return error{errc::not_found, how_to_define(all)};
+}
+
+std::string difference_of(const std::string& resource, std::string_view stored, std::string_view configured,
+                          std::string_view which_counts) {
+  const auto changes = changes_between(stored, configured);
+  return changes.empty() ? changes
+                         : cat("throttler ", printable(resource, 200),
+                               " in the store → in the configuration: ", printable(changes), "; ", which_counts);
+}
+
+std::vector<std::string> differences(const std::vector<throttler>& configured, const storage::asker& ask) {
+  std::vector<std::string> all;
+  for (const auto& one : configured) {
+    const auto here = storage::to_define(one);
+    const auto got = ask(storage::throttler_request{here.resource, 1});
+    const auto* there = std::get_if<storage::throttler_answer>(&got);
+    if (!there || there->about.definition.empty()) continue;
+    auto told = difference_of(here.resource, there->about.definition, here.text,
+                              there->config == here.text ? the_store_counts : "a start stores the configuration's");
+    if (!told.empty()) all.push_back(std::move(told));
+  }
+  return all;
 }
 
 }  // namespace sluice::operations

@@ -15,8 +15,8 @@ namespace sluice::operations {
 using storage::async_store;
 using storage::callback;
 
-// Tells "KIND:name", by which the store knows it.
-void set_throttler(const async_store& store, const throttler& definition, const callback<std::string>& then);
+void set_throttler(const async_store& store, const throttler& definition, const callback<throttler_change>& then);
+// Tells "KIND:name", by which the store knew it.
 void remove_throttler(const async_store& store, throttler_kind kind, const std::string& name,
                       const callback<std::string>& then);
 // How those of some rows stand; a row of a key counts for its window where that is among them.
@@ -28,5 +28,13 @@ void one_throttler(const async_store& store, throttler_kind kind, const std::str
 // Those of them that the store defines are fine; not_found names the others, and says what to do.
 result<void> require_defined(std::vector<undefined_throttler> all,
                              const std::function<storage::answer(const storage::request&)>& ask);
+
+// How a definition in the store differs from that of a configuration, as texts, and `which_counts`; empty: in nothing.
+inline constexpr std::string_view the_store_counts =
+    "the store's counts, which somebody set, until the configuration's changes";
+std::string difference_of(const std::string& resource, std::string_view stored, std::string_view configured,
+                          std::string_view which_counts);
+// Of all that a configuration defines, before a start with it.
+std::vector<std::string> differences(const std::vector<throttler>& configured, const storage::asker& ask);
 
 }  // namespace sluice::operations

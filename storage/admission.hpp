@@ -151,9 +151,11 @@ inline constexpr std::uint64_t unlimited_permits = std::uint64_t{1} << 52;
 define_request to_define(const throttler& definition);
 struct define_answer {
   enum class how : std::uint8_t { unchanged, added, changed } what = how::unchanged;
+  std::string before{};     // its text, also where it stays; empty: it was not defined
+  std::uint64_t woken = 0;  // of its line, by a higher limit
 };
 constexpr std::array<std::string_view, 3> words_of(define_answer::how) { return {"unchanged", "added", "changed"}; }
-void describe(auto& v, described<define_answer> auto& a) { v("what", a.what); }
+void describe(auto& v, described<define_answer> auto& a) { v("what", a.what)("before", a.before)("woken", a.woken); }
 
 // none (also when there is none), illegal_transition when it is held or waited for.
 struct undefine_request {
@@ -201,9 +203,10 @@ struct throttler_answer {
   std::vector<holder> holders;  // the oldest first
   std::vector<job_id> waiters;  // in line
   std::string state;            // of its limiter
+  std::string config{};         // the configuration's text that was applied last; empty: none
 };
 void describe(auto& v, described<throttler_answer> auto& a) {
-  v("about", a.about)("holders", a.holders)("waiters", a.waiters)("state", a.state);
+  v("about", a.about)("holders", a.holders)("waiters", a.waiters)("state", a.state)("config", a.config);
 }
 
 // All of its holders, the oldest first. They are gathered as a whole for each page.

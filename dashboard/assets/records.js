@@ -147,7 +147,10 @@ const max_named = 5;
 
 function link_of(what, name) {
   if (/schedule/.test(what)) return link(['recurring', name], {}, name);
-  if (/throttler/.test(what)) return throttler_link(name);
+  if (/throttler/.test(what)) {
+    const [, resource, changes] = name.match(/^(.*?)(: [a-z_]+ .*)?$/s); // "semaphore:api: limit 8 → 16"
+    return [throttler_link(resource), changes];
+  }
   if (/pause|resume/.test(what)) return queue_link(name);
   return /requeue|delete|enqueue/.test(what) ? job_link(name) : name;
 }

@@ -26,8 +26,10 @@ struct operator_action {
   /// requeue, delete, cancel, pause, resume, set throttler, remove throttler; set, remove, pause, resume or trigger
   /// schedule.
   std::string what{};
-  std::uint64_t count = 0;           ///< To how many it was done; to one twice is two.
-  std::vector<std::string> about{};  ///< The first 20 ids or names of these, of each 200 bytes.
+  std::uint64_t count = 0;  ///< To how many it was done; to one twice is two.
+  /// The first 20 ids or names of these, of each 200 bytes. With a throttler that was set stands what changed, as
+  /// "semaphore:api: limit 8 → 16".
+  std::vector<std::string> about{};
 };
 
 struct operator_log_page {

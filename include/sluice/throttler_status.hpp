@@ -39,6 +39,14 @@ struct throttler_status {
   std::vector<job_id> waiters{};            ///< The first 20.
 };
 
+/// What became of a definition that was set.
+struct throttler_change {
+  std::string resource{};   ///< "KIND:NAME", in lower case.
+  bool is_new = false;      ///< The store had no definition of it.
+  std::string changes{};    ///< As "limit 8 → 16"; of a new one all that it says, as "limit 16"; empty: nothing.
+  std::uint64_t woken = 0;  ///< Jobs that waited for a permit and go on now. Servers wake those that wait for a slot.
+};
+
 struct holder_page {
   std::vector<throttler_holder> holders;
   std::string next;  ///< Empty: this was the last page.

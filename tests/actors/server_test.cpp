@@ -444,6 +444,29 @@ TEST_CASE("a server tells the types that it has handlers of, and whether these a
   if (count > 0) CHECK(told().types.back() == job_type("t1199"));
 }
 
+TEST_CASE("a start tells where the store and its configuration differ, and which of the two counts") {
+  const log_lines told;
+  server_world w;
+  const auto starts_with = [&](std::uint64_t limit) {
+    w.options.throttlers = {{.kind = throttler_kind::semaphore, .name = "api", .limit = limit}};
+    server one(w.options, w.handlers);
+    REQUIRE(one.start().ok());
+    one.stop();
+    return w.client->throttler(throttler_kind::semaphore, "api")->limit;
+  };
+  const std::string differs = "throttler semaphore:api in the store → in the configuration: ";
+  CHECK(starts_with(4) == 4);
+  CHECK(starts_with(4) == 4);
+  CHECK_FALSE(told.has(differs));
+  REQUIRE(w.client->set_throttler({.kind = throttler_kind::semaphore, .name = "api", .limit = 16}).ok());
+  CHECK(starts_with(4) == 16);
+  CHECK(told.has(differs + "limit 16 → 4; the store's counts, which somebody set, until the configuration's changes"));
+  CHECK(starts_with(6) == 6);
+  CHECK(told.has(differs + "limit 16 → 6; the configuration's counts from now on, for all servers"));
+  CHECK(starts_with(4) == 4);  // another server, which says otherwise
+  CHECK(told.has(differs + "limit 6 → 4; the configuration's counts from now on, for all servers"));
+}
+
 TEST_CASE("a delayed job runs when it is due and not before") {
   server_world w;
   w.handlers.handle("noop", [](job_context&) {});

@@ -186,7 +186,7 @@ TEMPLATE_TEST_CASE("what is wrong with a question about throttlers is answered a
     const auto refused = set(w, bad);
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().code == errc::invalid_argument);
-    CHECK(words_of(refused) == words_of(c.set_throttler(bad)));
+    CHECK(words_of(refused) == "error: " + to_string(c.set_throttler(bad).error()));
   }
   using named = std::pair<throttler_kind, const char*>;
   for (const auto& [kind, name] :

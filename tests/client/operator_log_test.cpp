@@ -73,7 +73,7 @@ TEST_CASE("each change by a client with a name is noted once it was done") {
   CHECK(store.resume(queue_name("default")).ok());
   CHECK(noted(nobody).front() == action_words{"resume", 1, "default"});
   CHECK(store.set_throttler({.kind = throttler_kind::semaphore, .name = "Api", .limit = 2}).ok());
-  CHECK(noted(nobody).front() == action_words{"set throttler", 1, "semaphore:api"});
+  CHECK(noted(nobody).front() == action_words{"set throttler", 1, "semaphore:api: limit 2"});
   CHECK(store.remove_throttler(throttler_kind::semaphore, "api").ok());
   CHECK(noted(nobody).front() == action_words{"remove throttler", 1, "semaphore:api"});
 
@@ -118,6 +118,25 @@ TEST_CASE("what was so already is a success that is neither counted nor noted") 
   CHECK(store.resume(queue_name("default")).ok());
   CHECK(store.resume(queue_name("default")).ok());
   CHECK(noted(nobody).front() == action_words{"resume", 1, "default"});
+}
+
+TEST_CASE("a limit that is changed is answered and noted with its old and its new value") {
+  auto nobody = open_store();
+  auto store = nobody.as({"anna", ""});
+  throttler api{.kind = throttler_kind::semaphore, .name = "Api", .limit = 8};
+  const auto made = store.set_throttler(api);
+  REQUIRE(made.ok());
+  CHECK(made->resource == "semaphore:api");
+  CHECK(made->is_new);
+  CHECK(made->changes == "limit 8");
+  api.limit = 16;
+  CHECK(store.set_throttler(api)->changes == "limit 8 → 16");
+  const auto same = store.set_throttler(api);
+  CHECK_FALSE(same->is_new);
+  CHECK(same->changes.empty());
+  CHECK(nobody.set_throttler({.kind = throttler_kind::mutex, .name = "m"})->changes.empty());
+  CHECK(store.operator_log()->actions.at(0).about ==
+        std::vector<std::string>{"semaphore:api: limit 8", "semaphore:api: limit 8 → 16"});
 }
 
 TEST_CASE("what was refused or changed nothing that is known is not noted") {

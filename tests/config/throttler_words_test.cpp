@@ -46,3 +46,23 @@ TEST_CASE("the faults of a definition in words are those of a file") {
   CHECK(faults(fixed_window, {"limit=4", "interval=soon"}).starts_with("[/interval] must be a time from"));
   CHECK(faults(semaphore, {"limit=4", "mode=relase"}).find("did you mean 'release'") != std::string::npos);
 }
+
+TEST_CASE("words about a throttler that is there change what they say and keep the rest") {
+  throttler before{.kind = throttler_kind::sliding_window, .name = "it", .limit = 4, .interval = 1h, .buckets = 3};
+  before.mode = throttler_mode::release;
+  const auto changed = [&](const std::vector<std::string>& words) {
+    return config::load_throttler(before.kind, "It", words, &before);
+  };
+  auto wanted = before;
+  wanted.name = "It";
+  CHECK(changed({}).definition == wanted);
+  wanted.limit = 8;
+  const auto got = changed({"limit=8"});
+  CHECK(got.faults.empty());
+  CHECK(got.definition == wanted);
+  wanted.mode = throttler_mode::acquire_and_release;
+  CHECK(changed({"limit=8", "mode=acquire_and_release"}).definition == wanted);
+  CHECK(changed({"limit=8", "mode=null"}).definition == wanted);
+  CHECK(test::shown(changed({"limt=8"}).faults) == "[/limt] is not known; did you mean 'limit'?\n");
+  CHECK(test::shown(changed({"interval=null"}).faults).find("interval must be given") != std::string::npos);
+}

@@ -481,3 +481,25 @@ TEST_CASE("any text of the args is filled in as it is, in lower case") {
     RC_ASSERT("mutex:" + *name == resource_of(throttler_kind::mutex, "k:" + text));
   });
 }
+
+TEST_CASE("what differs in two definitions is told field by field") {
+  throttler before{.kind = throttler_kind::sliding_window, .name = "w", .limit = 8, .interval = 1h, .buckets = 3};
+  auto after = before;
+  const auto told = [&] { return changes_between(write_throttler(before), write_throttler(after)); };
+  CHECK(told().empty());
+  CHECK(changes_between("", write_throttler(after)) == "limit 8, interval 1h, buckets 3");
+  after.limit = 16;
+  after.name = "W";
+  CHECK(told() == "limit 8 → 16");
+  after.compatible = true;
+  after.mode = throttler_mode::release;
+  CHECK(told() == "limit 8 → 16, compatible false → true, mode acquire_and_release → release");
+  CHECK(changes_between("{\"limit\":", "what is no definition").empty());
+  before = {.kind = throttler_kind::dynamic_window, .name = "d", .limit = 2, .interval = 1min, .buckets = 6};
+  before.key = after.key = "{tenant}";
+  after = before;
+  after.limit = 0;
+  after.capacity = after.max_limit = 9;
+  after.min_limit = 1;
+  CHECK(told() == "limit 2 → none, capacity none → 9, min_limit none → 1, max_limit none → 9");
+}

@@ -476,6 +476,8 @@ TEST_CASE("a throttler is defined, looked at, and changed only as it was looked 
   CHECK(w.ask("PUT", target, {{"limit", 6}, {"interval", "1h"}}, {{"if-match", tag}}).status == 200);
   CHECK(w.ask("PUT", target, {{"limit", 7}, {"interval", "1h"}}, {{"if-match", tag}}).status == 412);
   CHECK(w.get(target).at("limit") == 6);
+  CHECK(w.get("/api/v1/log").at("actions")[0].at("about") ==
+        json{"fixed_window:api: limit 5, interval 1h", "fixed_window:api: limit 5 → 6"});
   const auto wrong = w.ask("PUT", target, {{"limit", 0}, {"intervall", "1h"}});
   CHECK(wrong.status == 400);
   CHECK(json::parse(wrong.body).at("errors").size() >= 2);

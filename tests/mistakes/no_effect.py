@@ -244,7 +244,7 @@ REASONS = [
     (r"^sluice [a-z ]+: order-7 --yes", "nothing is asked of ids, so the answer is not needed"),
     (r"^sluice quarantine [a-z]+: .*--json$", "what is not there is told as without, on standard error"),
     (r"^sluice top: --once", "where the output is no terminal it is once anyway, as the help says"),
-    (r"^sluice (throttler set: semaphore:apy|recurring set: nigtly)", "`set` makes what is not there"),
+    (r"^sluice recurring set: nigtly", "`set` makes what is not there"),
     (r"^sluice group create: batch$", "a command that was cut off may be repeated: the group is there"),
     (r"^sluice (groups|recurring list): --after=zzz", "a list by name goes on behind any name"),
     (r"^sluice recurring list: --name=", "what is looked for in names need not be there: none is an answer"),

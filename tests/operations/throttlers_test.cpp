@@ -168,20 +168,44 @@ TEST_CASE("what the store refuses at any step is told once and ends it") {
       hearing<throttler_status>());
   CHECK(steps == 8);
   refused_at_each(
-      [](const async_store& store, const callback<std::string>& then) {
+      [](const async_store& store, const callback<throttler_change>& then) {
         set_throttler(store, {.kind = throttler_kind::mutex, .name = "m"}, then);
       },
-      hearing<std::string>());
+      hearing<throttler_change>());
   CHECK(steps == 2);
 }
 
 TEST_CASE("a definition that makes no sense never reaches the store") {
   scripted_store store;
-  hearing<std::string> heard;
+  hearing<throttler_change> heard;
   set_throttler(store.take(), {.kind = throttler_kind::semaphore, .name = "s"}, heard.ear());
   REQUIRE(heard.all.size() == 1);
   CHECK(heard.all[0].error().code == errc::invalid_argument);
   CHECK(store.asked == 0);
+}
+
+TEST_CASE("where a configuration and the store differ is told with both, and with which counts") {
+  const auto semaphore = [](const char* name, std::uint64_t limit) {
+    return throttler{.kind = throttler_kind::semaphore, .name = name, .limit = limit};
+  };
+  const auto ask = [&](const storage::request& r) -> storage::answer {
+    const auto& resource = std::get<storage::throttler_request>(r).resource;
+    storage::throttler_answer told;
+    told.about.resource = resource;
+    if (resource == "semaphore:new") return told;
+    told.about.definition = write_throttler(semaphore("S", resource == "semaphore:same" ? 4 : 16));
+    if (resource == "semaphore:by-hand") told.config = write_throttler(semaphore("by-hand", 4));
+    if (resource == "semaphore:away") return error{errc::storage_unavailable, "away"};
+    return told;
+  };
+  CHECK(differences({semaphore("new", 4), semaphore("same", 4), semaphore("by-hand", 4), semaphore("of-another", 4),
+                     semaphore("away", 4)},
+                    ask) ==
+        std::vector<std::string>{
+            "throttler semaphore:by-hand in the store → in the configuration: limit 16 → 4; the store's counts, which "
+            "somebody set, until the configuration's changes",
+            "throttler semaphore:of-another in the store → in the configuration: limit 16 → 4; a start stores the "
+            "configuration's"});
 }
 
 TEST_CASE("a refusal to remove and a job that is not there are told in the store's words") {

@@ -692,6 +692,28 @@ ON_EACH_STORE_AND_FILE("A definition is added then changed and told of") {
   audit(w);
 }
 
+ON_EACH_STORE("Who defines is told what was defined before and whom a higher limit woke") {
+  const auto defining = [&](std::uint64_t permits, const std::string& config = {}) {
+    const auto told = w.ask<storage::define_answer>(
+        storage::define_request{"semaphore:s", cat("{\"limit\":", permits, "}"), permits, config});
+    return cat(told.before, " woke ", told.woken);
+  };
+  CHECK(defining(1, "file") == " woke 0");
+  CHECK(one_throttler(w, "semaphore:s").config == "file");
+  holding(w, "a", {"semaphore:s"});
+  for (const auto* id : {"b", "c", "d"})
+    parked(w, id, {"semaphore:s"});
+  CHECK(defining(3) == "{\"limit\":1} woke 2");
+  CHECK(defining(3) == "{\"limit\":3} woke 0");
+  CHECK(defining(9, "file") == "{\"limit\":3} woke 0");  // it stays
+  CHECK(one_throttler(w, "semaphore:s").config == "file");
+  CHECK(one_throttler(w, "semaphore:s").about.waiting == 1);
+  CHECK(defining(2, "another file") == "{\"limit\":3} woke 0");
+  CHECK(one_throttler(w, "semaphore:s").config == "another file");
+  CHECK(one_throttler(w, "semaphore:never").config.empty());
+  audit(w);
+}
+
 ON_EACH_STORE("What was decided by an old definition is not carried out") {
   for (const bool written : {false, true}) {
     const std::string name = written ? "fixed_window:written" : "fixed_window:new";

@@ -49,10 +49,11 @@ TEST_CASE("throttlers are set, listed, shown and removed without a server") {
   CHECK(w.sluice({"throttlers"}).out == "KIND  RESOURCE  LIMIT  HELD  WAITING  NEXT\n");
   const auto set = w.sluice({"throttler", "set", "semaphore:Provider-API", "limit=4"});
   CHECK(set.exit_code == 0);
-  CHECK(set.out == "semaphore:provider-api set\n");
+  CHECK(set.out == "semaphore:provider-api set: new\nnow: limit 4; jobs woken: 0, waiting: 0\n");
   CHECK(
       w.sluice({"throttler", "set", "--json", "sliding_window:dropbox", "limit=40", "interval=1h", "buckets=3"}).out ==
-      "{\"resource\":\"sliding_window:dropbox\",\"done\":\"set\"}\n");
+      "{\"resource\":\"sliding_window:dropbox\",\"done\":\"set\",\"changes\":\"limit 40, interval 1h, buckets 3\","
+      "\"woken\":0,\"waiting\":0}\n");
   REQUIRE(w.sluice({"throttler", "set", "dynamic_window:news", "key=tenant:{tenant_id}", "capacity=20", "min_limit=2",
                     "max_limit=20", "interval=1h", "buckets=60"})
               .exit_code == 0);
@@ -95,6 +96,37 @@ TEST_CASE("throttlers are set, listed, shown and removed without a server") {
   CHECK(says(w.sluice({"throttler", "show", "custom:door"}).out, "held        -\n"));  // only its code knows
 }
 
+TEST_CASE("a limit is changed alone, with from what to what and whom that woke") {
+  work_world w(
+      json{{"throttlers", {{"gate", {{"kind", "semaphore"}, {"limit", 1}}}}},
+           {"jobs", {{"exec", {{"throttle", {"semaphore:gate"}}}}, {"noop", {{"throttle", {"mutex:of:{id}"}}}}}}});
+  const auto file = w.folder.file("go");
+  auto p = w.work();
+  w.enqueue({work_world::exec(until(file), "holder")});
+  explained_as(w, "holder", "running");
+  w.enqueue({work_world::exec(until(file), "first"), work_world::exec(until(file), "second"),
+             work_world::exec(until(file), "third")});
+  REQUIRE(eventually([&] { return shown(w, "semaphore:gate").at("waiting") == 3; }));
+  const auto raised = w.sluice({"throttler", "set", "semaphore:gate", "limit=3"});
+  CHECK(raised.out == "semaphore:gate set: limit 1 → 3\nnow: limit 3; jobs woken: 2, waiting: 1\n");
+  CHECK(raised.err.empty());
+  CHECK(w.sluice({"throttler", "set", "semaphore:gate", "limit=3"}).out ==
+        "semaphore:gate set: nothing changed\nnow: limit 3; jobs woken: 0, waiting: 1\n");
+  CHECK(w.sluice({"throttler", "set", "semaphore:gate", "mode=release", "--json"}).out ==
+        "{\"resource\":\"semaphore:gate\",\"done\":\"set\",\"changes\":\"mode acquire_and_release → release\","
+        "\"woken\":1,\"waiting\":0}\n");
+  CHECK(shown(w, "semaphore:gate").at("definition").at("limit") == 3);
+  CHECK(says(w.sluice({"log"}).out, "semaphore:gate: limit 1 → 3"));
+
+  const auto unused = [&](const std::string& name) { return w.sluice({"throttler", "set", name, "mode=release"}).err; };
+  CHECK(unused("mutex:of:7").empty());  // a server's type names it
+  CHECK(says(unused("custom:door"), "nobody uses custom:door yet, as far as servers tell\n"));
+  const auto typo = w.sluice({"throttler", "set", "semaphore:gaet", "limit=3"});
+  CHECK(typo.exit_code == 0);
+  CHECK(says(typo.err, "nobody uses semaphore:gaet yet, as far as servers tell; did you mean semaphore:gate?"));
+  write_file(file, "");
+}
+
 TEST_CASE("wrong words about throttlers are exit 2 and name what was meant") {
   work_world w;
   const auto refused = [&](std::vector<std::string> words, const std::string& part) {
@@ -127,6 +159,21 @@ TEST_CASE("a configuration whose throttlers make no sense is told by check") {
   const auto said = run({program_path("sluice"), "check", w.folder.file("sluice.json")}, w.folder.path().string());
   CHECK(said.exit_code == 1);
   CHECK(says(said.err, "/throttlers/hourly: fixed window 'hourly': interval must be"));
+}
+
+TEST_CASE("where the store and a configuration differ is a warning of check --store") {
+  work_world w(json{{"throttlers", {{"gate", {{"kind", "semaphore"}, {"limit", 4}}}}}});
+  const auto checked = [&] {
+    return run({program_path("sluice"), "check", w.folder.file("sluice.json"), "--store"}, w.folder.path().string());
+  };
+  REQUIRE(w.sluice({"throttler", "set", "semaphore:gate", "limit=4"}).exit_code == 0);
+  CHECK_FALSE(says(checked().err, "semaphore:gate"));
+  REQUIRE(w.sluice({"throttler", "set", "semaphore:gate", "limit=16"}).exit_code == 0);
+  const auto told = checked();
+  CHECK(told.exit_code == 0);
+  CHECK(says(told.err,
+             "warning: throttler semaphore:gate in the store → in the configuration: limit 16 → 4; "
+             "a start stores the configuration's\n"));
 }
 
 TEST_CASE("a throttler that is defined nowhere is a warning of check, and a fault of check --store and of the start") {

@@ -1,1 +1,5 @@
-function by_name.throttler(step, asked) return throttler_views.throttler_view(step, asked.resource, asked.limit) end
+function by_name.throttler(step, asked)
+  local told = throttler_views.throttler_view(step, asked.resource, asked.limit)
+  told.config = call('HGET', step.keys.configs, asked.resource) or nil
+  return told
+end
