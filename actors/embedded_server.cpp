@@ -34,6 +34,7 @@ void on_short_thread(const std::function<void()>& spawn) {
 }  // namespace
 
 struct embedded_server::parts {
+  static constexpr auto whose = "embedded_server";
   std::mutex mutex;  // one stop at a time
   std::unique_ptr<actors::running_server> running;
   actors::facade_actor facade;
@@ -69,7 +70,7 @@ struct embedded_server::parts {
   }
 };
 
-embedded_server::embedded_server(std::shared_ptr<parts> p) : parts_(std::move(p)) {}
+embedded_server::embedded_server(std::shared_ptr<parts> p) : parts_{std::move(p)} {}
 embedded_server::embedded_server(embedded_server&&) noexcept = default;
 
 embedded_server& embedded_server::operator=(embedded_server&& other) noexcept {

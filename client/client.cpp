@@ -36,7 +36,7 @@ client_options client_of(const server_options& options) {
   return made;
 }
 
-client::client(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
+client::client(std::unique_ptr<parts> p) : parts_{std::move(p)} {}
 client::~client() = default;
 client::client(client&&) noexcept = default;
 client& client::operator=(client&&) noexcept = default;

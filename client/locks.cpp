@@ -33,6 +33,7 @@ duration some_of(duration pause) {
 }  // namespace
 
 struct lock_manager::parts {
+  static constexpr auto whose = "lock_manager";
   lock_options options;
   std::shared_ptr<storage::shared_store> shared_store;
   lock_keeper keeper;
@@ -94,7 +95,7 @@ result<void> held_lock::release() {
   return now ? result<void>() : now.error();
 }
 
-lock_manager::lock_manager(std::shared_ptr<parts> p) : parts_(std::move(p)) {}
+lock_manager::lock_manager(std::shared_ptr<parts> p) : parts_{std::move(p)} {}
 lock_manager::lock_manager(lock_manager&&) noexcept = default;
 lock_manager& lock_manager::operator=(lock_manager&&) noexcept = default;
 lock_manager::~lock_manager() = default;

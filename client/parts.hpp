@@ -25,6 +25,7 @@ inline result<void> check_limit(std::uint32_t limit) {
 }
 
 struct client::parts {
+  static constexpr auto whose = "client";
   client_options options;
   enqueue_pipeline pipeline;
   std::shared_ptr<storage::shared_store> shared_store;

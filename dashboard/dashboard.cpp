@@ -7,13 +7,14 @@
 namespace sluice {
 
 struct dashboard::parts {
+  static constexpr auto whose = "dashboard";
   web::board on;
   web::site answers{on};
   std::string url{};
   std::unique_ptr<web::http_server> server{};  // ends first
 };
 
-dashboard::dashboard(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
+dashboard::dashboard(std::unique_ptr<parts> p) : parts_{std::move(p)} {}
 // A child that was forked has none of its threads, and leaves it as it is.
 dashboard::~dashboard() {
   if (parts_ && !parts_->on.shared_store->is_of_this_process()) (void)parts_.release();

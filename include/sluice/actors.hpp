@@ -238,7 +238,8 @@ error error_of(const caf::error& e);
 caf::error to_caf(const error& e);
 
 /// A server that lives in a host's actor_system. Move-only; its end stops the server. Must be
-/// destroyed before the system, on a thread that is no thread of the system's scheduler.
+/// destroyed before the system, on a thread that is no thread of the system's scheduler. Of one that was moved from
+/// each function throws `bad_result`.
 class embedded_server {
 public:
   embedded_server(embedded_server&&) noexcept;
@@ -261,7 +262,7 @@ private:
                                               const filter_list&);
   struct parts;
   explicit embedded_server(std::shared_ptr<parts> p);
-  std::shared_ptr<parts> parts_;
+  parts_pointer<std::shared_ptr<parts>> parts_;
 };
 
 /// Opens the store and begins to work inside `system`. May be called from any thread but the system's

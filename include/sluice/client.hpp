@@ -1,5 +1,6 @@
 /// How work gets in and how it is looked at. Needs no CAF. Every call blocks until the store has
-/// answered or the deadline passed. Threads: one client may be shared by all.
+/// answered or the deadline passed. Threads: one client may be shared by all. One that was moved from may be assigned
+/// and destroyed; its other functions throw `bad_result`.
 #pragma once
 
 #include <concepts>
@@ -222,7 +223,7 @@ public:
 private:
   struct parts;
   explicit client(std::unique_ptr<parts> p);
-  std::unique_ptr<parts> parts_;
+  parts_pointer<std::unique_ptr<parts>> parts_;
 };
 
 }  // namespace sluice

@@ -42,13 +42,13 @@ public:
   dashboard(dashboard&&) noexcept;
   dashboard& operator=(dashboard&&) noexcept;
 
-  /// As "http://localhost:8080".
+  /// As "http://localhost:8080". Of one that was moved from: `bad_result`.
   const std::string& url() const;
 
 private:
   struct parts;
   explicit dashboard(std::unique_ptr<parts> p);
-  std::unique_ptr<parts> parts_;
+  parts_pointer<std::unique_ptr<parts>> parts_;
 };
 
 }  // namespace sluice

@@ -79,6 +79,18 @@ private:
 };
 [[noreturn]] void throw_bad_result(const error& e);
 
+/// The parts of something that may be moved: to use what was moved from is a `bad_result` that says so.
+template <class Pointer>
+struct parts_pointer : Pointer {
+  auto* operator->() const {
+    if (!*this)
+      throw_bad_result(
+          {errc::invalid_argument, std::string("this ") + Pointer::element_type::whose + " was moved from"});
+    return this->get();
+  }
+  auto& operator*() const { return *operator->(); }
+};
+
 template <class T>
 class result;
 template <>

@@ -82,7 +82,7 @@ private:
 };
 
 /// Takes locks. One is enough for a process; it has one thread for all its locks, from the first on. All of its calls
-/// may be made from any thread.
+/// may be made from any thread; of one that was moved from they throw `bad_result`.
 class lock_manager {
 public:
   /// Opens the store, the one that clients and servers of this process use already when it is the same. Errors:
@@ -110,7 +110,7 @@ private:
   friend class held_lock;
   struct parts;
   explicit lock_manager(std::shared_ptr<parts> p);
-  std::shared_ptr<parts> parts_;
+  parts_pointer<std::shared_ptr<parts>> parts_;
 };
 
 }  // namespace sluice

@@ -86,6 +86,13 @@ TEST_CASE_METHOD(two_of_a_file, "a lock that was moved from holds nothing and sa
   CHECK(now.still_held());
 }
 
+TEST_CASE_METHOD(two_of_a_file, "a manager of locks that was moved from says so") {
+  auto moved = std::move(a);
+  CHECK_THROWS_AS(a.take(printer), bad_result);
+  CHECK_THROWS_AS(a.holder_of(printer), bad_result);
+  CHECK(moved.take(printer).ok());
+}
+
 TEST_CASE_METHOD(two_of_a_file, "a lock is renewed while it is held also when its manager is gone") {
   auto held = std::optional(std::move(*a.take(printer, 3s)));
   a = open_as("c", folder.url());

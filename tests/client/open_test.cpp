@@ -52,3 +52,13 @@ TEST_CASE("a client is opened with a file's options at once, or tells what is wr
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.error().code == errc::io_error);
 }
+
+TEST_CASE("a client that was moved from says so, and may be assigned another") {
+  auto opened = client::open({.storage = "sqlite::memory:open"});
+  auto moved = std::move(opened.value());
+  CHECK_THROWS_WITH(opened->queues(), "invalid_argument: this client was moved from");
+  CHECK_THROWS_AS(opened->as({}), bad_result);
+  CHECK_THROWS_AS(opened->enqueue(new_job{.type = "mail"}), bad_result);
+  *opened = std::move(moved);
+  CHECK(opened->queues().ok());
+}
