@@ -3,11 +3,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <sluice/json.hpp>
 
+#include "core/log.hpp"
+#include "core/per_process.hpp"
 #include "core/text.hpp"
 
 namespace sluice::json_fit {
@@ -130,6 +134,24 @@ std::string why_not(const json& value, const std::function<std::string(const jso
 std::string cut_number(const json& value, const json& made) {
   auto found = cut_in(value, made);
   return found.starts_with(": ") ? found.substr(2) : found;
+}
+
+void warn_of_slip(const std::string& type, const json& value, const json& made) {
+  if (!value.is_object() || !made.is_object()) return;
+  std::vector<std::string> lacked;
+  for (const auto& [key, of_made] : made.items())
+    if (!value.contains(key)) lacked.push_back(key);
+  if (lacked.empty()) return;
+  static constinit per_process<std::pair<std::mutex, std::set<std::string>>> told;
+  for (const auto& [key, given] : value.items()) {
+    const auto meant = made.contains(key) ? std::string() : did_you_mean(key, lacked);
+    if (meant.empty()) continue;
+    auto& [lock, types] = told.here();
+    const std::lock_guard hold(lock);
+    if (types.insert(type).second)
+      log::warn("args of ", type, " have '", printable(key, 200), "', which its handler does not read", meant);
+    return;
+  }
 }
 
 }  // namespace sluice::json_fit

@@ -391,7 +391,7 @@ handler_registry& handle_by_actor(handler_registry& handlers, const std::string&
                                   handler_options options = {}) {
   return handlers.add(
       type, {{}, options, std::make_shared<actor_route>(caf::actor_cast<caf::actor>(to), [](const run_job& run) {
-               return caf::make_message(handler_registry::read_args<Args>(run.args()));
+               return caf::make_message(handler_registry::read_args<Args>(run.args(), run.about().type.value));
              })});
 }
 
@@ -399,7 +399,9 @@ handler_registry& handle_by_actor(handler_registry& handlers, const std::string&
 template <class Args, class Result, class Actor>
 handler_registry& handle_by_actor(handler_registry& handlers, const std::string& type, const Actor& to,
                                   handler_options options = {}) {
-  const auto make = [](const run_job& run) { return caf::make_message(handler_registry::read_args<Args>(run.args())); };
+  const auto make = [](const run_job& run) {
+    return caf::make_message(handler_registry::read_args<Args>(run.args(), run.about().type.value));
+  };
   const auto read = [](std::function<void(outcome)> then) {
     return caf::message_handler{[then = std::move(then)](const Result& answer) {
       then(outcome::succeeded(json_conversion<Result>::write(answer)));

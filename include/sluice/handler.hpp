@@ -202,7 +202,7 @@ public:
       using args = shape::args_of<F, Args...>;
       return add(type, {[run = std::move(run)](job_context& c) mutable {
                           if constexpr (std::is_void_v<args>) return of_context(run, c);
-                          else return of_args(run, read_args<args>(c.args()), c);
+                          else return of_args(run, read_args<args>(c.args(), c.type().value), c);
                         },
                         options});
     } else {
@@ -233,10 +233,12 @@ public:
 
   /// Throws std::invalid_argument with why they do not fit.
   template <class Args>
-  static Args read_args(const std::string& text) {
+  static Args read_args(const std::string& text, const std::string& type = {}) {
     static_assert(converted<Args>, "args need JSON: write #include <sluice/json.hpp>");
     try {
-      return json_conversion<Args>::read(text);
+      if constexpr (requires { json_conversion<Args>::read(text, type); })
+        return json_conversion<Args>::read(text, type);
+      else return json_conversion<Args>::read(text);  // of the program's own
     } catch (const std::bad_alloc&) {
       throw;  // they may fit another time
     } catch (const std::exception& e) {

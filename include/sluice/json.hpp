@@ -41,13 +41,18 @@ std::string why_not(const nlohmann::json& value, const std::function<std::string
 /// Of a number that has become another one, as 99999999999 in an int: where, and both. Empty: there is none. `made`:
 /// what the value was converted to, written again.
 std::string cut_number(const nlohmann::json& value, const nlohmann::json& made);
+/// Warns of a member that `made` lacks and that is called almost as one which only `made` has: once for each type of
+/// job.
+void warn_of_slip(const std::string& type, const nlohmann::json& value, const nlohmann::json& made);
 
 }  // namespace json_fit
 
 /// A value that does not fit T, and a number that does not, is an exception that says where, and what was wanted.
 template <class T>
 struct json_conversion {
-  static T read(const std::string& text) {
+  /// `args_for`: the type of the job whose args these are, when its handler reads them: a member that seems to be
+  /// misspelt is warned of.
+  static T read(const std::string& text, const std::string& args_for = {}) {
     constexpr bool readable = requires(const nlohmann::json& tree) { tree.get<T>(); };
     static_assert(readable || std::is_default_constructible_v<T>, "what is read from JSON needs a default constructor");
     static_assert(readable,
@@ -58,7 +63,7 @@ struct json_conversion {
       const auto tree = nlohmann::json::parse(text);
       try {
         T made = tree.get<T>();
-        if (const auto cut = cut_in(tree, made); !cut.empty()) throw std::invalid_argument(cut);
+        if (const auto cut = cut_in(tree, made, args_for); !cut.empty()) throw std::invalid_argument(cut);
         return made;
       } catch (const nlohmann::json::exception&) {
         throw std::invalid_argument(json_fit::why_not(tree, failure_of));
@@ -86,10 +91,12 @@ private:
     }
   }
   // What cannot be written is not compared.
-  static std::string cut_in(const nlohmann::json& tree, const T& made) {
+  static std::string cut_in(const nlohmann::json& tree, const T& made, const std::string& args_for) {
     if constexpr (std::is_same_v<T, nlohmann::json> || !std::constructible_from<nlohmann::json, const T&>) return {};
     else try {
-        return json_fit::cut_number(tree, nlohmann::json(made));
+        const nlohmann::json written(made);
+        if (!args_for.empty()) json_fit::warn_of_slip(args_for, tree, written);
+        return json_fit::cut_number(tree, written);
       } catch (...) {
         return {};
       }

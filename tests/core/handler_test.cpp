@@ -5,6 +5,7 @@
 #include <sluice/json.hpp>
 
 #include "support/catch.hpp"
+#include "support/measure.hpp"
 
 namespace sluice::test {
 namespace {
@@ -25,6 +26,12 @@ struct basket {
   std::vector<bought> lines;
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(basket, customer, weight, lines)
+
+struct shipment {
+  std::string customer;
+  int count = 1;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(shipment, customer, count)
 
 struct bytes {
   std::uint64_t all = 0;
@@ -90,6 +97,28 @@ TEST_CASE("args that only their handler's words name are made for a function tha
 TEST_CASE("args that do not fit are a failed run that says why") {
   const auto run = [](const order& args) { return args.number; };
   CHECK(result_of_run(handler_registry().handle("order", run), "{}").find("number") != std::string::npos);
+}
+
+TEST_CASE("a member of args that seems to be misspelt is warned of, once for each type of job") {
+  handler_registry handlers;
+  handlers.handle("ship", [](const shipment& args) { return args.customer; });
+  const auto said_of = [&](const std::string& type, const std::string& args) {
+    const log_lines heard;
+    for (int run = 0; run < 2; ++run) {
+      job about;
+      about.type = job_type(type);
+      about.args = args;
+      job_context context(about, {});
+      CHECK(handlers.entries().at("ship").run(context).what == run_end::succeeded);
+    }
+    return heard.lines();
+  };
+  const auto slip = said_of("ship-to-nobody", R"({"custmer": "ann"})");
+  REQUIRE(slip.size() == 1);
+  CHECK(slip[0].find("args of ship-to-nobody have 'custmer', which its handler does not read; did you mean "
+                     "'customer'?") != std::string::npos);
+  CHECK(said_of("ship-by-default", R"({"customer": "ann"})").empty());
+  CHECK(said_of("ship-with-more", R"({"customer": "ann", "note": "fragile"})").empty());
 }
 
 TEST_CASE("a number that is larger than any integer is told") {
