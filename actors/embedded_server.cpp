@@ -6,6 +6,7 @@
 
 #include "actors/running_server.hpp"
 #include "core/log.hpp"
+#include "execution/worker_threads.hpp"
 
 namespace sluice {
 namespace {
@@ -37,6 +38,7 @@ struct embedded_server::parts {
   static constexpr auto whose = "embedded_server";
   std::mutex mutex;  // one stop at a time
   std::unique_ptr<actors::running_server> running;
+  const void* config = nullptr;  // by which its workers know it
   actors::facade_actor facade;
   server_actor handle;
   std::mutex stopper_mutex;
@@ -90,7 +92,10 @@ void embedded_server::quiet() {
   parts_->running->quiet();
 }
 
-stop_report embedded_server::stop() { return parts_->stop(); }
+stop_report embedded_server::stop() {
+  execution::refuse_own_worker(parts_->config);
+  return parts_->stop();
+}
 
 void embedded_server::give_back_unfinished() {
   std::lock_guard hold(parts_->mutex);
@@ -108,6 +113,7 @@ result<embedded_server> spawn_server(caf::actor_system& system, const server_opt
   if (!opened) return opened.error();
   auto made = std::make_shared<embedded_server::parts>();
   made->running = std::move(*opened);
+  made->config = made->running->context()->config.get();
   const auto spawn = [&] {
     std::lock_guard hold(made->mutex);
     made->facade = actors::spawn_facade(system, made->running->context(), [weak = std::weak_ptr(made)] {

@@ -7,8 +7,10 @@
 
 #include "actors/own_system.hpp"
 #include "actors/running_server.hpp"
+#include "core/log.hpp"
 #include "core/per_process.hpp"
 #include "core/text.hpp"
+#include "execution/worker_threads.hpp"
 
 namespace sluice {
 
@@ -19,7 +21,8 @@ struct server::parts {
 
   // Who started it; 0: nobody. A child that was forked has none of its threads, and leaves it as it is.
   std::atomic<pid_t> started_in{0};
-  std::mutex mutex{};  // one start or stop at a time
+  std::atomic<const void*> config{nullptr};  // by which its workers know it
+  std::mutex mutex{};                        // one start or stop at a time
   std::function<void(const error&)> on_fatal{};
   // Kept after a stop, for give_back_unfinished.
   std::unique_ptr<actors::running_server> running{};
@@ -37,15 +40,22 @@ server::server(server_options options, handler_registry handlers, filter_list fi
     : parts_(new parts{std::move(options), std::move(handlers), std::move(filters)}) {}
 
 server::~server() {
-  stop();
-  if (parts_->is_of_parent()) (void)parts_.release();
+  if (parts_->is_of_parent()) {
+    (void)parts_.release();
+    return;
+  }
+  std::lock_guard hold(parts_->mutex);
+  parts_->stop();
 }
 
 void server::add(const handler_registry& more) {
   if (parts_->is_of_parent()) return;
   std::lock_guard hold(parts_->mutex);
-  for (const auto& [type, entry] : more.entries())
+  for (const auto& [type, entry] : more.entries()) {
     parts_->handlers.add(type, entry);
+    if (parts_->system)
+      log::warn("the handler of ", type, " came after the start of its server: it counts from the next one on");
+  }
 }
 
 result<void> server::start() { return start_while(actors::sleep_on); }
@@ -69,6 +79,7 @@ result<void> server::parts::start(const actors::pause_function& pause_for) {
   auto opened = actors::running_server::open(options, handlers, filters, pause_for);
   if (!opened) return opened.error();
   running = std::move(*opened);
+  config = running->context()->config.get();
   if (on_fatal) running->context()->fatal.on_report(on_fatal);
   try {
     system = std::make_unique<actors::own_system>([this](caf::actor_system& made) { running->spawn_into(made, {}); });
@@ -88,6 +99,7 @@ void server::quiet() {
 
 stop_report server::stop() {
   if (parts_->is_of_parent()) return {};
+  execution::refuse_own_worker(parts_->config);
   std::lock_guard hold(parts_->mutex);
   return parts_->stop();
 }

@@ -9,6 +9,8 @@
 namespace sluice::execution {
 namespace {
 
+thread_local const void* config_of_worker = nullptr;  // of the server whose worker this thread is now
+
 // Why a run had no more time: what came first, its timeout or the end of its finish_within.
 bool is_deadline(const claimed_run& run, steady_point began) {
   return run.timeout && run.finish_by <= began + *run.timeout;
@@ -45,6 +47,13 @@ void leave_thread(worker& w, const execution_config& of) {
 }
 
 }  // namespace
+
+void refuse_own_worker(const void* config) {
+  if (config && config == config_of_worker)
+    throw_bad_result(
+        invalid("a handler cannot stop its own server, which waits for it: let another thread do so, as main does when "
+                "it is in run() or wait_for_stop_signal() and the handler calls kill(getpid(), SIGTERM)"));
+}
 
 void worker_threads::lend_thread(worker_id id) {
   of_.config->threads->lend(std::shared_ptr<thread_borrower>(of_.shared_from_this(), this), id);
@@ -112,10 +121,12 @@ void worker_threads::use_thread(std::uint64_t worker) {
     worker_id id;
     bool came_back = false;
     ~at_end() {
+      config_of_worker = nullptr;
       if (!came_back) of.thread_ended(id);
     }
   } guard{*this, worker};
 
+  config_of_worker = of_.config.get();
   while (const auto run = next(worker))
     run_here(worker, run);
   guard.came_back = true;

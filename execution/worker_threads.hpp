@@ -12,6 +12,9 @@ class pool;
 // The end of a run whose actor died of it; or, when its server stops, as a host ends its actors then.
 outcome handler_died(const claimed_run& run, const std::string& why);
 
+// Throws when a worker of the server of this config calls: what its caller waits for would wait for the caller.
+void refuse_own_worker(const void* config);
+
 class worker_threads final : public thread_borrower {
 public:
   explicit worker_threads(pool& of) : of_(of) {}

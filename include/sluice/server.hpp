@@ -31,7 +31,7 @@ public:
   server& operator=(const server&) = delete;
 
   /// As `handler_registry::handle`: `handle("type", f)`, or `handle<args_struct>("type", f)`. Counts
-  /// from the next start on.
+  /// from the next start on, which a warning says while the server runs.
   template <class... Args, class F>
   server& handle(const std::string& type, F run, handler_options how = {}) {
     handler_registry one;
@@ -51,7 +51,8 @@ public:
   /// Claims nothing new; running jobs go on. Undone only by stop and start.
   void quiet();
 
-  /// Quiet; asks running handlers to stop; waits up to `grace`; gives back what has not begun.
+  /// Quiet; asks running handlers to stop; waits up to `grace`; gives back what has not begun. In a handler of this
+  /// server, which it would wait for: `bad_result`.
   stop_report stop();
 
   /// For the last act before the process leaves, after `stop`: gives back the jobs of handlers that

@@ -665,6 +665,18 @@ TEST_CASE("an embedded server stops when it is told by message, and is gone then
   CHECK(w.client->servers()->empty());
 }
 
+TEST_CASE("an embedded server cannot be stopped by its own handler, nor used once it was moved from") {
+  host_world w;
+  w.options.retry.attempts = 0;
+  w.handlers.handle("own", [&](job_context&) { w.embedded->stop(); });
+  w.start();
+  const auto own = w.enqueue("own");
+  REQUIRE(w.becomes(own, job_state::failed));
+  CHECK(w.get(own).history.back().error.find("a handler cannot stop its own server") != std::string::npos);
+  const auto moved = std::move(*w.embedded);
+  CHECK_THROWS_AS(w.embedded->stop(), bad_result);
+}
+
 TEST_CASE("an exit message stops an embedded server as well") {
   host_world w;
   w.start();

@@ -409,6 +409,18 @@ TEST_CASE("a server does not start without the code of a custom throttler that i
         "handlers.limit(\"breaker\", …), or with throttle_by_actor");
 }
 
+TEST_CASE("a handler that is added while its server runs is warned of, and counts from the next start on") {
+  const log_lines heard;
+  server_world w;
+  w.start();
+  w.server->handle("late", [](job_context&) {});
+  CHECK(heard.has("the handler of late came after the start of its server"));
+  const auto id = w.enqueue("late");
+  w.server->stop();
+  REQUIRE(w.server->start());
+  CHECK(w.becomes(id, job_state::succeeded));
+}
+
 TEST_CASE("a server tells the store whether it has filters") {
   const bool has_some = GENERATE(false, true);
   server_world w;

@@ -92,6 +92,21 @@ TEST_CASE("a handler that ignores the stop is reported and given back only on de
   release->notify_all();
 }
 
+TEST_CASE("a handler that stops its own server has failed, and may stop another") {
+  server_world other;
+  server_world w;
+  w.options.retry.attempts = 0;
+  w.handlers.handle("own", [&](job_context&) { w.server->stop(); });
+  w.handlers.handle("other", [&](job_context&) { other.server->stop(); });
+  other.start();
+  w.start();
+  const auto own = w.enqueue("own");
+  REQUIRE(w.becomes(own, job_state::failed));
+  CHECK(w.get(own).history.back().error.find("a handler cannot stop its own server") != std::string::npos);
+  CHECK(w.becomes(w.enqueue("other"), job_state::succeeded));
+  CHECK(other.client->servers()->empty());
+}
+
 TEST_CASE("a stop waits for an on_fatal that is under way") {
   std::atomic<bool> called{false}, go{false};
   server_world w;
