@@ -58,6 +58,8 @@ void guarded(const char* what, const job& about, F&& call) {
 
 constexpr std::size_t max_next_bytes = 4 * 1024 * 1024, max_next_parents = 500;
 
+bool runs_again(const outcome& one) { return one.what == run_end::retry || one.what == run_end::deferred; }
+
 // The jobs that an end is to store, or why they cannot be.
 result<std::vector<prepared_job>> prepared_next(const execution_config& config, std::vector<new_job> wanted) {
   const auto bad = [](std::string why) { return error{errc::invalid_argument, std::move(why)}; };
@@ -85,6 +87,11 @@ std::shared_ptr<filter> make_retry_filter(const server_options& options) {
 
 elected_end elect(const execution_config& config, const job& about, std::uint32_t failures, outcome candidate,
                   duration ran) {
+  if (runs_again(candidate) && candidate.delay < duration::zero()) {  // it would run without end
+    candidate.text = cat("its handler asked to run again in ", format_duration(candidate.delay),
+                         ", which must be 0s or more: ", candidate.text);
+    candidate.what = run_end::failed;
+  }
   bool failure = false;
   election e{about, failures, candidate};
   // Whoever makes a failure of it, the handler or a filter, makes it count.
@@ -118,8 +125,7 @@ elected_end elect(const execution_config& config, const job& about, std::uint32_
   end.watched = candidate.watched;
   constexpr auto longest = ranges::enqueue_delay.most;
   candidate.delay = std::clamp(candidate.delay, duration::zero(), longest);
-  const bool later = candidate.what == run_end::retry || candidate.what == run_end::deferred;
-  end.delay = later ? candidate.delay : duration::zero();
+  end.delay = runs_again(candidate) ? candidate.delay : duration::zero();
   end.cause = candidate.cause.empty() ? std::string(name_of(candidate.what)) : candidate.cause;
   end.text = bounded_utf8(candidate.text, candidate.what == run_end::succeeded ? max_result_bytes : max_error_bytes);
   const auto why = printable(candidate.text, 200);

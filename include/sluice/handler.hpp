@@ -132,6 +132,7 @@ public:
   /// Ends this run here with an outcome, by an exception that must not be caught on the way.
   [[noreturn]] void end_as(outcome how) const { throw ended_early{std::move(how)}; }
   /// Not now: run again after `delay`, 0 to 10 years. Counts as a run, not as a failure. `why` is told in the history.
+  /// Less than 0 is a failed run, and more than 10 years count as that many.
   [[noreturn]] void retry_in(duration delay, std::string why = "its handler asked for it") const {
     end_as(outcome::retry_in(delay, std::move(why)));
   }

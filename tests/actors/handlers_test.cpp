@@ -188,17 +188,19 @@ TEST_CASE("a run may end early from any depth, and set its result on the way") {
   CHECK(w.get(given_up).reason.find("no such game") != std::string::npos);
 }
 
-TEST_CASE("a run that asks for a later one beyond all bounds is put off by ten years, or not at all") {
+TEST_CASE("a run that asks for a later one beyond all bounds is put off by ten years, and in the past it has failed") {
   server_world w;
+  w.options.retry.attempts = 0;
   w.handlers.handle("never", [](job_context& job) { job.retry_in(duration::max(), "never"); });
-  w.handlers.handle("before", [](job_context& job) {
-    if (job.attempt() == 1) job.retry_in(-1h, "an hour ago");
-  });
+  w.handlers.handle("before", [](job_context&) { return outcome::retry_in(-1h, "an hour ago"); });
   w.start();
   const auto never = w.enqueue("never");
   REQUIRE(w.becomes(never, job_state::scheduled));
   CHECK(w.get(never).due_at > w.get(never).created_at + 24h * 365 * 9);
-  CHECK(w.becomes(w.enqueue("before"), job_state::succeeded));
+  const auto before = w.enqueue("before");
+  REQUIRE(w.becomes(before, job_state::failed));
+  CHECK(w.get(before).history.back().error ==
+        "its handler asked to run again in -1h, which must be 0s or more: an hour ago");
 }
 
 TEST_CASE("what a running handler says of its progress can be seen while it runs") {
