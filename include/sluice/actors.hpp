@@ -312,6 +312,15 @@ inline handler_registry& throttle_by_actor(handler_registry& handlers, const std
   return handlers.limit(name, std::make_shared<const throttler_route>(to));
 }
 
+template <class Actor>
+requires(!std::is_convertible_v<const Actor&, throttler_actor>)
+    handler_registry& throttle_by_actor(handler_registry& handlers, const std::string&, const Actor&) {
+  static_assert(std::is_void_v<Actor>,
+                "a throttler is a sluice::throttler_actor: spawn a function that returns "
+                "sluice::throttler_actor::behavior_type");
+  return handlers;
+}
+
 /// What `caught`, below, is made of: the answer of such a message handler, and the handler itself.
 template <class R>
 struct caught_answer {

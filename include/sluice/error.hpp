@@ -13,6 +13,8 @@
 #include <utility>
 #include <variant>
 
+#include <sluice/version.hpp>
+
 namespace sluice {
 
 /// The closed list of failures. The numbers are not stored anywhere and may change.

@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <sluice/version.hpp>
+
 namespace sluice {
 
 class job_context;
@@ -26,6 +28,7 @@ enum class handler_fault : std::uint8_t {
   args_not_const,
   text_args,
   other_args,
+  unknown,
   other,
 };
 
@@ -103,7 +106,7 @@ constexpr handler_fault fault_of_parameters() {
   using all = decltype(parameters_of<F>());
   using told = first_of<F>;
   if constexpr (!all::known || all::count == 0) {
-    return handler_fault::other;
+    return !all::known && sizeof...(Args) == 0 ? handler_fault::unknown : handler_fault::other;
   } else {
     if constexpr (all::template any<is_context_by_value>) return handler_fault::context_by_value;
     else if constexpr (all::template any<is_stop_token>) return handler_fault::stop_token;
@@ -161,6 +164,9 @@ constexpr bool explain() {
   static_assert(fault != handler_fault::other_args,
                 "the function takes other args than handle<ARGS> names: write handle<ARGS>(\"type\", [](const ARGS& "
                 "args) { ... })");
+  static_assert(fault != handler_fault::unknown,
+                "what a function takes that is generic or overloaded must be named: write handle<ARGS>(\"type\", "
+                "function), which is called with (const ARGS& args) or (const ARGS& args, sluice::job_context& job)");
   static_assert(fault != handler_fault::other,
                 "a handler takes (const ARGS& args), (sluice::job_context& job), or both in this order");
   return fault == handler_fault::none;

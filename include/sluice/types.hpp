@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <sluice/version.hpp>
+
 namespace sluice {
 
 /// 1 to 200 bytes of [A-Za-z0-9_.:-].

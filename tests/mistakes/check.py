@@ -26,6 +26,7 @@ struct mail { std::string to; };  // without JSON
 struct sealed { explicit sealed(int n) : n(n) {} int n; };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(sealed, n)
 """
+ACTORS = "#include <sluice/actors.hpp>\n#include <sluice/client.hpp>\n"
 
 MACRO = "write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TYPE, MEMBERS...)"
 HEADER = "write #include <sluice/json.hpp>"
@@ -50,6 +51,9 @@ MISTAKES = [
     ("no function at all", "a handler is a function: write", PLAIN, "server.handle(\"x\", 42);"),
     ("one parameter too many", "a handler takes (const ARGS& args), (sluice::job_context& job), or both", PLAIN,
      "server.handle(\"x\", [](const report&, sluice::job_context&, int) {});"),
+    ("a generic function", "write handle<ARGS>", PLAIN, "server.handle(\"x\", [](auto&, auto) {});"),
+    ("an actor that is no throttler", "spawn a function that returns sluice::throttler_actor::behavior_type", ACTORS,
+     "sluice::handler_registry all; sluice::throttle_by_actor(all, \"x\", caf::actor());"),
     # JSON.
     ("args without the header", HEADER, PLAIN, "server.handle(\"x\", [](const report&) {});"),
     ("a job without the header", HEADER, PLAIN, "(void)client.enqueue(\"x\", report{1});"),
@@ -103,7 +107,11 @@ class Compiler:
             sys.exit(f"the headers alone do not compile:\n{kept.stderr}")
 
     def name_of(self, prelude):
-        return "json.hpp" if prelude is JSON else "plain.hpp"
+        return {PLAIN: "plain.hpp", JSON: "json.hpp", ACTORS: "actors.hpp"}[prelude]
+
+    # What it says of the headers in C++17: so many lines.
+    def said_of_cpp17(self):
+        return self.run("-std=c++17", "-fsyntax-only", "-x", "c++", "json.hpp").stderr.splitlines()
 
     # The first line that tells of an error; empty: it compiles.
     def first_error(self, number, prelude, body):
@@ -120,10 +128,13 @@ class Compiler:
 def main(program, headers):
     with tempfile.TemporaryDirectory(prefix="sluice-test-") as folder, ThreadPoolExecutor(2) as two:
         compiler = Compiler(program, headers, folder)
-        list(two.map(compiler.keep, [JSON, PLAIN]))
+        list(two.map(compiler.keep, [ACTORS, JSON, PLAIN]))
         right = two.submit(compiler.first_error, "right", JSON, RIGHT)
         said = list(two.map(lambda at: compiler.first_error(at, *MISTAKES[at][2:]), range(len(MISTAKES))))
         wrong = [f"what is right: {right.result()}"] if right.result() else []
+        cpp17 = compiler.said_of_cpp17()
+        if not any("error: " in line and "Sluice needs C++20: compile with" in line for line in cpp17) or len(cpp17) > 20:
+            wrong.append(f"C++17: it must be told in 20 lines that C++20 is needed, but is in {len(cpp17)}: {cpp17[:3]}")
         for (tried, must, _, _), first in zip(MISTAKES, said):
             if must not in first:
                 wrong.append(f"{tried}: the first error must say '{must}' but is: {first or 'none'}")
