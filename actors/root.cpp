@@ -5,6 +5,7 @@
 #include "actors/supervisor.hpp"
 #include "core/log.hpp"
 #include "core/queues.hpp"
+#include "execution/dispatcher.hpp"
 
 namespace sluice::actors {
 namespace {
