@@ -38,7 +38,7 @@ struct embedded_server::parts {
   static constexpr auto whose = "embedded_server";
   std::mutex mutex;  // one stop at a time
   std::unique_ptr<actors::running_server> running;
-  const void* config = nullptr;  // by which its workers know it
+  std::atomic<const void*> config{nullptr};  // by which its workers know it
   actors::facade_actor facade;
   server_actor handle;
   std::mutex stopper_mutex;
@@ -52,6 +52,7 @@ struct embedded_server::parts {
       if (!all.wait_until_only(facade_alone, steady_clock::now() + host_timeout))
         log::warn("the host's scheduler was too busy to end the server's actors in time; they end later");
     });
+    config = nullptr;
     if (facade) caf::anon_send(facade, actors::stopped_atom::value, report.unfinished);
     facade = nullptr;
     return report;

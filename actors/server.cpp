@@ -54,7 +54,7 @@ void server::add(const handler_registry& more) {
   for (const auto& [type, entry] : more.entries()) {
     parts_->handlers.add(type, entry);
     if (parts_->system)
-      log::warn("the handler of ", type, " came after the start of its server: it counts from the next one on");
+      log::warn("the handler of ", type, " came after its server's start: it counts from the server's next start");
   }
 }
 
@@ -108,6 +108,7 @@ stop_report server::parts::stop() {
   if (!system) return {};
   // The system's end waits for the actors, which wait for nothing.
   const auto report = running->stop([this](actors::actor_counter&) { system.reset(); });
+  config = nullptr;
   if (report.unfinished == 0) started_in = 0;  // nothing of it is left
   return report;
 }

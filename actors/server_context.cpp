@@ -102,7 +102,8 @@ result<server_context_ptr> open_at_once(const server_options& options, const han
   for (const auto& doubt : doubts_of(options, *e->known_types()))
     log::warn(doubt);
   if (options.dashboard)
-    log::info("the options have a dashboard, which a server does not start: the program does, by dashboard::start");
+    log::info(
+        "the options have a dashboard: it is the program that starts it, by dashboard::start, and not the server");
   // Last of what may fail: no other sees a server that never ran.
   const auto known =
       e->store->call({storage::heartbeat_request{e->self}}, std::chrono::steady_clock::now() + store_timeout);

@@ -62,8 +62,9 @@ void supervisor_state::overdue(sluice::fence f) const { kept_state->pool->worker
 
 void supervisor_state::sweep() {
   refill();
-  const auto runs = kept_state->pool->lock();  // what waits for so long shows that handlers became slow
+  const auto runs = kept_state->pool->lock();
   const auto then = steady_clock::now() - e->options.sweep_interval;
+  // What waits for so long was claimed when handlers were faster: others may have it.
   while (!runs->queue.empty() && runs->state_of(runs->queue.back()).queued_since < then)
     runs->give_back(run_ptr(runs->queue.back()), "waited for a worker too long");
 }

@@ -142,7 +142,7 @@ bool is_stored(const result<enqueue_report>& said) {
 void note_no_effect(const command& c, const new_job& job) {
   if (!c.at.empty() && job.delay == duration(0)) note(cat("--at ", c.at, " has passed: the job is due at once"));
   if (const auto& within = job.finish_within) {
-    if (*within == duration(0)) note("--finish-within 0s: the job fails at once, and never runs");
+    if (*within == duration(0)) return note("--finish-within 0s: the job fails at once, and never runs");
     if (job.start_within > within) note("--start-within has no effect: --finish-within is over before");
     if (job.timeout > within) note("--timeout has no effect: --finish-within is over before");
   }
@@ -160,7 +160,8 @@ void note_other_time(client& store, const command& c, const enqueue_report& stor
   const auto kept = store.get(stored.id);
   if (!kept || !kept->due_at || std::chrono::abs(*kept->due_at - *at) < std::chrono::seconds(5)) return;
   note(cat("the job is due at ", format_time(*kept->due_at), " and not as --at says: ",
-           is_stored(stored) ? "the store's clock is not this machine's" : "it was stored before"));
+           is_stored(stored) ? "the store's clock is not this machine's, or it took long to answer"
+                             : "it was stored before"));
 }
 
 // The next line that is not blank, by whatever editor it was written. `number` is that of the line before.

@@ -108,9 +108,9 @@ int show_totals(client& store, const command& c) {
   const bool by_hour = c.by == "hour";
   query.step = by_hour ? totals_step::hour : totals_step::minute;
   const auto now = system_clock().now();
-  query.from = now - (by_hour ? 24h : 1h);
   if (auto fine = wire::read_times(c.since, c.until, "--", false, query.from, query.to); !fine)
     return usage_error(fine.error().message);
+  if (!query.from) query.from = query.to.value_or(now) - (by_hour ? 24h : 1h);
   if (*query.from < now - (by_hour ? 90 * 24h : 72h))
     note(cat("--since is before what is kept: ", by_hour ? "hours for 90 days" : "minutes for 72 hours",
              "; what was earlier is in `ever` alone"));

@@ -88,7 +88,7 @@ int quarantine(client& store, const command& c) {
       [&](auto limit, auto& after) {
         auto page = store.quarantine(queue_name(c.queue), limit, after);
         if (page && page->jobs.empty())
-          if (const auto known = check_queue(store, c.queue); !known) failed(known.error());
+          if (auto known = check_queue(store, c.queue); !known) page = known.error();
         return page;
       },
       [](quarantine_page & p) -> auto& { return p.jobs; }, quarantine_table);

@@ -93,12 +93,15 @@ void note_unhandled(const std::string& queue, const std::string& type, const std
 }
 
 void note_takers(client& store, const stored_kinds& stored, const std::vector<server_info>& live) {
-  std::string told;  // each queue once, whatever its types
-  for (const auto& [kind, jobs] : stored) {
-    const auto queue = kind.first == "-" ? std::string() : kind.first;
-    if (!queue.empty() && queue != std::exchange(told, queue)) note_unserved(store, queue, kind.second, jobs, live);
-    note_unhandled(queue, kind.second, live);
+  std::map<std::string, std::uint64_t> queues;
+  for (const auto& [kind, jobs] : stored)
+    if (!kind.first.empty() && kind.first != "-") queues[kind.first] += jobs;
+  for (const auto& [queue, jobs] : queues) {
+    const auto first = stored.lower_bound({queue, ""});
+    note_unserved(store, queue, first->first.second, jobs, live);
   }
+  for (const auto& [kind, jobs] : stored)
+    note_unhandled(kind.first == "-" ? "" : kind.first, kind.second, live);
 }
 
 }  // namespace
@@ -131,11 +134,11 @@ void note_unused(client& store, throttler_kind of, const std::string& name) {
       for (const auto& one : type.throttlers) {
         const auto fixed = one.substr(0, one.find('{'));  // what follows is of args
         if (one == resource || (fixed != one && resource.starts_with(fixed))) return;
-        add(one);
+        if (fixed == one) add(one);
       }
   const auto meant = nearest(resource.substr(kind.size()), others);
   if (meant || !live.empty())
-    note(cat("nobody uses ", resource, " yet, as far as servers tell",
+    note(cat("nobody uses ", resource, " yet", live.empty() ? "" : ", as far as servers tell",
              meant ? cat("; did you mean ", kind, *meant, "?") : std::string()));
 }
 

@@ -50,22 +50,25 @@ int done(const command& c, const named_throttler& which, const result<void>& cha
 }
 
 int set(client& store, const command& c, const named_throttler& which, config::loaded_throttler said) {
-  if (const auto before = store.throttler(which.kind, which.name); before && before->definition)
+  const auto before = store.throttler(which.kind, which.name);
+  if (!before && before.error().code != errc::not_found) return failed(before.error());
+  if (before && before->definition)
     said = config::load_throttler(which.kind, which.name, c.words, &*before->definition);
   if (!said.faults.empty()) return tell_faults(c.throttler, said.faults);
   const auto set = store.set_throttler(said.definition);
   if (!set) return failed(set.error());
-  const auto now = store.throttler(which.kind, which.name).value_or(throttler_status{});
-  if (set->is_new && now.held + now.waiting == 0) note_unused(store, which.kind, which.name);
+  const auto now = store.throttler(which.kind, which.name);
+  if (set->is_new && now && now->held + now->waiting == 0) note_unused(store, which.kind, which.name);
   const auto whole = changes_between({}, write_throttler(said.definition));
   if (c.json) {
-    print_line(cat("{\"resource\":", json_quoted(set->resource), ",\"done\":\"set\",\"changes\":",
-                   json_quoted(set->changes), ",\"woken\":", set->woken, ",\"waiting\":", now.waiting, "}"));
+    print_line(cat("{\"resource\":", json_quoted(set->resource),
+                   ",\"done\":\"set\",\"changes\":", json_quoted(set->changes), ",\"woken\":", set->woken,
+                   now ? cat(",\"waiting\":", now->waiting) : std::string(), "}"));
   } else {
     const auto how = set->is_new ? "new" : set->changes.empty() ? "nothing changed" : set->changes;
     print_line(printable(cat(set->resource, " set: ", how)));
     print_line(printable(cat("now: ", whole.empty() ? name_of(which.kind) : whole, "; jobs woken: ", set->woken,
-                             ", waiting: ", now.waiting)));
+                             now ? cat(", waiting: ", now->waiting) : std::string())));
   }
   return 0;
 }
@@ -126,14 +129,12 @@ int throttle(const command& c) {
     if (!read) return 2;
     which = std::move(*read);
   }
-  if (c.name == "throttler set") {
-    said = config::load_throttler(which.kind, which.name, c.words);
-  }
+  if (c.name == "throttler set") said = config::load_throttler(which.kind, which.name, c.words);
   auto options = options_of(c);
   const bool lacks = !said.faults.empty();  // perhaps the store has it, but no store is made by it
   if (lacks) options.mode = open_mode::must_exist;
   auto store = open_at_once(std::move(options));
-  if (!store && lacks) return tell_faults(c.throttler, said.faults);
+  if (!store && lacks && store.error().code == errc::not_found) return tell_faults(c.throttler, said.faults);
   if (!store) return failed(store.error());
   if (c.name == "throttlers") return list(*store, c);
   if (c.name == "throttler set") return set(*store, c, which, std::move(said));

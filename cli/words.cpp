@@ -107,22 +107,20 @@ result<void> check_queue(client& store, const std::string& name) {
 
 result<void> check_found_none(client& store, const command& c) {
   if (auto known = check_queue(store, c.queue); !known || c.type.empty()) return known;
-  const auto others = {&c.state, &c.id_begins, &c.server, &c.since, &c.until, &c.match, &c.error};
-  const bool asks_more =
-      !c.headers.empty() || std::any_of(others.begin(), others.end(), [](const auto* one) { return !one->empty(); });
   job_query some;
   some.queue = queue_name(c.queue);
-  some.limit = 200;
+  some.type = job_type(c.type);
+  some.limit = 1;
   some.with_args = false;
-  const auto page = store.list(some);
-  if (!page) return {};
+  if (const auto its = store.list(some); !its || !its->jobs.empty()) return {};
+  some.type = {};
+  some.limit = 200;
   std::vector<std::string> types;
-  types.reserve(page->jobs.size());
-  for (const auto& one : page->jobs)
-    types.push_back(one.type.value);
-  if (std::find(types.begin(), types.end(), c.type) == types.end())
-    note(cat("there ", asks_more ? "seems to be" : "is", " no job of type ", c.type,
-             c.queue.empty() ? std::string() : cat(" in queue ", c.queue), did_you_mean(c.type, types)));
+  if (const auto page = store.list(some))
+    for (const auto& one : page->jobs)
+      types.push_back(one.type.value);
+  note(cat("there is no job of type ", c.type, c.queue.empty() ? std::string() : cat(" in queue ", c.queue),
+           did_you_mean(c.type, types)));
   return {};
 }
 

@@ -30,7 +30,7 @@ result<job_query> query_of(const command& c);
 
 // For who found nothing of a queue: not_found, with the names of those there are, when there is none of that name.
 result<void> check_queue(client& store, const std::string& name);
-// The same for who found no job. A type that the first jobs of the store have not is told of, with one that is much
+// The same for who found no job. A type of which there is none is told of, with one of the first jobs' that is much
 // like it: it is no error, since a type has no jobs while they have all ended and gone.
 result<void> check_found_none(client& store, const command& c);
 

@@ -108,20 +108,23 @@ result<std::vector<recurring_status>> client::recurring_jobs() {
 // A problem too: nobody takes the last of its jobs, since no server serves their queue, or knows their type.
 void client::parts::add_unserved(std::vector<recurring_status>& all) {
   storage::shared_store::requests asked;
-  std::vector<recurring_status*> whose;
+  std::vector<recurring_status*> of;
   for (auto& one : all) {
     if (!one.problem.empty() || one.last_job.empty()) continue;
     asked.push_back(storage::explain_request{one.last_job});
-    whose.push_back(&one);
+    of.push_back(&one);
   }
   if (asked.empty()) return;
+  asked.push_back(storage::servers_request{});
   const auto answers = sluice::ask(*shared_store, asked, options.deadline);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
+  const auto* known = std::get_if<storage::servers_answer>(&answers.back());
+  for (std::size_t i = 0; i < of.size(); ++i) {
     const auto* seen = std::get_if<storage::explain_answer>(&answers[i]);
     if (!seen || !seen->found) continue;
-    const auto why = throttling::explain(*seen, shared_store->now());
+    const auto why =
+        throttling::explain(*seen, shared_store->now(), known ? known->servers : std::vector<server_info>());
     if (why.reason == explain_reason::unserved || why.reason == explain_reason::unknown_type)
-      whose[i]->problem = cat("job ", whose[i]->last_job.value, " waits: ", why.text);
+      of[i]->problem = cat("job ", of[i]->last_job.value, " waits: ", why.text);
   }
 }
 

@@ -43,7 +43,7 @@ sluice::recurring read_definition(const std::string& name, const json& value, co
   made.name = name;
   reader r(value, pointer, faults);
   if (const auto job = r.text("job")) made.job.value = *job;
-  else if (is_misspelt(value, "job")) made.job.value = "misspelt";  // one for the checks, as with cron and every
+  else if (is_misspelt(value, "job")) made.job.value = "misspelt";  // so that the checks do not tell the same again
   else if (value.is_object() && !value.contains("job")) r.fault_at("job", "must be given: the type of its jobs");
   if (const auto* args = r.any("args")) {
     if (args->is_object()) made.args = args_of(*args, r.pointer("args"), written);

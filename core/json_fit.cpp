@@ -138,20 +138,21 @@ std::string cut_number(const json& value, const json& made) {
 
 void warn_of_slip(const std::string& type, const json& value, const json& made) {
   if (!value.is_object() || !made.is_object()) return;
-  std::vector<std::string> lacked;
+  std::vector<std::string> unread, lacked;
+  for (const auto& [key, given] : value.items())
+    if (!made.contains(key)) unread.push_back(key);
+  if (unread.empty()) return;
+  static constinit per_process<std::pair<std::mutex, std::set<std::string>>> told;
+  auto& [lock, types] = told.here();
+  const std::lock_guard hold(lock);
+  if (types.contains(type)) return;
   for (const auto& [key, of_made] : made.items())
     if (!value.contains(key)) lacked.push_back(key);
-  if (lacked.empty()) return;
-  static constinit per_process<std::pair<std::mutex, std::set<std::string>>> told;
-  for (const auto& [key, given] : value.items()) {
-    const auto meant = made.contains(key) ? std::string() : did_you_mean(key, lacked);
-    if (meant.empty()) continue;
-    auto& [lock, types] = told.here();
-    const std::lock_guard hold(lock);
-    if (types.insert(type).second)
-      log::warn("args of ", type, " have '", printable(key, 200), "', which its handler does not read", meant);
-    return;
-  }
+  for (const auto& key : unread)
+    if (const auto meant = did_you_mean(key, lacked); !meant.empty()) {
+      types.insert(type);
+      return log::warn("args of ", type, " have '", printable(key, 200), "', which seems to be misspelt", meant);
+    }
 }
 
 }  // namespace sluice::json_fit

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/codec.hpp"
 #include "core/processors.hpp"
 #include "core/text.hpp"
 
@@ -41,6 +42,11 @@ std::uint32_t threads_of(const server_options& options) {
 queue_name queue_of_type(const std::map<std::string, type_options>& types, const job_type& type) {
   const auto found = types.find(type.value);
   return found == types.end() ? queue_name() : found->second.queue;
+}
+
+queue_name queue_of_schedule(const server_options& options, const recurring& schedule) {
+  const auto queue = schedule.queue.empty() ? queue_of_type(options.jobs, schedule.job) : schedule.queue;
+  return queue.empty() ? queue_name(std::string(default_queue)) : queue;
 }
 
 }  // namespace sluice

@@ -19,5 +19,7 @@ std::uint32_t threads_of(const server_options& options);
 
 // Where jobs of a type go that name no queue; empty: these settings say nothing of it.
 queue_name queue_of_type(const std::map<std::string, type_options>& types, const job_type& type);
+// Where the jobs of a schedule go.
+queue_name queue_of_schedule(const server_options& options, const recurring& schedule);
 
 }  // namespace sluice

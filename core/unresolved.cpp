@@ -84,8 +84,7 @@ namespace {
 void doubt_schedules(const server_options& options, const std::set<std::string, std::less<>>& types,
                      std::vector<std::string>& doubts) {
   for (const auto& one : options.recurring) {
-    auto queue = one.queue.empty() ? queue_of_type(options.jobs, one.job) : one.queue;
-    if (queue.empty()) queue = queue_name(std::string(default_queue));
+    const auto queue = queue_of_schedule(options, one);
     if (!options_for(options.queues, queue.value))
       doubts.push_back(cat("schedule ", printable(one.name, 200), " enqueues into queue ", printable(queue.value, 200),
                            ", which this server does not serve: its jobs wait until another does"));

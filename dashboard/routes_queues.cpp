@@ -138,9 +138,9 @@ http_response show_totals(visit& v) {
   totals_query query;
   query.step = by == "minute" ? totals_step::minute : totals_step::hour;
   if (!queue.empty()) query.queue = queue_name(queue);
-  query.from = system_clock().now() - (query.step == totals_step::hour ? 24h : 1h);
   if (auto fine = wire::read_times(v.parameter("since"), v.parameter("until"), "", false, query.from, query.to); !fine)
     return problem(fine.error());
+  if (!query.from) query.from = query.to.value_or(system_clock().now()) - (query.step == totals_step::hour ? 24h : 1h);
   const auto got = v.on.store.totals(query);
   if (!got) return problem(got.error());
   return json_page_answer("totals", wire::json_lines(queue, *got), {});

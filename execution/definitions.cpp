@@ -14,8 +14,10 @@
 namespace sluice::execution {
 namespace {
 
-constexpr std::string_view the_configuration_counts =
-    "the configuration's counts from now on, for all servers; one that says otherwise stores its own when it starts";
+constexpr std::string_view the_configuration_holds =
+    "the configuration's value holds from now on, for all servers; a server whose configuration differs sets its own "
+    "when "
+    "it starts";
 
 // Where the queue of its type stands here, a schedule says it, so that its jobs go there whoever enqueues them: another
 // server, or a person by hand. And one of `exec` jobs is signed where there is a key, its queue with it.
@@ -45,12 +47,14 @@ result<void> store_definitions(const server_options& options, const storage::ask
     if (const auto* refused = std::get_if<error>(&answered)) return *refused;
     using how = storage::define_answer::how;
     const auto& told = std::get<storage::define_answer>(answered);
-    if (told.what == how::added) log::info("throttler ", stored.resource, " is now ", stored.text);
-    else if (const auto differs = operations::difference_of(
-                 stored.resource, told.before, stored.text,
-                 told.what == how::unchanged ? operations::the_store_counts : the_configuration_counts);
-             !differs.empty())
-      log::warn(differs);
+    const bool stays = told.what == how::unchanged;
+    const auto differs = told.what == how::added
+                             ? cat("throttler ", stored.resource, " is now ", stored.text)
+                             : operations::difference_of(stored.resource, told.before, stored.text,
+                                                         stays ? operations::the_store_holds : the_configuration_holds);
+    // What an earlier start has stored, another one changes; what somebody has set since stands against this file.
+    const bool by_hand = told.what != how::added && told.before != told.config;
+    if (!differs.empty()) log::write(by_hand ? log::level::warn : log::level::info, differs);
   }
   const auto schedules = completed(options.recurring, options);
   return schedules ? operations::apply_configuration(*schedules, options.prune_recurring, ask) : schedules.error();

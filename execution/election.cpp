@@ -60,6 +60,15 @@ constexpr std::size_t max_next_bytes = 4 * 1024 * 1024, max_next_parents = 500;
 
 bool runs_again(const outcome& one) { return one.what == run_end::retry || one.what == run_end::deferred; }
 
+// Of a handler or a filter: it would run without end.
+void fail_if_in_the_past(outcome& candidate) {
+  if (!runs_again(candidate) || candidate.delay >= duration::zero()) return;
+  candidate.text =
+      cat("asked to run again in ", format_duration(candidate.delay), ", which must be 0s or more: ", candidate.text);
+  candidate.what = run_end::failed;
+  candidate.delay = duration::zero();
+}
+
 // The jobs that an end is to store, or why they cannot be.
 result<std::vector<prepared_job>> prepared_next(const execution_config& config, std::vector<new_job> wanted) {
   const auto bad = [](std::string why) { return error{errc::invalid_argument, std::move(why)}; };
@@ -87,11 +96,7 @@ std::shared_ptr<filter> make_retry_filter(const server_options& options) {
 
 elected_end elect(const execution_config& config, const job& about, std::uint32_t failures, outcome candidate,
                   duration ran) {
-  if (runs_again(candidate) && candidate.delay < duration::zero()) {  // it would run without end
-    candidate.text = cat("its handler asked to run again in ", format_duration(candidate.delay),
-                         ", which must be 0s or more: ", candidate.text);
-    candidate.what = run_end::failed;
-  }
+  fail_if_in_the_past(candidate);
   bool failure = false;
   election e{about, failures, candidate};
   // Whoever makes a failure of it, the handler or a filter, makes it count.
@@ -102,6 +107,7 @@ elected_end elect(const execution_config& config, const job& about, std::uint32_
   count();
   for (const auto& entry : config.filters) {
     if (concerns(entry, about)) guarded("elect", about, [&] { entry.filter->elect(e); });
+    fail_if_in_the_past(candidate);
     count();
   }
   std::vector<prepared_job> next;

@@ -45,11 +45,13 @@ void take_renewals(const std::vector<runs_of_pool>& due, steady_point lease_ends
       log::warn("queue ", p->queue.value, ": leases could not be renewed: ", to_string(why));
       continue;
     }
-    for (std::size_t k = 0; k < runs.size(); ++k) {
+    {
       const auto its = p->lock();
-      if (renewed->each[k] == errc::none) its->state_of(runs[k]).lease_ends = lease_ends;
-      // Settled meanwhile, or taken away: then its handler works in vain.
-      else its->ask_to_stop(runs[k], stop_reason::lost, now);
+      for (std::size_t k = 0; k < runs.size(); ++k) {
+        if (renewed->each[k] == errc::none) its->state_of(runs[k]).lease_ends = lease_ends;
+        // Settled meanwhile, or taken away: then its handler works in vain.
+        else its->ask_to_stop(runs[k], stop_reason::lost, now);
+      }
     }
     stop_cancelled(*p, renewed->cancelled, now);
   }

@@ -2,15 +2,32 @@
 
 #include <algorithm>
 
+#include "core/log.hpp"
+#include "core/text.hpp"
+
 namespace sluice::execution {
 
+pool::access::~access() {
+  if (!is_held_) return;
+  try {
+    unlock();
+  } catch (const std::exception& e) {  // no room for a line or a thread; the next access tries again
+    log::error("queue ", pool_.queue.value, ": what waits could not be begun: ", message_of(e));
+  }
+}
+
+void pool::access::lock() {
+  held_.lock();
+  is_held_ = true;
+}
+
 void pool::access::unlock() {
-  pool_.table_.begin_waiting(pool_.runs_);
-  const auto called = pool_.table_.take_called();
+  const auto called = pool_.table_.begin_waiting(pool_.runs_);
   const auto stops = std::exchange(pool_.runs_.stops, {});
   const auto tell = pool_.runs_.ended.due_call();
   pool_.changed_.notify_all();
   held_.unlock();
+  is_held_ = false;
   if (called) pool_.workers.lend_thread(*called);
   for (const auto& stop : stops)
     pool_.stops_.request(stop);
@@ -18,14 +35,14 @@ void pool::access::unlock() {
 }
 
 pool_load pool::load() const {
-  const std::lock_guard hold(lock_);
+  const mutex_lock hold(lock_);
   auto load = runs_.load();
   load.workers = table_.count();
   return load;
 }
 
 std::vector<std::pair<run_ptr, run_state>> pool::held() const {
-  const std::lock_guard hold(lock_);
+  const mutex_lock hold(lock_);
   std::vector<std::pair<run_ptr, run_state>> all;
   all.reserve(runs_.held.size());
   for (const auto& [f, run] : runs_.held)
@@ -34,17 +51,17 @@ std::vector<std::pair<run_ptr, run_state>> pool::held() const {
 }
 
 bool pool::awaits_admission(const run_ptr& run) const {
-  const std::lock_guard hold(lock_);
+  const mutex_lock hold(lock_);
   return runs_.state_of(run).phase == run_phase::awaiting_admission;
 }
 
 bool pool::is_stopping(const run_ptr& run) const {
-  const std::lock_guard hold(lock_);
+  const mutex_lock hold(lock_);
   return runs_.state_of(run).stop.cause != stop_reason::none;
 }
 
 std::vector<storage::progress_request::run_report> pool::take_progress() {
-  const std::lock_guard hold(lock_);
+  const mutex_lock hold(lock_);
   std::vector<storage::progress_request::run_report> all;
   if (!std::exchange(runs_.progress_waits, false)) return all;
   for (const auto& [f, run] : runs_.held) {
@@ -63,7 +80,7 @@ steady_point pool::end_slices(steady_point now) {
 }
 
 bool pool::end_if_idle(duration for_long) {
-  const std::lock_guard hold(lock_);
+  const mutex_lock hold(lock_);
   return runs_.draining = runs_.draining || runs_.is_idle(for_long);
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <condition_variable>
-#include <mutex>
 
+#include "core/mutex.hpp"
 #include "core/stop_caller.hpp"
 #include "execution/worker_threads.hpp"
 
@@ -24,27 +24,24 @@ public:
   // begun, handlers hear of their stops and the dispatcher of ends, on this thread.
   class access {
   public:
-    explicit access(pool& of) : pool_(of), held_(of.lock_) {}
-    ~access() {
-      if (held_) unlock();
-    }
+    explicit access(pool& of) SLUICE_CHECKED_BY_CLANG(no_thread_safety_analysis) : pool_(of), held_(of.lock_) {}
+    ~access();
     access(const access&) = delete;
 
-    run_buffer* operator->() const { return &pool_.runs_; }
-    run_buffer& operator*() const { return pool_.runs_; }
-    worker_table& workers() const { return pool_.table_; }
-    void unlock();
-    void lock() { held_.lock(); }
+    run_buffer* operator->() const SLUICE_CHECKED_BY_CLANG(no_thread_safety_analysis) { return &pool_.runs_; }
+    run_buffer& operator*() const SLUICE_CHECKED_BY_CLANG(no_thread_safety_analysis) { return pool_.runs_; }
+    worker_table& workers() const SLUICE_CHECKED_BY_CLANG(no_thread_safety_analysis) { return pool_.table_; }
+    void unlock() SLUICE_CHECKED_BY_CLANG(no_thread_safety_analysis);
+    void lock() SLUICE_CHECKED_BY_CLANG(no_thread_safety_analysis);
     // Until something may have changed. False once the deadline is over.
-    bool wait_until(steady_point deadline) {
-      return pool_.changed_.wait_until(held_, deadline) == std::cv_status::no_timeout;
-    }
+    bool wait_until(steady_point deadline) { return held_.wait_until(pool_.changed_, deadline); }
 
   private:
     pool& pool_;
-    std::unique_lock<std::mutex> held_;
+    mutex_lock held_;
+    bool is_held_ = true;
   };
-  access lock() { return access(*this); }
+  [[nodiscard]] access lock() { return access(*this); }
 
   pool_load load() const;
   // Each run as it is now.
@@ -66,9 +63,9 @@ public:
 private:
   friend class worker_threads;
 
-  mutable std::mutex lock_{};
-  run_buffer runs_;
-  worker_table table_{};
+  mutable mutex lock_{};
+  run_buffer runs_ SLUICE_GUARDED_BY(lock_);
+  worker_table table_ SLUICE_GUARDED_BY(lock_){};
   std::condition_variable changed_{};  // for those that wait until nothing is held, or no thread is
   stop_caller stops_{};                // calls the handlers' own callbacks
 

@@ -77,17 +77,20 @@ public:
     unrest(w);
     w.current = runs.begin_next();
   }
-  // Somebody begins what waits, if somebody can: what an actor makes at once, the other is called for.
-  void begin_waiting(run_buffer& runs) {
+  // Somebody begins what waits, if somebody can: what an actor makes at once; for the other the last to rest is called,
+  // who gets a thread once the pool's lock is free: one that is woken before only waits for it. Whoever finds work
+  // calls the next when he lets go of the lock, so that short handlers do not wake sixty threads for nothing.
+  std::optional<worker_id> begin_waiting(run_buffer& runs) {
     while (!idle_.empty() && runs.has_next() && runs.queue.front()->by_actor) {
       auto& last = *idle_.back();
       begin(last, runs);
       if (last.calls.given_run) last.calls.given_run();
     }
-    if (!runs.queue.empty()) call_one();
+    if (runs.queue.empty() || idle_.empty() || waking_) return std::nullopt;
+    waking_ = true;
+    idle_.back()->called = idle_.back()->has_thread = true;
+    return idle_.back()->id;
   }
-  // Who was called last, for the one that lets go of the pool's lock: a thread that is woken before only waits for it.
-  std::optional<worker_id> take_called() { return std::exchange(called_, std::nullopt); }
   // It has a thread, and looks for work.
   void looks(worker& w) {
     if (std::exchange(w.called, false)) waking_ = false;
@@ -102,19 +105,9 @@ private:
   void unrest(worker& w) {
     if (std::exchange(w.idle, false)) std::erase(idle_, &w);
   }
-  // The last to rest is called first, and gets a thread when the pool's lock is free. Whoever finds work calls the next
-  // when he lets go of the lock, so that short handlers do not wake sixty threads for nothing.
-  void call_one() {
-    if (idle_.empty() || waking_) return;
-    waking_ = true;
-    idle_.back()->called = idle_.back()->has_thread = true;
-    called_ = idle_.back()->id;
-  }
-
   worker_id last_id_ = 0;
   std::vector<worker*> idle_;
   bool waking_ = false;  // somebody was called and has not looked yet
-  std::optional<worker_id> called_;
 };
 
 }  // namespace sluice::execution

@@ -50,9 +50,9 @@ void leave_thread(worker& w, const execution_config& of) {
 
 void refuse_own_worker(const void* config) {
   if (config && config == config_of_worker)
-    throw_bad_result(
-        invalid("a handler cannot stop its own server, which waits for it: let another thread do so, as main does when "
-                "it is in run() or wait_for_stop_signal() and the handler calls kill(getpid(), SIGTERM)"));
+    throw_bad_result(invalid(
+        "a handler cannot stop its own server, which would wait for it: send SIGTERM to the process, whose main is "
+        "in run() or wait_for_stop_signal(), or stop it from another thread"));
 }
 
 void worker_threads::lend_thread(worker_id id) {
@@ -68,7 +68,7 @@ worker_id worker_threads::add(worker_calls calls) {
   const auto over = of_.lock().workers().take_finished();
   const auto held = of_.lock();
   auto& table = held.workers();
-  auto& made = table.add(std::move(calls));
+  auto& made = table.add(table.closed ? worker_calls() : std::move(calls));
   if (table.closed) table.retire(made);  // it never has a thread
   else table.rest(made);
   return made.id;

@@ -231,10 +231,11 @@ result<void> require_defined(std::vector<undefined_throttler> all,
 
 std::string difference_of(const std::string& resource, std::string_view stored, std::string_view configured,
                           std::string_view which_counts) {
-  const auto changes = changes_between(stored, configured);
-  return changes.empty() ? changes
-                         : cat("throttler ", printable(resource, 200),
-                               " in the store → in the configuration: ", printable(changes), "; ", which_counts);
+  auto differs = changes_between(stored, configured);
+  if (!differs.empty())
+    differs = cat("throttler ", printable(resource, 200), " in the store → in the configuration: ", printable(differs),
+                  "; ", which_counts);
+  return differs;
 }
 
 std::vector<std::string> differences(const std::vector<throttler>& configured, const storage::asker& ask) {
@@ -245,7 +246,7 @@ std::vector<std::string> differences(const std::vector<throttler>& configured, c
     const auto* there = std::get_if<storage::throttler_answer>(&got);
     if (!there || there->about.definition.empty()) continue;
     auto told = difference_of(here.resource, there->about.definition, here.text,
-                              there->config == here.text ? the_store_counts : "a start stores the configuration's");
+                              there->config == here.text ? the_store_holds : "a start sets the configuration's value");
     if (!told.empty()) all.push_back(std::move(told));
   }
   return all;

@@ -30,8 +30,8 @@ result<void> require_defined(std::vector<undefined_throttler> all,
                              const std::function<storage::answer(const storage::request&)>& ask);
 
 // How a definition in the store differs from that of a configuration, as texts, and `which_counts`; empty: in nothing.
-inline constexpr std::string_view the_store_counts =
-    "the store's counts, which somebody set, until the configuration's changes";
+inline constexpr std::string_view the_store_holds =
+    "the store's value holds, since somebody set it, until the configuration changes";
 std::string difference_of(const std::string& resource, std::string_view stored, std::string_view configured,
                           std::string_view which_counts);
 // Of all that a configuration defines, before a start with it.

@@ -118,10 +118,9 @@ error unknown_zone(std::string_view name, const fs::path& folder) {
   auto text = cat("there is no time zone '", printable(name, 100), "'");
   if (known.empty())
     return {errc::invalid_argument, cat(text, ": no zone files in ", folder.string(), "; install tzdata, or use UTC")};
-  if (name.find_first_of("0123456789") != std::string_view::npos)  // an offset, and no place that is near
-    return {
-        errc::invalid_argument,
-        cat(text, "; it is an IANA name, as Europe/Berlin, or for UTC+2 Etc/GMT-2, whose sign is the other way round")};
+  if (name.find_first_of("+-") != std::string_view::npos && name.find_first_of("0123456789") != std::string_view::npos)
+    return {errc::invalid_argument,
+            cat(text, "; a zone is an IANA name, as Europe/Berlin; UTC+2 is Etc/GMT-2, whose sign is reversed")};
   const auto near = near_to(name, known);
   for (std::size_t i = 0; i < near.size(); ++i)
     text += cat(i == 0 ? "; did you mean '" : i + 1 == near.size() ? "' or '" : "', '", near[i]);

@@ -152,10 +152,13 @@ define_request to_define(const throttler& definition);
 struct define_answer {
   enum class how : std::uint8_t { unchanged, added, changed } what = how::unchanged;
   std::string before{};     // its text, also where it stays; empty: it was not defined
+  std::string config{};     // the configuration's text that was applied last before; empty: none, or not asked by one
   std::uint64_t woken = 0;  // of its line, by a higher limit
 };
 constexpr std::array<std::string_view, 3> words_of(define_answer::how) { return {"unchanged", "added", "changed"}; }
-void describe(auto& v, described<define_answer> auto& a) { v("what", a.what)("before", a.before)("woken", a.woken); }
+void describe(auto& v, described<define_answer> auto& a) {
+  v("what", a.what)("before", a.before)("config", a.config)("woken", a.woken);
+}
 
 // none (also when there is none), illegal_transition when it is held or waited for.
 struct undefine_request {

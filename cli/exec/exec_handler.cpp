@@ -25,6 +25,7 @@
 #include "cli/exec/children.hpp"
 #include "cli/exec/exec_rules.hpp"
 #include "core/log.hpp"
+#include "core/queues.hpp"
 #include "core/text.hpp"
 
 namespace sluice::exec {
@@ -386,13 +387,15 @@ result<handler> make_handler(guard& watch, const exec_options& options, const st
 std::vector<std::string> doubts_of(const server_options& options) {
   std::vector<std::string> doubts;
   for (const auto& path : options.exec.allow)
-    if (::access(path.c_str(), X_OK) != 0)
+    if (options.exec.user.empty() && ::access(path.c_str(), X_OK) != 0)  // else that user may
       doubts.push_back(cat("exec.allow: ", printable(path, 200), " cannot be run here: ", std::strerror(errno)));
   rules may;
   may.allow = options.exec.allow;
   may.variables = options.exec.variables;
   for (const auto& one : options.recurring) {
-    if (one.job.value != exec_job_type) continue;
+    // Who serves another queue may allow other programs.
+    const auto queue = queue_of_schedule(options, one);
+    if (one.job.value != exec_job_type || !options_for(options.queues, queue.value)) continue;
     try {
       parse_allowed(may, one.args);
     } catch (const std::exception& e) {

@@ -149,7 +149,7 @@ function link_of(what, name) {
   if (/schedule/.test(what)) return link(['recurring', name], {}, name);
   if (/throttler/.test(what)) {
     const [, resource, changes] = name.match(/^(.*?)(: [a-z_]+ .*)?$/s); // "semaphore:api: limit 8 → 16"
-    return [throttler_link(resource), changes];
+    return /set/.test(what) ? [throttler_link(resource), changes] : throttler_link(name);
   }
   if (/pause|resume/.test(what)) return queue_link(name);
   return /requeue|delete|enqueue/.test(what) ? job_link(name) : name;

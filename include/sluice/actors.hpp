@@ -239,7 +239,7 @@ caf::error to_caf(const error& e);
 
 /// A server that lives in a host's actor_system. Move-only; its end stops the server. Must be
 /// destroyed before the system, on a thread that is no thread of the system's scheduler. Of one that was moved from
-/// each function throws `bad_result`.
+/// each function but assignment and destruction throws `bad_result`.
 class embedded_server {
 public:
   embedded_server(embedded_server&&) noexcept;

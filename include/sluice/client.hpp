@@ -182,7 +182,8 @@ public:
   result<void> resume(const queue_name& queue);
 
   /// Adds or changes a throttler, for all servers on the store; a higher limit lets in who waits, a lower one stops
-  /// nobody. A configuration changes it again only when its own text of it has changed. invalid_argument.
+  /// nobody. A configuration changes it again only when its own text of it has changed. Tells what changed; nothing
+  /// when it was so already. invalid_argument.
   result<throttler_change> set_throttler(const sluice::throttler& definition);
   /// Fine when there is none. illegal_transition while it is held or waited for: `throttler_mode::release` drains it.
   result<void> remove_throttler(throttler_kind kind, const std::string& name);

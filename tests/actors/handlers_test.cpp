@@ -200,7 +200,7 @@ TEST_CASE("a run that asks for a later one beyond all bounds is put off by ten y
   const auto before = w.enqueue("before");
   REQUIRE(w.becomes(before, job_state::failed));
   CHECK(w.get(before).history.back().error ==
-        "its handler asked to run again in -1h, which must be 0s or more: an hour ago");
+        "asked to run again in -1h, which must be 0s or more: an hour ago");
 }
 
 TEST_CASE("what a running handler says of its progress can be seen while it runs") {

@@ -414,7 +414,7 @@ TEST_CASE("a handler that is added while its server runs is warned of, and count
   server_world w;
   w.start();
   w.server->handle("late", [](job_context&) {});
-  CHECK(heard.has("the handler of late came after the start of its server"));
+  CHECK(heard.has("the handler of late came after its server's start"));
   const auto id = w.enqueue("late");
   w.server->stop();
   REQUIRE(w.server->start());
@@ -472,11 +472,12 @@ TEST_CASE("a start tells where the store and its configuration differ, and which
   CHECK_FALSE(told.has(differs));
   REQUIRE(w.client->set_throttler({.kind = throttler_kind::semaphore, .name = "api", .limit = 16}).ok());
   CHECK(starts_with(4) == 16);
-  CHECK(told.has(differs + "limit 16 → 4; the store's counts, which somebody set, until the configuration's changes"));
+  CHECK(told.has(differs +
+                 "limit 16 → 4; the store's value holds, since somebody set it, until the configuration changes"));
   CHECK(starts_with(6) == 6);
-  CHECK(told.has(differs + "limit 16 → 6; the configuration's counts from now on, for all servers"));
+  CHECK(told.has(differs + "limit 16 → 6; the configuration's value holds from now on, for all servers"));
   CHECK(starts_with(4) == 4);  // another server, which says otherwise
-  CHECK(told.has(differs + "limit 6 → 4; the configuration's counts from now on, for all servers"));
+  CHECK(told.has(differs + "limit 6 → 4; the configuration's value holds from now on, for all servers"));
 }
 
 TEST_CASE("a delayed job runs when it is due and not before") {

@@ -86,8 +86,6 @@ template <class T>
 std::string words_of(const result<T>& r) {
   return r ? text_of(*r) : "error: " + to_string(r.error());
 }
-std::string words_of(const result<void>& r) { return r ? "fine" : "error: " + to_string(r.error()); }
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("an actor of the host sets describes lists and removes throttlers by message", "", on_sqlite,

@@ -202,10 +202,11 @@ TEST_CASE("where a configuration and the store differ is told with both, and wit
                      semaphore("away", 4)},
                     ask) ==
         std::vector<std::string>{
-            "throttler semaphore:by-hand in the store → in the configuration: limit 16 → 4; the store's counts, which "
-            "somebody set, until the configuration's changes",
-            "throttler semaphore:of-another in the store → in the configuration: limit 16 → 4; a start stores the "
-            "configuration's"});
+            "throttler semaphore:by-hand in the store → in the configuration: limit 16 → 4; the store's value holds, "
+            "since "
+            "somebody set it, until the configuration changes",
+            "throttler semaphore:of-another in the store → in the configuration: limit 16 → 4; a start sets the "
+            "configuration's value"});
 }
 
 TEST_CASE("a refusal to remove and a job that is not there are told in the store's words") {

@@ -6,8 +6,9 @@ function by_name.define(step, asked)
   local permits = asked.permits and base.int_text(asked.permits) or ''
   local before, limit_before = call('HGET', step.keys.definitions, resource),
     call('HGET', step.keys.limits, resource) or ''
-  local told = {what = 'unchanged', before = before or '', woken = 0}
-  if config ~= '' and call('HGET', step.keys.configs, resource) == config then return told end
+  local last = config ~= '' and call('HGET', step.keys.configs, resource) or ''
+  local told = {what = 'unchanged', before = before or '', config = last, woken = 0}
+  if config ~= '' and last == config then return told end
   base.say_layout(step)
   if config ~= '' then call('HSET', step.keys.configs, resource, config) end
   if before == said and limit_before == permits then return told end
