@@ -112,8 +112,8 @@ int show_totals(client& store, const command& c) {
     return usage_error(fine.error().message);
   if (!query.from) query.from = query.to.value_or(now) - (by_hour ? 24h : 1h);
   if (*query.from < now - (by_hour ? 90 * 24h : 72h))
-    note(cat("--since is before what is kept: ", by_hour ? "hours for 90 days" : "minutes for 72 hours",
-             "; what was earlier is in `ever` alone"));
+    note(cat(c.since.empty() ? "--until" : "--since", " is before what is kept: ",
+             by_hour ? "hours for 90 days" : "minutes for 72 hours", "; what was earlier is in `ever` alone"));
   const auto got = store.totals(query);
   if (!got) return failed(got.error());
   if (got->ever == job_totals{})

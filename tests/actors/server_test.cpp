@@ -293,7 +293,7 @@ TEST_CASE("a server of a program says of its options what is for `sluice work`")
   w.start();
   w.server->stop();
   CHECK(told.has("allow_exec has no effect: this server has no handler of exec"));
-  CHECK(told.has("the options have a dashboard, which a server does not start"));
+  CHECK(told.has("the options have a dashboard: it is the program that starts it, by dashboard::start"));
 }
 
 TEST_CASE("a queue named *-queue has one worker under a pattern, too") {
