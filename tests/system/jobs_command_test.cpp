@@ -386,7 +386,7 @@ TEST_CASE("who requeued a job is in the log and in the job's reason") {
     lines.push_back(nlohmann::json::parse(line));
   REQUIRE(lines.size() == 5);
   CHECK(lines[0].at("what") == "set schedule");
-  CHECK(lines[1].at("about") == nlohmann::json{"semaphore:s"});
+  CHECK(lines[1].at("about") == nlohmann::json{"semaphore:s: limit 2"});
   CHECK(lines[2].at("what") == "pause");
   CHECK(lines[3].at("what") == "requeue");
   CHECK(lines[3].at("through") == "sluice");

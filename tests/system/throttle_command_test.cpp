@@ -173,7 +173,7 @@ TEST_CASE("where the store and a configuration differ is a warning of check --st
   CHECK(told.exit_code == 0);
   CHECK(says(told.err,
              "warning: throttler semaphore:gate in the store → in the configuration: limit 16 → 4; "
-             "a start stores the configuration's\n"));
+             "a start sets the configuration's value\n"));
 }
 
 TEST_CASE("a throttler that is defined nowhere is a warning of check, and a fault of check --store and of the start") {
