@@ -199,8 +199,7 @@ TEST_CASE("a run that asks for a later one beyond all bounds is put off by ten y
   CHECK(w.get(never).due_at > w.get(never).created_at + 24h * 365 * 9);
   const auto before = w.enqueue("before");
   REQUIRE(w.becomes(before, job_state::failed));
-  CHECK(w.get(before).history.back().error ==
-        "asked to run again in -1h, which must be 0s or more: an hour ago");
+  CHECK(w.get(before).history.back().error == "asked to run again in -1h, which must be 0s or more: an hour ago");
 }
 
 TEST_CASE("what a running handler says of its progress can be seen while it runs") {
