@@ -87,6 +87,10 @@ result<server_context_ptr> open_at_once(const server_options& options, const han
   e->id = server_id(cat(e->self.name, ":", token));
   e->self.id = e->id;
   e->self.has_filters = !filters.empty();
+  for (const auto& [type, entry] : handlers.entries())
+    if (!valid_name(type))
+      return invalid(cat("a handler has the type '", printable(type, 200), "', which no job can have: it ", name_rule));
+  if (handlers.entries().empty()) log::warn("this server has no handlers: it takes no jobs");
   auto plans = make_throttle_plans(options.jobs);
   if (!plans) return plans.error();
   e->self.throttled = throttled_types(*plans);

@@ -6,6 +6,7 @@
 #include <sluice/exec_key.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/exec/exec_handler.hpp"
 #include "cli/output.hpp"
 #include "cli/server_notes.hpp"
 #include "cli/words.hpp"
@@ -140,7 +141,10 @@ bool is_stored(const result<enqueue_report>& said) {
 
 // What is said of a job and has no effect, as of types and queues in a configuration.
 void note_no_effect(const command& c, const new_job& job) {
-  if (!c.at.empty() && job.delay == duration(0)) note(cat("--at ", c.at, " has passed: the job is due at once"));
+  const auto at = parse_time(c.at);
+  if (at && *at < system_clock().now() - std::chrono::seconds(2))
+    note(cat("--at ", c.at, " has passed: the job is due at once"));
+  if (job.start_within == duration(0)) note("--start-within 0s: the job is deleted unless a worker has it at once");
   if (const auto& within = job.finish_within) {
     if (*within == duration(0)) return note("--finish-within 0s: the job fails at once, and never runs");
     if (job.start_within > within) note("--start-within has no effect: --finish-within is over before");
@@ -227,10 +231,12 @@ int enqueue(client& store, const command& c) {
   job->args = is_source ? std::string(std::istreambuf_iterator<char>(in), {}) : c.args;
   if (is_source && job->args.ends_with('\n'))
     job->args.resize(job->args.size() - (job->args.ends_with("\r\n") ? 2 : 1));
+  const auto exec_fault = c.type == exec_job_type ? exec::fault_of_args(job->args) : std::string();
   std::vector<new_job> one;
   one.push_back(std::move(*job));
   const auto stored = store.enqueue_reporting(std::move(one)).front();
   const int code = told(stored, c);
+  if (is_stored(stored) && !exec_fault.empty()) note(cat("the job will fail: ", exec_fault));
   if (is_stored(stored)) note_servers(store, {{{c.queue, c.type}, 1}});
   if (stored) note_other_time(store, c, *stored);
   return code;

@@ -5,6 +5,7 @@
 #include <sluice/exec_key.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/exec/exec_handler.hpp"
 #include "cli/output.hpp"
 #include "cli/pages.hpp"
 #include "cli/server_notes.hpp"
@@ -73,6 +74,9 @@ int set(client& store, const command& c, const recurring& definition) {
   const int code = done(c, store.set_recurring(definition), "set");
   if (code != 0) return code;
   note_takers(store, definition.queue.value, definition.job.value);
+  if (definition.job.value == exec_job_type)
+    if (const auto fault = exec::fault_of_args(definition.args); !fault.empty())
+      note(cat("its jobs will fail: ", fault));
   if (definition.catch_up_max != recurring().catch_up_max && definition.catch_up != catch_up_rule::all)
     note("catch_up_max has no effect without catch_up=all");
   return 0;

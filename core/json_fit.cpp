@@ -1,5 +1,6 @@
 // Where a job's arguments do not fit the type that its handler takes.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -136,23 +137,37 @@ std::string cut_number(const json& value, const json& made) {
   return found.starts_with(": ") ? found.substr(2) : found;
 }
 
+// What jobs bring must not fill the memory.
+constexpr std::size_t most_slips = 1'000;
+
 void warn_of_slip(const std::string& type, const json& value, const json& made) {
   if (!value.is_object() || !made.is_object()) return;
   std::vector<std::string> unread, lacked;
   for (const auto& [key, given] : value.items())
     if (!made.contains(key)) unread.push_back(key);
   if (unread.empty()) return;
-  static constinit per_process<std::pair<std::mutex, std::set<std::string>>> told;
-  auto& [lock, types] = told.here();
+  static constinit per_process<std::pair<std::mutex, std::set<std::string>>> told;  // "type member"
+  auto& [lock, slips] = told.here();
   const std::lock_guard hold(lock);
-  if (types.contains(type)) return;
   for (const auto& [key, of_made] : made.items())
     if (!value.contains(key)) lacked.push_back(key);
   for (const auto& key : unread)
-    if (const auto meant = did_you_mean(key, lacked); !meant.empty()) {
-      types.insert(type);
-      return log::warn("args of ", type, " have '", printable(key, 200), "', which seems to be misspelt", meant);
-    }
+    if (slips.size() < most_slips && !slips.contains(cat(type, " ", key)))
+      if (const auto meant = did_you_mean(key, lacked); !meant.empty()) {
+        slips.insert(cat(type, " ", key));
+        log::warn("args of ", type, " have '", printable(key, 200), "', which seems to be misspelt", meant);
+      }
+}
+
+std::string written(const json& value) {
+  try {
+    return value.dump();
+  } catch (const json::type_error& e) {
+    static std::atomic<bool> is_told{false};
+    if (!is_told.exchange(true))
+      log::warn("a value is stored with replacement characters, since it holds text that is no UTF-8: ", e.what());
+  }
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace sluice::json_fit

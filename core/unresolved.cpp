@@ -13,6 +13,7 @@ namespace sluice {
 namespace {
 
 std::string meant_by(std::string_view type, const std::set<std::string, std::less<>>& types) {
+  if (type == "noop") return "; `sluice work` has its handler";
   if (type == exec_job_type) return "; `sluice work` has its handler where allow_exec is true";
   return did_you_mean(type, {types.begin(), types.end()});
 }
@@ -116,8 +117,8 @@ void doubt_types(const server_options& options, const std::set<std::string, std:
     }
   }
   if (!others.empty())
-    doubts.push_back(cat(printable(listed(others), 500), others.size() == 1 ? " is" : " are",
-                         " of types that this server has no handler of: their timeouts, retries and throttlers count "
+    doubts.push_back(cat(printable(listed(others), 500), others.size() == 1 ? " is of a type" : " are of types",
+                         " that this server has no handler of: their timeouts, retries and throttlers count "
                          "where one has"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include "core/early_end.hpp"
 #include "core/log.hpp"
 #include "core/watching.hpp"
 #include "execution/filters.hpp"
@@ -14,11 +15,16 @@ using step = std::function<outcome(job_context&)>;
 // How `run` ended, also when that was an exception. A thread that is ended unwinds with an exception that is no object:
 // the sanitizer takes its reference for a null one.
 __attribute__((no_sanitize("null"))) outcome end_of(const step& run, job_context& context) {
+  take_early_end();
   try {
     auto ended = run(context);
+    if (const auto asked = take_early_end())
+      log::warn("job ", context.id().value, " (", context.type().value, "): its handler asked for the end ",
+                name_of(*asked), " and caught that with catch (...): it counts as ", name_of(ended.what));
     if (ended.what == run_end::succeeded && ended.text.empty()) ended.text = context.result();
     return ended;
   } catch (ended_early& early) {
+    take_early_end();
     return std::move(early.how);
   } catch (const stopped&) {
     if (!context.stop_requested()) return outcome::failed("the handler stopped without being asked to");

@@ -113,6 +113,9 @@ explanation of_throttled(const storage::explain_answer& seen, time_point now) {
   if (kind == throttler_kind::mutex || kind == throttler_kind::semaphore) {
     e.reason = waits_for_permit;
     e.text = cat("waits for ", e.resource, holders_of(seen.waits_for));
+    const auto name = e.resource.substr(e.resource.find(':') + 1);
+    if (kind == throttler_kind::mutex && seen.found->args.find(cat('"', name, "\":")) != std::string::npos)
+      e.text += cat(", and is one for all values of ", name, ": one for each is written mutex:{", name, "}");
   } else {
     e.when = seen.waits_for.about.next_at;
     const bool own = kind == throttler_kind::custom;

@@ -384,6 +384,15 @@ result<handler> make_handler(guard& watch, const exec_options& options, const st
   return handler([&watch, may = std::move(*may)](job_context& context) { return run(watch, may, context); });
 }
 
+std::string fault_of_args(const std::string& args) {
+  try {
+    parse(args);
+    return {};
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
 std::vector<std::string> doubts_of(const server_options& options) {
   std::vector<std::string> doubts;
   for (const auto& path : options.exec.allow)

@@ -19,6 +19,9 @@ namespace sluice::exec {
 // command gets the variables of the server's environment that `secrets` names.
 result<handler> make_handler(guard& watch, const exec_options& options, const std::vector<std::string>& secrets);
 
+// Why a job with these args would fail wherever it runs; empty: it would not.
+std::string fault_of_args(const std::string& args);
+
 // Allowed programs that cannot be run on this machine, and schedules whose jobs would fail, a sentence for each.
 std::vector<std::string> doubts_of(const server_options& options);
 

@@ -74,6 +74,10 @@ enum class stop_reason : std::uint8_t {
 struct ended_early {
   outcome how;
 };
+/// Throws that; where a handler swallows it and returns, a warning says so.
+[[noreturn]] void end_early(outcome how);
+/// A second handler of a type takes the place of the first, which is warned of.
+void warn_of_second_handler(const std::string& type);
 
 /// What a handler may know and ask while it runs. Owned by the worker; valid during the call only.
 class job_context {
@@ -130,7 +134,7 @@ public:
   std::vector<watched_part> take_watched();
 
   /// Ends this run here with an outcome, by an exception that must not be caught on the way.
-  [[noreturn]] void end_as(outcome how) const { throw ended_early{std::move(how)}; }
+  [[noreturn]] void end_as(outcome how) const { end_early(std::move(how)); }
   /// Not now: run again after `delay`, 0 to 10 years. Counts as a run, not as a failure. `why` is told in the history.
   /// Less than 0 is a failed run, and more than 10 years count as that many.
   [[noreturn]] void retry_in(duration delay, std::string why = "its handler asked for it") const {
@@ -212,7 +216,7 @@ public:
   }
 
   handler_registry& add(const std::string& type, entry how) {
-    entries_[type] = std::move(how);
+    if (!entries_.insert_or_assign(type, std::move(how)).second) warn_of_second_handler(type);
     return *this;
   }
 

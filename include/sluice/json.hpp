@@ -42,8 +42,10 @@ std::string why_not(const nlohmann::json& value, const std::function<std::string
 /// what the value was converted to, written again.
 std::string cut_number(const nlohmann::json& value, const nlohmann::json& made);
 /// Warns of a member that `made` lacks and that is called almost as one which only `made` has: once for each type of
-/// job.
+/// job and member.
 void warn_of_slip(const std::string& type, const nlohmann::json& value, const nlohmann::json& made);
+/// Bytes that are no UTF-8 become replacement characters: a process warns of the first.
+std::string written(const nlohmann::json& value);
 
 }  // namespace json_fit
 
@@ -70,13 +72,13 @@ struct json_conversion {
       }
     }
   }
-  /// Text that is no UTF-8 is written with replacement characters.
+  /// Text that is no UTF-8 is written with replacement characters, of which a process warns once.
   static std::string write(const T& value) {
     constexpr bool writable = std::constructible_from<nlohmann::json, const T&>;
     static_assert(writable,
                   "a type without JSON: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TYPE, MEMBERS...) after it, in "
                   "its own namespace");
-    if constexpr (writable) return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if constexpr (writable) return json_fit::written(nlohmann::json(value));
   }
 
 private:

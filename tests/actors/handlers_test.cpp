@@ -202,6 +202,35 @@ TEST_CASE("a run that asks for a later one beyond all bounds is put off by ten y
   CHECK(w.get(before).history.back().error == "asked to run again in -1h, which must be 0s or more: an hour ago");
 }
 
+TEST_CASE("a handler that catches its own early end with catch (...) has ended as it returns, and the log says so") {
+  const log_lines told;
+  server_world w;
+  w.handlers.handle("later", [](job_context& job) {
+    try {
+      job.retry_in(10min, "later");
+    } catch (...) {
+    }
+  });
+  w.handlers.handle("other", [](job_context&) {});
+  w.start();
+  REQUIRE(w.becomes(w.enqueue("later"), job_state::succeeded));
+  CHECK(told.has("its handler asked for the end deferred and caught that with catch (...): it counts as succeeded"));
+  REQUIRE(w.becomes(w.enqueue("other"), job_state::succeeded));
+  CHECK_FALSE(told.has("(other): its handler asked"));
+}
+
+TEST_CASE("a server without handlers says so, and one with a type that no job can have does not start") {
+  const log_lines told;
+  server_world w;
+  CHECK(server(w.options, {}).start().ok());
+  CHECK(told.has("this server has no handlers: it takes no jobs"));
+  w.handlers.handle("send mail", [](job_context&) {});
+  const auto started = server(w.options, w.handlers).start();
+  REQUIRE_FALSE(started.ok());
+  CHECK(started.error().message.find("a handler has the type 'send mail', which no job can have: it must be 1 to") ==
+        0);
+}
+
 TEST_CASE("what a running handler says of its progress can be seen while it runs") {
   std::atomic<bool> release{false};
   server_world w;

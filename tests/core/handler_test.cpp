@@ -121,6 +121,25 @@ TEST_CASE("a member of args that seems to be misspelt is warned of, once for eac
   CHECK(said_of("ship-with-more", R"({"customer": "ann", "note": "fragile"})").empty());
 }
 
+TEST_CASE("a second handler of a type takes the place of the first, which is warned of") {
+  const log_lines heard;
+  handler_registry handlers;
+  handlers.handle("twice", [](job_context&) {});
+  CHECK(heard.lines().empty());
+  handlers.handle("twice", [](job_context&) {});
+  CHECK(heard.has("type twice was given a second handler: it takes the place of the first"));
+}
+
+TEST_CASE("text that is no UTF-8 is stored with replacement characters, and the first of a process is warned of") {
+  const log_lines heard;
+  CHECK(json_conversion<std::string>::write("caf\xc3\xa9") == "\"caf\xc3\xa9\"");
+  CHECK(heard.lines().empty());
+  for (int i = 0; i < 2; ++i)
+    CHECK(json_conversion<std::string>::write("caf\xe9") == "\"caf\xef\xbf\xbd\"");
+  REQUIRE(heard.lines().size() == 1);
+  CHECK(heard.has("a value is stored with replacement characters, since it holds text that is no UTF-8: "));
+}
+
 TEST_CASE("a number that is larger than any integer is told") {
   job about;
   about.id = job_id("b");

@@ -401,6 +401,12 @@ TEST_CASE_METHOD(wrong_words, "an option that nothing can come of is refused, an
            {{"recurring", "set", "a", "job=noop", "every=1h", "catch_up_max=9"}, {"catch_up_max has no effect"}, 0},
            {{"recurring", "set", "a", "job=noop", "every=1h", "catch_up_max=9", "catch_up=all"}, {}, 0},
            {{"recurring", "set", "a", "job=noop", "every=1h", "--exec-key", key}, {signs}, 0},
+           {{"recurring", "set", "b", "job=exec", "every=1h", R"(args={"argv": "date"})"},
+            {R"(its jobs will fail: exec: "argv" must be a list of texts, the program first)"},
+            0},
+           {{"enqueue", "default", "exec", R"({"argb": ["date"]})"},
+            {R"(the job will fail: exec: unknown key "argb"; known: argv, timeout, env)"},
+            0},
            {{"recurring", "set", "a", "job=noop", "every=1h", "--exec-key", "no.key"}, {"cannot read the key file"}}})
     check_told(w.sluice(one.words), one);
   // The environment's key may be for other commands.

@@ -285,6 +285,12 @@ TEST_CASE("who waits for a permit is told who has one") {
   says(held({"c?", "a"}, 2), explain_reason::waits_for_permit, what + ", held by a, promised to c; it is next");
   says(held({"c?", "a", "d?", "b"}, 5), explain_reason::waits_for_permit,
        what + ", held by a, b and 3 more; it is next");
+  auto for_all = held({"a"}, 1);
+  for_all.found->line = "mutex:customer";
+  for_all.found->args = R"({"customer": "ann"})";
+  says(for_all, explain_reason::waits_for_permit,
+       "waits for mutex:customer, held by a, and is one for all values of customer: one for each is written "
+       "mutex:{customer}; it is next");
   const auto e = explain(held({"a", "b", "c", "d", "e", "f"}, 6, 2), now);
   CHECK(e.resource == "semaphore:provider-api");
   CHECK(e.before == 2);
