@@ -6,6 +6,7 @@
 
 #include "actors/server_world.hpp"
 #include "support/catch.hpp"
+#include "support/measure.hpp"
 #include "support/redis_server.hpp"
 
 namespace sluice::test {
