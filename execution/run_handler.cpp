@@ -19,8 +19,8 @@ __attribute__((no_sanitize("null"))) outcome end_of(const step& run, job_context
   try {
     auto ended = run(context);
     if (const auto asked = take_early_end())
-      log::warn("job ", context.id().value, " (", context.type().value, "): its handler asked for the end ",
-                name_of(*asked), " and caught that with catch (...): it counts as ", name_of(ended.what));
+      log::warn("job ", context.id().value, " (", context.type().value, "): its handler asked to end as ",
+                name_of(*asked), ", and caught that with catch (...): it counts as ", name_of(ended.what));
     if (ended.what == run_end::succeeded && ended.text.empty()) ended.text = context.result();
     return ended;
   } catch (ended_early& early) {

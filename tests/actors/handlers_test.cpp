@@ -215,7 +215,7 @@ TEST_CASE("a handler that catches its own early end with catch (...) has ended a
   w.handlers.handle("other", [](job_context&) {});
   w.start();
   REQUIRE(w.becomes(w.enqueue("later"), job_state::succeeded));
-  CHECK(told.has("its handler asked for the end deferred and caught that with catch (...): it counts as succeeded"));
+  CHECK(told.has("its handler asked to end as retry, and caught that with catch (...): it counts as succeeded"));
   REQUIRE(w.becomes(w.enqueue("other"), job_state::succeeded));
   CHECK_FALSE(told.has("(other): its handler asked"));
 }
